@@ -11,7 +11,7 @@ import type { HostCost, HostedBranch } from './harness/hosted-branch.ts';
 import { contentOf, entriesOf, fileNames, folder, openBranch, shaOf } from './harness/hosted-branch.ts';
 import { describeMachine } from './harness/machine.ts';
 import { ensurePrograms, readVersions } from './harness/programs.ts';
-import type { Answer, Request } from './harness/requests.ts';
+import type { BenchResponse, Request } from './harness/requests.ts';
 import { send } from './harness/requests.ts';
 import { publish } from './harness/results.ts';
 import { holdall } from './harness/servers.ts';
@@ -203,7 +203,7 @@ async function upload({ running }: HostedBranch, name: string, signal: AbortSign
   await ask({ method: 'POST', url: running.url('/upload'), headers, body: form.join('') }, signal);
 }
 
-async function ask(request: Request, signal: AbortSignal): Promise<Answer> {
+async function ask(request: Request, signal: AbortSignal): Promise<BenchResponse> {
   const answer = await send({ ...request, seconds: 120 }, signal);
   if (answer.status === 200) return answer;
   throw new Error(`${request.method ?? 'GET'} ${request.url.href}: ${answer.status} ${answer.body.toString()}`);

@@ -12,7 +12,13 @@ import { formatFigure, formatMegabytes } from './harness/figures.ts';
 import { describeMachine } from './harness/machine.ts';
 import { ensurePrograms, readVersions } from './harness/programs.ts';
 import { get } from './harness/requests.ts';
-import { peakDuring, residentInterval, rest, restDescription, warmUp } from './harness/resident-memory.ts';
+import {
+  idleMemoryDescription,
+  measureIdleMemory,
+  peakDuring,
+  residentInterval,
+  warmUp,
+} from './harness/resident-memory.ts';
 import { publish } from './harness/results.ts';
 import { holdall, startServer } from './harness/servers.ts';
 import { makeTemporaryFolder } from './harness/temporary-folder.ts';
@@ -102,7 +108,7 @@ async function measure(
   await mkdir(site.root);
   await using running = await startServer(holdall(service, 1), site, signal);
   await warmUp(running, { file: files.small, prefix, order }, signal);
-  const idle = await rest(running, signal);
+  const idle = await measureIdleMemory(running, signal);
   const [peakUploading] = await peakDuring(running, () =>
     uploadForm({ base: running.url('/'), file: files.large, prefix, order }, signal),
   );
@@ -127,7 +133,7 @@ function report(measurements: readonly Measurement[], { bytes }: Options): strin
   const size = `${formatFigure(bytes / 2 ** 30)} GiB`;
   const notes = [
     `- Resident memory (RSS) of all the service's processes, WORKERS=1, every ${residentInterval} ms; MB of 1,000,000 bytes.`,
-    `- Idle: after 30 requests, when ${restDescription}. A fresh process for each order of the parts.`,
+    `- Idle: after 30 requests, when ${idleMemoryDescription}. A fresh process for each order of the parts.`,
     `- Upload: multipart by curl, ${size} of zeros from a sparse file. Download: through the redirect, from byte 1 on` +
       ' (206), thrown away as fast as it comes. LOG_LEVEL=warn.',
   ];

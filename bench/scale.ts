@@ -8,8 +8,8 @@ import { describeMachine } from './harness/machine.ts';
 import { publish } from './harness/results.ts';
 import type { Outcome } from './harness/scale-operations.ts';
 import { familiesOf, measureSize, operationNames } from './harness/scale-operations.ts';
-import { bucketPlace, diskPlace } from './harness/scale-places.ts';
-import { formatPlace } from './harness/scale-table.ts';
+import { openScaleBucket, openScaleFolder } from './harness/scale-stores.ts';
+import { formatScaleStore } from './harness/scale-table.ts';
 import { compareStores } from './harness/synthetic-check.ts';
 import { startSyntheticStore, usualLatency, usualRates } from './harness/synthetic-store.ts';
 import { makeTemporaryFolder } from './harness/temporary-folder.ts';
@@ -46,7 +46,7 @@ export const scale: Benchmark = {
       name: 'scale',
       machine,
       versions: {},
-      report: [...results.map(({ store, outcomes }) => formatPlace(store, outcomes)), notes(options)].join('\n\n'),
+      report: [...results.map(({ store, outcomes }) => formatScaleStore(store, outcomes)), notes(options)].join('\n\n'),
       measurements: results,
     });
   },
@@ -124,7 +124,7 @@ async function measureStore(
   signal: AbortSignal,
 ): Promise<Outcome[]> {
   const options = { families: familiesOf(count, operations), folder, service, latency };
-  await using place = store === 'bucket' ? await bucketPlace(options, signal) : await diskPlace(options);
+  await using place = store === 'bucket' ? await openScaleBucket(options, signal) : await openScaleFolder(options);
   return await measureSize(place, count, operations, signal);
 }
 

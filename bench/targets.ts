@@ -15,7 +15,7 @@ import type { Program } from './harness/programs.ts';
 import { ensurePrograms, readVersions } from './harness/programs.ts';
 import type { Duration } from './harness/reading.ts';
 import { describeChanges } from './harness/regressions.ts';
-import { restDescription } from './harness/resident-memory.ts';
+import { idleMemoryDescription } from './harness/resident-memory.ts';
 import { publish } from './harness/results.ts';
 import { startsEach } from './harness/starting.ts';
 import type { Target, TargetGroup, Verdict } from './harness/target.ts';
@@ -176,7 +176,7 @@ function notes({ rounds, duration }: Options, hasFailures: boolean): string {
     `Folders of the bucket: 2,000 objects of 1 KiB, 64 at once on both sides, the median of ${repeats} a round; each is checked` +
       ' afterwards.',
     `Start: the median of ${startsEach} starts a round, until /-/health/ready, or the root of the others, was answered. Idle:` +
-      ` the largest process after 60 requests, when ${restDescription}; RSS, which decides, is what \`ps\` shows, with what` +
+      ` the largest process after 60 requests, when ${idleMemoryDescription}; RSS, which decides, is what \`ps\` shows, with what` +
       ' processes share; PSS has only its part of that.',
     'CPU is that of all processes of the server, user and system. Peak memory is the most that the whole process tree held' +
       ' in a round, shared pages once; above idle is RSS, every 100 ms. MB of 1,000,000 bytes; no page cache.',

@@ -13,49 +13,49 @@ import { until } from './until.ts';
 /** One line of the log, as the service writes it. */
 export type LogLine = Readonly<Record<string, unknown>>;
 
-/** What others belong to and end with: a test, or anything else that calls what it is given when it ends. */
+/** The owner of resources, such as a test. Calls the functions given to `after` when it ends. */
 export interface Owner {
   after(end: () => Promise<void>): void;
 }
 
-/** How a process ended. */
+/** The exit status of a process. */
 interface End {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
 }
 
-/** The real service as a process of its own, and its workers. */
+/** A running service process with its workers. */
 export interface Holdall {
   readonly pid: number;
   readonly port: number;
-  /** The folder that it serves. */
+  /** The served folder. */
   readonly root: string;
   readonly ready: LogLine;
-  /** The lines of its log so far. */
+  /** The log lines so far. */
   readonly log: readonly LogLine[];
-  /** All that it has printed so far, on stdout and stderr. */
+  /** Returns all output so far, of stdout and stderr. */
   printed(): string;
-  /** Settles when the first process and, through it, its output have ended. */
+  /** Resolves when the process has exited and its output is closed. */
   readonly ended: Promise<End>;
-  /** The processes that serve: the workers, or the only one. */
+  /** Returns the ids of the serving processes: the workers, or the only process. */
   serving(): number[];
   signal(name: NodeJS.Signals): void;
-  /** Kills all its processes at once with SIGKILL, as a machine that loses power would. */
+  /** Kills all processes with SIGKILL, like a power failure. */
   kill(): Promise<void>;
 }
 
 export interface Start {
-  /** The folder to serve; a new one where undefined. */
+  /** The folder to serve. Default: a new folder. */
   readonly root?: string;
-  /** Environment variables beside the usual ones; the process gets no others. */
+  /** Additional environment variables. The process inherits none. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** What runs the script, instead of the Node that runs the tests: a program and its first arguments. */
+  /** The program that runs the script, and its first arguments. Default: the Node.js of the tests. */
   readonly command?: readonly [string, ...string[]];
-  /** The script of the command, where it is that of another checkout, or one that was installed. */
+  /** The script of the command, for another checkout or an installed package. */
   readonly script?: string;
 }
 
-/** Starts the service and waits until it is ready. It ends with its owner, however that ends. */
+/** Starts the service and waits until it is ready. It is stopped when its owner ends. */
 export async function startHoldall(t: Owner, { root, settings, ...start }: Start = {}): Promise<Holdall> {
   const served = root ?? (await temporaryFolder(t));
   const { child, pid, ended } = await launch(t, { settings: { DISK_ROOT: served, ...settings }, ...start });
@@ -68,7 +68,7 @@ export async function startHoldall(t: Owner, { root, settings, ...start }: Start
 
   const ready = await until('Holdall is ready', async () => {
     if (child.exitCode !== null || child.signalCode !== null)
-      assert.fail(`Holdall ended instead of getting ready: ${await errors}`);
+      assert.fail(`Holdall exited before it was ready: ${await errors}`);
     return log.find(({ msg }) => msg === 'Holdall is ready');
   });
   return {

@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { keepUntilEnd } from './last-resort.ts';
+import { cleanUpAtExit } from './exit-cleanup.ts';
 
 /** A program and how to call it. Nothing of this process's environment is passed on but PATH, HOME and `env`. */
 export interface Command {
@@ -101,7 +101,7 @@ function spawnInGroup(command: Command): ChildProcess {
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   });
-  if (child.pid !== undefined) child.once('close', keepUntilEnd({ kind: 'group', name: String(child.pid) }));
+  if (child.pid !== undefined) child.once('close', cleanUpAtExit({ kind: 'group', name: String(child.pid) }));
   return child;
 }
 

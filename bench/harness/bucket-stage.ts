@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Command } from '../../testing/processes.ts';
 import type { Bucket } from './bucket.ts';
-import type { Server, Site } from './servers.ts';
+import type { ServedFolder, Server } from './servers.ts';
 import { holdall } from './servers.ts';
 import { entryNames, flush, uploadBytes, writeRandom } from './stage.ts';
 
@@ -19,7 +19,7 @@ export interface BucketStage {
   /** Rclone on the bucket, whose name there is `bucket:`. */
   rclone(args: readonly string[]): Command;
   /** A new scratch folder, for one process of the service. */
-  newSite(): Site;
+  newSite(): ServedFolder;
 }
 
 /** The keys of the object of 4 KiB and of one that is large enough to be fetched of the bucket; the folder of 1,000 entries. */

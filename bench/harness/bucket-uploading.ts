@@ -9,7 +9,7 @@ import type { Comparison, Contender } from './comparison.ts';
 import { timedSample } from './comparison.ts';
 import { uploadForm } from './curl.ts';
 import { measureProgram, measureServer } from './measure.ts';
-import { peakDuring, rest, warmUp } from './resident-memory.ts';
+import { measureIdleMemory, peakDuring, warmUp } from './resident-memory.ts';
 import { startServer } from './servers.ts';
 
 /** Storing 1 GiB in the bucket: by upload to the service, and by rclone, which is given no file either, but bytes. */
@@ -39,7 +39,7 @@ function serviceContender(stage: BucketStage): Contender {
       await using running = await startServer(stage.holdall(1), stage.newSite(), signal);
       const form = { prefix: incoming, order: 'prefix first' } as const;
       await warmUp(running, { ...form, file: stage.smallFile }, signal);
-      const idle = await rest(running, signal);
+      const idle = await measureIdleMemory(running, signal);
       const upload = () => uploadForm({ ...form, base: running.url('/'), file: stage.uploadFile }, signal);
       const [peak, [, cost]] = await peakDuring(running, () =>
         stage.bucket.store.metered(() => measureServer(running.pid, upload)),

@@ -11,7 +11,7 @@ import {
   S3Client,
 } from '@aws-sdk/client-s3';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
-import { eachOf } from '../../testing/each-of.ts';
+import { forEachConcurrently } from '../../testing/for-each-concurrently.ts';
 import type { ObjectStore } from './object-store.ts';
 
 /** A new bucket, which is emptied and removed with its owner where its store stays. */
@@ -76,7 +76,7 @@ function openBucket(name: string, store: ObjectStore, client: S3Client): Omit<Bu
     name,
     store,
     put: async (objects, abortSignal) => {
-      await eachOf(objects, concurrency, async ([key, body]) => {
+      await forEachConcurrently(objects, concurrency, async ([key, body]) => {
         await client.send(new PutObjectCommand({ Bucket: name, Key: key, Body: body }), { abortSignal });
       });
     },
@@ -98,7 +98,7 @@ function openBucket(name: string, store: ObjectStore, client: S3Client): Omit<Bu
     clear: async (prefix, abortSignal) => {
       const found = await bucket.list(prefix, abortSignal);
       // One by one: not every store takes many in one request.
-      await eachOf(found, concurrency, async ({ key }) => {
+      await forEachConcurrently(found, concurrency, async ({ key }) => {
         await client.send(new DeleteObjectCommand({ Bucket: name, Key: key }), { abortSignal });
       });
     },

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { GitHubFake, TestRepository } from '../../testing/servers/github.ts';
 import { startGitHub } from '../../testing/servers/github.ts';
-import type { RunningServer, Server, Site } from './servers.ts';
+import type { RunningServer, ServedFolder, Server } from './servers.ts';
 import { startServer } from './servers.ts';
 
 /** The service on a branch of its own, at a double of GitHub in this process. */
@@ -28,7 +28,7 @@ export const folder = 'files';
 export async function openBranch(
   fileCount: number,
   holdall: (storage: Readonly<Record<string, string>>) => Server,
-  site: Site,
+  site: ServedFolder,
   signal: AbortSignal,
 ): Promise<HostedBranch> {
   const host = await startGitHub();

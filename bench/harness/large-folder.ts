@@ -6,14 +6,14 @@ import type { Comparison, Contender } from './comparison.ts';
 import { measureServer } from './measure.ts';
 import type { Duration, ReadTarget } from './reading.ts';
 import { checkListing, measureReading } from './reading.ts';
-import type { Answer } from './requests.ts';
+import type { BenchResponse } from './requests.ts';
 import type { Server } from './servers.ts';
 import { startServer } from './servers.ts';
 import type { Stage } from './stage.ts';
 
 /** The first page of a folder of 100,000 entries beside a folder that has no more than that page. */
 export function largeFolderComparison(holdall: Server, stage: Stage, duration: Duration): Comparison {
-  const contender = (name: string, path: string, check: (answer: Answer) => string): Contender => ({
+  const contender = (name: string, path: string, check: (answer: BenchResponse) => string): Contender => ({
     name,
     measure: async (signal) => {
       const folder = join(stage.root, 'many');
@@ -47,7 +47,7 @@ export const [manyEntries, fewEntries] = ['holdall, folder of 100,000', 'holdall
 /** Two for each of two processes: the question is how long a page takes, not how many are too many. */
 const connections = 4;
 
-function checkFirstPage({ body }: Answer): string {
+function checkFirstPage({ body }: BenchResponse): string {
   const text = body.toString();
   const [hasLast, hasMore] = [1000, 1001].map((number) => text.includes(`"${entryName(number)}"`));
   if (!hasLast || hasMore) throw new Error('page 1 is not that of the first 1,000 entries');

@@ -7,7 +7,7 @@ import type { Arrival, PageShape, Probed } from './page-probe.ts';
 import { scrollToEnd, watchArrival } from './page-probe.ts';
 import { watchMemory } from './process-tree.ts';
 import { send } from './requests.ts';
-import type { Server, Site } from './servers.ts';
+import type { ServedFolder, Server } from './servers.ts';
 import { holdall, nginx, startServer } from './servers.ts';
 
 /** A server whose page lists a folder, and how that page is read. */
@@ -52,7 +52,7 @@ export const nginxPage: ListingPage = {
 /** A fresh process of the server and a fresh browser, which looks at the root of the site: a folder of so many files. */
 export async function visitListing(
   { server, shape }: ListingPage,
-  site: Site,
+  site: ServedFolder,
   count: number,
   signal: AbortSignal,
 ): Promise<Visit> {

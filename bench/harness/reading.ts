@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Comparison, Sample } from './comparison.ts';
 import type { Meter } from './measure.ts';
 import { measureServer } from './measure.ts';
-import type { Answer } from './requests.ts';
+import type { BenchResponse } from './requests.ts';
 import { send } from './requests.ts';
 import type { Server } from './servers.ts';
 import { startServer } from './servers.ts';
@@ -44,7 +44,7 @@ interface ReadRequest {
   /** What has to be so before it is measured. */
   prepare(signal: AbortSignal): Promise<void>;
   /** Throws unless it is the whole right answer; else says what a reader should know of it. */
-  check(answer: Answer): Promise<string>;
+  check(answer: BenchResponse): Promise<string>;
 }
 
 function fileRequest(file: string, { root }: Stage): ReadRequest {
@@ -120,7 +120,7 @@ export async function measureReading(
 }
 
 /** Throws unless every one of the 1,000 entries is in it; else its format and length. */
-export function checkListing({ headers, body }: Answer): string {
+export function checkListing({ headers, body }: BenchResponse): string {
   const text = body.toString();
   // In HTML a space is `%20` in the link and may be either in its text.
   const missing = entryNames.filter((name) => !text.includes(name) && !text.includes(encodeURIComponent(name)));

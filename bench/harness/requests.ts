@@ -15,14 +15,18 @@ export interface Request {
 }
 
 /** An answer as it came: redirects are not followed, encodings not undone. */
-export interface Answer {
+export interface BenchResponse {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
 }
 
 /** Fetches a URL of this machine, as `send` does. */
-export async function get(url: URL, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<Answer> {
+export async function get(
+  url: URL,
+  headers: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+): Promise<BenchResponse> {
   return await send({ url, headers }, signal);
 }
 
@@ -30,7 +34,7 @@ export async function get(url: URL, headers: Readonly<Record<string, string>>, s
  * Sends a request on a connection of its own, which a server that stops need not wait for. Rejects when nothing
  * answers, when that takes too long, and for any host but the one that it may go to.
  */
-export async function send(request: Request, signal: AbortSignal): Promise<Answer> {
+export async function send(request: Request, signal: AbortSignal): Promise<BenchResponse> {
   const { method = 'GET', url, host, headers = {}, body, seconds = 30 } = request;
   requireHost(url, host);
   const ends = AbortSignal.any([signal, AbortSignal.timeout(seconds * 1000)]);

@@ -32,13 +32,13 @@ const period = 5_000;
 const wavering = 1e6;
 
 /** What is said of it in the results. */
-export const restDescription = `resident memory had stayed the same for ${(2 * period) / 1000} s`;
+export const idleMemoryDescription = `resident memory had stayed the same for ${(2 * period) / 1000} s`;
 
 /**
  * Waits until a server rests: until its resident memory stays the same over two periods, for 20 seconds at the most. Says
  * how much that is, in bytes, in all its processes.
  */
-export async function rest({ pid }: RunningServer, signal: AbortSignal): Promise<number> {
+export async function measureIdleMemory({ pid }: RunningServer, signal: AbortSignal): Promise<number> {
   let resident = memoryOf(pid).resident;
   for (let look = 0, alike = 0; look < 4 && alike < 2; look++) {
     await sleep(period, undefined, { signal });

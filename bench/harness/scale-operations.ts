@@ -1,8 +1,8 @@
 import { median } from './figures.ts';
 import { measureServer } from './measure.ts';
-import type { Answer } from './requests.ts';
+import type { BenchResponse } from './requests.ts';
 import { send } from './requests.ts';
-import type { Place } from './scale-places.ts';
+import type { ScaleStore } from './scale-stores.ts';
 import type { RunningServer } from './servers.ts';
 import { startServer } from './servers.ts';
 import type { Calls, Family } from './synthetic-store.ts';
@@ -52,7 +52,7 @@ interface Operation {
   readonly families: readonly (keyof Folders)[];
   work(running: RunningServer, signal: AbortSignal, folders: Folders): Promise<void>;
   /** Rejects unless what it should have done is done. */
-  check(place: Place, folders: Folders, signal: AbortSignal): Promise<void>;
+  check(place: ScaleStore, folders: Folders, signal: AbortSignal): Promise<void>;
 }
 
 const operations: readonly Operation[] = [
@@ -115,7 +115,7 @@ export function familiesOf(count: number, wanted: readonly string[]): Family[] {
 
 /** Does every operation that is asked for on a place of this size, each by a fresh service. */
 export async function measureSize(
-  place: Place,
+  place: ScaleStore,
   count: number,
   wanted: readonly string[],
   signal: AbortSignal,
@@ -131,7 +131,7 @@ export async function measureSize(
 
 async function measureOperation(
   operation: Operation,
-  place: Place,
+  place: ScaleStore,
   count: number,
   signal: AbortSignal,
 ): Promise<Outcome> {
@@ -219,7 +219,7 @@ async function request(
   path: string,
   body: string | undefined,
   signal: AbortSignal,
-): Promise<Answer> {
+): Promise<BenchResponse> {
   const headers = { ...(body !== undefined && { 'content-type': 'application/json' }) };
   return await send(
     { method, url: url(path), headers, seconds: patience, ...(body !== undefined && { body }) },
@@ -227,6 +227,6 @@ async function request(
   );
 }
 
-function expect(what: string, wanted: number, { status, body }: Answer): void {
+function expect(what: string, wanted: number, { status, body }: BenchResponse): void {
   if (status !== wanted) throw new Error(`${what}: ${status} ${body.toString().slice(0, 300)}`);
 }

@@ -5,7 +5,7 @@ import type { Outcome } from './scale-operations.ts';
 import type { Calls } from './synthetic-store.ts';
 
 /** The outcomes on one store, as a table under its heading. */
-export function formatPlace(store: string, outcomes: readonly Outcome[]): string {
+export function formatScaleStore(store: string, outcomes: readonly Outcome[]): string {
   const withCalls = outcomes.some(({ calls }) => calls);
   const columns: Column[] = [
     { heading: 'operation', align: 'left' },

@@ -8,7 +8,7 @@ import type { Program } from './programs.ts';
 import { get } from './requests.ts';
 
 /** Where a server finds what it serves. */
-export interface Site {
+export interface ServedFolder {
   /** The folder whose files are served. */
   readonly root: string;
   /** An empty folder for what the server writes beside them, such as its configuration. */
@@ -25,7 +25,7 @@ export interface Server {
   /** The URL path of a file, given by its path below the root. */
   filePath(file: string): string;
   /** How to start it; may write its configuration into the site's scratch folder. */
-  command(site: Site, port: number): Promise<Command>;
+  command(site: ServedFolder, port: number): Promise<Command>;
 }
 
 /** A server that answers, and that stops with its owner. */
@@ -40,7 +40,7 @@ export interface RunningServer extends AsyncDisposable {
  * Starts a fresh process of a server on a free port and waits until it answers. Rejects with what it wrote when
  * it ends before, or has not answered after 30 seconds.
  */
-export async function startServer(server: Server, site: Site, signal: AbortSignal): Promise<RunningServer> {
+export async function startServer(server: Server, site: ServedFolder, signal: AbortSignal): Promise<RunningServer> {
   const port = await findFreePort();
   await mkdir(site.scratch, { recursive: true });
   const command = await server.command(site, port);
@@ -149,7 +149,7 @@ async function isReady(url: URL, signal: AbortSignal): Promise<boolean> {
  * No `open_file_cache`: a request sees the file as it is now, as with every other server here.
  * Kept-alive connections are not closed after 1,000 requests, the default, as no other server does that.
  */
-function nginxConfiguration({ root, scratch }: Site, port: number): string {
+function nginxConfiguration({ root, scratch }: ServedFolder, port: number): string {
   const temporaryFolders = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
     .map((module) => `${module}_temp_path ${scratch}/${module};`)
     .join(' ');

@@ -1,14 +1,14 @@
 import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { buffer } from 'node:stream/consumers';
-import type { Answer } from './requests.ts';
+import type { BenchResponse } from './requests.ts';
 import { requireHost } from './requests.ts';
 
 /** Sends requests to one service on connections that are kept, as a browser or a program does. */
 export interface Client extends Disposable {
-  get(path: string, headers?: Readonly<Record<string, string>>): Promise<Answer>;
-  post(path: string, body: object): Promise<Answer>;
-  remove(path: string): Promise<Answer>;
-  upload(prefix: string, name: string, content: Buffer): Promise<Answer>;
+  get(path: string, headers?: Readonly<Record<string, string>>): Promise<BenchResponse>;
+  post(path: string, body: object): Promise<BenchResponse>;
+  remove(path: string): Promise<BenchResponse>;
+  upload(prefix: string, name: string, content: Buffer): Promise<BenchResponse>;
 }
 
 export function createClient(base: URL, connections: number, signal: AbortSignal): Client {
@@ -19,7 +19,7 @@ export function createClient(base: URL, connections: number, signal: AbortSignal
     path: string,
     headers: Readonly<Record<string, string | number>>,
     body?: Buffer,
-  ): Promise<Answer> => {
+  ): Promise<BenchResponse> => {
     const url = new URL(path, base);
     requireHost(url);
     const response = await new Promise<IncomingMessage>((resolve, reject) => {

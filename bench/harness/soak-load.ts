@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Answer } from './requests.ts';
+import type { BenchResponse } from './requests.ts';
 import type { Client } from './soak-client.ts';
 import { contentOf, createChance, isContentOf, type SoakFile } from './soak-files.ts';
 
@@ -199,7 +199,7 @@ function varied(picture: Buffer, number: number): Buffer {
   return Buffer.concat([picture, Buffer.from(String(number))]);
 }
 
-function requireStatus(answer: Answer, status: number): Answer {
+function requireStatus(answer: BenchResponse, status: number): BenchResponse {
   if (answer.status === status) return answer;
   throw new Error(`${answer.status} instead of ${status}: ${answer.body.toString().slice(0, 200)}`);
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { entryName } from '../../testing/many-files.ts';
 import { run } from '../../testing/processes.ts';
-import type { Site } from './servers.ts';
+import type { ServedFolder } from './servers.ts';
 
 /** The files that every contender serves or takes, all on one file system. */
 export interface Stage {
@@ -17,7 +17,7 @@ export interface Stage {
   /** Random bytes for the upload that is: 1 GiB. It is not among the files served. */
   readonly uploadFile: string;
   /** The root with a new scratch folder, for one process of a server. */
-  newSite(): Site;
+  newSite(): ServedFolder;
   /** Empties `incoming/` and has the file system write out all it holds back, so that no upload pays for another. */
   clearIncoming(signal: AbortSignal): Promise<void>;
   /**

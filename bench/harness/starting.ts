@@ -2,7 +2,7 @@ import type { Comparison, Contender, IdleProcess, Sample } from './comparison.ts
 import { median } from './figures.ts';
 import { cpuSecondsOf, memoryOfEach } from './process-tree.ts';
 import { get } from './requests.ts';
-import { rest } from './resident-memory.ts';
+import { measureIdleMemory } from './resident-memory.ts';
 import type { RunningServer, Server } from './servers.ts';
 import { startServer } from './servers.ts';
 import type { Stage } from './stage.ts';
@@ -60,7 +60,7 @@ async function measureIdle(running: RunningServer, server: Server, signal: Abort
       if (status !== 200) throw new Error(`warm-up: GET ${path}: ${status}`);
     }
   }
-  await rest(running, signal);
+  await measureIdleMemory(running, signal);
   const processes = memoryOfEach(running.pid);
   const [largest] = processes.toSorted((one, other) => other.resident - one.resident);
   if (!largest) throw new Error(`${server.name} has no process`);

@@ -1,9 +1,9 @@
 import { etagOf, type Objects } from './synthetic-objects.ts';
-import type { Answer } from './synthetic-s3.ts';
+import type { SyntheticResponse } from './synthetic-s3.ts';
 import { escapeXml, xml } from './synthetic-xml.ts';
 
 /** ListObjectsV2: keys below a prefix, those with the delimiter behind it rolled into one. */
-export function listObjects(query: URLSearchParams, bucket: string, objects: Objects): Answer {
+export function listObjects(query: URLSearchParams, bucket: string, objects: Objects): SyntheticResponse {
   const of = (name: string) => query.get(name) ?? '';
   const [prefix, delimiter, token, startAfter] = [
     of('prefix'),

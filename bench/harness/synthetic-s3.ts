@@ -4,7 +4,7 @@ import { etagOf, type Objects, type StoredObject } from './synthetic-objects.ts'
 import { escapeXml, unescapeXml, xml } from './synthetic-xml.ts';
 
 /** A request as it came, with its path taken apart. */
-export interface Asked {
+export interface SyntheticRequest {
   readonly method: string;
   readonly url: URL;
   readonly bucket: string;
@@ -14,7 +14,7 @@ export interface Asked {
   readonly body: Buffer;
 }
 
-export interface Answer {
+export interface SyntheticResponse {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string | number>>;
   readonly body?: string | Buffer;
@@ -23,7 +23,7 @@ export interface Answer {
 type Operation = keyof typeof OPERATIONS;
 
 /** What the requests that it takes are called; undefined for any other. */
-export function operationOf({ method, url, key, headers }: Asked): Operation | undefined {
+export function operationOf({ method, url, key, headers }: SyntheticRequest): Operation | undefined {
   const has = (name: string) => url.searchParams.has(name);
   if (has('uploads') || has('uploadId')) return undefined;
   if (key === '') {
@@ -36,7 +36,7 @@ export function operationOf({ method, url, key, headers }: Asked): Operation | u
 }
 
 /** What it counts for: a removal of many for as many, each below the first folder that it is in. */
-export function weightOf(operation: Operation, { url, key, body }: Asked) {
+export function weightOf(operation: Operation, { url, key, body }: SyntheticRequest) {
   const isRead = ['ListObjectsV2', 'HeadBucket', 'GetObject', 'HeadObject'].includes(operation);
   const keys = operation === 'DeleteObjects' ? keysIn(body) : [];
   const first = keys[0] ?? (key === '' ? (url.searchParams.get('prefix') ?? '') : key);
@@ -48,11 +48,11 @@ export function weightOf(operation: Operation, { url, key, body }: Asked) {
 }
 
 /** Does what is asked. */
-export function answer(operation: Operation, asked: Asked, objects: Objects): Answer {
+export function responseTo(operation: Operation, asked: SyntheticRequest, objects: Objects): SyntheticResponse {
   return OPERATIONS[operation](asked, objects);
 }
 
-export function failure(status: number, code: string): Answer {
+export function failure(status: number, code: string): SyntheticResponse {
   const body = xml(`<Error><Code>${code}</Code><Message>${code}</Message></Error>`);
   return { status, headers: { 'content-type': 'application/xml' }, body };
 }
@@ -107,11 +107,11 @@ const OPERATIONS = {
     });
     return { status: 200, headers: XML, body: xml(`<DeleteResult>${results.join('')}</DeleteResult>`) };
   },
-} satisfies Record<string, (asked: Asked, objects: Objects) => Answer>;
+} satisfies Record<string, (asked: SyntheticRequest, objects: Objects) => SyntheticResponse>;
 
 const XML = { 'content-type': 'application/xml' };
 
-function readObject({ key, headers }: Asked, objects: Objects): Answer {
+function readObject({ key, headers }: SyntheticRequest, objects: Objects): SyntheticResponse {
   const object = objects.get(key);
   if (!object) return failure(404, 'NoSuchKey');
   const etag = etagOf(object);

@@ -3,7 +3,14 @@ import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { contentOf, createObjects, keyOf, type Objects } from './synthetic-objects.ts';
 import { createLimiter } from './synthetic-rates.ts';
-import { type Answer, type Asked, answer, failure, operationOf, weightOf } from './synthetic-s3.ts';
+import {
+  failure,
+  operationOf,
+  responseTo,
+  type SyntheticRequest,
+  type SyntheticResponse,
+  weightOf,
+} from './synthetic-s3.ts';
 import type { Family, SyntheticSettings } from './synthetic-store.ts';
 
 /*
@@ -33,7 +40,7 @@ async function respond(request: IncomingMessage, response: ServerResponse): Prom
   send(response, reply);
 }
 
-async function read(request: IncomingMessage): Promise<Asked> {
+async function read(request: IncomingMessage): Promise<SyntheticRequest> {
   const url = new URL(request.url ?? '/', 'http://store');
   const [, bucket = '', ...rest] = url.pathname.split('/');
   return {
@@ -46,7 +53,7 @@ async function read(request: IncomingMessage): Promise<Asked> {
   };
 }
 
-function serve(asked: Asked): Answer {
+function serve(asked: SyntheticRequest): SyntheticResponse {
   const operation = operationOf(asked);
   if (operation === undefined) return failure(501, 'NotImplemented');
   calls[operation] = (calls[operation] ?? 0) + 1;
@@ -55,10 +62,10 @@ function serve(asked: Asked): Answer {
     calls.SlowDown = (calls.SlowDown ?? 0) + 1;
     return failure(503, 'SlowDown');
   }
-  return asked.bucket === settings.bucket ? answer(operation, asked, objects) : failure(404, 'NoSuchBucket');
+  return asked.bucket === settings.bucket ? responseTo(operation, asked, objects) : failure(404, 'NoSuchBucket');
 }
 
-function send(response: ServerResponse, { status, headers, body = '' }: Answer): void {
+function send(response: ServerResponse, { status, headers, body = '' }: SyntheticResponse): void {
   response.writeHead(status, {
     'x-amz-request-id': 'synthetic',
     'content-length': Buffer.byteLength(body),
@@ -67,7 +74,7 @@ function send(response: ServerResponse, { status, headers, body = '' }: Answer):
   response.end(body);
 }
 
-function control({ url }: Asked): Answer {
+function control({ url }: SyntheticRequest): SyntheticResponse {
   if (url.pathname === '/-/calls') {
     const body = JSON.stringify(calls);
     calls = {};

@@ -1,6 +1,6 @@
 import { mkdtemp, rm, statfs } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { keepUntilEnd } from '../../testing/last-resort.ts';
+import { cleanUpAtExit } from '../../testing/exit-cleanup.ts';
 
 /** A folder that goes with its owner, with all that is in it. */
 export interface TemporaryFolder extends AsyncDisposable {
@@ -20,7 +20,7 @@ export async function makeTemporaryFolder(parent: string, bytesNeeded: number): 
     );
   }
   const path = await mkdtemp(join(resolve(parent), 'holdall-bench-'));
-  const release = keepUntilEnd({ kind: 'folder', name: path });
+  const release = cleanUpAtExit({ kind: 'folder', name: path });
   return {
     path,
     [Symbol.asyncDispose]: async () => {

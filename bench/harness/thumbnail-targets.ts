@@ -7,14 +7,14 @@ import type { Comparison, Sample } from './comparison.ts';
 import { measureServer } from './measure.ts';
 import { measureReading } from './reading.ts';
 import { send } from './requests.ts';
-import { peakDuring, rest } from './resident-memory.ts';
+import { measureIdleMemory, peakDuring } from './resident-memory.ts';
 import type { RunningServer } from './servers.ts';
 import { holdall, startServer } from './servers.ts';
 import { untilOld } from './stage.ts';
 import type { Setting, Target, TargetGroup } from './target.ts';
 import { chooseTargets, sampleFigure, speedOver } from './target.ts';
-import { askForEach } from './thumbnail-asking.ts';
 import { makePhotographs } from './thumbnail-photos.ts';
+import { requestEach } from './thumbnail-requests.ts';
 
 /** Thumbnails of photographs of 6 megapixels, on the disk: drawn, many at once, and from memory. */
 export const thumbnailTargets: TargetGroup = {
@@ -71,8 +71,8 @@ async function measureBare({ folder }: Setting, signal: AbortSignal): Promise<Sa
 async function measureCold(setting: Setting, signal: AbortSignal): Promise<Sample> {
   await using running = await startHoldall(setting, signal);
   const urls = names.map((name) => running.url(`/thumb/${PHOTOGRAPHS}/${name}`));
-  await askForEach(urls.slice(0, WARM_UP), AT_ONCE, signal);
-  const work = () => askForEach(urls.slice(WARM_UP), AT_ONCE, signal);
+  await requestEach(urls.slice(0, WARM_UP), AT_ONCE, signal);
+  const work = () => requestEach(urls.slice(WARM_UP), AT_ONCE, signal);
   const [{ seconds, latencyP99 }, { cpuSeconds, peakMemory }] = await measureServer(running.pid, work);
   const perImage = cpuSeconds === null ? null : cpuSeconds / MEASURED;
   return { value: MEASURED / seconds, cpuSeconds: perImage, peakMemory, latencyP99, remark: `${AT_ONCE} at once` };
@@ -98,9 +98,9 @@ function crowdTarget(setting: Setting): Target {
 
 async function measureCrowd(setting: Setting, signal: AbortSignal): Promise<Sample> {
   await using running = await startHoldall(setting, signal);
-  const idle = await rest(running, signal);
+  const idle = await measureIdleMemory(running, signal);
   const urls = names.slice(0, CROWD).map((name) => running.url(`/thumb/${PHOTOGRAPHS}/${name}`));
-  const [peak, { seconds, latencyP99 }] = await peakDuring(running, () => askForEach(urls, CROWD, signal));
+  const [peak, { seconds, latencyP99 }] = await peakDuring(running, () => requestEach(urls, CROWD, signal));
   const residentMemory = { idle, peak };
   return { value: seconds, cpuSeconds: null, peakMemory: peak, latencyP99, residentMemory, remark: 'resident, summed' };
 }

@@ -5,7 +5,7 @@ import { timedSample } from './comparison.ts';
 import { uploadByPut, uploadForm } from './curl.ts';
 import type { Cost } from './measure.ts';
 import { measureCommand, measureServer, measureTypical } from './measure.ts';
-import { peakDuring, rest, warmUp } from './resident-memory.ts';
+import { measureIdleMemory, peakDuring, warmUp } from './resident-memory.ts';
 import type { Server } from './servers.ts';
 import { rclone, startServer } from './servers.ts';
 import type { Stage } from './stage.ts';
@@ -41,7 +41,7 @@ function serviceContender(holdall: Server, stage: Stage): Contender {
       await send(stage.warmUpFile);
       await warmUp(running, { ...form, file: stage.smallFile }, signal);
       await stage.clearIncoming(signal);
-      const idle = await rest(running, signal);
+      const idle = await measureIdleMemory(running, signal);
       const [peak, cost] = await peakDuring(running, () => {
         const measure = () => measureServer(running.pid, () => send(stage.uploadFile));
         return measureStoring(measure, stage, signal);

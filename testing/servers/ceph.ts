@@ -2,10 +2,10 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { assertDeclared } from '../../tests/runner/declared.ts';
+import { acceptsConnections } from './accepts-connections.ts';
 import { findFreePort } from './free-port.ts';
 import { type ObjectStore, USUAL_REGION } from './object-store.ts';
 import { type Daemon, type StoreProcesses, startStore } from './store-processes.ts';
-import { takesConnections } from './takes-connections.ts';
 
 /** A Ceph cluster on this machine: one monitor, one disk, one S3 gateway. */
 export interface Ceph extends ObjectStore {
@@ -85,7 +85,7 @@ async function startMonitor(cluster: StoreProcesses, clusterId: string, port: nu
   await cluster.run('ceph-mon', '--id', 'a', '--mkfs', '--monmap', map);
   const monitor = cluster.startDaemon('ceph-mon', '-f', '--id', 'a');
   // A client that calls too early retries only after three seconds.
-  await cluster.until('the monitor takes connections', () => takesConnections(port));
+  await cluster.until('the monitor takes connections', () => acceptsConnections(port));
   return monitor;
 }
 

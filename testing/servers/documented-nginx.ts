@@ -3,12 +3,12 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { assertDeclared } from '../../tests/runner/declared.ts';
+import { cleanUpAtExit } from '../exit-cleanup.ts';
 import { childrenOf } from '../holdall.ts';
-import { keepUntilEnd } from '../last-resort.ts';
 import { type OwnedProcess, start } from '../processes.ts';
 import { until } from '../until.ts';
+import { acceptsConnections } from './accepts-connections.ts';
 import { findFreePort } from './free-port.ts';
-import { takesConnections } from './takes-connections.ts';
 
 /** nginx on this machine, with the configuration that `deploy/nginx.conf` is. */
 export interface Nginx {
@@ -26,7 +26,7 @@ export interface Nginx {
 export async function startDocumentedNginx(replicas: readonly string[]): Promise<Nginx> {
   assertDeclared('nginx');
   const folder = await mkdtemp(join(tmpdir(), 'holdall-nginx-'));
-  const forget = keepUntilEnd({ kind: 'folder', name: folder });
+  const forget = cleanUpAtExit({ kind: 'folder', name: folder });
   const port = await findFreePort();
   const otherPort = await findFreePort();
   const documented = await readFile(new URL('../../deploy/nginx.conf', import.meta.url), 'utf8');
@@ -116,6 +116,6 @@ async function untilItListens(server: OwnedProcess, port: number): Promise<void>
   void server.ended.then(({ description }) => (ending = description));
   await until('nginx takes connections', () => {
     if (ending !== undefined) throw new Error(`nginx ended: ${ending}\n${server.lastOutput()}`);
-    return takesConnections(port);
+    return acceptsConnections(port);
   });
 }

@@ -7,8 +7,8 @@ import { text } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
 import { atEnd, temporaryFolder } from '../holdall.ts';
 import { until } from '../until.ts';
+import { acceptsConnections } from './accepts-connections.ts';
 import { findFreePort } from './free-port.ts';
-import { takesConnections } from './takes-connections.ts';
 
 /** A proxy program, its command line and its ports. */
 interface DocumentedProxy {
@@ -89,7 +89,7 @@ export async function startProxy(t: TestContext, { file, args, port }: Documente
   });
   await until(`${file} takes connections`, async () => {
     if (child.exitCode !== null) assert.fail(`${file} ended: ${await errors}`);
-    return takesConnections(port);
+    return acceptsConnections(port);
   });
   return port;
 }

@@ -8,8 +8,8 @@ import type { TestContext } from 'node:test';
 import { assertDeclared } from '../../tests/runner/declared.ts';
 import { atEnd, temporaryFolder } from '../holdall.ts';
 import { until } from '../until.ts';
+import { acceptsConnections } from './accepts-connections.ts';
 import { findFreePort } from './free-port.ts';
-import { takesConnections } from './takes-connections.ts';
 
 /**
  * Starts one nginx with a server for each text, which holds its directives, and gives the ports of 127.0.0.1 that they
@@ -43,7 +43,7 @@ http {
   for (const port of ports) {
     await until('nginx listens', async () => {
       if (child.exitCode !== null) assert.fail(`nginx ended: ${await errors}`);
-      return takesConnections(port);
+      return acceptsConnections(port);
     });
   }
   return ports;

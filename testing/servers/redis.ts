@@ -2,11 +2,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { assertDeclared } from '../../tests/runner/declared.ts';
-import { keepUntilEnd } from '../last-resort.ts';
+import { cleanUpAtExit } from '../exit-cleanup.ts';
 import { type OwnedProcess, start } from '../processes.ts';
 import { until } from '../until.ts';
+import { acceptsConnections } from './accepts-connections.ts';
 import { findFreePort } from './free-port.ts';
-import { takesConnections } from './takes-connections.ts';
 
 /** A Redis of our own on this machine, which keeps nothing on disk. */
 export interface TestRedis {
@@ -20,7 +20,7 @@ export interface TestRedis {
 export async function startRedis({ port: given }: { port?: number } = {}): Promise<TestRedis> {
   assertDeclared('redis');
   const folder = await mkdtemp(join(tmpdir(), 'holdall-redis-'));
-  const forget = keepUntilEnd({ kind: 'folder', name: folder });
+  const forget = cleanUpAtExit({ kind: 'folder', name: folder });
   const port = given ?? (await findFreePort());
   const server = start({ file: 'redis-server', args: [...SETTINGS, '--port', String(port), '--dir', folder] });
   const stop = async () => {
@@ -47,6 +47,6 @@ async function untilReady(server: OwnedProcess, port: number): Promise<void> {
   void watch();
   await until('Redis takes connections', () => {
     if (ending !== undefined) throw new Error(`redis-server ended: ${ending}\n${server.lastOutput()}`);
-    return takesConnections(port);
+    return acceptsConnections(port);
   });
 }

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { keepUntilEnd } from '../last-resort.ts';
+import { cleanUpAtExit } from '../exit-cleanup.ts';
 import { type OwnedProcess, run, start as startProcess } from '../processes.ts';
 import { until } from '../until.ts';
 
@@ -50,7 +50,7 @@ export async function startStore<Store extends object>(
   bringUp: (processes: StoreProcesses) => Promise<Store>,
 ): Promise<Store & Pick<StoreProcesses, 'stop'>> {
   const folder = await mkdtemp(join(parent, `holdall-${name.toLowerCase()}-`));
-  const forget = keepUntilEnd({ kind: 'folder', name: folder });
+  const forget = cleanUpAtExit({ kind: 'folder', name: folder });
   const processes = createProcesses(folder, environment(folder), signal);
   const stop = async () => {
     await processes.stop();

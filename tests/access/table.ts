@@ -7,12 +7,12 @@ import type { Store } from '../../src/model/store.ts';
 import type { Backend } from '../contract/backend.ts';
 import { type Answer, send } from '../http/client.ts';
 import { startService, type TestService } from '../http/service.ts';
+import { reportChanges } from './change-reporting-store.ts';
 import { AUTH_METHODS, type AuthMethod, type Client, openTestAccess, type TestAccess } from './clients.ts';
 import { type DocumentedRow, type Need, readDocumentedNeeds } from './documented-needs.ts';
 import { REQUESTS, type TableRequest } from './requests.ts';
 import { allAt, type Situation, situationsAt } from './situations.ts';
 import { plantStore, SOURCE, type TestTree } from './tree.ts';
-import { watchStore } from './watched-store.ts';
 
 const ROWS = await readDocumentedNeeds();
 
@@ -90,7 +90,7 @@ async function startFixture(backend: Backend, { control, port, publicUrl }: Test
     publicUrl,
     wrap(store) {
       bare = store;
-      return watchStore(store, (member) => calls.push(member));
+      return reportChanges(store, (member) => calls.push(member));
     },
   });
   const tree = await plantStore(bare ?? assert.fail());

@@ -6,7 +6,7 @@ import { it } from 'node:test';
 import { type Entrance, fileEntrances, folderEntrances, json, uploadTo } from '../faults/entrances.ts';
 import { startSwapping, stopSwapping } from '../faults/swapping.ts';
 import { isFullForm } from '../full-forms.ts';
-import { contentsOf } from '../process/debris.ts';
+import { contentsOf } from '../process/temporary-files.ts';
 import { type House, SECRET, startHouse } from './house.ts';
 
 const ROUNDS = isFullForm ? 15 : 7;

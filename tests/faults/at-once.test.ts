@@ -7,7 +7,7 @@ import { type Holdall, startHoldall } from '../../testing/holdall.ts';
 import { assertSameBytes } from '../contract/bytes.ts';
 import { isFullForm } from '../full-forms.ts';
 import { type Answer, jsonOf, postForm, postJson, send } from '../http/client.ts';
-import { contentsOf, untilNoDebris } from '../process/debris.ts';
+import { contentsOf, untilNoTemporaryFiles } from '../process/temporary-files.ts';
 
 const SIZE = 3 * 1024 * 1024;
 const UPLOADS = isFullForm ? 50 : 16;
@@ -47,7 +47,7 @@ it(`stores one of ${UPLOADS} concurrent uploads to a path, and readers only see 
   assert.ok(last.body.equals(versionOf(winner)), 'The etag is the one that the winner was given.');
   assertSameBytes(await readFile(join(root, 'folder/file')), last.body);
   assert.deepEqual(await contentsOf(root), ['folder/', 'folder/file']);
-  await untilNoDebris(root);
+  await untilNoTemporaryFiles(root);
 });
 
 it('resolves concurrent requests to two services on one root consistently', async (t) => {
@@ -203,7 +203,7 @@ it('resolves concurrent requests to two services on one root consistently', asyn
     });
   });
 
-  await t.test('leaves no temporary files', () => untilNoDebris(root));
+  await t.test('leaves no temporary files', () => untilNoTemporaryFiles(root));
 });
 
 const RUNNERS = Array.from({ length: 8 }, (_, index) => index);

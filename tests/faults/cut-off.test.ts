@@ -8,7 +8,7 @@ import { it } from 'node:test';
 import { type Holdall, startHoldall } from '../../testing/holdall.ts';
 import { until } from '../../testing/until.ts';
 import { assertSuccess, send, upload } from '../http/client.ts';
-import { contentsOf, temporaryOf, untilNoDebris, untilTakenIn } from '../process/debris.ts';
+import { contentsOf, temporaryFilesOf, untilNoTemporaryFiles, untilStaged } from '../process/temporary-files.ts';
 import { ORDERS, openDownload, openUpload, signedPath } from '../process/transfers.ts';
 import { isWhole, plantTree, treeOf } from './trees.ts';
 
@@ -22,7 +22,7 @@ it('handles a client that disconnects', async (t) => {
   const untilCopying = (destination: string) =>
     until(
       'some files are copied',
-      async () => existsSync(join(root, destination)) || (await temporaryOf(root)).debris.length > 20,
+      async () => existsSync(join(root, destination)) || (await temporaryFilesOf(root)).files.length > 20,
     );
 
   for (const order of ORDERS) {
@@ -31,9 +31,9 @@ it('handles a client that disconnects', async (t) => {
       const replacing = await openUpload(port, 'replaced', order);
       const making = await openUpload(port, 'new folder/new', order);
       for (const each of [replacing, making]) await each.send(HALF);
-      await untilTakenIn(root, HALF.length, 2);
+      await untilStaged(root, HALF.length, 2);
       for (const each of [replacing, making]) each.cut();
-      await untilNoDebris(root);
+      await untilNoTemporaryFiles(root);
       assert.deepEqual(await contentsOf(root), ['replaced']);
       assert.equal(await readFile(join(root, 'replaced'), 'utf8'), 'the old bytes');
       await assertGoesOn(holdall);
@@ -74,7 +74,7 @@ it('handles a client that disconnects', async (t) => {
         const leave = copyWithoutEnd(port, { destination, accept: 'application/x-ndjson' });
         await untilCopying(destination);
         leave();
-        await untilNoDebris(root);
+        await untilNoTemporaryFiles(root);
         return !existsSync(join(root, destination));
       });
       await assertGoesOn(holdall);
@@ -88,7 +88,7 @@ it('handles a client that disconnects', async (t) => {
     leave();
     await until('the copy is there', () => existsSync(join(root, 'copied')));
     assert.ok(await isWhole(join(root, 'copied'), TREE));
-    await untilNoDebris(root);
+    await untilNoTemporaryFiles(root);
   });
 });
 

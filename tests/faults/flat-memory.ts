@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { it } from 'node:test';
 import { type Owner, startHoldall } from '../../testing/holdall.ts';
 import { assertSuccess, send, upload } from '../http/client.ts';
-import { untilNoDebris } from '../process/debris.ts';
-import { forgetPeak, MEMORY_BOUND, memoryOf, tellsPeaks } from '../process/memory.ts';
+import { canMeasurePeakMemory, MAX_MEMORY_GROWTH_BYTES, memoryOf, resetPeakMemory } from '../process/memory.ts';
+import { untilNoTemporaryFiles } from '../process/temporary-files.ts';
 import { ORDERS, type Order, openDownload, openUpload, signedPath } from '../process/transfers.ts';
 import { assertPattern, block, MIB } from './pattern.ts';
 
@@ -27,17 +27,17 @@ export function testDiskTransfers(size: number): void {
     for (const order of ORDERS) {
       await t.test(`by an upload with the ${order}`, async () => {
         await rm(join(root, 'large'), { force: true });
-        await forgetPeak(pid);
+        await resetPeakMemory(pid);
         await uploadPattern(port, 'large', order, size);
         await assertFlat();
         assert.equal((await stat(join(root, 'large'))).size, size);
         await assertPattern(createReadStream(join(root, 'large'), { highWaterMark: MIB }), 0, size);
-        await untilNoDebris(root);
+        await untilNoTemporaryFiles(root);
       });
     }
 
     await t.test('by a range request', async () => {
-      await forgetPeak(pid);
+      await resetPeakMemory(pid);
       const [start, length] = [12_345, size - 2 * MIB];
       const range = { range: `bytes=${start}-${start + length - 1}` };
       const download = await openDownload(port, await signedPath(port, 'large'), range);
@@ -73,7 +73,7 @@ export function testRemoteUploads(store: string, { size, orders = ORDERS, open }
 
     for (const order of orders) {
       await t.test(`with the ${order}`, async () => {
-        await forgetPeak(pid);
+        await resetPeakMemory(pid);
         await uploadPattern(port, `f/${order}`, order, size);
         await assertFlat();
         const { headers } = await send(port, `/file/f/${encodeURIComponent(order)}`);
@@ -91,7 +91,7 @@ async function memoryWatch(pid: number): Promise<() => Promise<void>> {
   const idle = await memoryOf(pid, 'VmRSS');
   return async () => {
     const peak = await memoryOf(pid, 'VmHWM');
-    assert.ok(peak - idle < MEMORY_BOUND, `It grew from ${idle} to ${peak} bytes.`);
+    assert.ok(peak - idle < MAX_MEMORY_GROWTH_BYTES, `It grew from ${idle} to ${peak} bytes.`);
   };
 }
 
@@ -102,7 +102,7 @@ async function uploadPattern(port: number, path: string, order: Order, size: num
 }
 
 function skipWithoutPeaks(): string | false {
-  return !tellsPeaks() && 'only /proc on Linux has the peak memory of a process';
+  return !canMeasurePeakMemory() && 'only /proc on Linux has the peak memory of a process';
 }
 
 function skipWithoutSpace(bytes: number): string | false {

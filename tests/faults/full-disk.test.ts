@@ -7,7 +7,7 @@ import sharp from 'sharp';
 import { startHoldall, temporaryFolder } from '../../testing/holdall.ts';
 import { assertSameBytes } from '../contract/bytes.ts';
 import { type Answer, assertFailure, assertSuccess, escapePath, postJson, send, upload } from '../http/client.ts';
-import { contentsOf, untilNoDebris } from '../process/debris.ts';
+import { contentsOf, untilNoTemporaryFiles } from '../process/temporary-files.ts';
 import { ORDERS, openUpload } from '../process/transfers.ts';
 import { mountTmpfs } from './mounts.ts';
 
@@ -29,7 +29,7 @@ it('handles a full disk', async (t) => {
   const assertUntouched = async () => {
     assert.deepEqual(await readFile(join(root, 'folder/old')), old);
     assert.deepEqual(await contentsOf(root), contents);
-    await untilNoDebris(root);
+    await untilNoTemporaryFiles(root);
     assertSuccess(await send(port, '/-/health/ready'), { message: 'The service is ready.' });
   };
 
@@ -74,7 +74,7 @@ it('handles a full disk', async (t) => {
       assertSuccess(answer, { message: 'File uploaded successfully', path: `small ${order}` });
       assertSameBytes(await readFile(join(root, `small ${order}`)), bytes);
     }
-    await untilNoDebris(root);
+    await untilNoTemporaryFiles(root);
   });
 });
 

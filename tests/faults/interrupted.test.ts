@@ -6,15 +6,15 @@ import { it } from 'node:test';
 import { type Holdall, startHoldall } from '../../testing/holdall.ts';
 import { until } from '../../testing/until.ts';
 import { assertFailure, assertSuccess, postJson, send } from '../http/client.ts';
-import { contentsOf, temporaryOf } from '../process/debris.ts';
+import { contentsOf, temporaryFilesOf } from '../process/temporary-files.ts';
 import { isWhole, plantTree, treeOf } from './trees.ts';
 
 const TREE = treeOf(200);
 
 type Moment = (root: string) => boolean | Promise<boolean>;
 
-const somethingIsAside: Moment = async (root) => (await temporaryOf(root)).debris.length > 0;
-const manyAreCopied: Moment = async (root) => (await temporaryOf(root)).debris.length > 30;
+const somethingIsAside: Moment = async (root) => (await temporaryFilesOf(root)).files.length > 0;
+const manyAreCopied: Moment = async (root) => (await temporaryFilesOf(root)).files.length > 30;
 
 it('recovers from a folder operation that kill -9 interrupts', async (t) => {
   let holdall = await startHoldall(t);
@@ -24,7 +24,7 @@ it('recovers from a folder operation that kill -9 interrupts', async (t) => {
   /** Starts the service again, which is to find nothing of what was under way. */
   const restart = async () => {
     holdall = await startHoldall(t, { root });
-    assert.deepEqual(await temporaryOf(root), { owners: [holdall.pid], debris: [] });
+    assert.deepEqual(await temporaryFilesOf(root), { owners: [holdall.pid], files: [] });
   };
 
   const moments: Record<string, Moment> = {
@@ -113,7 +113,7 @@ it('completes a retried file move that was interrupted while both hard links exi
     assert.equal(await readFile(join(root, destination), 'utf8'), 'the bytes');
     assert.equal((await stat(join(root, destination))).nlink, 1);
   }
-  assert.deepEqual((await temporaryOf(root)).debris, []);
+  assert.deepEqual((await temporaryFilesOf(root)).files, []);
 });
 
 /** Sends the request and kills the service when the moment has come, or when the answer has. */

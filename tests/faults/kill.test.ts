@@ -7,8 +7,8 @@ import { type Holdall, startHoldall, temporaryFolder } from '../../testing/holda
 import { until } from '../../testing/until.ts';
 import { isFullForm } from '../full-forms.ts';
 import { assertSuccess, send, upload } from '../http/client.ts';
-import { contentsOf, temporaryOf, untilTakenIn } from '../process/debris.ts';
 import { untilAllServe } from '../process/serving.ts';
+import { contentsOf, temporaryFilesOf, untilStaged } from '../process/temporary-files.ts';
 import { ORDERS, openUpload } from '../process/transfers.ts';
 
 const HALF = Buffer.alloc(512 * 1024, 'half');
@@ -29,14 +29,14 @@ describe('kill -9 during uploads', () => {
       for (const path of paths) {
         for (const order of ORDERS) await (await openUpload(first.port, path, order)).send(HALF);
       }
-      await untilTakenIn(root, HALF.length, count);
+      await untilStaged(root, HALF.length, count);
       await first.kill();
       assert.deepEqual(await contentsOf(root), expected);
-      const { debris } = await temporaryOf(root);
-      assert.equal(debris.length, count, 'There is something to sweep.');
+      const { files } = await temporaryFilesOf(root);
+      assert.equal(files.length, count, 'There is something to sweep.');
       for (const pid of serving)
         assert.ok(
-          debris.some((path) => path.includes(`~${pid}~`)),
+          files.some((path) => path.includes(`~${pid}~`)),
           'Each process took in some.',
         );
 
@@ -44,8 +44,8 @@ describe('kill -9 during uploads', () => {
       const servingNow = await untilAllServe(second);
       // A process that starts tries for a moment whether it can write; one that was killed may take a moment to be gone.
       await until('there is nothing but the folders of those that serve, each empty', async () => {
-        const left = await temporaryOf(root);
-        return left.debris.length === 0 && new Set(left.owners).symmetricDifference(new Set(servingNow)).size === 0;
+        const left = await temporaryFilesOf(root);
+        return left.files.length === 0 && new Set(left.owners).symmetricDifference(new Set(servingNow)).size === 0;
       });
       assert.deepEqual(await contentsOf(root), expected);
       for (const name of names) {
@@ -66,16 +66,16 @@ describe('Two services on one root', () => {
     const uploads = await beginUploads(running);
     const lost = await openUpload(killed.port, 'lost');
     await lost.send(HALF);
-    await untilTakenIn(root, HALF.length, uploads.length + 1);
+    await untilStaged(root, HALF.length, uploads.length + 1);
     await killed.kill();
 
     const third = await startHoldall(t, { root, settings: { WORKERS: '2' } });
     const workers = await untilAllServe(third);
-    const { owners, debris } = await temporaryOf(root);
+    const { owners, files } = await temporaryFilesOf(root);
     assert.deepEqual(new Set(owners), new Set([running.pid, ...workers]));
-    assert.equal(debris.length, uploads.length);
+    assert.equal(files.length, uploads.length);
     await finishUploads(running, uploads);
-    assert.deepEqual((await temporaryOf(root)).debris, []);
+    assert.deepEqual((await temporaryFilesOf(root)).files, []);
   });
 
   it('keep uploads in progress of the other service when both have the same process ID', async (t) => {
@@ -121,7 +121,7 @@ async function beginUploads({ port, root }: Holdall) {
     await begun.send(HALF);
     open.push({ path, ...begun });
   }
-  await untilTakenIn(root, HALF.length, open.length);
+  await untilStaged(root, HALF.length, open.length);
   return open;
 }
 

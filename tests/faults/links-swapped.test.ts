@@ -7,7 +7,7 @@ import sharp from 'sharp';
 import { type Holdall, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
 import { isFullForm } from '../full-forms.ts';
 import { postJson, send, upload } from '../http/client.ts';
-import { contentsOf } from '../process/debris.ts';
+import { contentsOf } from '../process/temporary-files.ts';
 import { type Entrance, json, uploadTo } from './entrances.ts';
 import { startSwapping, stopSwapping } from './swapping.ts';
 import { photograph } from './trees.ts';

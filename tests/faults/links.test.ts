@@ -7,7 +7,7 @@ import { startHoldall, temporaryFolder } from '../../testing/holdall.ts';
 import { until } from '../../testing/until.ts';
 import { isFullForm } from '../full-forms.ts';
 import { jsonOf, postJson, send } from '../http/client.ts';
-import { untilNoDebris } from '../process/debris.ts';
+import { untilNoTemporaryFiles } from '../process/temporary-files.ts';
 import { signedPath } from '../process/transfers.ts';
 import { type Entrance, fileEntrances, folderEntrances } from './entrances.ts';
 import { photograph } from './trees.ts';
@@ -94,7 +94,7 @@ it('treats a symbolic link under the root as neither a file nor a folder at ever
       assert.equal((await postJson(port, '/move', { ...folder, destination: 'moved' })).status, 200);
       assert.equal(await readlink(join(root, 'moved/deep')), outside);
       assert.equal((await send(port, '/delete_folder/moved', { method: 'DELETE' })).status, 200);
-      await untilNoDebris(root);
+      await untilNoTemporaryFiles(root);
       assert.deepEqual(await photograph(outside), outsideBefore);
     },
   );
@@ -105,7 +105,7 @@ it('treats a symbolic link under the root as neither a file nor a folder at ever
     const copy = { source: 'other', destination: 'copy', is_folder: true, overwrite: true };
     assert.equal((await postJson(port, '/copy', copy)).status, 200);
     assert.deepEqual(await readdir(join(root, 'copy')), []);
-    await untilNoDebris(root);
+    await untilNoTemporaryFiles(root);
     assert.deepEqual(await photograph(outside), outsideBefore);
   });
 });

@@ -27,10 +27,10 @@ import {
   within,
 } from '../http/client.ts';
 import { startService } from '../http/service.ts';
-import { contentsOf, untilNoDebris } from '../process/debris.ts';
+import { contentsOf, untilNoTemporaryFiles } from '../process/temporary-files.ts';
 import { ORDERS, type Order, openDownload, openUpload, signedPath } from '../process/transfers.ts';
 import type { Need } from '../runner/needs.ts';
-import { slowCrowd } from './slow-crowd.ts';
+import { connectSlowClients } from './slow-clients.ts';
 
 export const needs: readonly Need[] = ['open-files'];
 
@@ -41,7 +41,7 @@ it(`closes ${MULTITUDE} connections with unfinished request headers and serves o
   const { port, pid } = await startHoldall(t, {
     settings: { HEADERS_TIMEOUT, MAX_CONNECTIONS: '20000' },
   });
-  const crowd = await slowCrowd(t, port, MULTITUDE);
+  const crowd = await connectSlowClients(t, port, MULTITUDE);
   t.diagnostic(`${crowd.open()} of ${MULTITUDE} connections were open at once.`);
   await until('all of them are closed', async () => {
     assertSuccess(await send(port, '/-/health/ready'), { message: 'The service is ready.' });
@@ -122,7 +122,7 @@ describe('A client that stalls', () => {
     await until('no file is open', () => openFiles(pid, root) === 0);
     for (const download of downloads) await assert.rejects(buffer(download), { code: 'ECONNRESET' });
     for (const answer of await Promise.all(uploads)) assertFailure(answerOf(answer), 408, /stalled for 1 seconds/);
-    await untilNoDebris(root);
+    await untilNoTemporaryFiles(root);
     assert.deepEqual(await contentsOf(root), ['large']);
   });
 });

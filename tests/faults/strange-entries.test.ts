@@ -9,7 +9,7 @@ import { it, type TestContext } from 'node:test';
 import { atEnd, type Holdall, startHoldall } from '../../testing/holdall.ts';
 import { until } from '../../testing/until.ts';
 import { jsonOf, postJson, send } from '../http/client.ts';
-import { temporaryOf, untilNoDebris } from '../process/debris.ts';
+import { temporaryFilesOf, untilNoTemporaryFiles } from '../process/temporary-files.ts';
 import { fileEntrances, folderEntrances } from './entrances.ts';
 import { photograph } from './trees.ts';
 
@@ -62,7 +62,7 @@ it('returns 404 or 409 without blocking for entries that are neither a file nor 
     for (const kind of planted) assert.ok(!(await lstat(join(root, 'moved', kind))).isFile(), kind);
     assert.equal((await send(port, '/delete_folder/moved', { method: 'DELETE' })).status, 200);
     assert.ok(!existsSync(join(root, 'moved')));
-    await untilNoDebris(root);
+    await untilNoTemporaryFiles(root);
   });
 });
 
@@ -121,7 +121,7 @@ it('handles file names that no path can express', async (t) => {
     const { status } = await send(port, '/delete_folder/folder', { method: 'DELETE' });
     assert.equal(status, 200);
     assert.ok(!existsSync(join(root, 'folder')));
-    assert.deepEqual((await temporaryOf(root)).debris, []);
+    assert.deepEqual((await temporaryFilesOf(root)).files, []);
   });
 });
 

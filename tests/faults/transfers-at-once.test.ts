@@ -7,7 +7,7 @@ import { setImmediate } from 'node:timers/promises';
 import { startHoldall } from '../../testing/holdall.ts';
 import { isFullForm } from '../full-forms.ts';
 import { assertSuccess, BOUNDARY } from '../http/client.ts';
-import { contentsOf, untilNoDebris } from '../process/debris.ts';
+import { contentsOf, untilNoTemporaryFiles } from '../process/temporary-files.ts';
 import { ORDERS, openDownload, openUpload } from '../process/transfers.ts';
 
 const KIB = 1024;
@@ -78,7 +78,7 @@ it('stores the correct bytes for each concurrent upload despite slow and aborted
     ]);
     await Promise.all(uploads);
   }
-  await untilNoDebris(root);
+  await untilNoTemporaryFiles(root);
   assert.deepEqual(await contentsOf(root), ['in/', ...names.map((name) => `in/${name}`)].toSorted());
 });
 

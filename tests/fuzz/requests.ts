@@ -4,10 +4,10 @@ import type { ApiDocument, Operation, Schema } from './document.ts';
 import { type Header, hostileHeaders } from './hostile-headers.ts';
 import { hostileJson, hostileNumber, hostileText } from './hostile-texts.ts';
 
-/** A request as it is sent, byte by byte, and what it is made of. */
+/** The parts of a fuzzed request. */
 export interface FuzzedRequest {
   readonly method: string;
-  /** As it stands in the request line. */
+  /** The target in the request line. */
   readonly target: string;
   readonly headers: readonly Header[];
   readonly body?: Buffer | undefined;
@@ -15,15 +15,15 @@ export interface FuzzedRequest {
   readonly file?: string | undefined;
 }
 
-/** Paths that requests are made of: some are there, some are not. */
-export interface Places {
+/** Paths for fuzzed requests: existing files and folders, and missing ones. */
+export interface PathSamples {
   readonly files: readonly string[];
   readonly folders: readonly string[];
   readonly missing: readonly string[];
 }
 
 /** Requests of every method of every path of the document: as it has them, and with something wrong. */
-export function requestsOf({ paths }: ApiDocument, places: Places): fc.Arbitrary<FuzzedRequest> {
+export function requestsOf({ paths }: ApiDocument, places: PathSamples): fc.Arbitrary<FuzzedRequest> {
   const described = Object.entries(paths).flatMap(([path, operations]) =>
     Object.entries(operations).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
   );
@@ -78,7 +78,7 @@ const anyMethod = fc.constantFrom(
   'QUERY',
 );
 
-const placeIn = ({ files, folders, missing }: Places) =>
+const placeIn = ({ files, folders, missing }: PathSamples) =>
   fc.oneof(
     { weight: 4, arbitrary: fc.constantFrom(...files) },
     { weight: 3, arbitrary: fc.constantFrom(...folders) },
@@ -87,7 +87,7 @@ const placeIn = ({ files, folders, missing }: Places) =>
   );
 
 /** The path and the query, escaped rightly, or not quite. */
-function targetOf(path: string, { parameters = [] }: Operation, places: Places): fc.Arbitrary<string> {
+function targetOf(path: string, { parameters = [] }: Operation, places: PathSamples): fc.Arbitrary<string> {
   const filled = escapedOf(placeIn(places)).map((place) => path.replace('{path}', () => place));
   const query = fc.tuple(
     ...parameters
@@ -104,7 +104,7 @@ function targetOf(path: string, { parameters = [] }: Operation, places: Places):
   });
 }
 
-function queryOf(name: string, schema: Schema, places: Places): fc.Arbitrary<string> {
+function queryOf(name: string, schema: Schema, places: PathSamples): fc.Arbitrary<string> {
   const value = schema.type === 'integer' ? fc.oneof(hostileNumber, fc.constantFrom('1', '2', '3')) : placeIn(places);
   return fc
     .tuple(escapedOf(value), fc.constantFrom('', '', '', `&${name}=1`, `&${name}[]=1`))
@@ -139,7 +139,7 @@ interface Body {
   readonly file?: string | undefined;
 }
 
-function bodyOf({ requestBody }: Operation, places: Places): fc.Arbitrary<Body> {
+function bodyOf({ requestBody }: Operation, places: PathSamples): fc.Arbitrary<Body> {
   const stray = fc.constantFrom<Body>(
     { type: 'application/json', body: Buffer.from('{"path":"stray"}') },
     { type: 'text/plain', body: Buffer.from('stray') },
@@ -154,7 +154,7 @@ function bodyOf({ requestBody }: Operation, places: Places): fc.Arbitrary<Body> 
 }
 
 /** Objects of the schema; and those that lack something, have more, or have anything in the place of anything. */
-function jsonFor({ properties = {} }: Schema, places: Places): fc.Arbitrary<Body> {
+function jsonFor({ properties = {} }: Schema, places: PathSamples): fc.Arbitrary<Body> {
   const fields = Object.entries(properties).map(([name, { type }]) => {
     const right =
       type === 'boolean' ? fc.constantFrom('true', 'false') : placeIn(places).map((text) => JSON.stringify(text));
@@ -172,7 +172,7 @@ function jsonFor({ properties = {} }: Schema, places: Places): fc.Arbitrary<Body
   return text.map((body) => ({ type: 'application/json', body: Buffer.from(body) }));
 }
 
-function formFor(places: Places): fc.Arbitrary<Body> {
+function formFor(places: PathSamples): fc.Arbitrary<Body> {
   const part: fc.Arbitrary<FormPart> = fc.oneof(
     placeIn(places).map((value) => ({ name: 'prefix', value })),
     fc.record({ name: hostileText, value: hostileText }),

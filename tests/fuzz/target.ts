@@ -10,8 +10,8 @@ import { until } from '../../testing/until.ts';
 import { memory } from '../contract/backend.ts';
 import { BOUNDARY, escapePath, formOf, send } from '../http/client.ts';
 import { startService } from '../http/service.ts';
-import { untilNoDebris } from '../process/debris.ts';
-import { MEMORY_BOUND, ownMemory } from '../process/memory.ts';
+import { anonymousMemory, MAX_MEMORY_GROWTH_BYTES } from '../process/memory.ts';
+import { untilNoTemporaryFiles } from '../process/temporary-files.ts';
 import type { Tree } from './acknowledged.ts';
 
 /** A running service, and how to look behind it. */
@@ -44,7 +44,7 @@ export async function startOnDisk(
   const { pid, port, root, log } = holdall;
   assert.equal((await send(port, '/-/openapi.json', { headers })).status, 200);
   const open = openFiles(pid);
-  const memoryBefore = await ownMemory(pid);
+  const memoryBefore = await anonymousMemory(pid);
   const tree = async () => Object.fromEntries(entriesBelow(root));
   return {
     port,
@@ -60,9 +60,12 @@ export async function startOnDisk(
         .split('\n')
         .filter((line) => line !== '' && !line.startsWith('{"level":'));
       assert.deepEqual(other, [], 'Nothing is printed but the log.');
-      await untilNoDebris(root);
+      await untilNoTemporaryFiles(root);
       await until('no file and no connection is open any more', () => openFiles(pid) <= open);
-      await until('the memory is given back', async () => (await ownMemory(pid)) < memoryBefore + MEMORY_BOUND);
+      await until(
+        'the memory is given back',
+        async () => (await anonymousMemory(pid)) < memoryBefore + MAX_MEMORY_GROWTH_BYTES,
+      );
     },
   };
 }

@@ -1,4 +1,4 @@
-import { at, END, having, type Program, perhaps, type Taken, type Thread, thread, to } from './program.ts';
+import { at, END, having, type Program, perhaps, type StepResult, type Thread, thread, to } from './program.ts';
 import { absent, areAbsent, type Change, only, type Promises, uploadAtOnce } from './promises.ts';
 
 /**
@@ -65,7 +65,7 @@ function removed(
   state: readonly number[],
   path: number,
   { isRepeated, node }: { isRepeated: boolean; node: number },
-): Taken[] {
+): StepResult[] {
   const gone = having(state, [[path, 0]]);
   return isRepeated ? [to(END, gone), to(node, gone)] : [to(END, gone)];
 }
@@ -97,26 +97,26 @@ function transfer(
       const isThere = present === file && (isMove || !isOne);
       return isThere ? [goesOn, to(whenCopied, state, [file])] : [goesOn];
     },
-    (state, [kept = 0]) => {
-      const isProtected = isOne && !replace && kept < COPIED_IN_PARTS;
+    (state, [remembered = 0]) => {
+      const isProtected = isOne && !replace && remembered < COPIED_IN_PARTS;
       if (isProtected && at(state, into) !== 0) return isOne && !isRepeated ? [] : [to(0, state)];
-      const next = having(state, [[into, kept]]);
+      const next = having(state, [[into, remembered]]);
       const isBegunAnew = !isOne || replace || isRepeated;
       return isBegunAnew
-        ? [to(copied, next, [kept]), to(0, next), to(0, state)]
-        : [to(copied, next, [kept]), to(0, state)];
+        ? [to(copied, next, [remembered]), to(0, next), to(0, state)]
+        : [to(copied, next, [remembered]), to(0, state)];
     },
-    (state, [kept = 0]) => {
+    (state, [remembered = 0]) => {
       const file = at(state, from);
-      if (isOne) return file === kept ? [to(3, state)] : [];
+      if (isOne) return file === remembered ? [to(3, state)] : [];
       return file !== 0 && file === at(state, into) ? [to(3, state)] : [to(END, state)];
     },
     (state) => removed(state, from, { isRepeated, node: 3 }),
     // What only the destination of a folder held goes at the end, unless it changed.
     (state) => [to(END, state), ...removed(state, into, { isRepeated, node: 4 })],
-    (state, [kept = 0]) => {
-      const goesOn = to(whenCopied, state, [kept]);
-      return at(state, into) === kept ? [goesOn, to(END, having(state, [[into, 0]]))] : [goesOn];
+    (state, [remembered = 0]) => {
+      const goesOn = to(whenCopied, state, [remembered]);
+      return at(state, into) === remembered ? [goesOn, to(END, having(state, [[into, 0]]))] : [goesOn];
     },
   );
 }

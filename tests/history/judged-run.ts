@@ -7,8 +7,8 @@ import { it, type TestContext } from 'node:test';
 import { formatHistory, type History, type StoreKind } from './history.ts';
 import { judgementOf } from './judgement.ts';
 import { planOf } from './plan.ts';
+import { startReplicas } from './replica-set.ts';
 import { run } from './run.ts';
-import { openSite } from './site.ts';
 import { spoiled } from './spoiled.ts';
 
 /**
@@ -24,7 +24,7 @@ export function judgeRuns(store: StoreKind, rounds: number, minutes = 0): void {
     let seed = first;
     do {
       await t.test(`HISTORY_SEED=${seed}`, async (each) => {
-        await judge(await run(planOf(store, seed, rounds), await openSite(each, store)), each);
+        await judge(await run(planOf(store, seed, rounds), await startReplicas(each, store)), each);
       });
       seed++;
     } while (performance.now() < deadline);

@@ -1,26 +1,26 @@
 /** What each path holds, by its number: the size of a content, or 0 where there is no file. */
 export type State = readonly number[];
 
-/** Where a thread is: at one of its nodes or at its `END`, and what it keeps in mind. */
-export interface Place {
+/** The position of a thread: one of its nodes or its `END`, and the values that it remembers. */
+export interface Position {
   readonly node: number;
-  readonly kept: readonly number[];
+  readonly memory: readonly number[];
 }
 
-export interface Taken extends Place {
+export interface StepResult extends Position {
   readonly state: State;
 }
 
 /** The steps that can be taken from a node in this state: each takes effect in one moment. */
-export type Node = (state: State, kept: readonly number[]) => readonly Taken[];
+export type Node = (state: State, memory: readonly number[]) => readonly StepResult[];
 
 /** Steps one behind the other, from the first node to the `END`. */
 export interface Thread {
   /** The paths that its steps look at or change. */
   readonly paths: readonly number[];
   readonly nodes: readonly Node[];
-  /** It only looks, once: whether something holds that the outcome told. */
-  readonly isLook: boolean;
+  /** Whether the thread only checks once that the outcome was true at some moment. */
+  readonly isObservation: boolean;
   /** Any first part of it may have been done when the operation ended, else all of it was. */
   readonly isOptional: boolean;
 }
@@ -30,21 +30,21 @@ export type Program = readonly Thread[];
 
 export const END = -1;
 
-export const to = (node: number, state: State, kept: readonly number[] = []): Taken => ({ node, state, kept });
+export const to = (node: number, state: State, memory: readonly number[] = []): StepResult => ({ node, state, memory });
 
 /** Steps one behind the other. */
 export const thread = (paths: readonly number[], ...nodes: Node[]): Thread => ({
   paths,
   nodes,
-  isLook: false,
+  isObservation: false,
   isOptional: false,
 });
 
-/** What was true of these paths at some moment. */
-export const look = (paths: readonly number[], holds: (state: State) => boolean): Thread => ({
+/** A single observation of these paths. */
+export const observation = (paths: readonly number[], holds: (state: State) => boolean): Thread => ({
   paths,
   nodes: [(state) => (holds(state) ? [to(END, state)] : [])],
-  isLook: true,
+  isObservation: true,
   isOptional: false,
 });
 

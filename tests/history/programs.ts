@@ -1,6 +1,6 @@
 import { bucket } from './bucket-promises.ts';
 import type { History, Operation, Outcome, StoreKind } from './history.ts';
-import { at, look, type Program, perhaps } from './program.ts';
+import { at, observation, type Program, perhaps } from './program.ts';
 import { absent, type Change, disk, github, only, type Promises, present } from './promises.ts';
 
 const PROMISES: Readonly<Record<StoreKind, Promises>> = { disk, bucket, github };
@@ -83,9 +83,9 @@ export function explainerOf({ store, paths }: Pick<History, 'store' | 'paths'>) 
     const looks = shown.map((path) => [numberOf(path), files[path] ?? 0] as const);
     if (promises.listsMoments) {
       const all = looks.map(([path]) => path);
-      return { program: [look(all, (state) => looks.every(([path, content]) => at(state, path) === content))] };
+      return { program: [observation(all, (state) => looks.every(([path, content]) => at(state, path) === content))] };
     }
-    return { program: looks.map(([path, content]) => look([path], (state) => at(state, path) === content)) };
+    return { program: looks.map(([path, content]) => observation([path], (state) => at(state, path) === content)) };
   };
 
   const refusal = (change: Change, status: number): Explanation => {
@@ -115,7 +115,7 @@ export function explainerOf({ store, paths }: Pick<History, 'store' | 'paths'>) 
         return { program: stepsOf(change) };
       case 'found': {
         const content = outcome.content ?? 0;
-        return { program: [look(change.from, (state) => at(state, only(change.from)) === content)] };
+        return { program: [observation(change.from, (state) => at(state, only(change.from)) === content)] };
       }
       case 'listed':
         return listing(operation.does === 'list' ? operation.folder : '', outcome.files ?? {});

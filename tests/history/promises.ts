@@ -1,5 +1,16 @@
 import type { Operation } from './history.ts';
-import { at, END, having, look, type Node, type Program, type State, type Thread, thread, to } from './program.ts';
+import {
+  at,
+  END,
+  having,
+  type Node,
+  observation,
+  type Program,
+  type State,
+  type Thread,
+  thread,
+  to,
+} from './program.ts';
 
 /** A change, by the numbers of the paths: those of a folder's files are in the same order in `from` and `into`. */
 export interface Change {
@@ -96,7 +107,8 @@ const copyOnDisk: Steps = ({ from, into, replace }) => [
   thread(
     [...from, ...into],
     (state) => (areAbsent(state, from) ? [] : [to(1, state, [at(state, only(from))])]),
-    (state, [kept = 0]) => (replace || areAbsent(state, into) ? [to(END, having(state, [[only(into), kept]]))] : []),
+    (state, [remembered = 0]) =>
+      replace || areAbsent(state, into) ? [to(END, having(state, [[only(into), remembered]]))] : [],
   ),
 ];
 
@@ -117,11 +129,11 @@ const moveOnDisk: Steps = (change) => {
         if (replace) return [to(END, cleared(copied(state, change), source))];
         return at(state, into) === 0 ? [to(1, copied(state, change), [file])] : [];
       },
-      (state, [kept = 0]) => {
+      (state, [remembered = 0]) => {
         const present = at(state, from);
         if (present === 0) return [];
         const gone = cleared(state, source);
-        return [present === kept ? to(END, gone) : to(2, gone, [present])];
+        return [present === remembered ? to(END, gone) : to(2, gone, [present])];
       },
       (state, [taken = 0]) => [to(END, at(state, from) === 0 ? having(state, [[from, taken]]) : state)],
     ),
@@ -137,9 +149,9 @@ const lateMoveOnDisk: Steps = (change) => [
       if (file === 0) return [to(END, state)];
       return areAbsent(state, change.into) ? [to(1, copied(state, change), [file])] : [];
     },
-    (state, [kept = 0]) => {
+    (state, [remembered = 0]) => {
       if (!areAbsent(state, change.from)) return [];
-      return [to(END, at(state, only(change.into)) === kept ? cleared(state, change.into) : state)];
+      return [to(END, at(state, only(change.into)) === remembered ? cleared(state, change.into) : state)];
     },
   ),
 ];
@@ -147,8 +159,8 @@ const lateMoveOnDisk: Steps = (change) => [
 /** The files are read one by one, and the folder that they make is put in its place when it is whole. */
 const copyFolderOnDisk: Steps = (change) => {
   const unread = -1;
-  const read: Node = (state, kept) => {
-    const all = kept.length > 0 ? kept : change.from.map(() => unread);
+  const read: Node = (state, remembered) => {
+    const all = remembered.length > 0 ? remembered : change.from.map(() => unread);
     const next = change.from.flatMap((path, index) =>
       all[index] === unread ? [to(0, state, all.with(index, at(state, path)))] : [],
     );
@@ -156,12 +168,12 @@ const copyFolderOnDisk: Steps = (change) => {
     if (change.replace) return [to(1, cleared(state, change.into), all)];
     return areAbsent(state, change.into) ? placed(state, all) : [];
   };
-  const placed: Node = (state, kept) => [
+  const placed: Node = (state, remembered) => [
     to(
       END,
       having(
         state,
-        change.into.map((path, index) => [path, kept[index] ?? 0]),
+        change.into.map((path, index) => [path, remembered[index] ?? 0]),
       ),
     ),
   ];
@@ -188,8 +200,8 @@ const refusedOverFolderOnDisk: Steps = ({ into }) => [
       const aside = into.map((path) => at(state, path));
       return [to(END, state), to(1, cleared(state, into), aside)];
     },
-    (state, kept) => {
-      const missing = into.map((path, index) => [path, at(state, path) || (kept[index] ?? 0)] as const);
+    (state, remembered) => {
+      const missing = into.map((path, index) => [path, at(state, path) || (remembered[index] ?? 0)] as const);
       return [to(END, having(state, missing))];
     },
   ),
@@ -214,5 +226,5 @@ export const disk: Promises = {
 };
 
 /** What was so at some moment, as refusals tell. */
-export const present = (paths: readonly number[]): Thread => look(paths, (state) => !areAbsent(state, paths));
-export const absent = (paths: readonly number[]): Thread => look(paths, (state) => areAbsent(state, paths));
+export const present = (paths: readonly number[]): Thread => observation(paths, (state) => !areAbsent(state, paths));
+export const absent = (paths: readonly number[]): Thread => observation(paths, (state) => areAbsent(state, paths));

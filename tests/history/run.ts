@@ -4,7 +4,7 @@ import { perform } from './perform.ts';
 import type { Fault, Plan, Planned, Round } from './plan.ts';
 
 /** Two services on one store, which are ended and started anew. */
-export interface Site {
+export interface ReplicaSet {
   /** The ports of the services that run, by their numbers. */
   readonly ports: ReadonlyMap<number, number>;
   /** Kills all processes of a service at once. */
@@ -16,7 +16,7 @@ export interface Site {
 }
 
 /** Does what is planned, and gives the history of it. */
-export async function run(plan: Plan, site: Site): Promise<History> {
+export async function run(plan: Plan, site: ReplicaSet): Promise<History> {
   const { store, seed, paths, rounds } = plan;
   const recorder = createRecorder(site);
   for (const round of rounds) {
@@ -30,7 +30,7 @@ export async function run(plan: Plan, site: Site): Promise<History> {
 
 type Recorder = ReturnType<typeof createRecorder>;
 
-function createRecorder(site: Site) {
+function createRecorder(site: ReplicaSet) {
   const lines: Line[] = [];
   const started = performance.now();
   let operations = 0;
@@ -53,7 +53,7 @@ function createRecorder(site: Site) {
 
 type Unstamped = Line extends infer One ? (One extends Line ? Omit<One, 'at'> : never) : never;
 
-async function runRound({ clients, fault }: Round, site: Site, recorder: Recorder): Promise<void> {
+async function runRound({ clients, fault }: Round, site: ReplicaSet, recorder: Recorder): Promise<void> {
   let begun = 0;
   let failing: Promise<void> | undefined;
   const runClient = async (operations: readonly Planned[], number: number) => {
@@ -69,7 +69,7 @@ async function runRound({ clients, fault }: Round, site: Site, recorder: Recorde
   await site.restart();
 }
 
-async function cause(fault: Fault, site: Site, recorder: Recorder): Promise<void> {
+async function cause(fault: Fault, site: ReplicaSet, recorder: Recorder): Promise<void> {
   if (fault.does === 'kill') {
     recorder.note({ is: 'fault', fault: 'kill', replica: fault.replica });
     await site.kill(fault.replica);
@@ -79,7 +79,7 @@ async function cause(fault: Fault, site: Site, recorder: Recorder): Promise<void
 }
 
 /** Each service gives every file and every folder. */
-async function lookAtAll({ paths, folders }: Plan, site: Site, recorder: Recorder): Promise<void> {
+async function lookAtAll({ paths, folders }: Plan, site: ReplicaSet, recorder: Recorder): Promise<void> {
   for (const replica of site.ports.keys()) {
     const looks: Operation[] = [
       ...paths.map((path) => ({ does: 'fetch', path }) as const),

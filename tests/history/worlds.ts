@@ -1,9 +1,9 @@
-import { END, type Place, type Program, type State, type Thread } from './program.ts';
+import { END, type Position, type Program, type State, type Thread } from './program.ts';
 
 /** One way in which all may have been until now: what the paths hold, and how far each running operation has come. */
 export interface World {
   readonly state: State;
-  readonly running: ReadonlyMap<number, readonly Place[]>;
+  readonly running: ReadonlyMap<number, readonly Position[]>;
 }
 
 /** By what tells them apart. */
@@ -17,7 +17,7 @@ const MOST = 50_000;
 
 /** The worlds in which the operation runs as well. */
 export function begun(worlds: Worlds, id: number, program: Program, programs: Programs): Worlds {
-  const places = program.map(() => ({ node: 0, kept: [] }));
+  const places = program.map(() => ({ node: 0, memory: [] }));
   return unique(
     Iterator.from(worlds.values()).map(({ state, running }) =>
       looked({ state, running: new Map([...running, [id, places]]) }, programs),
@@ -80,7 +80,7 @@ function connectedTo(which: Which, world: World, programs: Programs): readonly W
   for (const [id, places] of world.running) {
     for (const [number, { node }] of places.entries()) {
       const thread = threadOf(programs, { id, number });
-      if (thread && !thread.isLook && node !== END) apart.push({ id, number, paths: thread.paths });
+      if (thread && !thread.isObservation && node !== END) apart.push({ id, number, paths: thread.paths });
     }
   }
   const connected: Which[] = [];
@@ -102,8 +102,8 @@ function* stepsOf({ id, number }: Which, world: World, programs: Programs): Gene
   const place = places?.[number];
   if (!places || !place) return;
   const step = threadOf(programs, { id, number })?.nodes[place.node];
-  for (const { state, node, kept } of step?.(world.state, place.kept) ?? []) {
-    const running = new Map(world.running).set(id, places.with(number, { node, kept: node === END ? [] : kept }));
+  for (const { state, node, memory } of step?.(world.state, place.memory) ?? []) {
+    const running = new Map(world.running).set(id, places.with(number, { node, memory: node === END ? [] : memory }));
     yield looked({ state, running }, programs);
   }
 }
@@ -114,9 +114,9 @@ function looked({ state, running }: World, programs: Programs): World {
   for (const [id, places] of running) {
     for (const [number, place] of places.entries()) {
       const thread = threadOf(programs, { id, number });
-      if (!thread?.isLook || place.node === END) continue;
+      if (!thread?.isObservation || place.node === END) continue;
       const [taken] = thread.nodes[0]?.(state, []) ?? [];
-      if (taken) next.set(id, (next.get(id) ?? places).with(number, { node: END, kept: [] }));
+      if (taken) next.set(id, (next.get(id) ?? places).with(number, { node: END, memory: [] }));
     }
   }
   return { state, running: next };
@@ -137,7 +137,7 @@ function keyOf({ state, running }: World): string {
   let key = state.join();
   for (const [id, places] of running) {
     key += `;${id}`;
-    for (const { node, kept } of places) key += ` ${node}:${kept.join()}`;
+    for (const { node, memory } of places) key += ` ${node}:${memory.join()}`;
   }
   return key;
 }

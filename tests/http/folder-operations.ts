@@ -73,7 +73,7 @@ export function callOf({ method, body }: Operation, accept?: string) {
   return { method, headers, ...(body && { body: JSON.stringify(body) }) };
 }
 
-export const ask = (port: number, operation: Operation, accept?: string): Promise<HttpResponse> =>
+export const sendOperation = (port: number, operation: Operation, accept?: string): Promise<HttpResponse> =>
   send(port, operation.path, callOf(operation, accept));
 
 export async function startWith(

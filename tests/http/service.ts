@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { after, before } from 'node:test';
 import { pino } from 'pino';
 import { noAudit } from '../../src/access/audit.ts';
 import { OPEN_POLICY } from '../../src/access/policy.ts';
@@ -136,4 +137,14 @@ export async function startService(
       await rm(cacheFolder, { recursive: true, force: true });
     },
   };
+}
+
+/** Starts a service before the tests of the current suite, passes it to `use`, and stops it after them. */
+export function serviceForSuite(backend: Backend, use: (service: TestService) => void): void {
+  let service: TestService | undefined;
+  before(async () => {
+    service = await startService(backend);
+    use(service);
+  });
+  after(() => service?.stop());
 }

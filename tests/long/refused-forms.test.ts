@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { startHoldall } from '../../testing/holdall.ts';
 import { until } from '../../testing/until.ts';
 import { formOf, postBytes } from '../http/client.ts';
-import { ownMemory } from '../process/memory.ts';
+import { anonymousMemory } from '../process/memory.ts';
 
 /** Requests, each of which would hold 0.1 MB if something of it stayed. */
 const MANY = 1000;
@@ -16,6 +16,6 @@ test('rejected forms leave nothing in memory', async (t) => {
     const answers = await Promise.all(Array.from({ length: 20 }, () => postBytes(port, form)));
     for (const { status } of answers) assert.equal(status, 400);
   }
-  const busy = await ownMemory(pid);
-  await until('half of what that took is given back', async () => (await ownMemory(pid)) < busy / 2);
+  const busy = await anonymousMemory(pid);
+  await until('half of what that took is given back', async () => (await anonymousMemory(pid)) < busy / 2);
 });

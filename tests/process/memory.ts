@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 
-/** Bytes by which the service may grow above what it needs when it has nothing to do. */
-export const MEMORY_BOUND = 120_000_000;
+/** Maximum growth of a service above its idle memory, in bytes. */
+export const MAX_MEMORY_GROWTH_BYTES = 120_000_000;
 
-/** Whether this machine tells the most memory that a process had. */
-export const tellsPeaks = () => existsSync('/proc/self/clear_refs');
+/** Returns whether this machine can measure the peak memory of a process. */
+export const canMeasurePeakMemory = () => existsSync('/proc/self/clear_refs');
 
-/** Bytes: those in memory now (`VmRSS`), or the most that there were since the peak was forgotten (`VmHWM`). */
+/** Returns the resident memory of a process in bytes: now (`VmRSS`), or the peak since its last reset (`VmHWM`). */
 export async function memoryOf(pid: number, field: 'VmRSS' | 'VmHWM'): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8');
   const kibibytes = new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1];
@@ -16,11 +16,11 @@ export async function memoryOf(pid: number, field: 'VmRSS' | 'VmHWM'): Promise<n
   return Number(kibibytes) * 1024;
 }
 
-/** Sets `VmHWM` back to `VmRSS` (proc(5), "clear_refs"). */
-export const forgetPeak = (pid: number) => writeFile(`/proc/${pid}/clear_refs`, '5');
+/** Resets `VmHWM` to `VmRSS` (proc(5), "clear_refs"). */
+export const resetPeakMemory = (pid: number) => writeFile(`/proc/${pid}/clear_refs`, '5');
 
-/** Bytes in memory that are of no file: those of programs and libraries are shared with others. */
-export async function ownMemory(pid: number): Promise<number> {
+/** Returns the anonymous memory of a process in bytes. The memory of programs and libraries is shared. */
+export async function anonymousMemory(pid: number): Promise<number> {
   const rollup = await readFile(`/proc/${pid}/smaps_rollup`, 'utf8');
   const kibibytes = /^Anonymous:\s+(\d+) kB$/m.exec(rollup)?.[1];
   assert.ok(kibibytes, rollup);

@@ -11,7 +11,7 @@ import { atEnd, type Ran, runHoldall, startHoldall, temporaryFolder } from '../.
 import { mountTmpfs } from '../faults/mounts.ts';
 import { isFullForm } from '../full-forms.ts';
 import { jsonOf, send } from '../http/client.ts';
-import { contentsOf } from './debris.ts';
+import { contentsOf } from './temporary-files.ts';
 
 describe('A start', () => {
   for (const WORKERS of isFullForm ? ['1', '2'] : ['2']) {

@@ -9,8 +9,8 @@ import { atEnd, type Holdall, isRunning, startHoldall } from '../../testing/hold
 import { until } from '../../testing/until.ts';
 import { isFullForm } from '../full-forms.ts';
 import { assertSuccess, postJson } from '../http/client.ts';
-import { contentsOf, temporaryOf, untilTakenIn } from './debris.ts';
 import { untilAllServe } from './serving.ts';
+import { contentsOf, temporaryFilesOf, untilStaged } from './temporary-files.ts';
 import { openDownload, openUpload, signedPath } from './transfers.ts';
 
 /** More bytes than the system keeps for a connection whose other end does not read. */
@@ -43,7 +43,7 @@ describe('SIGTERM', () => {
         await upload.send(HALF);
         uploads.push({ path: name, ...upload });
       }
-      await untilTakenIn(root, HALF.length, uploads.length);
+      await untilStaged(root, HALF.length, uploads.length);
 
       holdall.signal('SIGTERM');
       await until('new connections are refused', () => isRefused(port));
@@ -61,7 +61,7 @@ describe('SIGTERM', () => {
       assert.ok((await buffer(kept)).length > LARGE);
       assert.deepEqual(await ends(holdall), { code: 0, signal: null });
       assert.ok(!processes.some(isRunning));
-      assert.deepEqual(await temporaryOf(root), { owners: [], debris: [] });
+      assert.deepEqual(await temporaryFilesOf(root), { owners: [], files: [] });
     });
   }
 
@@ -72,13 +72,13 @@ describe('SIGTERM', () => {
       await writeFile(join(root, 'old'), 'the old bytes');
       const upload = await openUpload(holdall.port, 'old');
       await upload.send(HALF);
-      await untilTakenIn(root, HALF.length);
+      await untilStaged(root, HALF.length);
       holdall.signal('SIGTERM');
       assert.deepEqual(await ends(holdall), { code: 0, signal: null });
       await assert.rejects(upload.finish(), 'The connection ends without an answer.');
       assert.equal(await readFile(join(root, 'old'), 'utf8'), 'the old bytes');
       assert.deepEqual(await contentsOf(root), ['old']);
-      assert.deepEqual(await temporaryOf(root), { owners: [], debris: [] });
+      assert.deepEqual(await temporaryFilesOf(root), { owners: [], files: [] });
     });
   }
 
@@ -90,7 +90,7 @@ describe('SIGTERM', () => {
       await mkdir(join(root, 'from'));
       for (const name of names) await writeFile(join(root, 'from', name), name);
       const copying = postJson(port, '/copy', { source: 'from', destination: 'to', is_folder: true });
-      await until('some files are copied', async () => (await temporaryOf(root)).debris.length > 20);
+      await until('some files are copied', async () => (await temporaryFilesOf(root)).files.length > 20);
 
       holdall.signal('SIGTERM');
       await until('new connections are refused', () => isRefused(port));
@@ -98,7 +98,7 @@ describe('SIGTERM', () => {
       assertSuccess(await copying, { message: 'Item copied successfully' });
       assert.equal((await readdir(join(root, 'to'))).length, names.length);
       assert.deepEqual(await ends(holdall), { code: 0, signal: null });
-      assert.deepEqual(await temporaryOf(root), { owners: [], debris: [] });
+      assert.deepEqual(await temporaryFilesOf(root), { owners: [], files: [] });
     });
   }
 
@@ -106,7 +106,7 @@ describe('SIGTERM', () => {
     const holdall = await startHoldall(t);
     const upload = await openUpload(holdall.port, 'slow');
     await upload.send(HALF);
-    await untilTakenIn(holdall.root, HALF.length);
+    await untilStaged(holdall.root, HALF.length);
     holdall.signal('SIGTERM');
     await until('new connections are refused', () => isRefused(holdall.port));
     holdall.signal('SIGTERM');

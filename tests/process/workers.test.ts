@@ -6,8 +6,8 @@ import { atEnd, isRunning, startHoldall, temporaryFolder } from '../../testing/h
 import { hashForTest } from '../../testing/passwords.ts';
 import { until } from '../../testing/until.ts';
 import { assertSuccess, postJson, send, upload } from '../http/client.ts';
-import { temporaryOf } from './debris.ts';
-import { haveAnswered, untilAllServe } from './serving.ts';
+import { haveResponded, untilAllServe } from './serving.ts';
+import { temporaryFilesOf } from './temporary-files.ts';
 
 const skip = process.platform === 'linux' ? false : 'the workers of a process are found by /proc, which is of Linux';
 
@@ -26,7 +26,7 @@ describe('Two workers', { skip }, () => {
       await until('each worker has answered the URL', async () => {
         const answer = await send(holdall.port, signed.pathname + signed.search, { headers: range });
         assert.deepEqual([answer.status, answer.body.toString()], [206, 'large']);
-        return haveAnswered(holdall.log.slice(seen), holdall.serving());
+        return haveResponded(holdall.log.slice(seen), holdall.serving());
       });
     });
 
@@ -42,8 +42,8 @@ describe('Two workers', { skip }, () => {
 
       const workers = await untilAllServe(holdall);
       assert.ok(survivor !== undefined && workers.includes(survivor) && !workers.includes(killed));
-      const { owners, debris } = await temporaryOf(holdall.root);
-      assert.deepEqual([new Set(owners), debris], [new Set(workers), []], 'What the killed one had is swept.');
+      const { owners, files } = await temporaryFilesOf(holdall.root);
+      assert.deepEqual([new Set(owners), files], [new Set(workers), []], 'What the killed one had is swept.');
     });
 
     await t.test('both workers exit when the parent process is killed, and the port is free', async () => {
@@ -78,7 +78,7 @@ describe('Two workers', { skip }, () => {
     const workers = await until('both workers serve', async () => {
       await send(holdall.port, '/-/health/live');
       const serving = holdall.serving();
-      return serving.length === 2 && haveAnswered(holdall.log, serving) ? serving : undefined;
+      return serving.length === 2 && haveResponded(holdall.log, serving) ? serving : undefined;
     });
     const from = (address: string) => ({ host: 'localhost', 'x-forwarded-for': address });
     const guess = (password: string) =>

@@ -6,7 +6,7 @@ import { PutBucketLifecycleConfigurationCommand } from '@aws-sdk/client-s3';
 import { atEnd, type Owner, temporaryFolder } from '../../testing/holdall.ts';
 import { createBucket, type TestBucket } from '../../testing/servers/bucket.ts';
 import { type Ceph, startCeph } from '../../testing/servers/ceph.ts';
-import { ownAddress } from '../../testing/servers/own-address.ts';
+import { unusedLoopbackAddress } from '../../testing/servers/loopback-address.ts';
 import { type S3Proxy, startS3Proxy } from '../../testing/servers/s3-proxy.ts';
 import { settingsOf } from '../../testing/servers/settings.ts';
 import { until } from '../../testing/until.ts';
@@ -36,7 +36,7 @@ const CACHE_SIZE = 4 * MIB;
 
 /** Starts so many replicas on a bucket of their own Ceph, which removes orphaned parts. */
 export async function openCephStage(owner: Owner, count: number): Promise<CephStage> {
-  const ceph = await startCeph(undefined, tmpdir(), ownAddress());
+  const ceph = await startCeph(undefined, tmpdir(), unusedLoopbackAddress());
   atEnd(owner, () => ceph.stop());
   const bucket = await createBucket(ceph);
   await setLifecycleRule(bucket);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
 import { type Holdall, isRunning, type LogLine, type Owner, startHoldall } from '../../testing/holdall.ts';
 import { until } from '../../testing/until.ts';
-import { ownMemory } from '../process/memory.ts';
+import { anonymousMemory } from '../process/memory.ts';
 
 /** One of several services on one store, which is stopped and started again at an address of its own. */
 export interface Replica {
@@ -75,5 +75,5 @@ export function createReplica(owner: Owner, host: string, settings: Readonly<Rec
 const isFault = ({ level, msg }: LogLine) => Number(level) >= 50 && !String(msg).startsWith('Store unreachable');
 
 async function restOf(pid: number): Promise<Rest> {
-  return { memory: await ownMemory(pid), descriptors: (await readdir(`/proc/${pid}/fd`)).length };
+  return { memory: await anonymousMemory(pid), descriptors: (await readdir(`/proc/${pid}/fd`)).length };
 }

@@ -2,7 +2,7 @@ import { atEnd, type Owner, temporaryFolder } from '../../testing/holdall.ts';
 import { hostRepository } from '../../testing/servers/hosted-repository.ts';
 import { settingsOfRepository } from '../../testing/servers/settings.ts';
 import { MIB } from '../faults/pattern.ts';
-import { untilNoDebris } from '../process/debris.ts';
+import { untilNoTemporaryFiles } from '../process/temporary-files.ts';
 import { type Stage, startReplicas } from './stage.ts';
 
 /** Starts two replicas on one folder of a disk, like machines with a shared disk. */
@@ -12,7 +12,7 @@ export async function openDiskStage(owner: Owner): Promise<Stage> {
   return {
     ...(await startReplicas(owner, [settings, settings])),
     large: 17 * MIB,
-    untilClean: () => untilNoDebris(root),
+    untilClean: () => untilNoTemporaryFiles(root),
   };
 }
 

@@ -1,6 +1,6 @@
 import { atEnd, type Owner } from '../../testing/holdall.ts';
 import { type Nginx, startDocumentedNginx } from '../../testing/servers/documented-nginx.ts';
-import { ownAddress } from '../../testing/servers/own-address.ts';
+import { unusedLoopbackAddress } from '../../testing/servers/loopback-address.ts';
 import type { Service } from './clients.ts';
 import { createReplica, PORT, type Replica } from './replicas.ts';
 
@@ -17,7 +17,7 @@ export async function startReplicas(
   owner: Owner,
   settings: readonly Readonly<Record<string, string>>[],
 ): Promise<Pick<Stage, 'port' | 'replicas' | 'nginx'>> {
-  const hosts = settings.map(() => ownAddress());
+  const hosts = settings.map(() => unusedLoopbackAddress());
   const nginx = await startDocumentedNginx(hosts.map((host) => `${host}:${PORT}`));
   atEnd(owner, () => nginx.stop());
   const shared = {

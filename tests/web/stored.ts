@@ -9,10 +9,10 @@ import {
   PutObjectCommand,
 } from '@aws-sdk/client-s3';
 import { mediaTypeOf } from '../../src/model/media-type.ts';
-import { eachOf } from '../../testing/each-of.ts';
+import { forEachConcurrently } from '../../testing/for-each-concurrently.ts';
 import type { TestBucket } from '../../testing/servers/bucket.ts';
 import { settingsOf } from '../../testing/servers/settings.ts';
-import { contentsOf } from '../process/debris.ts';
+import { contentsOf } from '../process/temporary-files.ts';
 
 /** The store of a site, read and changed without the service. Paths are relative to the site's root. */
 export interface Stored {
@@ -65,7 +65,7 @@ export function storedInBucket(bucket: TestBucket, cacheFolder: string): Stored 
     },
     paths: async () => (await bucket.keys()).filter((key) => !key.endsWith('/')).toSorted(),
     place: (files) =>
-      eachOf(Object.entries(files), 16, async ([Key, content]) => {
+      forEachConcurrently(Object.entries(files), 16, async ([Key, content]) => {
         const Body = Buffer.from(content);
         const ContentType = Key.endsWith('/') ? undefined : mediaTypeOf(Key);
         await client.send(new PutObjectCommand({ Bucket, Key, Body, ContentType }));

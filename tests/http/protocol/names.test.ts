@@ -1,22 +1,16 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { disk, memory } from '../../contract/backend.ts';
 import { NAMES } from '../../contract/names.ts';
 import { isFullForm } from '../../full-forms.ts';
 import { assertSuccess, escapePath, jsonOf, namesIn, postJson, send, treeOf, upload } from '../client.ts';
-import { startService, type TestService } from '../service.ts';
+import { serviceForSuite } from '../service.ts';
 
 // tests/http/stores/names.ts has every name on every store.
 for (const backend of isFullForm ? [memory, disk] : [memory]) {
   describe(`Names at each endpoint: ${backend.name}`, () => {
-    let service: TestService;
     let port: number;
-
-    before(async () => {
-      service = await startService(backend);
-      ({ port } = service);
-    });
-    after(() => service.stop());
+    serviceForSuite(backend, (service) => ({ port } = service));
 
     it('keeps every file name in uploads, listings, downloads, renames, copies, moves and deletions', async () => {
       const keep = async (name: string, number: number) => {

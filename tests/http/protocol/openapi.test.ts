@@ -1,20 +1,18 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { disk, memory } from '../../contract/backend.ts';
 import { jsonOf, send } from '../client.ts';
-import { startService, type TestService } from '../service.ts';
+import { serviceForSuite, type TestService } from '../service.ts';
 
 // Only the disk has signed URLs of the service, and so the route `/-/signed/`.
 for (const backend of [memory, disk]) {
   describe(`OpenAPI document: ${backend.name}`, () => {
     let service: TestService;
     let port: number;
-
-    before(async () => {
-      service = await startService(backend);
-      ({ port } = service);
+    serviceForSuite(backend, (started) => {
+      service = started;
+      ({ port } = started);
     });
-    after(() => service.stop());
 
     const ENDPOINTS: Readonly<Record<string, readonly string[]>> = {
       '/': ['get'],

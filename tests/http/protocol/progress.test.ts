@@ -6,7 +6,7 @@ import { isFullForm } from '../../full-forms.ts';
 import { assertFailure, assertSuccess, plant, postJson, send, treeOf } from '../client.ts';
 import { serveEmptyStore } from '../empty-service.ts';
 import { failing } from '../failing-store.ts';
-import { ALL, ask, COPY, linesOf, NDJSON, resultOf, source, TRANSFERS } from '../folder-operations.ts';
+import { ALL, COPY, linesOf, NDJSON, resultOf, sendOperation, source, TRANSFERS } from '../folder-operations.ts';
 import { startService, type TestService } from '../service.ts';
 
 describe('progress of folder operations', () => {
@@ -28,14 +28,14 @@ describe('progress of folder operations', () => {
       const others = ['*/*', 'application/*', 'application/json', 'application/x-ndjson;q=0'];
       for (const accept of [undefined, ...(isFullForm || operation === COPY ? others : [])]) {
         await plant(port, source('a'));
-        assertSuccess(await ask(port, operation, accept), operation.success);
+        assertSuccess(await sendOperation(port, operation, accept), operation.success);
         assert.deepEqual(await treeOf(port), resultOf(operation));
         await send(port, '/delete_folder/b', { method: 'DELETE' });
       }
     });
 
     it(`${operation.name} returns a failure with its status as the last line`, async () => {
-      const response = await ask(port, operation, `text/html, ${NDJSON}; q=0.5`);
+      const response = await sendOperation(port, operation, `text/html, ${NDJSON}; q=0.5`);
       assert.equal(response.status, 200);
       const { progress, last } = linesOf(response);
       assert.deepEqual(
@@ -46,7 +46,7 @@ describe('progress of folder operations', () => {
 
     it(`${operation.name} returns an unexpected error with only the request id as the last line, and logs it`, async () => {
       fault = new Error('secret');
-      const response = await ask(faulty.port, operation, NDJSON);
+      const response = await sendOperation(faulty.port, operation, NDJSON);
       const id = String(response.headers['x-request-id']);
       const error = `Something failed inside the service. Its log says more, under the request id ${id}.`;
       assert.deepEqual(linesOf(response), {
@@ -60,7 +60,7 @@ describe('progress of folder operations', () => {
 
     it(`${operation.name} returns 503 as the last line for an unreachable store`, async () => {
       fault = new StoreError('unavailable', 'The store is unreachable.', { retryAfter: 9 });
-      const { last } = linesOf(await ask(faulty.port, operation, NDJSON));
+      const { last } = linesOf(await sendOperation(faulty.port, operation, NDJSON));
       assert.deepEqual(last, { success: false, code: 'unavailable', error: 'The store is unreachable.', status: 503 });
     });
   }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { METHODS } from 'node:http';
 import { connect } from 'node:net';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { until } from '../../../testing/until.ts';
 import { disk, memory } from '../../contract/backend.ts';
 import { isFullForm } from '../../full-forms.ts';
@@ -22,7 +22,7 @@ import {
   within,
 } from '../client.ts';
 import { linesOf } from '../request-log.ts';
-import { startService, type TestService } from '../service.ts';
+import { serviceForSuite, type TestService } from '../service.ts';
 
 const COMMON_METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'TRACE', 'PROPFIND'];
 
@@ -52,12 +52,10 @@ for (const backend of [memory, disk]) {
   describe(`methods: ${backend.name}`, () => {
     let service: TestService;
     let port: number;
-
-    before(async () => {
-      service = await startService(backend);
-      ({ port } = service);
+    serviceForSuite(backend, (started) => {
+      service = started;
+      ({ port } = started);
     });
-    after(() => service.stop());
 
     const paths = () => ({ ...METHODS_OF, ...(service.signsUrls && { '/-/signed/a': ['GET', 'HEAD'] }) });
 
@@ -114,14 +112,8 @@ for (const backend of [memory, disk]) {
 }
 
 describe('unknown routes', () => {
-  let service: TestService;
   let port: number;
-
-  before(async () => {
-    service = await startService(memory);
-    ({ port } = service);
-  });
-  after(() => service.stop());
+  serviceForSuite(memory, (service) => ({ port } = service));
 
   it('returns 404 for every method', async () => {
     for (const path of ['/-/', '/-/missing', '/-/health', '/-/health/missing', '/-/upload', '/-/docs/missing']) {
@@ -136,14 +128,8 @@ describe('unknown routes', () => {
 });
 
 describe('the request id', () => {
-  let service: TestService;
   let port: number;
-
-  before(async () => {
-    service = await startService(memory);
-    ({ port } = service);
-  });
-  after(() => service.stop());
+  serviceForSuite(memory, (service) => ({ port } = service));
 
   it('is new on every response', async () => {
     await plant(port, { a: 'text', 'f/x': '2' });
@@ -194,12 +180,10 @@ describe('the request id', () => {
 describe('malformed HTTP', () => {
   let service: TestService;
   let port: number;
-
-  before(async () => {
-    service = await startService(memory);
-    ({ port } = service);
+  serviceForSuite(memory, (started) => {
+    service = started;
+    ({ port } = started);
   });
-  after(() => service.stop());
 
   const HEAD = 'GET / HTTP/1.1\r\nHost: localhost\r\n';
   const cases: Readonly<Record<string, readonly [status: number, bytes: string | Buffer]>> = {

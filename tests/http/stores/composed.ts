@@ -20,7 +20,6 @@ import {
 } from '../client.ts';
 import {
   ALL as ALL_OPERATIONS,
-  ask,
   BYTES,
   COPY,
   callOf,
@@ -31,6 +30,7 @@ import {
   NDJSON,
   type Operation,
   resultOf,
+  sendOperation,
   source,
   startWith,
   type Tree,
@@ -63,7 +63,7 @@ export function composedSuite(backend: Backend): void {
           const { port } = await start(test, {}, source('a'));
           let now = 0;
           test.mock.method(performance, 'now', () => (now += 1000));
-          const { progress, last } = linesOf(await ask(port, operation, NDJSON));
+          const { progress, last } = linesOf(await sendOperation(port, operation, NDJSON));
           assert.equal(last['status'], 200);
           for (const [index, { done, total, bytes }] of progress.entries()) {
             const before = progress[index - 1] ?? { done: 0, total: null, bytes: 0 };
@@ -76,7 +76,7 @@ export function composedSuite(backend: Backend): void {
         it(`of ${operation.name} is sent at most ten times per second`, async (test) => {
           const { port } = await start(test, {}, source('a'));
           test.mock.method(performance, 'now', () => 1000);
-          assert.equal(linesOf(await ask(port, operation, NDJSON)).progress.length, 1);
+          assert.equal(linesOf(await sendOperation(port, operation, NDJSON)).progress.length, 1);
         });
 
         it(`of ${operation.name} begins with 200 before the first change`, async (test) => {
@@ -120,7 +120,7 @@ export function composedSuite(backend: Backend): void {
           const running = await start(test, gate.before(operation), source('a'));
           await leaveHalfWay(running, operation, gate, NDJSON);
           assert.deepEqual(await treeOf(running.port, 'a'), withoutRoot(source('a')));
-          assertSuccess(await ask(running.port, operation), operation.success);
+          assertSuccess(await sendOperation(running.port, operation), operation.success);
           assert.deepEqual(await treeOf(running.port), source('b'));
         });
       }
@@ -174,12 +174,12 @@ export function composedSuite(backend: Backend): void {
               breaker = createBreaker(copies, error);
               await plant(port, source('a'));
               breaker.arm();
-              assertFailure(await ask(port, operation), status, /./);
+              assertFailure(await sendOperation(port, operation), status, /./);
               assert.deepEqual(await treeOf(port, 'a'), withoutRoot(source('a')), `after ${copies} copies`);
               // A move is not rolled back, so that the repeated request continues.
               if (operation === COPY) assert.equal((await send(port, '/b')).status, 404);
               breaker.disarm();
-              assertSuccess(await ask(port, operation), operation.success);
+              assertSuccess(await sendOperation(port, operation), operation.success);
               assert.deepEqual(await treeOf(port), resultOf(operation));
               assert.equal((await send(port, '/delete_folder/b', { method: 'DELETE' })).status, 200);
             }
@@ -193,10 +193,10 @@ export function composedSuite(backend: Backend): void {
           const { port } = await start(test, hooks, { ...source('a'), ...old });
           const overwriting = { ...operation, body: { ...operation.body, overwrite: true } };
           breaker.arm();
-          assertFailure(await ask(port, overwriting), 500, /./);
+          assertFailure(await sendOperation(port, overwriting), 500, /./);
           assert.deepEqual(await treeOf(port, 'a'), withoutRoot(source('a')));
           breaker.disarm();
-          assertSuccess(await ask(port, overwriting), operation.success);
+          assertSuccess(await sendOperation(port, overwriting), operation.success);
           assert.deepEqual(await treeOf(port), resultOf(operation));
         });
       }
@@ -210,10 +210,10 @@ export function composedSuite(backend: Backend): void {
             breaker = createBreaker(removals, () => new Error('The network broke.'));
             await plant(port, source('a'));
             breaker.arm();
-            assertFailure(await ask(port, operation), 500, /./);
+            assertFailure(await sendOperation(port, operation), 500, /./);
             assert.deepEqual(await treeOf(port, 'b'), withoutRoot(source('b')), `after ${removals} removals`);
             breaker.disarm();
-            assertSuccess(await ask(port, operation), operation.success);
+            assertSuccess(await sendOperation(port, operation), operation.success);
             assert.deepEqual(await treeOf(port), source('b'));
             assert.equal((await send(port, '/delete_folder/b', { method: 'DELETE' })).status, 200);
           }
@@ -230,10 +230,10 @@ export function composedSuite(backend: Backend): void {
             await plant(port, { ...source('a'), 'b/0': 'old', 'b/old': 'old' });
             const overwriting = { ...operation, body: { ...operation.body, overwrite: true } };
             breaker.arm();
-            assertFailure(await ask(port, overwriting), 500, /./);
+            assertFailure(await sendOperation(port, overwriting), 500, /./);
             assert.deepEqual(await treeOf(port, 'b'), withoutRoot(source('b')), `after ${removals} removals`);
             breaker.disarm();
-            assertSuccess(await ask(port, overwriting), operation.success);
+            assertSuccess(await sendOperation(port, overwriting), operation.success);
             assert.deepEqual(await treeOf(port), source('b'), `after ${removals} removals`);
             assert.equal((await send(port, '/delete_folder/b', { method: 'DELETE' })).status, 200);
           }
@@ -244,9 +244,9 @@ export function composedSuite(backend: Backend): void {
         const breaker = createBreaker(2, () => new Error('The network broke.'));
         const { port } = await start(test, { remove: () => breaker.pass(true) }, source('a'));
         breaker.arm();
-        assertFailure(await ask(port, DELETE), 500, /./);
+        assertFailure(await sendOperation(port, DELETE), 500, /./);
         breaker.disarm();
-        assertSuccess(await ask(port, DELETE), DELETE.success);
+        assertSuccess(await sendOperation(port, DELETE), DELETE.success);
         assert.deepEqual(await treeOf(port), {});
       });
 
@@ -277,7 +277,7 @@ export function composedSuite(backend: Backend): void {
             const old = { 'b/0/old/x': 'old', 'b/s': 'old', 'b/1/': null, 'b/empty': 'old' };
             const { port } = await start(test, { put: wait, remove: wait }, { ...source('a'), ...old });
             const overwriting = { ...operation, body: { ...operation.body, overwrite: true } };
-            const response = await ask(port, overwriting);
+            const response = await sendOperation(port, overwriting);
             assert.equal(response.status, 200, `after ${ticks} ticks: ${response.body.toString()}`);
             assert.deepEqual(await treeOf(port), resultOf(operation));
           }
@@ -295,7 +295,7 @@ export function composedSuite(backend: Backend): void {
             { ...source('a'), ...COPIED_SO_FAR },
           );
           puts.length = 0;
-          assertSuccess(await ask(port, operation), operation.success);
+          assertSuccess(await sendOperation(port, operation), operation.success);
           assert.deepEqual(await treeOf(port), resultOf(operation));
           assert.deepEqual(puts.toSorted(), ['b/1', 'b/2', 'b/s/nothing'], 'what is there already is not copied again');
         });
@@ -336,13 +336,13 @@ export function interruptionSuite(
     for (const operation of operations) {
       it(`${operation.name} completes when repeated after copying some files`, async (test) => {
         const { port } = await start(test, { ...source('a'), ...COPIED_SO_FAR });
-        assertSuccess(await ask(port, operation), operation.success);
+        assertSuccess(await sendOperation(port, operation), operation.success);
         assert.deepEqual(await treeOf(port), resultOf(operation));
       });
 
       it(`${operation.name} completes when repeated after copying all but an empty folder`, async (test) => {
         const { port } = await start(test, { 'a/x': '1', 'a/z/': null, 'b/x': '1' });
-        assertSuccess(await ask(port, operation), operation.success);
+        assertSuccess(await sendOperation(port, operation), operation.success);
         const left = operation.keepsSource ? { 'a/': null, 'a/x': '1', 'a/z/': null } : {};
         assert.deepEqual(await treeOf(port), { ...left, 'b/': null, 'b/x': '1', 'b/z/': null });
       });
@@ -357,7 +357,7 @@ export function interruptionSuite(
         for (const other of others) {
           await plant(port, { ...source('a'), ...other });
           const before = await treeOf(port);
-          assertFailure(await ask(port, operation), 409, /already/);
+          assertFailure(await sendOperation(port, operation), 409, /already/);
           assert.deepEqual(await treeOf(port), before);
           await send(port, '/delete_folder/b', { method: 'DELETE' });
         }
@@ -374,7 +374,7 @@ export function interruptionSuite(
         it(`${operation.name} completes when repeated after copying all files: ${what}`, async (test) => {
           const left = Object.fromEntries(Object.entries(source('a')).filter(([path]) => rest.includes(path)));
           const { port } = await start(test, { ...left, ...source('b') });
-          assertSuccess(await ask(port, operation), operation.success);
+          assertSuccess(await sendOperation(port, operation), operation.success);
           assert.deepEqual(await treeOf(port), source('b'));
         });
       }
@@ -382,8 +382,8 @@ export function interruptionSuite(
 
     it('copy returns 409 when it is repeated after its success', async (test) => {
       const { port } = await start(test, source('a'));
-      assertSuccess(await ask(port, COPY), COPY.success);
-      assertFailure(await ask(port, COPY), 409, /already/);
+      assertSuccess(await sendOperation(port, COPY), COPY.success);
+      assertFailure(await sendOperation(port, COPY), 409, /already/);
     });
   });
 }

@@ -5,7 +5,6 @@ import { plant, treeOf } from '../client.ts';
 import { serveEmptyStore } from '../empty-service.ts';
 import {
   ALL,
-  ask,
   BYTES,
   COPY,
   FILES,
@@ -13,6 +12,7 @@ import {
   MOVE,
   NDJSON,
   resultOf,
+  sendOperation,
   source,
   TRANSFERS,
 } from '../folder-operations.ts';
@@ -30,7 +30,7 @@ export function progressSuite(backend: Backend): void {
     for (const operation of ALL) {
       it(`${operation.name} returns lines of progress to a client that accepts NDJSON, and the envelope with its status as the last line`, async () => {
         await plant(port, source('a'));
-        const response = await ask(port, operation, NDJSON);
+        const response = await sendOperation(port, operation, NDJSON);
         assert.equal(response.headers['content-type'], NDJSON);
         assert.equal(response.headers['cache-control'], 'no-store');
         assert.ok(response.headers['x-request-id']);
@@ -48,12 +48,12 @@ export function progressSuite(backend: Backend): void {
     it('returns a conflict, and a folder into itself, as the last line', async () => {
       await plant(port, { 'a/x': '1', 'b/x': 'other' });
       for (const operation of TRANSFERS) {
-        const { last } = linesOf(await ask(port, operation, NDJSON));
+        const { last } = linesOf(await sendOperation(port, operation, NDJSON));
         assert.deepEqual([last['success'], last['status']], [false, 409]);
       }
       for (const operation of [COPY, MOVE]) {
         const below = { ...operation, body: { ...operation.body, destination: 'a/b' } };
-        const { last } = linesOf(await ask(port, below, NDJSON));
+        const { last } = linesOf(await sendOperation(port, below, NDJSON));
         assert.deepEqual([last['success'], last['status']], [false, 400]);
       }
       assert.deepEqual(await treeOf(port), { 'a/': null, 'a/x': '1', 'b/': null, 'b/x': 'other' });

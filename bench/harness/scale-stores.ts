@@ -1,37 +1,37 @@
 import { linkSync, mkdirSync, writeFileSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Server, Site } from './servers.ts';
+import type { ServedFolder, Server } from './servers.ts';
 import { holdall } from './servers.ts';
 import { keyOf } from './synthetic-objects.ts';
 import type { Calls, Family, SyntheticStore } from './synthetic-store.ts';
 import { startSyntheticStore } from './synthetic-store.ts';
 
-/** Where the folders of one size are, filled, for one service after the other. */
-export interface Place extends AsyncDisposable {
+/** A store with filled folders of one size, for one service after the other. */
+export interface ScaleStore extends AsyncDisposable {
   readonly server: Server;
-  newSite(): Site;
-  /** Requests that the store had since the last call; undefined where there is none. */
+  newSite(): ServedFolder;
+  /** Returns the requests to the store since the last call; undefined without a synthetic store. */
   takeCalls(signal: AbortSignal): Promise<Calls | undefined>;
-  /** Rejects unless exactly what was made for a family is in the folder. */
+  /** Rejects unless the folder contains exactly the files of a family. */
   requireFamily(family: Family, folder: string, signal: AbortSignal): Promise<void>;
   requireNothing(folder: string, signal: AbortSignal): Promise<void>;
 }
 
-export interface PlaceOptions {
+export interface ScaleStoreOptions {
   readonly families: readonly Family[];
   readonly folder: string;
-  /** The file that starts the service. */
+  /** The path of the service's script. */
   readonly service: string;
-  /** Milliseconds for each request to the store. */
+  /** Milliseconds per request to the store. */
   readonly latency: number;
 }
 
-/** One operation is done by one process, so there is one: its memory is that of a worker. */
+/** One process handles one operation, so its memory is that of a worker. */
 const WORKERS = 1;
 
-/** A bucket in a synthetic store. */
-export async function bucketPlace(options: PlaceOptions, signal: AbortSignal): Promise<Place> {
+/** Opens a bucket in a synthetic store. */
+export async function openScaleBucket(options: ScaleStoreOptions, signal: AbortSignal): Promise<ScaleStore> {
   const store: SyntheticStore = await startSyntheticStore(options, signal);
   const { account, bucket } = store;
   return {
@@ -52,7 +52,7 @@ export async function bucketPlace(options: PlaceOptions, signal: AbortSignal): P
 }
 
 /** A folder of this machine. */
-export async function diskPlace({ families, folder, service }: PlaceOptions): Promise<Place> {
+export async function openScaleFolder({ families, folder, service }: ScaleStoreOptions): Promise<ScaleStore> {
   const root = join(folder, 'root');
   for (const family of families) makeFiles(root, family);
   const namesIn = async (path: string) => {
@@ -80,7 +80,7 @@ export async function diskPlace({ families, folder, service }: PlaceOptions): Pr
   };
 }
 
-function sitesIn(folder: string, root = join(folder, 'root')): () => Site {
+function sitesIn(folder: string, root = join(folder, 'root')): () => ServedFolder {
   let sites = 0;
   return () => ({ root, scratch: join(folder, `scratch-${++sites}`) });
 }

@@ -3,44 +3,44 @@ import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { until } from '../../testing/until.ts';
 
-/** Every file and folder below the root that is not the service's own, as paths in their order; folders with a `/`. */
+/** Returns the sorted paths of all files and folders below the root, except those of `.holdall`. Folders end with `/`. */
 export async function contentsOf(root: string): Promise<string[]> {
   const all = await pathsBelow(root);
   return all.filter((path) => !path.startsWith('.holdall/'));
 }
 
-/** What lies in the service's folder for temporary files. */
-export interface Temporary {
-  /** The processes that have a folder of their own there, by their ids. */
+/** The content of the service's folder for temporary files. */
+export interface TemporaryFiles {
+  /** The ids of the processes that have a folder there. */
   readonly owners: readonly number[];
-  /** Every path in one of those folders, or beside them. */
-  readonly debris: readonly string[];
+  /** All other paths. */
+  readonly files: readonly string[];
 }
 
-export async function temporaryOf(root: string): Promise<Temporary> {
+export async function temporaryFilesOf(root: string): Promise<TemporaryFiles> {
   const paths = await pathsBelow(temporaryFolderOf(root));
-  const isOwned = (path: string) => OWNED.test(path);
-  return { owners: paths.filter(isOwned).map(ownerOf), debris: paths.filter((path) => !isOwned(path)) };
+  const isOwned = (path: string) => PROCESS_FOLDER.test(path);
+  return { owners: paths.filter(isOwned).map(ownerOf), files: paths.filter((path) => !isOwned(path)) };
 }
 
-/** Waits until nothing but folders of processes lies there, each empty. */
-export async function untilNoDebris(root: string): Promise<void> {
-  await until('no temporary file is left', async () => (await temporaryOf(root)).debris.length === 0);
+/** Waits until only empty folders of processes remain. */
+export async function untilNoTemporaryFiles(root: string): Promise<void> {
+  await until('all temporary files are removed', async () => (await temporaryFilesOf(root)).files.length === 0);
 }
 
-/** Waits until this many temporary files hold bytes, `bytes` each at least. */
-export async function untilTakenIn(root: string, bytes: number, count = 1): Promise<void> {
+/** Waits until `count` temporary files have at least `bytes` bytes each. */
+export async function untilStaged(root: string, bytes: number, count = 1): Promise<void> {
   await until(`${count} temporary files have ${bytes} bytes`, async () => {
-    const { debris } = await temporaryOf(root);
-    const sizes = await Promise.all(debris.map((path) => sizeOf(join(temporaryFolderOf(root), path))));
+    const { files } = await temporaryFilesOf(root);
+    const sizes = await Promise.all(files.map((path) => sizeOf(join(temporaryFolderOf(root), path))));
     return sizes.filter((size) => size >= bytes).length >= count;
   });
 }
 
 const temporaryFolderOf = (root: string) => join(root, '.holdall', 'temporary');
 
-/** A process's folder. */
-const OWNED = /^[^/~]+~[^/]+\/$/;
+/** Matches the folder of a process. */
+const PROCESS_FOLDER = /^[^/~]+~[^/]+\/$/;
 
 /** The process in the name of its folder: the last of the fields that is a number. What is beside it makes it unique. */
 function ownerOf(name: string): number {

@@ -5,12 +5,12 @@ import { hostRepository } from '../../testing/servers/hosted-repository.ts';
 import { startS3Proxy } from '../../testing/servers/s3-proxy.ts';
 import { settingsOf, settingsOfRepository } from '../../testing/servers/settings.ts';
 import type { StoreKind } from './history.ts';
-import type { Site } from './run.ts';
+import type { ReplicaSet } from './run.ts';
 
 const REPLICAS = [0, 1];
 
-/** Opens an empty store of this kind, and starts two services on it. All of it goes with the test. */
-export async function openSite(t: TestContext, store: StoreKind): Promise<Site> {
+/** Opens an empty store of this kind and starts two services on it. The end of the test stops them. */
+export async function startReplicas(t: TestContext, store: StoreKind): Promise<ReplicaSet> {
   const { settings, cut } = await STORES[store](t);
   const running = new Map<number, Holdall>();
   const ports = new Map<number, number>();
@@ -40,7 +40,7 @@ export async function openSite(t: TestContext, store: StoreKind): Promise<Site> 
 
 interface Opened {
   readonly settings: Readonly<Record<string, string>>;
-  readonly cut: Site['cut'];
+  readonly cut: ReplicaSet['cut'];
 }
 
 const STORES: Readonly<Record<StoreKind, (t: TestContext) => Promise<Opened>>> = {

@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 
-/** Whether something listens on this port of 127.0.0.1. */
-export function takesConnections(port: number): Promise<boolean> {
+/** Returns whether a server accepts connections on this port of 127.0.0.1. */
+export function acceptsConnections(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1');
     socket.once('connect', () => resolve(true)).once('error', () => resolve(false));

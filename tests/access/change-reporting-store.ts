@@ -15,7 +15,7 @@ const READ_ONLY: ReadonlySet<string | symbol> = new Set([
 ] satisfies (keyof Store)[]);
 
 /** Reports every call that could change a store. */
-export function watchStore(store: Store, report: (member: string) => void): Store {
+export function reportChanges(store: Store, report: (member: string) => void): Store {
   return new Proxy(store, {
     get(target, name) {
       const member: unknown = Reflect.get(target, name);

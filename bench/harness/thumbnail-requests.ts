@@ -4,35 +4,39 @@ import { buffer } from 'node:stream/consumers';
 import { percentile } from './figures.ts';
 import { requireHost } from './requests.ts';
 
-/** What came of asking for many things once each. */
-export interface Asked {
+/** The times of many requests. */
+export interface RequestTimes {
   readonly seconds: number;
   /** Milliseconds. */
   readonly latencyP99: number;
 }
 
-/** Asks for each URL once, so many at a time, on connections that stay. Rejects when one is not answered with a JPEG. */
-export async function askForEach(urls: readonly URL[], atOnce: number, signal: AbortSignal): Promise<Asked> {
+/** Requests each URL once over keep-alive connections. Rejects if a response is not a JPEG. */
+export async function requestEach(
+  urls: readonly URL[],
+  concurrency: number,
+  signal: AbortSignal,
+): Promise<RequestTimes> {
   const agent = new Agent({ keepAlive: true });
   const latencies: number[] = [];
-  const waiting = urls.values();
+  const remaining = urls.values();
   const work = async () => {
-    for (const url of waiting) {
+    for (const url of remaining) {
       const began = performance.now();
-      await askForJpeg(url, agent, signal);
+      await requestJpeg(url, agent, signal);
       latencies.push(performance.now() - began);
     }
   };
   const began = performance.now();
   try {
-    await Promise.all(Array.from({ length: atOnce }, work));
+    await Promise.all(Array.from({ length: concurrency }, work));
   } finally {
     agent.destroy();
   }
   return { seconds: (performance.now() - began) / 1000, latencyP99: percentile(latencies, 99) };
 }
 
-async function askForJpeg(url: URL, agent: Agent, signal: AbortSignal): Promise<void> {
+async function requestJpeg(url: URL, agent: Agent, signal: AbortSignal): Promise<void> {
   requireHost(url);
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
     request(url, { agent, signal }, resolve).on('error', reject).end();

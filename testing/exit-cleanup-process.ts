@@ -1,12 +1,12 @@
 import { rmSync } from 'node:fs';
 import { createInterface } from 'node:readline';
-import type { Belonging } from './last-resort.ts';
+import type { Resource } from './exit-cleanup.ts';
 
-// Started by last-resort.ts, whose other end of standard input tells it what its parent holds. Once that ends, so
+// Started by exit-cleanup.ts, which writes the resources of its parent to standard input. Once that ends, so
 // has the parent: whatever it had not let go of is cleared away.
-const held = new Map<string, Belonging>();
+const held = new Map<string, Resource>();
 for await (const line of createInterface({ input: process.stdin })) {
-  const { held: isHeld, kind, name }: Belonging & { held: boolean } = JSON.parse(line);
+  const { held: isHeld, kind, name }: Resource & { held: boolean } = JSON.parse(line);
   if (isHeld) held.set(`${kind} ${name}`, { kind, name });
   else held.delete(`${kind} ${name}`);
 }

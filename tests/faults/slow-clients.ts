@@ -2,28 +2,28 @@ import { connect, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
 import { atEnd } from '../../testing/holdall.ts';
 
-/** Clients that each begin a request and send a byte of its head now and then, and never close their side. */
-export interface Crowd {
-  /** How many of their connections the service has not ended. */
+/** Clients that each start a request, send its headers one byte at a time, and never close their side. */
+export interface SlowClients {
+  /** Returns the number of connections that the service has not closed. */
   open(): number;
-  /** The statuses that they were answered with. */
+  /** Returns the statuses of the responses. */
   statuses(): string[];
 }
 
-/** Milliseconds between two bytes of all of them. */
-const DRIP = 1000;
+/** Milliseconds between two bytes of each client. */
+const BYTE_INTERVAL_MS = 1000;
 
-export async function slowCrowd(t: TestContext, port: number, count: number): Promise<Crowd> {
+export async function connectSlowClients(t: TestContext, port: number, count: number): Promise<SlowClients> {
   const sockets = new Set<Socket>();
   const statuses = new Set<string>();
   const drip = setInterval(() => {
     for (const socket of sockets) socket.write('x');
-  }, DRIP);
+  }, BYTE_INTERVAL_MS);
   atEnd(t, () => {
     clearInterval(drip);
     for (const socket of sockets) socket.destroy();
   });
-  const joinIn = () =>
+  const connectClient = () =>
     new Promise<void>((resolve, reject) => {
       const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true }, () => {
         socket.write('GET / HTTP/1.1\r\nHost: localhost\r\nX: ');
@@ -32,13 +32,13 @@ export async function slowCrowd(t: TestContext, port: number, count: number): Pr
       });
       socket.once('data', (bytes: Buffer) => void statuses.add(bytes.toString('latin1', 9, 12)));
       socket.once('end', () => sockets.delete(socket));
-      // A byte that is sent across the end of the connection resets it, and the answer may be lost by that.
+      // A byte that arrives after the close resets the connection, which can lose the response.
       socket.on('error', reject).once('close', () => sockets.delete(socket));
     });
-  for (let joined = 0; joined < count; joined += BATCH)
-    await Promise.all(Array.from({ length: Math.min(BATCH, count - joined) }, joinIn));
+  for (let connected = 0; connected < count; connected += CONNECT_BATCH)
+    await Promise.all(Array.from({ length: Math.min(CONNECT_BATCH, count - connected) }, connectClient));
   return { open: () => sockets.size, statuses: () => [...statuses] };
 }
 
-/** Connections that are made at once: fewer than the system keeps for a service that has not taken them yet. */
-const BATCH = 250;
+/** Parallel connection attempts: fewer than the backlog of a listening socket. */
+const CONNECT_BATCH = 250;
