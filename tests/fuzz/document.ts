@@ -105,7 +105,7 @@ function assertKnownFailure(answer: Answer): void {
 export function assertEnvelope(answer: Answer): void {
   if (answer.body.length === 0 && answer.headers['content-length'] !== '0') return;
   const json = jsonOf(answer);
-  assert.deepEqual(Object.keys(json), ['success', 'error']);
+  assert.deepEqual(Object.keys(json), ['success', 'code', 'error']);
   assert.equal(json['success'], false);
   assert.ok(typeof json['error'] === 'string' && json['error'].isWellFormed() && json['error'] !== '');
 }
