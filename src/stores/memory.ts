@@ -30,86 +30,17 @@ import { BufferedContent } from '../streams/bodies.ts';
  * a file and a folder of the same name, and it keeps empty folders. It has no `presign`.
  */
 export function createMemoryStore(): Store {
-  const files = new Map<FilePath, { entry: FileEntry; bytes: Buffer }>();
-  const folders = new Set<FolderPath>([ROOT]);
-
-  const get = (path: FilePath) => {
-    const file = files.get(path);
-    if (!file) throw notFound(path);
-    return file;
-  };
-
-  const requireFolder = (folder: FolderPath) => {
-    if (!folders.has(folder)) throw notFound(folder);
-  };
-
-  /** Creates a folder and its parents. Checks all names first, so that a conflict changes nothing. */
-  const makeFolders = (folder: FolderPath) => {
-    const missing: FolderPath[] = [];
-    for (let path = folder; !folders.has(path); path = parentOf(path)) {
-      if (files.has(withoutSlash(path) as FilePath)) throw kindConflict(path);
-      missing.push(path);
-    }
-    for (const path of missing) folders.add(path);
-  };
-
-  const put = (path: FilePath, bytes: Buffer, { type, modified }: { type: string; modified?: Date | null }) => {
-    if (folders.has(`${path}/` as FolderPath)) throw kindConflict(path);
-    makeFolders(parentOf(path));
-    const etag = createHash('sha256').update(bytes).digest('hex').slice(0, 32);
-    const now = new Date();
-    const times = modified ? { modified, changed: now } : { modified: now };
-    const entry: FileEntry = { kind: 'file', path, size: bytes.length, etag, ...times, type };
-    files.set(path, { entry, bytes });
-    return entry;
-  };
-
-  const copy = (from: FilePath, to: FilePath, { replace }: Replacing): FileEntry => {
-    const { entry, bytes } = get(from);
-    if (!replace && files.has(to)) throw alreadyExists(to);
-    return put(to, bytes, entry);
-  };
-
-  const entriesIn = (folder: FolderPath): Entry[] =>
-    [
-      ...[...files.values()].map(({ entry }) => entry),
-      ...[...folders].map((path) => ({ kind: 'folder' as const, path })),
-    ]
-      .filter(({ path }) => path !== ROOT && parentOf(path) === folder)
-      .toSorted((left, right) => comparePaths(left.path, right.path));
-
-  const removeTree = (folder: FolderPath) => {
-    requireFolder(folder);
-    for (const path of files.keys()) if (isWithin(path, folder)) files.delete(path);
-    for (const path of folders) if (path !== ROOT && isWithin(path, folder)) folders.delete(path);
-  };
-
-  const copyFolder = (from: FolderPath, to: FolderPath, { replace, signal }: Replacing & Cancellable) => {
-    signal?.throwIfAborted();
-    requireFolder(from);
-    if (!replace && folders.has(to)) throw alreadyExists(to);
-    const below = [...folders].filter((path) => isWithin(path, from)).map((path) => rebase(path, from, to));
-    const moved = [...files.keys()]
-      .filter((path) => isWithin(path, from))
-      .map((path) => [path, rebase(path, from, to)] as const);
-    makeFolders(parentOf(to));
-    if (folders.has(to)) removeTree(to);
-    makeFolders(to);
-    below.forEach(makeFolders);
-    for (const [source, destination] of moved) copy(source, destination, { replace });
-  };
-
+  const tree = new MemoryTree();
   return {
     async list(folder, options = {}) {
-      requireFolder(folder);
-      const { items, cursor } = pageOf(folder, entriesIn(folder), options, ({ path }) => path);
+      const { items, cursor } = pageOf(folder, tree.childrenOf(folder), options, ({ path }) => path);
       return { entries: items, cursor };
     },
 
-    stat: async (file) => get(file).entry,
+    stat: async (file) => tree.get(file).entry,
 
     async read(file, { range, ifMatch } = {}) {
-      const { entry, bytes } = get(file);
+      const { entry, bytes } = tree.get(file);
       requireEtag(entry, ifMatch);
       const resolved = range && resolveRange(range, entry.size);
       const part = resolved ? bytes.subarray(resolved.start, resolved.end + 1) : bytes;
@@ -120,36 +51,126 @@ export function createMemoryStore(): Store {
       try {
         const bytes = await buffer(signal ? addAbortSignal(signal, body) : body);
         requireSize(file, bytes.length, size);
-        requireCondition(file, files.get(file)?.entry, condition);
-        return put(file, bytes, { type, modified: modified?.() ?? null });
+        requireCondition(file, tree.find(file)?.entry, condition);
+        return tree.put(file, bytes, { type, modified: modified?.() ?? null });
       } finally {
         body.destroy();
       }
     },
 
     async remove(file, { ifMatch } = {}) {
-      requireEtag(get(file).entry, ifMatch);
-      files.delete(file);
+      requireEtag(tree.get(file).entry, ifMatch);
+      tree.remove(file);
     },
 
-    createFolder: async (folder) => makeFolders(folder),
-
-    async removeFolder(folder) {
-      requireFolder(folder);
-      if (entriesIn(folder).length > 0) throw notEmpty(folder);
-      folders.delete(folder);
-    },
-
-    copy: async (from, to, options) => copy(from, to, options),
+    createFolder: async (folder) => tree.createFolder(folder),
+    removeFolder: async (folder) => tree.removeFolder(folder),
+    copy: async (from, to, options) => tree.copy(from, to, options),
     async move(from, to, options) {
-      copy(from, to, options);
-      files.delete(from);
+      tree.copy(from, to, options);
+      tree.remove(from);
     },
-    removeTree: async (folder) => removeTree(folder),
-    copyFolder: async (from, to, options) => copyFolder(from, to, options),
+    removeTree: async (folder) => tree.removeTree(folder),
+    copyFolder: async (from, to, options) => tree.copyFolder(from, to, options),
     async moveFolder(from, to, options) {
-      copyFolder(from, to, options);
-      removeTree(from);
+      tree.copyFolder(from, to, options);
+      tree.removeTree(from);
     },
   };
+}
+
+interface StoredFile {
+  readonly entry: FileEntry;
+  readonly bytes: Buffer;
+}
+
+/** Files and folders in memory. Each change is complete when its method returns. */
+class MemoryTree {
+  readonly #files = new Map<FilePath, StoredFile>();
+  readonly #folders = new Set<FolderPath>([ROOT]);
+
+  find(path: FilePath): StoredFile | undefined {
+    return this.#files.get(path);
+  }
+
+  get(path: FilePath): StoredFile {
+    const file = this.#files.get(path);
+    if (!file) throw notFound(path);
+    return file;
+  }
+
+  put(
+    path: FilePath,
+    bytes: Buffer,
+    { type, modified }: { readonly type: string; readonly modified: Date | null },
+  ): FileEntry {
+    if (this.#folders.has(`${path}/` as FolderPath)) throw kindConflict(path);
+    this.createFolder(parentOf(path));
+    const etag = createHash('sha256').update(bytes).digest('hex').slice(0, 32);
+    const now = new Date();
+    const times = modified ? { modified, changed: now } : { modified: now };
+    const entry: FileEntry = { kind: 'file', path, size: bytes.length, etag, ...times, type };
+    this.#files.set(path, { entry, bytes });
+    return entry;
+  }
+
+  remove(path: FilePath): void {
+    this.#files.delete(path);
+  }
+
+  copy(from: FilePath, to: FilePath, { replace }: Replacing): FileEntry {
+    const { entry, bytes } = this.get(from);
+    if (!replace && this.#files.has(to)) throw alreadyExists(to);
+    return this.put(to, bytes, entry);
+  }
+
+  /** Returns the entries of a folder in the order of listings. */
+  childrenOf(folder: FolderPath): Entry[] {
+    this.#requireFolder(folder);
+    const files = Array.from(this.#files.values(), ({ entry }) => entry);
+    const folders = Array.from(this.#folders, (path) => ({ kind: 'folder' as const, path }));
+    return [...files, ...folders]
+      .filter(({ path }) => path !== ROOT && parentOf(path) === folder)
+      .toSorted((left, right) => comparePaths(left.path, right.path));
+  }
+
+  /** Creates a folder and its parents. Checks all names first, so that a conflict changes nothing. */
+  createFolder(folder: FolderPath): void {
+    const missing: FolderPath[] = [];
+    for (let path = folder; !this.#folders.has(path); path = parentOf(path)) {
+      if (this.#files.has(withoutSlash(path) as FilePath)) throw kindConflict(path);
+      missing.push(path);
+    }
+    for (const path of missing) this.#folders.add(path);
+  }
+
+  removeFolder(folder: FolderPath): void {
+    if (this.childrenOf(folder).length > 0) throw notEmpty(folder);
+    this.#folders.delete(folder);
+  }
+
+  removeTree(folder: FolderPath): void {
+    this.#requireFolder(folder);
+    for (const path of this.#files.keys()) if (isWithin(path, folder)) this.#files.delete(path);
+    for (const path of this.#folders) if (path !== ROOT && isWithin(path, folder)) this.#folders.delete(path);
+  }
+
+  copyFolder(from: FolderPath, to: FolderPath, { replace, signal }: Replacing & Cancellable): void {
+    signal?.throwIfAborted();
+    this.#requireFolder(from);
+    if (!replace && this.#folders.has(to)) throw alreadyExists(to);
+    const folders = [...this.#folders].filter((path) => isWithin(path, from)).map((path) => rebase(path, from, to));
+    const files = [...this.#files.keys()]
+      .filter((path) => isWithin(path, from))
+      .map((path) => [path, rebase(path, from, to)] as const);
+    this.createFolder(parentOf(to));
+    if (this.#folders.has(to)) this.removeTree(to);
+    this.createFolder(to);
+    for (const folder of folders) this.createFolder(folder);
+    for (const [source, destination] of files) this.copy(source, destination, { replace });
+  }
+
+  #requireFolder(folder: FolderPath): void {
+    if (!this.#folders.has(folder)) throw notFound(folder);
+  }
 }
