@@ -4,7 +4,7 @@ import { servedFolder } from '../config/config.ts';
 import { type Config, SETTINGS } from '../config/settings.ts';
 import { foldNames } from '../model/name-comparison.ts';
 import { SettingsError } from '../settings/setting.ts';
-import { isLocalFileSystem } from '../stores/disk/file-system-type.ts';
+import { isLocalFileSystem } from '../stores/disk/file-system.ts';
 import { isReservedName } from '../stores/disk/reserved-names.ts';
 
 /** Holdall's own files, and what users could read or change in them. */

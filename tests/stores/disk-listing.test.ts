@@ -6,8 +6,8 @@ import { after, before, describe, it } from 'node:test';
 import { comparePaths } from '../../src/model/path.ts';
 import { type Disk, openDisk } from '../../src/stores/disk/disk.ts';
 import type { Folder } from '../../src/stores/disk/folder.ts';
-import { createChildrenReader } from '../../src/stores/disk/list.ts';
-import { packNames } from '../../src/stores/disk/reserved-names.ts';
+import { createChildrenReader, packNames } from '../../src/stores/disk/list.ts';
+
 import { folder, silentLog } from '../contract/bytes.ts';
 
 /** An old modification time, so the store caches the names of the folder. */

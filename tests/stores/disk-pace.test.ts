@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createBlockingBudget } from '../../src/stores/disk/blocking-budget.ts';
-import { createLikelyCached } from '../../src/stores/disk/sync-syscalls.ts';
-import { createLimiter } from '../../src/stores/disk/threadpool-syscalls.ts';
+import { createBlockingBudget, createLikelyCached } from '../../src/stores/disk/blocking-budget.ts';
+import { createLimiter } from '../../src/stores/disk/syscalls.ts';
 
 /** A blocking budget on a fake clock that advances only during calls. */
 function createBudget() {

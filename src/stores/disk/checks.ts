@@ -7,7 +7,7 @@ import { PLAIN_NAME, writeProbe } from '../../checks/probe.ts';
 import { exists, isStoreError, systemErrorCode } from '../../model/error.ts';
 import { childFile } from '../../model/path.ts';
 import type { BackendChecks, StoreCheck } from '../backend.ts';
-import { isLocalFileSystem } from './file-system-type.ts';
+import { isLocalFileSystem } from './file-system.ts';
 import type { DiskSettings } from './settings.ts';
 
 /** The checks of a folder of this machine. */

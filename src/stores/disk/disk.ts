@@ -7,14 +7,15 @@ import { ROOT } from '../../model/path.ts';
 import type { Store } from '../../model/store.ts';
 import { loadSigningKey } from '../signing-key-file.ts';
 import { toStoreError } from './errors.ts';
-import { createFileOperations } from './file-operations.ts';
+import { DiskFileOperations } from './file-operations.ts';
 import { DiskFolderOperations } from './folder-operations.ts';
 import { createLister } from './list.ts';
+import { DiskReader } from './read.ts';
 import type { DiskLog } from './recovery.ts';
 import { RESERVED_FOLDER } from './reserved-names.ts';
-import { makeRoot, type Root, unusableRoot } from './root.ts';
-import { openTemporary } from './temporary.ts';
-import { createWriter } from './write.ts';
+import { Root, unusableRoot } from './root.ts';
+import { openTemporary, type Temporary } from './temporary.ts';
+import { DiskWriter } from './write.ts';
 
 export interface DiskOptions {
   /** The folder to serve. Created if missing. */
@@ -52,7 +53,7 @@ export async function openDisk({
   threads = DEFAULT_THREADS,
   log,
 }: DiskOptions): Promise<Disk> {
-  const root = await makeRoot(folder, threads);
+  const root = await Root.open(folder, threads);
   const ownFolder = join(root.path, RESERVED_FOLDER);
   const { temporary, key } = await openOwnFolder(ownFolder, { signingKey, root, log }).catch((error: unknown) => {
     throw unusableRoot(folder, error);
@@ -62,40 +63,48 @@ export async function openDisk({
       'The file system of DISK_ROOT ignores differences in spelling, such as upper and lower case. Grants are compared in the same way; see "File systems that ignore case" in docs/access.md.';
     log.warn(message, { root: root.path });
   }
-  const writer = createWriter(root, temporary);
   const list = createLister(root, log);
-
+  const reader = new DiskReader(root);
+  const writer = new DiskWriter(root, temporary);
+  const files = new DiskFileOperations(root, temporary, writer);
   const folders = new DiskFolderOperations({ root, temporary, list, log });
 
   const store = {
     list,
-    ...createFileOperations(root, temporary, writer),
+    stat: (path) => reader.stat(path),
+    read: (path, options = {}) => reader.read(path, options),
+    readCached: (path) => reader.readCached(path),
+    write: (path, upload, options = {}) => writer.write(path, upload, options),
+    stage: (upload, options = {}) => writer.stage(upload, options),
+    remove: (path, options = {}) => files.remove(path, options),
+    copy: (from, to, options) => files.copy(from, to, options),
+    move: (from, to, options) => files.move(from, to, options),
     createFolder: (path) => folders.createFolder(path),
     removeFolder: (path) => folders.removeFolder(path),
     removeTree: (path, options) => folders.removeTree(path, options),
     copyFolder: (from, to, options) => folders.copyFolder(from, to, options),
     moveFolder: (from, to, options) => folders.moveFolder(from, to, options),
-    write: writer.write,
-    stage: writer.stage,
 
-    async check() {
-      await root.requireSame();
-      const probe = await temporary.name();
-      try {
-        await writeFile(probe, '');
-        await access(root.path, constants.R_OK | constants.W_OK | constants.X_OK);
-      } catch (error) {
-        const message = `The folder ${root.path} (DISK_ROOT) can't be written to.`;
-        throw new StoreError('store-not-writable', message, { cause: toStoreError(error, ROOT), retryAfter: 5 });
-      } finally {
-        await rm(probe, { force: true });
-      }
-    },
-
+    check: () => requireUsable(root, temporary),
     close: () => temporary.close(),
   } satisfies Store;
 
   return { store, signingKey: key, root: root.path, ownFolder, names: root.names };
+}
+
+/** Throws `unavailable` if the root was replaced or can't be written to. */
+async function requireUsable(root: Root, temporary: Temporary): Promise<void> {
+  await root.requireSame();
+  const probe = await temporary.name();
+  try {
+    await writeFile(probe, '');
+    await access(root.path, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (error) {
+    const message = `The folder ${root.path} (DISK_ROOT) can't be written to.`;
+    throw new StoreError('store-not-writable', message, { cause: toStoreError(error, ROOT), retryAfter: 5 });
+  } finally {
+    await rm(probe, { force: true });
+  }
 }
 
 async function openOwnFolder(

@@ -1,164 +1,131 @@
 import type { BigIntStats } from 'node:fs';
 import { lstat, rename, rm, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Readable } from 'node:stream';
 import { isStoreError, quoted, StoreError, systemErrorCode } from '../../model/error.ts';
 import { type FilePath, nameOf } from '../../model/path.ts';
-import { type ByteRange, resolveRange } from '../../model/range.ts';
-import type { Content, FileEntry, Store } from '../../model/store.ts';
+import type { Cancellable, FileEntry, Replacing } from '../../model/store.ts';
 import { alreadyExists, notFound, requireEtag, versionReplaced } from '../../model/store-errors.ts';
-import { BufferedContent } from '../../streams/bodies.ts';
 import { inParent, lookUpFile, renameToNew } from './atomic-rename.ts';
-import { entryOf } from './entry.ts';
 import { toStoreError } from './errors.ts';
 import type { Folder } from './folder.ts';
-import { isSmall, readPart, streamOf } from './read.ts';
-import type { RecentFile } from './recent-files.ts';
+import { copyOpenFile, entryOf } from './metadata.ts';
 import type { Root } from './root.ts';
 import type { Temporary } from './temporary.ts';
-import { copyOpenFile, type Writer } from './write.ts';
-
-type FileOperations = Required<Pick<Store, 'stat' | 'read' | 'readCached' | 'remove' | 'copy' | 'move'>>;
+import type { DiskWriter } from './write.ts';
 
 /** Maximum attempts of a move that concurrent changes interrupt. */
-const MOVE_ATTEMPTS = 5;
+const MAX_MOVE_ATTEMPTS = 5;
 
-/** Creates the operations on existing files. */
-export function createFileOperations(root: Root, temporary: Temporary, writer: Writer): FileOperations {
-  /** Returns whether both paths are spellings of one name, which the file system treats as equal. */
-  const isRespelled = (from: FilePath, to: FilePath) =>
-    from !== to && root.names.certain(from) === root.names.certain(to);
+/** The operations on existing files. They fulfil the contracts of the members of `Store` with the same names. */
+export class DiskFileOperations {
+  readonly #root: Root;
+  readonly #temporary: Temporary;
+  readonly #writer: DiskWriter;
 
-  return {
-    async stat(path) {
-      const recent = await root.recent.find(path);
-      if (recent) return recent.file;
-      await using opened = await root.openFile(path);
-      const file = entryOf(path, opened.stats);
-      root.recent.note(path, opened.stats, { file });
-      return file;
-    },
+  constructor(root: Root, temporary: Temporary, writer: DiskWriter) {
+    this.#root = root;
+    this.#temporary = temporary;
+    this.#writer = writer;
+  }
 
-    async read(path, { range, ifMatch } = {}) {
-      const recent = await root.recent.find(path);
-      if (recent?.bytes) return contentOf(recent.file, recent.bytes, { range, ifMatch });
-      const opened = await root.openFile(path);
-      let body: Readable | undefined;
-      try {
-        const file = entryOf(path, opened.stats);
-        requireEtag(file, ifMatch);
-        const resolved = range && resolveRange(range, file.size);
-        // Never read beyond the reported size, even if another program is appending.
-        const part = resolved ?? { start: 0, end: file.size - 1 };
-        if (isSmall(part)) {
-          const bytes = await readPart(opened, part);
-          if (!resolved) root.recent.note(path, opened.stats, { file, bytes });
-          return new BufferedContent(file, resolved, bytes);
-        }
-        body = streamOf(opened, part);
-        return { file, range: resolved, body };
-      } catch (error) {
-        throw toStoreError(error, path);
-      } finally {
-        if (!body) await opened.close();
-      }
-    },
-
-    readCached(path) {
-      const recent = root.recent.find(path);
-      return recent instanceof Promise ? recent.then(wholeOf) : wholeOf(recent);
-    },
-
-    remove: (file, { ifMatch } = {}) =>
-      inParent(root, file, async (folder) => {
-        const found = await folder.lookUp(nameOf(file));
-        if (!found?.isFile()) throw notFound(file);
-        requireEtag(entryOf(file, found), ifMatch);
-        if (ifMatch === undefined) await unlink(folder.at(nameOf(file)));
-        else await removeVersion(folder, file, ifMatch);
-        await folder.sync();
-      }),
-
-    async copy(from, to, { replace, signal }) {
-      if (isRespelled(from, to)) {
-        throw new StoreError(
-          'same-path',
-          `The source ${quoted(from)} and the destination ${quoted(to)} are the same file: this file system ignores differences in spelling.`,
-        );
-      }
-      const copy = await temporary.name();
-      const condition = replace ? undefined : 'absent';
-      try {
-        await using source = await root.openFile(from);
-        await writer.requirePossible(to, condition);
-        const stats = await copyOpenFile(source, join(root.path, from), copy);
-        signal?.throwIfAborted();
-        return await writer.publish({ path: copy, stats }, to, { condition });
-      } catch (error) {
-        if (!replace && isStoreError(error, 'condition-failed')) throw alreadyExists(to, error);
-        throw toStoreError(error, to);
-      } finally {
-        await rm(copy, { force: true });
-      }
-    },
-
-    move: (from, to, { replace }) =>
-      inParent(root, from, async (folder) => {
-        for (let attempt = 1; ; attempt++) {
-          const source = await folder.lookUp(nameOf(from));
-          if (!source?.isFile()) throw notFound(from);
-          await using target = await root.makeParent(to);
-          // Another request moved the folder meanwhile, and the file with it. Both paths are then one name of the file.
-          if (nameOf(from) === nameOf(to) && isSameFile(await folder.stats(), await target.stats()))
-            throw notFound(from);
-          try {
-            const present = await lookUpFile(target, to);
-            // An interrupted move leaves two names of one file. rename(2) does nothing for these; `renameToNew`
-            // completes the move.
-            if (isRespelled(from, to) || (replace && !isSameFile(present, source))) {
-              await rename(folder.at(nameOf(from)), target.at(nameOf(to)));
-            } else await renameToNew(folder.at(nameOf(from)), target.at(nameOf(to)), from, temporary);
-          } catch (error) {
-            const isTaken = systemErrorCode(error) === 'EEXIST';
-            // The source, the destination or the destination folder changed meanwhile.
-            const isLate = systemErrorCode(error) === 'ENOENT' || (isTaken && replace);
-            if (isLate && attempt < MOVE_ATTEMPTS) continue;
-            throw isTaken ? alreadyExists(to, error) : toStoreError(error, to);
-          }
-          await target.sync();
-          await folder.sync();
-          return;
-        }
-      }),
-  };
+  remove(file: FilePath, { ifMatch }: { readonly ifMatch?: string }): Promise<void> {
+    return inParent(this.#root, file, async (folder) => {
+      const found = await folder.lookUp(nameOf(file));
+      if (!found?.isFile()) throw notFound(file);
+      requireEtag(entryOf(file, found), ifMatch);
+      if (ifMatch === undefined) await unlink(folder.at(nameOf(file)));
+      else await this.#removeVersion(folder, file, ifMatch);
+      await folder.sync();
+    });
+  }
 
   /**
    * Removes the file if it has the ETag `etag`. Renames it away before it checks the ETag, so that a newer version is
    * never removed.
    */
-  async function removeVersion(folder: Folder, file: FilePath, etag: string): Promise<void> {
-    const taken = await temporary.name();
-    await rename(folder.at(nameOf(file)), taken);
-    const version = entryOf(file, await lstat(taken, { bigint: true }));
-    if (version.etag === etag) return unlink(taken);
-    await temporary.recovery.restoreFile(taken, folder.at(nameOf(file)), file);
+  async #removeVersion(folder: Folder, file: FilePath, etag: string): Promise<void> {
+    const path = folder.at(nameOf(file));
+    const aside = await this.#temporary.name();
+    await rename(path, aside);
+    const version = entryOf(file, await lstat(aside, { bigint: true }));
+    if (version.etag === etag) return unlink(aside);
+    await this.#temporary.recovery.restoreFile(aside, path, file);
     throw versionReplaced(file);
+  }
+
+  async copy(from: FilePath, to: FilePath, { replace, signal }: Replacing & Cancellable): Promise<FileEntry> {
+    if (this.#isRespelled(from, to)) throw sameFile(from, to);
+    const copy = await this.#temporary.name();
+    const condition = replace ? undefined : 'absent';
+    try {
+      await using source = await this.#root.openFile(from);
+      await this.#writer.requireWritable(to, condition);
+      const stats = await copyOpenFile(source, join(this.#root.path, from), copy);
+      signal?.throwIfAborted();
+      return await this.#writer.commit({ path: copy, stats }, to, { condition });
+    } catch (error) {
+      if (!replace && isStoreError(error, 'condition-failed')) throw alreadyExists(to, error);
+      throw toStoreError(error, to);
+    } finally {
+      await rm(copy, { force: true });
+    }
+  }
+
+  move(from: FilePath, to: FilePath, options: Replacing): Promise<void> {
+    return inParent(this.#root, from, async (folder) => {
+      for (let attempt = 1; ; attempt++) {
+        const isLast = attempt === MAX_MOVE_ATTEMPTS;
+        if (await this.#moveOnce(folder, from, to, { ...options, isLast })) return;
+      }
+    });
+  }
+
+  /** Tries to move a file. Returns false if a concurrent change interfered, except in the last attempt, which throws. */
+  async #moveOnce(
+    folder: Folder,
+    from: FilePath,
+    to: FilePath,
+    { replace, isLast }: Replacing & { isLast: boolean },
+  ): Promise<boolean> {
+    const source = await folder.lookUp(nameOf(from));
+    if (!source?.isFile()) throw notFound(from);
+    await using target = await this.#root.makeParent(to);
+    // Another request moved the folder meanwhile, and the file with it. Both paths are then one name of the file.
+    if (nameOf(from) === nameOf(to) && isSameInode(await folder.stats(), await target.stats())) throw notFound(from);
+    const [sourcePath, targetPath] = [folder.at(nameOf(from)), target.at(nameOf(to))];
+    try {
+      const present = await lookUpFile(target, to);
+      // An interrupted move leaves two names of one file. rename(2) does nothing for these; `renameToNew` completes the
+      // move.
+      const isPlainRename = this.#isRespelled(from, to) || (replace && !isSameInode(present, source));
+      await (isPlainRename
+        ? rename(sourcePath, targetPath)
+        : renameToNew(sourcePath, targetPath, from, this.#temporary));
+    } catch (error) {
+      const isTaken = systemErrorCode(error) === 'EEXIST';
+      // The source, the destination or the destination folder changed meanwhile.
+      const hasChanged = systemErrorCode(error) === 'ENOENT' || (isTaken && replace);
+      if (hasChanged && !isLast) return false;
+      throw isTaken ? alreadyExists(to, error) : toStoreError(error, to);
+    }
+    await target.sync();
+    await folder.sync();
+    return true;
+  }
+
+  /** Returns whether both paths are spellings of one name, which the file system treats as equal. */
+  #isRespelled(from: FilePath, to: FilePath): boolean {
+    const { names } = this.#root;
+    return from !== to && names.certain(from) === names.certain(to);
   }
 }
 
-const isSameFile = (one: BigIntStats | undefined, other: BigIntStats): boolean =>
-  one?.ino === other.ino && one.dev === other.dev;
+const isSameInode = (left: BigIntStats | undefined, right: BigIntStats): boolean =>
+  left?.ino === right.ino && left.dev === right.dev;
 
-const wholeOf = (recent: RecentFile | undefined): Content | undefined =>
-  recent?.bytes && new BufferedContent(recent.file, undefined, recent.bytes);
-
-/** Returns the content of a file, or a range of it, from its cached bytes. */
-function contentOf(
-  file: FileEntry,
-  bytes: Buffer,
-  { range, ifMatch }: { range?: ByteRange; ifMatch?: string },
-): Content {
-  requireEtag(file, ifMatch);
-  const resolved = range && resolveRange(range, file.size);
-  return new BufferedContent(file, resolved, resolved ? bytes.subarray(resolved.start, resolved.end + 1) : bytes);
+function sameFile(from: FilePath, to: FilePath): StoreError {
+  return new StoreError(
+    'same-path',
+    `The source ${quoted(from)} and the destination ${quoted(to)} are the same file: this file system ignores differences in spelling.`,
+  );
 }

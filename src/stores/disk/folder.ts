@@ -1,8 +1,8 @@
 import { type BigIntStats, constants, type Dirent } from 'node:fs';
 import { open, readdir, realpath } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import type { NameComparison } from '../../model/name-comparison.ts';
 import type { MaybePromise } from './blocking-budget.ts';
-import { ancestorFingerprint } from './recent-files.ts';
 import type { NamedEntry, Syscalls } from './syscalls.ts';
 
 /** An open folder. It remains the same folder even if its path is renamed or replaced. */
@@ -15,11 +15,11 @@ export interface Folder extends AsyncDisposable {
   /** Path of the folder itself, for reading its names. */
   readonly path: string;
   /** The system calls for single names in the folder. */
-  readonly calls: Syscalls;
+  readonly syscalls: Syscalls;
   /** Returns the current stats of the folder. */
   stats(): MaybePromise<BigIntStats>;
-  /** Passes each name to `take`, unordered. `isLarge`: reading the names takes long even if they are cached. */
-  readNames(options: { isLarge: boolean }, take: (entry: NamedEntry) => void): MaybePromise<void>;
+  /** Passes each entry to `visit`, unordered. `isLarge`: reading the names takes long even if they are cached. */
+  readNames(options: { isLarge: boolean }, visit: (entry: NamedEntry) => void): MaybePromise<void>;
   /** Returns the stats of a name in this folder; undefined if it does not exist. Does not follow symbolic links. */
   lookUp(name: string): MaybePromise<BigIntStats | undefined>;
   /** Returns the result of `lookUp` for each name, in the same order. */
@@ -32,35 +32,36 @@ export interface Folder extends AsyncDisposable {
  * Number of names above which `lookUpAll` tries the absolute path: verifying that path costs some 15 µs and saves 2 µs
  * per name.
  */
-const MANY = 16;
+const MIN_NAMES_FOR_ABSOLUTE_PATH = 16;
 
-interface FolderCalls {
+interface FolderSyscalls {
   /** The system calls for single names. */
-  readonly calls: Syscalls;
+  readonly syscalls: Syscalls;
   /** The system calls for reading and looking up all names. */
   readonly listing: Syscalls;
-  /** Records how long a lookup took, in milliseconds per `MANY` names. */
+  /** Records how long a lookup took, in milliseconds per `MIN_NAMES_FOR_ABSOLUTE_PATH` names. */
   noteListed(milliseconds: number): void;
   readonly syncFolder: SyncFolder;
 }
 
 /**
- * Returns the folder that is open as file descriptor `number` and was opened at `absolute`. The caller must dispose of
+ * Returns the folder that is open as file descriptor `fd` and was opened at `absolute`. The caller must dispose of
  * it, which closes the descriptor.
  */
 export function asFolder(
-  number: number,
+  fd: number,
   absolute: string,
-  { calls, listing, noteListed, syncFolder }: FolderCalls,
+  { syscalls, listing, noteListed, syncFolder }: FolderSyscalls,
 ): Folder {
-  const path = fdPath(number, absolute);
+  const path = fdPath(fd, absolute);
   const at = (name: string) => `${path}/${name}`;
 
   // A lookup through the descriptor takes twice as long as by the absolute path: 4.0 against 2.0 ms for 1,000 names.
   // Equal fingerprints before and after prove that the absolute path led to this folder all the time.
   const lookUpByPath = async (names: readonly string[]) => {
-    const before = names.length > MANY && HAS_PROC ? await ancestorFingerprint(listing, absolute) : undefined;
-    if (before === undefined || (await pathOfDescriptor(listing, number)) !== absolute) return undefined;
+    const before =
+      names.length > MIN_NAMES_FOR_ABSOLUTE_PATH && HAS_PROC ? await ancestorFingerprint(listing, absolute) : undefined;
+    if (before === undefined || (await pathOfDescriptor(listing, fd)) !== absolute) return undefined;
     const found = await listing.lookUpAll(names.map((name) => `${absolute}/${name}`));
     return (await ancestorFingerprint(listing, absolute)) === before ? found : undefined;
   };
@@ -68,20 +69,51 @@ export function asFolder(
   return {
     path,
     at,
-    calls,
-    stats: () => calls.statOpen(number),
-    lookUp: (name) => calls.lookUp(at(name)),
-    sync: () => syncFolder(number),
-    readNames: (options, take) => listing.readFolder(path, options, take),
-    [Symbol.asyncDispose]: async () => calls.close(number),
+    syscalls,
+    stats: () => syscalls.statOpen(fd),
+    lookUp: (name) => syscalls.lookUp(at(name)),
+    sync: () => syncFolder(fd),
+    readNames: (options, visit) => listing.readFolder(path, options, visit),
+    [Symbol.asyncDispose]: async () => syscalls.close(fd),
 
     async lookUpAll(names) {
       const started = performance.now();
       const found = (await lookUpByPath(names)) ?? (await listing.lookUpAll(names.map(at)));
-      noteListed((performance.now() - started) / Math.max(1, names.length / MANY));
+      noteListed((performance.now() - started) / Math.max(1, names.length / MIN_NAMES_FOR_ABSOLUTE_PATH));
       return found;
     },
   };
+}
+
+/**
+ * Milliseconds that all ancestor folders must have been unchanged. A change sets `ctime` to the kernel's last tick, at
+ * most ten milliseconds ago. It therefore always differs from a `ctime` older than this.
+ */
+const SETTLED_PARENT_MS = 1000;
+
+/**
+ * Returns a fingerprint (dev, ino, ctime) of all ancestor folders of `absolute`. Two equal fingerprints prove that, in
+ * between, every segment led to the same folder and none was a symbolic link. Replacing a name changes the `ctime` of
+ * its parent folder, which no program can set (POSIX, rename(), symlink(), unlink()). Returns undefined if a change was
+ * too recent, or if an ancestor is not a folder.
+ */
+async function ancestorFingerprint(syscalls: Syscalls, absolute: string): Promise<string | undefined> {
+  const found = await syscalls.lookUpAll(ancestorsOf(absolute));
+  const latest = Date.now() - SETTLED_PARENT_MS;
+  let state = '';
+  for (const stats of found) {
+    if (!stats?.isDirectory() || Number(stats.ctimeMs) > latest) return undefined;
+    state += `${stats.dev} ${stats.ino} ${stats.ctimeNs},`;
+  }
+  return state;
+}
+
+function ancestorsOf(absolute: string): string[] {
+  const folders: string[] = [];
+  for (let folder = absolute, above = dirname(folder); above !== folder; folder = above, above = dirname(folder)) {
+    folders.push(above);
+  }
+  return folders;
 }
 
 /** Makes earlier changes to the names in an open folder durable. */
@@ -92,27 +124,27 @@ export type SyncFolder = (folder: number) => Promise<void>;
  * made before it began. A caller that arrives during a sync therefore waits for the next one, together with all callers
  * that arrive before that begins. A failure rejects for all callers of that sync.
  */
-export function createFolderSync(calls: Pick<Syscalls, 'statOpen' | 'syncFolder'>): SyncFolder {
-  const underWay = new Map<string, { readonly current: Promise<void>; next?: Promise<void> }>();
+export function createFolderSync(syscalls: Pick<Syscalls, 'statOpen' | 'syncFolder'>): SyncFolder {
+  const pending = new Map<string, { readonly current: Promise<void>; next?: Promise<void> }>();
 
   const begin = (folder: number, key: string): Promise<void> => {
-    const turn: { readonly current: Promise<void>; next?: Promise<void> } = { current: calls.syncFolder(folder) };
-    underWay.set(key, turn);
+    const sync: { readonly current: Promise<void>; next?: Promise<void> } = { current: syscalls.syncFolder(folder) };
+    pending.set(key, sync);
     const end = () => {
-      if (!turn.next) underWay.delete(key);
+      if (!sync.next) pending.delete(key);
     };
-    turn.current.then(end, end);
-    return turn.current;
+    sync.current.then(end, end);
+    return sync.current;
   };
 
   return async (folder) => {
-    const { dev, ino } = await calls.statOpen(folder);
+    const { dev, ino } = await syscalls.statOpen(folder);
     const key = `${dev} ${ino}`;
-    const turn = underWay.get(key);
-    if (!turn) return begin(folder, key);
+    const sync = pending.get(key);
+    if (!sync) return begin(folder, key);
     // Each caller keeps its descriptor open until the sync has ended, so `folder` is still valid then.
-    turn.next ??= turn.current.catch(() => {}).then(() => begin(folder, key));
-    return turn.next;
+    sync.next ??= sync.current.catch(() => {}).then(() => begin(folder, key));
+    return sync.next;
   };
 }
 
@@ -123,28 +155,28 @@ export const HAS_PROC = process.platform === 'linux';
  * Returns a path to the open file or folder. On Linux, it refers to the descriptor and does not depend on names, as in
  * openat(2). On other systems, it is `absolute`.
  */
-export function fdPath(opened: number, absolute: string): string {
-  return HAS_PROC ? `/proc/self/fd/${opened}` : absolute;
+export function fdPath(fd: number, absolute: string): string {
+  return HAS_PROC ? `/proc/self/fd/${fd}` : absolute;
 }
 
 /** Returns the current path of an open file or folder according to the kernel, without symbolic links. Linux only. */
-export const pathOfDescriptor = (calls: Syscalls, opened: number): MaybePromise<string> =>
-  calls.readLink(`/proc/self/fd/${opened}`);
+export const pathOfDescriptor = (syscalls: Syscalls, fd: number): MaybePromise<string> =>
+  syscalls.readLink(`/proc/self/fd/${fd}`);
 
 /**
  * Returns whether the open file or folder is at `absolute`, with no symbolic link in any segment. A file that was
  * replaced or removed after it was opened counts as the requested file; Linux then appends " (deleted)" to its path. On
  * file systems that fold names, the kernel may report the spelling of an earlier lookup.
  */
-export async function isAt(calls: Syscalls, opened: number, absolute: string, names: NameComparison): Promise<boolean> {
+export async function isAt(syscalls: Syscalls, fd: number, absolute: string, names: NameComparison): Promise<boolean> {
   const isSame = (actual: string) => actual === absolute || names.certain(actual) === names.certain(absolute);
   if (HAS_PROC) {
-    const actual = await pathOfDescriptor(calls, opened);
+    const actual = await pathOfDescriptor(syscalls, fd);
     return isSame(actual) || isSame(actual.replace(/ \(deleted\)$/, ''));
   }
   const [stats, named, actual] = await Promise.all([
-    calls.statOpen(opened),
-    calls.lookUp(absolute),
+    syscalls.statOpen(fd),
+    syscalls.lookUp(absolute),
     realpath(absolute),
   ]);
   return isSame(actual) && stats.dev === named?.dev && stats.ino === named.ino;
@@ -160,14 +192,14 @@ export interface DirHandle extends AsyncDisposable {
   children(): Promise<Dirent<Buffer>[]>;
 }
 
-const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_DIRECTORY;
+const DIR_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_DIRECTORY;
 
 /**
  * Opens a folder. The caller must dispose of the handle. Rejects with ENOTDIR or ELOOP if `path` is not a folder, which
  * includes a symbolic link to one.
  */
 export async function openDirHandle(path: Buffer): Promise<DirHandle> {
-  const handle = await open(path, FLAGS);
+  const handle = await open(path, DIR_FLAGS);
   const inside = Buffer.from(`${fdPath(handle.fd, path.toString())}/`);
   return {
     at: (name) => Buffer.concat([inside, name]),

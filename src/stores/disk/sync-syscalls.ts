@@ -1,4 +1,5 @@
 import {
+  type BigIntStats,
   closeSync,
   fstatSync,
   lstatSync,
@@ -10,26 +11,47 @@ import {
   renameSync,
   writeSync,
 } from 'node:fs';
-import { createBlockingBudget } from './blocking-budget.ts';
-import { NAMED, NEW_FILE, type Syscalls } from './syscalls.ts';
+import { type BlockingBudget, createBlockingBudget } from './blocking-budget.ts';
+import { createThreadpoolSyscalls, type DiskTraits, NAMED_ENTRIES, NEW_FILE_MODE, type Syscalls } from './syscalls.ts';
 
-const BIG = { bigint: true } as const;
+/**
+ * System calls in two forms. A synchronous call for cached data takes microseconds, a tenth of a round trip to the
+ * thread pool. For data on the disk, it can take long and blocks all requests of the process meanwhile. Synchronous
+ * calls are therefore used only for data that is likely cached (`LikelyCached`), and only while they are fast
+ * (`blocking-budget.ts`). Calls that always wait for the disk, such as syncs, run in the thread pool.
+ */
+export interface System {
+  /** For data that is likely cached. Same as `threadpool` if the disk is not local. */
+  readonly sync: Syscalls;
+  /** For all other data. */
+  readonly threadpool: Syscalls;
+}
+
+/** Creates the system calls for a disk. */
+export function createSystem(disk: DiskTraits): System {
+  const calls = createThreadpoolSyscalls(disk);
+  return { threadpool: calls, sync: disk.isLocal ? createSyncSyscalls(calls) : calls };
+}
+
+const BIGINT = { bigint: true } as const;
 
 /**
  * Returns system calls that run synchronously while the blocking budget allows it, and through `other` otherwise.
  * Writes of many bytes, syncs and reads of large folders always use `other`.
  */
-export function createSyncSyscalls(other: Syscalls): Syscalls {
-  const { run, runAll } = createBlockingBudget();
-  const lookUp = (path: string) => lstatSync(path, { bigint: true, throwIfNoEntry: false });
+function createSyncSyscalls(other: Syscalls): Syscalls {
+  const budget = createBlockingBudget();
+  return { ...other, ...syncReads(other, budget), ...syncChanges(other, budget) };
+}
+
+function syncReads(other: Syscalls, { run, runAll }: BlockingBudget) {
   return {
-    ...other,
     lookUp: (path) =>
       run(
-        () => lookUp(path),
+        () => lookUpSync(path),
         async () => other.lookUp(path),
       ),
-    lookUpAll: (paths) => runAll(paths, lookUp, async (path) => other.lookUp(path)),
+    lookUpAll: (paths) => runAll(paths, lookUpSync, async (path) => other.lookUp(path)),
     open: (path, flags) =>
       run(
         () => openSync(path, flags),
@@ -42,7 +64,7 @@ export function createSyncSyscalls(other: Syscalls): Syscalls {
       ),
     statOpen: (file) =>
       run(
-        () => fstatSync(file, BIG),
+        () => fstatSync(file, BIGINT),
         async () => other.statOpen(file),
       ),
     readLink: (path) =>
@@ -55,16 +77,21 @@ export function createSyncSyscalls(other: Syscalls): Syscalls {
         () => readWhole(file, buffer, position),
         async () => other.read(file, buffer, position),
       ),
-    readFolder: (path, options, take) =>
+    readFolder: (path, options, visit) =>
       options.isLarge
-        ? other.readFolder(path, options, take)
+        ? other.readFolder(path, options, visit)
         : run(
-            () => readdirSync(path, NAMED).forEach(take),
-            async () => other.readFolder(path, options, take),
+            () => readdirSync(path, NAMED_ENTRIES).forEach(visit),
+            async () => other.readFolder(path, options, visit),
           ),
+  } satisfies Partial<Syscalls>;
+}
+
+function syncChanges(other: Syscalls, { run }: BlockingBudget) {
+  return {
     create: (path) =>
       run(
-        () => openSync(path, 'wx', NEW_FILE),
+        () => openSync(path, 'wx', NEW_FILE_MODE),
         async () => other.create(path),
       ),
     makeFolder: (path) =>
@@ -82,7 +109,11 @@ export function createSyncSyscalls(other: Syscalls): Syscalls {
         () => writeWhole(file, bytes),
         async () => other.write(file, bytes),
       ),
-  };
+  } satisfies Partial<Syscalls>;
+}
+
+function lookUpSync(path: string): BigIntStats | undefined {
+  return lstatSync(path, { bigint: true, throwIfNoEntry: false });
 }
 
 function readWhole(file: number, buffer: Buffer, position: number): number {
@@ -98,50 +129,4 @@ function readWhole(file: number, buffer: Buffer, position: number): number {
 function writeWhole(file: number, bytes: Buffer): void {
   let written = 0;
   while (written < bytes.length) written += writeSync(file, bytes, written);
-}
-
-/** Maximum milliseconds of an operation whose data counts as likely cached afterwards. */
-const MAX_CACHED_MS = 50;
-
-/** Milliseconds for which a path is remembered after its last use. It is forgotten within twice that time. */
-const TIME_TO_LIVE_MS = 15_000;
-
-/** Maximum paths in each of the two sets: a few megabytes. */
-const MAX_PATHS = 10_000;
-
-/** The paths whose data was read recently and fast, and is therefore likely in the page cache. */
-export interface LikelyCached {
-  /** Returns whether the data of a path is likely cached. */
-  has(place: string): boolean;
-  /** Remembers a path, unless its operation was slow: a disk that is always slow must not block the process. */
-  note(place: string, milliseconds: number): void;
-}
-
-/** Creates an empty set of paths. `now` returns a monotonic time in milliseconds. */
-export function createLikelyCached(now: () => number = () => performance.now()): LikelyCached {
-  let recent = new Set<string>();
-  let former = new Set<string>();
-  let since = now();
-
-  const age = () => {
-    const isOld = now() - since > TIME_TO_LIVE_MS;
-    if (!isOld && recent.size < MAX_PATHS) return;
-    // After a long time without calls, both sets are expired.
-    former = now() - since > 2 * TIME_TO_LIVE_MS ? new Set() : recent;
-    recent = new Set();
-    since = now();
-  };
-
-  return {
-    has(place) {
-      age();
-      if (recent.has(place)) return true;
-      if (!former.has(place)) return false;
-      recent.add(place);
-      return true;
-    },
-    note(place, milliseconds) {
-      if (milliseconds < MAX_CACHED_MS) recent.add(place);
-    },
-  };
 }

@@ -13,7 +13,7 @@ export interface Temporary {
   /** Returns a new path that does not exist yet. */
   name(): Promise<string>;
   /** Creates a file. Returns its path and a file descriptor open for writing. */
-  create(): Promise<{ readonly path: string; readonly number: number }>;
+  create(): Promise<{ readonly path: string; readonly fd: number }>;
   /** Removes the temporary folder of this process. */
   close(): Promise<void>;
 }
@@ -69,11 +69,11 @@ export async function openTemporary(
     async create() {
       const path = join(folder, randomUUID());
       try {
-        return { path, number: await root.system.sync.create(path) };
+        return { path, fd: await root.system.sync.create(path) };
       } catch (error) {
         if (systemErrorCode(error) !== 'ENOENT') throw error;
         await make();
-        return { path, number: await root.system.sync.create(path) };
+        return { path, fd: await root.system.sync.create(path) };
       }
     },
     async close() {

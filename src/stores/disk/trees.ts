@@ -9,8 +9,8 @@ import { type FolderPath, MAX_PATH_BYTES, rebase } from '../../model/path.ts';
 import type { Cancellable, Entry, FileEntry, Reporting, Store } from '../../model/store.ts';
 import { toStoreError } from './errors.ts';
 import { openDirHandle } from './folder.ts';
+import { copyOpenFile } from './metadata.ts';
 import type { Root } from './root.ts';
-import { copyOpenFile } from './write.ts';
 
 /** Maximum files of a folder that are copied at a time: the default size of libuv's thread pool. */
 const COPY_CONCURRENCY = 4;

@@ -1,5 +1,5 @@
-import { type BigIntStats, constants } from 'node:fs';
-import { copyFile, type FileHandle, lstat, open, rm, utimes } from 'node:fs/promises';
+import type { BigIntStats } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { isStoreError, StoreError, systemErrorCode } from '../../model/error.ts';
 import { type FilePath, nameOf, ROOT } from '../../model/path.ts';
@@ -9,56 +9,79 @@ import { forEachChunk } from '../../streams/bodies.ts';
 import { recyclerOf } from '../../streams/chunk-recycling.ts';
 import { lookUpFile, renameToNew } from './atomic-rename.ts';
 import type { MaybePromise } from './blocking-budget.ts';
-import { dateOf, entryOf } from './entry.ts';
 import { toStoreError } from './errors.ts';
+import { entryOf, setModified } from './metadata.ts';
 import type { Root } from './root.ts';
 import type { Syscalls } from './syscalls.ts';
 import type { Temporary } from './temporary.ts';
 
-type Conditional = { condition?: WriteCondition };
+type Conditional = { readonly condition?: WriteCondition | undefined };
 
 /** A durable temporary file with its stats. */
-export interface Received {
+interface StagedFile {
   readonly path: string;
   readonly stats: BigIntStats;
 }
 
+/** Maximum body size in bytes that is written to a temporary file without a prior check of the destination. */
+const MAX_UNCHECKED_BODY_BYTES = 64 * 1024;
+
+/** Maximum attempts to commit a file to a folder that other programs remove meanwhile. */
+const MAX_COMMIT_ATTEMPTS = 5;
+
 /** Writes files atomically: to a temporary file, which is synced and then renamed. */
-export interface Writer {
-  write(file: FilePath, upload: Upload, options?: Conditional & Cancellable): Promise<FileEntry>;
-  stage(upload: Pick<Upload, 'body'>, options?: Cancellable): Promise<StagedUpload>;
-  /**
-   * Throws the errors that `publish` would throw, before the body is read: `condition-failed`, `wrong-kind`,
-   * `unsupported`.
-   */
-  requirePossible(file: FilePath, condition?: WriteCondition): Promise<void>;
-  /**
-   * Renames a durable temporary file to its final name, with the modification time `modified` if the file system can
-   * hold that. Removes the temporary file in any case, also on failure.
-   */
-  publish(received: Received, file: FilePath, options?: Conditional & { modified?: Date }): Promise<FileEntry>;
-}
+export class DiskWriter {
+  readonly #root: Root;
+  readonly #temporary: Temporary;
 
-export function createWriter(root: Root, temporary: Temporary): Writer {
-  const calls = root.system.sync;
+  constructor(root: Root, temporary: Temporary) {
+    this.#root = root;
+    this.#temporary = temporary;
+  }
 
-  const takeIn = async (
+  /** Fulfils the contract of `Store.write`. */
+  async write(file: FilePath, upload: Upload, { condition, signal }: Conditional & Cancellable): Promise<FileEntry> {
+    const { body, size, maxSize = Number.POSITIVE_INFINITY } = upload;
+    try {
+      // For a small body, the check costs as much as writing the temporary file, and `commit` checks again.
+      if (maxSize > MAX_UNCHECKED_BODY_BYTES || condition !== undefined) await this.requireWritable(file, condition);
+      const staged = await this.#stage(body, { signal, check: (actual) => requireSize(file, actual, size) });
+      return await this.commit(staged, file, { condition, modified: upload.modified?.() });
+    } catch (error) {
+      body.destroy();
+      throw toStoreError(error, file);
+    }
+  }
+
+  /** Fulfils the contract of `Store.stage`. */
+  async stage({ body }: Pick<Upload, 'body'>, { signal }: Cancellable): Promise<StagedUpload> {
+    const staged = await this.#stage(body, { signal }).catch((error: unknown) => {
+      throw toStoreError(error, ROOT);
+    });
+    return {
+      commit: (file, { modified }, options) => this.commit(staged, file, { ...options, modified: modified?.() }),
+      abort: () => rm(staged.path, { force: true }),
+    };
+  }
+
+  /** Writes a body to a durable temporary file. `check` is called with its size; its error fails the write. */
+  async #stage(
     body: Readable,
-    { signal }: Cancellable = {},
-    check?: (size: number) => void,
-  ): Promise<Received> => {
-    const { path, number } = await temporary.create();
-    const giveUp = () => void body.destroy(signal?.reason);
+    { signal, check }: Cancellable & { check?: (size: number) => void },
+  ): Promise<StagedFile> {
+    const syscalls = this.#root.system.sync;
+    const { path, fd } = await this.#temporary.create();
+    const abort = () => void body.destroy(signal?.reason);
     try {
       let stats: BigIntStats;
       try {
-        if (signal?.aborted) giveUp();
-        signal?.addEventListener('abort', giveUp);
-        await receive(calls, number, body);
-        stats = await calls.statOpen(number);
+        if (signal?.aborted) abort();
+        signal?.addEventListener('abort', abort);
+        await writeBody(syscalls, fd, body);
+        stats = await syscalls.statOpen(fd);
       } finally {
-        signal?.removeEventListener('abort', giveUp);
-        await calls.close(number);
+        signal?.removeEventListener('abort', abort);
+        await syscalls.close(fd);
       }
       check?.(Number(stats.size));
       return { path, stats };
@@ -67,157 +90,68 @@ export function createWriter(root: Root, temporary: Temporary): Writer {
       await rm(path, { force: true });
       throw error;
     }
-  };
+  }
 
-  const publish: Writer['publish'] = async (received, file, { condition, modified } = {}) => {
+  /**
+   * Throws the errors that `commit` would throw, before the body is read: `condition-failed`, `wrong-kind`,
+   * `unsupported`.
+   */
+  async requireWritable(file: FilePath, condition: WriteCondition | undefined): Promise<void> {
+    requireSupported(condition);
     try {
-      requireHonoured(condition);
-      const dated = modified ? { ...received, stats: await setModified(received, modified) } : received;
+      await using folder = await this.#root.openParent(file);
+      const present = await lookUpFile(folder, file);
+      if (condition === 'absent' && present) throw preconditionFailed(file);
+    } catch (error) {
+      const translated = toStoreError(error, file);
+      // `commit` creates a missing folder.
+      if (!isStoreError(translated, 'not-found')) throw translated;
+    }
+  }
+
+  /**
+   * Renames a durable temporary file to its final name, with the modification time `modified` if the file system can
+   * store that. Removes the temporary file in any case, also on failure.
+   */
+  async commit(
+    staged: StagedFile,
+    file: FilePath,
+    { condition, modified }: Conditional & { modified?: Date | undefined },
+  ): Promise<FileEntry> {
+    try {
+      requireSupported(condition);
+      const dated = modified ? { ...staged, stats: await setModified(staged, modified) } : staged;
       for (let attempt = 1; ; attempt++) {
         try {
-          return await place(dated, file, condition);
+          return await this.#renameTo(file, dated, condition);
         } catch (error) {
           // The folder was removed after it was opened. The next attempt creates it again.
-          if (!isStoreError(error, 'not-found') || attempt === PLACE_ATTEMPTS) throw error;
+          if (!isStoreError(error, 'not-found') || attempt === MAX_COMMIT_ATTEMPTS) throw error;
         }
       }
     } catch (error) {
-      await rm(received.path, { force: true });
+      await rm(staged.path, { force: true });
       throw error;
     }
-  };
+  }
 
-  const place = async (
-    { path: from, stats }: Received,
-    file: FilePath,
-    condition?: WriteCondition,
-  ): Promise<FileEntry> => {
-    await using folder = await root.makeParent(file);
+  async #renameTo(file: FilePath, { path, stats }: StagedFile, condition?: WriteCondition): Promise<FileEntry> {
+    await using folder = await this.#root.makeParent(file);
     try {
       const present = await lookUpFile(folder, file);
-      const to = folder.at(nameOf(file));
+      const target = folder.at(nameOf(file));
       if (condition === 'absent' && present) throw preconditionFailed(file);
-      if (condition === 'absent') await renameToNew(from, to, file, temporary);
-      else await folder.calls.rename(from, to);
+      if (condition === 'absent') await renameToNew(path, target, file, this.#temporary);
+      else await folder.syscalls.rename(path, target);
       await folder.sync();
       return entryOf(file, stats);
     } catch (error) {
       throw systemErrorCode(error) === 'EEXIST' ? preconditionFailed(file, error) : toStoreError(error, file);
     }
-  };
-
-  const requirePossible: Writer['requirePossible'] = async (file, condition) => {
-    requireHonoured(condition);
-    try {
-      await using folder = await root.openParent(file);
-      const present = await lookUpFile(folder, file);
-      if (condition === 'absent' && present) throw preconditionFailed(file);
-    } catch (error) {
-      const translated = toStoreError(error, file);
-      // `publish` creates a missing folder.
-      if (!isStoreError(translated, 'not-found')) throw translated;
-    }
-  };
-
-  return {
-    publish,
-    requirePossible,
-
-    async write(file, upload, { condition, signal } = {}) {
-      const { body, size, maxSize = Number.POSITIVE_INFINITY } = upload;
-      try {
-        // For a small body, the check costs as much as writing the temporary file, and `publish` checks again.
-        if (maxSize > SMALL || condition !== undefined) await requirePossible(file, condition);
-        const received = await takeIn(body, { signal }, (actual) => requireSize(file, actual, size));
-        return await publish(received, file, { condition, modified: upload.modified?.() });
-      } catch (error) {
-        body.destroy();
-        throw toStoreError(error, file);
-      }
-    },
-
-    async stage(upload, options) {
-      const received = await takeIn(upload.body, options).catch((error: unknown) => {
-        throw toStoreError(error, ROOT);
-      });
-      return {
-        commit: (file, { modified }, publishOptions) =>
-          publish(received, file, { ...publishOptions, modified: modified?.() }),
-        abort: () => rm(received.path, { force: true }),
-      };
-    },
-  };
-}
-
-/**
- * Copies an open file with its modification time, and makes the copy durable. Copies from `path` on systems without
- * paths of file descriptors. Returns the stats of the copy.
- */
-export async function copyOpenFile(
-  { number, stats }: { readonly number: number; readonly stats: BigIntStats },
-  path: string,
-  target: string,
-): Promise<BigIntStats> {
-  await copyFile(process.platform === 'linux' ? `/proc/self/fd/${number}` : path, target, COPY_MODE);
-  await using copy = await open(target, 'r');
-  await unlessUnsupported(setTimes(copy, dateOf(stats.mtimeNs)));
-  await copy.datasync();
-  return copy.stat({ bigint: true });
-}
-
-/** Maximum milliseconds by which file systems round times: FAT stores even seconds. */
-const COARSEST_TIME_MS = 2_000;
-
-/**
- * Sets the modification time of a temporary file and returns its stats. The file keeps its own time if the file system
- * can't store the requested one. For example, ext4 replaces years after 2446 by 2446.
- */
-async function setModified({ path, stats }: Received, modified: Date): Promise<BigIntStats> {
-  // Without birth times (NFS, some FUSE drivers), files with equal size and time could get equal ETags. A random
-  // fraction of a millisecond distinguishes them.
-  const fraction = stats.birthtimeNs === 0n ? Math.random() * 0.9 : undefined;
-  await unlessUnsupported(setTimes(path, modified, fraction));
-  const dated = await lstat(path, { bigint: true });
-  const difference = dateOf(dated.mtimeNs).getTime() - modified.getTime();
-  if (Math.abs(difference) <= COARSEST_TIME_MS || dated.mtimeNs === stats.mtimeNs) return dated;
-  await setTimes(path, dateOf(stats.mtimeNs));
-  return lstat(path, { bigint: true });
-}
-
-/**
- * Sets the modification time with a precision of one millisecond. Node.js passes times as floating-point seconds, which
- * the system truncates: adding 0.05 ms keeps 0.123 from becoming 0.122. The time is a string, because Node.js does not
- * support negative numbers (times before 1970).
- */
-function setTimes(file: string | FileHandle, modified: Date, fraction?: number): Promise<void> {
-  const milliseconds = modified.getTime();
-  const seconds = String((milliseconds + (fraction ?? (milliseconds % 1000 === 0 ? 0 : 0.05))) / 1000);
-  return typeof file === 'string' ? utimes(file, new Date(), seconds) : file.utimes(new Date(), seconds);
-}
-
-/**
- * Waits for a change of file times. Ignores the error of file systems that don't support it, such as some FUSE drivers.
- */
-async function unlessUnsupported(setting: Promise<void>): Promise<void> {
-  try {
-    await setting;
-  } catch (error) {
-    if (!TIMES_UNSUPPORTED.has(systemErrorCode(error) ?? '')) throw error;
   }
 }
 
-const TIMES_UNSUPPORTED = new Set(['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP', 'EINVAL', 'EOVERFLOW']);
-
-/** Shares blocks if the file system supports it (reflink) and copies bytes otherwise. Fails if the target exists. */
-const COPY_MODE = constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL;
-
-/** Maximum body size in bytes that is written to a temporary file without a prior check of the destination. */
-const SMALL = 64 * 1024;
-
-/** Maximum attempts to publish a file in a folder that other programs remove meanwhile. */
-const PLACE_ATTEMPTS = 5;
-
-function requireHonoured(condition: WriteCondition | undefined): void {
+function requireSupported(condition: WriteCondition | undefined): void {
   if (condition === undefined || condition === 'absent') return;
   throw new StoreError(
     'unsupported-condition',
@@ -226,88 +160,95 @@ function requireHonoured(condition: WriteCondition | undefined): void {
 }
 
 /** Maximum bytes that are queued while earlier ones are written. */
-const WAITING = 1024 * 1024;
+const MAX_QUEUED_BYTES = 1024 * 1024;
 
 /** Maximum chunks that are queued: IOV_MAX, the limit of writev(2). */
-const PIECES = 1024;
+const MAX_QUEUED_CHUNKS = 1024;
 
 /**
  * Size in bytes up to which a file is written in one call at its end. The page cache accepts that many bytes in
  * microseconds.
  */
-const FEW = 64 * 1024;
+const MAX_SINGLE_WRITE_BYTES = 64 * 1024;
 
 /**
  * Writes all of `body` to an open file and makes it durable. Chunks that arrive during a write are queued and written
  * together by the next one. Writes are therefore small for a slow client and large for a client faster than the disk.
  */
-export async function receive(calls: Syscalls, file: number, body: Readable): Promise<void> {
-  const output = createOutput(calls, file, recyclerOf(body));
+async function writeBody(syscalls: Syscalls, fd: number, body: Readable): Promise<void> {
+  const queue = new WriteQueue(syscalls, fd, recyclerOf(body));
   try {
-    await forEachChunk(body, (piece) => output.add(piece));
+    await forEachChunk(body, (chunk) => queue.add(chunk));
   } finally {
     // The caller closes the file next, so no write may be in progress.
-    await output.rest();
+    await queue.idle();
   }
-  await output.finish();
-  await calls.syncBytes(file);
+  await queue.finish();
+  await syscalls.syncBytes(fd);
 }
 
-interface Output {
+/** The chunks that wait to be appended to an open file. */
+class WriteQueue {
+  readonly #syscalls: Syscalls;
+  readonly #fd: number;
+  readonly #recycle: ((chunk: Buffer) => void) | undefined;
+  #chunks: Buffer[] = [];
+  /** Total size of `#chunks` in bytes. */
+  #queuedBytes = 0;
+  /** Bytes added since the start. */
+  #totalBytes = 0;
+  #writing: Promise<void> | undefined;
+  #failure: { readonly error: unknown } | undefined;
+
+  constructor(syscalls: Syscalls, fd: number, recycle: ((chunk: Buffer) => void) | undefined) {
+    this.#syscalls = syscalls;
+    this.#fd = fd;
+    this.#recycle = recycle;
+  }
+
   /**
    * Queues a chunk. Returns a promise if the queue is full, which resolves when it is written. Throws the error of
    * earlier chunks.
    */
-  add(piece: Buffer): MaybePromise<void>;
+  add(chunk: Buffer): MaybePromise<void> {
+    this.#throwFailure();
+    this.#chunks.push(chunk);
+    this.#queuedBytes += chunk.length;
+    this.#totalBytes += chunk.length;
+    if (this.#totalBytes > MAX_SINGLE_WRITE_BYTES) this.#writing ??= this.#writeQueued();
+    const isFull = this.#queuedBytes >= MAX_QUEUED_BYTES || this.#chunks.length >= MAX_QUEUED_CHUNKS;
+    return isFull ? this.#writing : undefined;
+  }
+
   /** Resolves when no write is in progress. Never rejects. */
-  rest(): Promise<void>;
+  async idle(): Promise<void> {
+    await this.#writing;
+  }
+
   /** Writes the remaining chunks. Throws the error of earlier chunks. */
-  finish(): Promise<void>;
-}
-
-function createOutput(calls: Syscalls, file: number, recycle: ((chunk: Buffer) => void) | undefined): Output {
-  let waiting: Buffer[] = [];
-  let size = 0;
-  let total = 0;
-  let writing: Promise<void> | undefined;
-  let failure: { readonly error: unknown } | undefined;
-
-  const requireWritten = () => {
-    if (failure) throw failure.error;
-  };
+  async finish(): Promise<void> {
+    this.#throwFailure();
+    if (this.#chunks.length > 0) await this.#syscalls.write(this.#fd, Buffer.concat(this.#chunks));
+  }
 
   // No sync in between: a sync every 32 MiB made a file of 256 MiB take three times as long.
-  const writeWaiting = async (): Promise<void> => {
+  async #writeQueued(): Promise<void> {
     try {
-      while (waiting.length > 0) {
-        const pieces = waiting;
-        waiting = [];
-        size = 0;
-        await calls.writeMany(file, pieces);
-        if (recycle) for (const piece of pieces) recycle(piece);
+      while (this.#chunks.length > 0) {
+        const chunks = this.#chunks;
+        this.#chunks = [];
+        this.#queuedBytes = 0;
+        await this.#syscalls.writeMany(this.#fd, chunks);
+        if (this.#recycle) for (const chunk of chunks) this.#recycle(chunk);
       }
     } catch (error) {
-      failure = { error };
+      this.#failure = { error };
     } finally {
-      writing = undefined;
+      this.#writing = undefined;
     }
-  };
+  }
 
-  return {
-    add(piece) {
-      requireWritten();
-      waiting.push(piece);
-      size += piece.length;
-      total += piece.length;
-      if (total > FEW) writing ??= writeWaiting();
-      return size >= WAITING || waiting.length >= PIECES ? writing : undefined;
-    },
-    async rest() {
-      await writing;
-    },
-    async finish() {
-      requireWritten();
-      if (waiting.length > 0) await calls.write(file, Buffer.concat(waiting));
-    },
-  };
+  #throwFailure(): void {
+    if (this.#failure) throw this.#failure.error;
+  }
 }

@@ -1,0 +1,105 @@
+import { type BigIntStats, constants } from 'node:fs';
+import { copyFile, type FileHandle, lstat, open, utimes } from 'node:fs/promises';
+import { systemErrorCode } from '../../model/error.ts';
+import { mediaTypeOf } from '../../model/media-type.ts';
+import { type FilePath, nameOf } from '../../model/path.ts';
+import type { FileEntry } from '../../model/store.ts';
+import { fdPath } from './folder.ts';
+
+/**
+ * Returns the entry of a file, from its stats. The ETag combines the attributes that change with the content. Each
+ * write by Holdall creates a new inode; a change in place by another program changes the modification time
+ * (nanoseconds) or size. The birth time, which no program can set, distinguishes files that reuse an inode number and
+ * have equal size and time. The media type is derived from the name, because file systems don't store one.
+ */
+export function entryOf(path: FilePath, stats: BigIntStats): FileEntry {
+  const size = Number(stats.size);
+  const etag = [stats.ino, stats.size, stats.mtimeNs, stats.birthtimeNs].map((each) => each.toString(36)).join('-');
+  const modified = dateOf(stats.mtimeNs);
+  const type = mediaTypeOf(nameOf(path));
+  // A modification time before the birth time was set by a program. One long before `ctime` is older than the last
+  // rename or other metadata change.
+  const isTimeOfWrite = stats.mtimeNs >= stats.birthtimeNs && isShortlyBefore(stats.mtimeNs, stats.ctimeNs);
+  const changed = isTimeOfWrite ? {} : { changed: dateOf(stats.ctimeNs) };
+  return { kind: 'file', path, size, etag, modified, ...changed, type };
+}
+
+/** Returns the date of a time in nanoseconds, rounded down to milliseconds. Times before 1970 are negative. */
+export function dateOf(nanoseconds: bigint): Date {
+  return new Date(Number((nanoseconds - (nanoseconds < 0n ? NS_PER_MS - 1n : 0n)) / NS_PER_MS));
+}
+
+const NS_PER_MS = 1_000_000n;
+
+/**
+ * Maximum nanoseconds between the last write to a file and its rename. The sync between them takes seconds on slow
+ * disks.
+ */
+const MAX_SYNC_DURATION_NS = 60_000_000_000n;
+
+const isShortlyBefore = (one: bigint, other: bigint) => one <= other && other - one <= MAX_SYNC_DURATION_NS;
+
+/** Maximum milliseconds by which file systems round times: FAT stores even seconds. */
+const MAX_ROUNDING_MS = 2_000;
+
+/**
+ * Sets the modification time of a temporary file and returns its stats. The file keeps its own time if the file system
+ * can't store the requested one. For example, ext4 replaces years after 2446 by 2446.
+ */
+export async function setModified(
+  { path, stats }: { path: string; stats: BigIntStats },
+  modified: Date,
+): Promise<BigIntStats> {
+  // Without birth times (NFS, some FUSE drivers), files with equal size and time could get equal ETags. A random
+  // fraction of a millisecond distinguishes them.
+  const fraction = stats.birthtimeNs === 0n ? Math.random() * 0.9 : undefined;
+  await ignoreUnsupported(setTimes(path, modified, fraction));
+  const dated = await lstat(path, { bigint: true });
+  const difference = dateOf(dated.mtimeNs).getTime() - modified.getTime();
+  if (Math.abs(difference) <= MAX_ROUNDING_MS || dated.mtimeNs === stats.mtimeNs) return dated;
+  await setTimes(path, dateOf(stats.mtimeNs));
+  return lstat(path, { bigint: true });
+}
+
+/**
+ * Sets the modification time with a precision of one millisecond. Node.js passes times as floating-point seconds, which
+ * the system truncates: adding 0.05 ms keeps 0.123 from becoming 0.122. The time is a string, because Node.js does not
+ * support negative numbers (times before 1970).
+ */
+function setTimes(file: string | FileHandle, modified: Date, fraction?: number): Promise<void> {
+  const milliseconds = modified.getTime();
+  const seconds = String((milliseconds + (fraction ?? (milliseconds % 1000 === 0 ? 0 : 0.05))) / 1000);
+  return typeof file === 'string' ? utimes(file, new Date(), seconds) : file.utimes(new Date(), seconds);
+}
+
+/**
+ * Waits for a change of file times. Ignores the error of file systems that don't support it, such as some FUSE drivers.
+ */
+async function ignoreUnsupported(change: Promise<void>): Promise<void> {
+  try {
+    await change;
+  } catch (error) {
+    if (!TIMES_UNSUPPORTED.has(systemErrorCode(error) ?? '')) throw error;
+  }
+}
+
+const TIMES_UNSUPPORTED = new Set(['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP', 'EINVAL', 'EOVERFLOW']);
+
+/**
+ * Copies an open file with its modification time, and makes the copy durable. Copies from `path` on systems without
+ * paths of file descriptors. Returns the stats of the copy.
+ */
+export async function copyOpenFile(
+  { fd, stats }: { readonly fd: number; readonly stats: BigIntStats },
+  path: string,
+  target: string,
+): Promise<BigIntStats> {
+  await copyFile(fdPath(fd, path), target, COPY_MODE);
+  await using copy = await open(target, 'r');
+  await ignoreUnsupported(setTimes(copy, dateOf(stats.mtimeNs)));
+  await copy.datasync();
+  return copy.stat({ bigint: true });
+}
+
+/** Shares blocks if the file system supports it (reflink) and copies bytes otherwise. Fails if the target exists. */
+const COPY_MODE = constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL;
