@@ -212,7 +212,7 @@ describe('A secondary rate limit', () => {
 });
 
 describe('A host error with Retry-After', () => {
-  for (const [header, most] of [
+  for (const [header, seconds] of [
     [{ 'retry-after': '120' }, 120],
     [untilDate(120), 120],
     [{ 'retry-after': '9'.repeat(50) }, 3600],
@@ -220,9 +220,40 @@ describe('A host error with Retry-After', () => {
     it(`passes on the Retry-After: ${header['retry-after'].slice(0, 30)}`, async (t) => {
       const { store, host } = await openRepository(t, {}, { trust: 0, retryAfter: 1 });
       host.intercept(answering(GET_BRANCH, { status: 503, headers: header, body: { message: 'Unicorn' } }));
-      await assert.rejects(store.list(folder('')), retryLater(most, most));
+      await assert.rejects(store.list(folder('')), retryLater(seconds, seconds));
     });
   }
+
+  it('is retried after that time when the quota wait allows it', async (t) => {
+    const { store, host } = await openRepository(t, { files: { a: 'a' } }, { trust: 0, quotaWait: 10 });
+    let times = 0;
+    host.intercept(({ route }) =>
+      route === GET_BRANCH && ++times === 1 ? { status: 503, headers: { 'retry-after': '1' }, body: {} } : undefined,
+    );
+    assert.deepEqual(await pathsIn(store, ''), ['a']);
+    const [first, second] = sent(host, GET_BRANCH).map(({ time }) => time);
+    assert.ok(first !== undefined && second !== undefined && second - first >= 990);
+  });
+
+  it('is not retried when that time exceeds the quota wait', async (t) => {
+    const { store, host } = await openRepository(t, {}, { trust: 0, quotaWait: 10 });
+    const headers = { 'retry-after': '120' };
+    host.intercept(answering(GET_BRANCH, { status: 503, headers, body: {} }));
+    await assert.rejects(store.list(folder('')), retryLater(120, 120));
+    assert.equal(sent(host, GET_BRANCH).length, 1);
+  });
+
+  it('is retried three times without that header, and the wait ends when the caller aborts', async (t) => {
+    const { store, host, another } = await openRepository(t, {}, { trust: 0 });
+    host.intercept(answering(GET_BRANCH, { status: 503, body: {} }));
+    await assert.rejects(store.list(folder('')), retryLater(1, 10));
+    assert.equal(sent(host, GET_BRANCH).length, 4);
+    const left = new AbortController();
+    const listing = another({ retryAfter: 3_600_000 }).list(folder(''), { signal: left.signal });
+    await until('the first attempt failed', () => sent(host, GET_BRANCH).length === 5);
+    left.abort(new Error('left'));
+    await assert.rejects(listing, /left/);
+  });
 
   it('does not count an empty quota header as a spent quota', async (t) => {
     const { store, host } = await openRepository(t, { files: { a: 'a' } }, { trust: 0 });
