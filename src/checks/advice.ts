@@ -1,18 +1,13 @@
-/** Parts of error messages, with the advice for each. */
-export type AdviceTable = readonly (readonly [message: string, advice: string])[];
+import { StoreError, type StoreErrorCode } from '../model/error.ts';
 
-/** Returns the advice for an error; undefined if the table has none. */
+/** Advice for the operator, by error code. */
+export type AdviceTable = Readonly<Partial<Record<StoreErrorCode, string>>>;
+
+/** Returns the advice for an error or its nearest cause that has advice; undefined if the table has none. */
 export function findAdvice(error: unknown, table: AdviceTable): string | undefined {
-  const { message } = error instanceof Error ? error : { message: '' };
-  return table.find(([text]) => message.includes(text))?.[1];
+  for (let current = error; current instanceof Error; current = current.cause) {
+    const advice = current instanceof StoreError ? table[current.code] : undefined;
+    if (advice !== undefined) return advice;
+  }
+  return undefined;
 }
-
-/** Advice for network errors of a store. */
-export const NETWORK_ADVICE: AdviceTable = [
-  [
-    "can't be talked to safely",
-    'Use the name that the certificate is for, and http:// for a port without HTTPS; for an authority of your own set NODE_EXTRA_CA_CERTS to its certificate.',
-  ],
-  ["can't be reached", 'Start what should listen there, correct the host and port, and let a firewall pass it.'],
-  ['did not answer in time', 'Correct the host and port, and let a firewall pass it.'],
-];

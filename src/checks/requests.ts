@@ -2,13 +2,22 @@ import http, { type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
 import https from 'node:https';
 import { asError } from '../model/error.ts';
 
+/** A JSON response of the service. */
+export interface Envelope {
+  readonly success: boolean;
+  readonly message?: string;
+  /** Error code, see docs/errors.md. */
+  readonly code?: string;
+  readonly error?: string;
+}
+
 /** A response. */
 export interface Response {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
   /** The parsed JSON body, if it is an envelope of the service. Responses of a proxy have none. */
-  readonly envelope: { readonly success: boolean; readonly error?: string; readonly message?: string } | undefined;
+  readonly envelope: Envelope | undefined;
   /** Milliseconds from the request to each chunk of the body. */
   readonly arrivals: readonly number[];
 }

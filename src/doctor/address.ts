@@ -4,7 +4,7 @@ import { type Check, type Finding, failed, ok, warning } from '../checks/check.t
 import { type RequestOptions, type Response, sendRequest } from '../checks/requests.ts';
 import type { Config } from '../config/settings.ts';
 import type { StoreSubject } from '../stores/backend.ts';
-import { networkProblem } from '../stores/network.ts';
+import { networkFailureOf, networkProblem } from '../stores/network.ts';
 import { encodeKey } from '../stores/s3/keys.ts';
 
 /** The public URL of the service, and how to send requests to it. */
@@ -17,8 +17,7 @@ export interface AddressSubject {
   readonly version: string;
 }
 
-/** Error of an overloaded service, and the maximum attempts in that case. */
-const OVERLOADED = 'The service is overloaded';
+/** Maximum attempts if the service is overloaded. */
 const ATTEMPTS = 5;
 
 /** Sends a request with the token to a path of the service. */
@@ -29,7 +28,7 @@ export async function call({ url, token }: AddressSubject, path: string, asked: 
   try {
     for (let attempt = 1; ; attempt++) {
       const answer = await sendRequest(origin, url.slice(origin.length) + path, { ...asked, headers });
-      if (attempt === ATTEMPTS || !answer.envelope?.error?.startsWith(OVERLOADED)) return answer;
+      if (attempt === ATTEMPTS || answer.envelope?.code !== 'overloaded') return answer;
       await delay(1000, undefined, { signal: asked.signal });
     }
   } catch (error) {
@@ -114,10 +113,10 @@ export const ADDRESS_CHECKS: readonly Check<AddressSubject>[] = [
 
 /** Returns advice for a URL that can't be reached. */
 export function explainAddress(error: unknown, { url, config }: AddressSubject): string {
-  const { message } = error instanceof Error ? error : { message: '' };
+  const failure = networkFailureOf(error);
   const { host } = new URL(url);
-  if (message.includes('a name that nobody knows')) return `Give ${host} an entry in the DNS, or correct PUBLIC_URL.`;
-  if (message.includes('talked to safely'))
+  if (failure === 'unknown-host') return `Give ${host} an entry in the DNS, or correct PUBLIC_URL.`;
+  if (failure === 'insecure')
     return `Give the proxy a certificate that is valid for ${host}, with those between it and its authority; for an authority of your own set NODE_EXTRA_CA_CERTS.`;
   return `Start the service and the proxy before it, let a firewall pass ${host}, or correct PUBLIC_URL. From this machine itself, try --url http://127.0.0.1:${config.PORT}.`;
 }
@@ -144,10 +143,10 @@ function adviceOnLive({ status, headers, envelope }: Response, { url, config }: 
 
 function adviceOnHost({ envelope }: Response, { url }: AddressSubject): string {
   const { host } = new URL(url);
-  if (envelope?.error?.includes('its address is another one')) {
+  if (envelope?.code === 'unknown-host') {
     return `The service does not see the host that was asked for, or PUBLIC_URL is another: let the proxy pass it on (nginx: proxy_set_header Host $http_host;), and set PUBLIC_URL to ${url} where the service runs.`;
   }
-  if (envelope?.error?.includes('from this machine alone')) {
+  if (envelope?.code === 'loopback-only') {
     return `Set ACCESS_FILE, PUBLIC_URL=${url} and TRUST_PROXY, as docs/reverse-proxies.md has it, and start the service anew.`;
   }
   return `Let the proxy pass on all that is below ${url}/, with the host ${host}.`;

@@ -436,8 +436,12 @@ const STORE_ERRORS: Readonly<Record<StoreErrorCode, Omit<ErrorDescription, 'stat
     action: 'Check `S3_SECRET_ACCESS_KEY`.',
   },
   'expired-access-key': {
-    meaning: 'The temporary credentials of the object store have expired.',
+    meaning: 'The temporary credentials have expired, or the session token belongs to another access key.',
     action: 'Set `S3_ACCESS_KEY_ID`, `S3_SECRET_ACCESS_KEY` and `S3_SESSION_TOKEN` to valid credentials.',
+  },
+  'credentials-missing': {
+    meaning: 'No AWS credentials were found.',
+    action: 'Set `S3_ACCESS_KEY_ID` and `S3_SECRET_ACCESS_KEY`, or give the machine a role.',
   },
   'clock-skew': {
     meaning: 'The clock of the server differs too much from the clock of the object store.',

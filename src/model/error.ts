@@ -95,6 +95,7 @@ export const KIND_OF_CODE = {
   'unknown-access-key': 'unavailable',
   'wrong-secret-key': 'unavailable',
   'expired-access-key': 'unavailable',
+  'credentials-missing': 'unavailable',
   'clock-skew': 'unavailable',
   'wrong-region': 'unavailable',
   'list-permission-missing': 'unavailable',

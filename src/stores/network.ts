@@ -15,29 +15,54 @@ export interface RemoteHost {
   readonly nameSettings?: string;
 }
 
-/** Converts a network error before the response to a `store-unreachable` error. Returns undefined for all other errors. */
+/** Converts a network error before the response to `store-unreachable`. Returns undefined for all other errors. */
 export function networkProblem(
   error: unknown,
   { name, setting, nameSettings = setting }: RemoteHost,
 ): StoreError | undefined {
-  const code = codesOf(error).find((found) => PROBLEMS.some(([codes]) => codes.test(found)));
-  const problem = PROBLEMS.find(([codes]) => codes.test(code ?? ''))?.[1];
-  const tell = (what: string, retryAfter = RETRY_SOON_SECONDS) =>
-    new StoreError('store-unreachable', `${name} ${what}`, { cause: error, retryAfter });
-  switch (problem) {
-    case 'broken off':
-      return tell('broke the connection off.');
-    case 'silent':
-      return tell(`did not answer in time: look at ${setting} and the network.`);
-    case 'unknown name':
-      return tell(`has a name that nobody knows: look at ${nameSettings}.`);
+  const found = findFailure(error);
+  if (!found) return undefined;
+  const messages: Readonly<Record<NetworkFailure, string>> = {
+    'connection-lost': 'broke the connection off.',
+    timeout: `did not answer in time: look at ${setting} and the network.`,
+    'unknown-host': `has a name that nobody knows: look at ${nameSettings}.`,
+    unreachable: `can't be reached: look at ${setting} and the network.`,
+    insecure: `can't be talked to safely (${found.code}): look at ${setting} and its certificate.`,
+  };
+  const retryAfter = found.failure === 'insecure' ? RETRY_LATER_SECONDS : RETRY_SOON_SECONDS;
+  return new StoreError('store-unreachable', `${name} ${messages[found.failure]}`, { cause: error, retryAfter });
+}
+
+/** How a request failed before its response. */
+export type NetworkFailure = 'connection-lost' | 'timeout' | 'unknown-host' | 'unreachable' | 'insecure';
+
+/** Returns how the network failed, from an error or its causes; undefined for all other errors. */
+export function networkFailureOf(error: unknown): NetworkFailure | undefined {
+  return findFailure(error)?.failure;
+}
+
+/** Returns advice for a network error of a store; `unknownHost` is that for a name without an address. */
+export function networkAdvice(error: unknown, unknownHost: string): string | undefined {
+  switch (networkFailureOf(error)) {
+    case 'unknown-host':
+      return unknownHost;
+    case 'insecure':
+      return 'Use the name that the certificate is for, and http:// for a port without HTTPS; for an authority of your own set NODE_EXTRA_CA_CERTS to its certificate.';
     case 'unreachable':
-      return tell(`can't be reached: look at ${setting} and the network.`);
-    case 'unsafe':
-      return tell(`can't be talked to safely (${code}): look at ${setting} and its certificate.`, RETRY_LATER_SECONDS);
-    case undefined:
+      return 'Start what should listen there, correct the host and port, and let a firewall pass it.';
+    case 'timeout':
+      return 'Correct the host and port, and let a firewall pass it.';
+    default:
       return undefined;
   }
+}
+
+function findFailure(error: unknown): { failure: NetworkFailure; code: string } | undefined {
+  for (const code of codesOf(error)) {
+    const failure = FAILURES.find(([codes]) => codes.test(code))?.[1];
+    if (failure !== undefined) return { failure, code };
+  }
+  return undefined;
 }
 
 /** Returns the codes and names of an error and its causes. Some timeouts have a name but no code. */
@@ -51,13 +76,13 @@ function codesOf(error: unknown): string[] {
 }
 
 /** Error codes of Node.js, OpenSSL and undici. Some clients also report a broken connection as a timeout. */
-const PROBLEMS = [
-  [/^(ECONNRESET|EPIPE|ECONNABORTED|UND_ERR_SOCKET|UND_ERR_DESTROYED)$/, 'broken off'],
-  [/^(ETIMEDOUT|ESOCKETTIMEDOUT|UND_ERR_(CONNECT|HEADERS|BODY)_TIMEOUT|TimeoutError)$/, 'silent'],
-  [/^(ENOTFOUND|EAI_AGAIN)$/, 'unknown name'],
+const FAILURES: readonly (readonly [RegExp, NetworkFailure])[] = [
+  [/^(ECONNRESET|EPIPE|ECONNABORTED|UND_ERR_SOCKET|UND_ERR_DESTROYED)$/, 'connection-lost'],
+  [/^(ETIMEDOUT|ESOCKETTIMEDOUT|UND_ERR_(CONNECT|HEADERS|BODY)_TIMEOUT|TimeoutError)$/, 'timeout'],
+  [/^(ENOTFOUND|EAI_AGAIN)$/, 'unknown-host'],
   [/^E(CONNREFUSED|HOSTUNREACH|NETUNREACH|ADDRNOTAVAIL)$/, 'unreachable'],
-  [/^EPROTO$|^ERR_(SSL|TLS)|CERT|SIGNATURE|^HPE_/, 'unsafe'],
-] as const;
+  [/^EPROTO$|^ERR_(SSL|TLS)|CERT|SIGNATURE|^HPE_/, 'insecure'],
+];
 
 /** Called after each request to the backend. */
 export type RequestObserver = (request: BackendRequest) => void;

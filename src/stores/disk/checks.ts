@@ -17,7 +17,7 @@ export const CHECKS: BackendChecks<DiskSettings> = {
   afterOpen: (runner, subject) => runner.run(STORE_CHECKS, subject),
 
   advise(error, { DISK_ROOT }) {
-    const known = findAdvice(error, [['The disk is full', 'Make room where DISK_ROOT is.']]);
+    const known = findAdvice(error, { 'store-full': 'Make room where DISK_ROOT is.' });
     if (known !== undefined) return known;
     if (isStoreError(error, 'denied')) {
       return `Let the user ${process.getuid?.() ?? ''} that runs this read and write ${DISK_ROOT} and all below it: chown -R ${process.getuid?.() ?? 'USER'} ${DISK_ROOT}; and see that it is not mounted read-only: mount -o remount,rw`;

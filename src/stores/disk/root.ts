@@ -316,5 +316,5 @@ export function unusableRoot(folder: string, error: unknown): StoreError {
   const known = toStoreError(error, ROOT);
   const reason = isStoreError(known, 'unavailable') || isStoreError(known, 'denied') ? known : error;
   const text = reason instanceof Error ? reason.message : String(reason);
-  return new StoreError('denied', `DISK_ROOT ${folder} can't be used: ${text}`, { cause: error });
+  return new StoreError('denied', `DISK_ROOT ${folder} can't be used: ${text}`, { cause: reason });
 }

@@ -1,9 +1,10 @@
 import { buffer } from 'node:stream/consumers';
-import { type AdviceTable, findAdvice, NETWORK_ADVICE } from '../../checks/advice.ts';
+import { type AdviceTable, findAdvice } from '../../checks/advice.ts';
 import { notTried, ok, warning } from '../../checks/check.ts';
 import { isStoreError } from '../../model/error.ts';
 import { childFile, ROOT } from '../../model/path.ts';
 import { adviseOn, type BackendChecks, type StoreCheck } from '../backend.ts';
+import { networkAdvice } from '../network.ts';
 import type { GitHubSettings } from './settings.ts';
 
 /** The checks of a branch. */
@@ -11,7 +12,7 @@ export const CHECKS: BackendChecks<GitHubSettings> = {
   afterOpen: (runner, subject) => runner.run(REPOSITORY_CHECKS, subject),
 
   advise(error) {
-    const known = findAdvice(error, [...ADVICE, ...NETWORK_ADVICE]);
+    const known = findAdvice(error, ADVICE) ?? networkAdvice(error, 'Correct the host in GITHUB_API_URL.');
     if (known !== undefined) return known;
     if (isStoreError(error, 'denied')) {
       return 'Give the token in GITHUB_TOKEN the permission "Contents: read and write", and let its owner past the rules of GITHUB_BRANCH, or serve another branch.';
@@ -20,28 +21,20 @@ export const CHECKS: BackendChecks<GitHubSettings> = {
   },
 };
 
-const ADVICE: AdviceTable = [
-  ['rejected the token', 'Make a new token, and set GITHUB_TOKEN to it.'],
-  [
-    "The token in GITHUB_TOKEN can't write",
-    'Give the token in GITHUB_TOKEN the permission "Contents: read and write", or set READ_ONLY=true.',
-  ],
-  ['is archived', 'Unarchive the repository, or set READ_ONLY=true.'],
-  [
-    'There is no repository',
+const WRITE_ACCESS = 'Give the token in GITHUB_TOKEN the permission "Contents: read and write", or set READ_ONLY=true.';
+
+const ADVICE: AdviceTable = {
+  'token-rejected': 'Make a new token, and set GITHUB_TOKEN to it.',
+  'token-lacks-permission': WRITE_ACCESS,
+  'repository-archived': 'Unarchive the repository, or set READ_ONLY=true.',
+  'store-not-writable': WRITE_ACCESS,
+  'repository-not-found':
     'Correct GITHUB_OWNER and GITHUB_REPO, and add the repository to the "Repository access" of the token in GITHUB_TOKEN.',
-  ],
-  ['has no branch', 'Set GITHUB_BRANCH to a branch that is there, or GITHUB_CREATE_BRANCH=true.'],
-  [
-    'rejected the change to the branch',
+  'branch-not-found': 'Set GITHUB_BRANCH to a branch that exists, or GITHUB_CREATE_BRANCH=true.',
+  'branch-protected':
     'Let the owner of the token past the rules of GITHUB_BRANCH, or set GITHUB_BRANCH to a branch without such rules.',
-  ],
-  [
-    'rate limit is exceeded',
-    'Wait until GitHub takes requests again, which the message says, or use a token with a larger quota.',
-  ],
-  ['has a name that nobody knows', 'Correct the host in GITHUB_API_URL.'],
-];
+  'quota-exhausted': 'Wait until the time in the message, or use a token with a larger quota.',
+};
 
 /** Checks of a branch. */
 const REPOSITORY_CHECKS: readonly StoreCheck<GitHubSettings>[] = [

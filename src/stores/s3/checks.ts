@@ -1,4 +1,4 @@
-import { type AdviceTable, findAdvice, NETWORK_ADVICE } from '../../checks/advice.ts';
+import { type AdviceTable, findAdvice } from '../../checks/advice.ts';
 import { type Check, failed, notTried, ok, warning } from '../../checks/check.ts';
 import {
   HOSTILE_NAME,
@@ -16,6 +16,7 @@ import { childFile, childFolder, parseFile } from '../../model/path.ts';
 import { attachmentHeader } from '../../model/presentation.ts';
 import { isLoopback } from '../../system.ts';
 import { adviseOn, type BackendChecks, type StoreAction, type StoreSubject } from '../backend.ts';
+import { networkAdvice } from '../network.ts';
 import { type Bucket, openBucket } from './bucket.ts';
 import { type ConditionHeaders, IF_ABSENT, isMissingCapability } from './capabilities.ts';
 import { codeOf } from './errors.ts';
@@ -304,7 +305,7 @@ const PERMISSIONS: Readonly<Record<StoreAction, string>> = {
 };
 
 function advise(error: unknown, { S3_BUCKET: bucket }: S3Settings, actions: readonly StoreAction[]): string {
-  const known = findAdvice(error, [...ADVICE, ...NETWORK_ADVICE]);
+  const known = findAdvice(error, ADVICE) ?? networkAdvice(error, UNKNOWN_HOST);
   if (known !== undefined) return known;
   if (isStoreError(error, 'denied') && actions.length > 0) {
     const permissions = new Intl.ListFormat('en-GB').format(actions.map((action) => PERMISSIONS[action]));
@@ -313,47 +314,30 @@ function advise(error: unknown, { S3_BUCKET: bucket }: S3Settings, actions: read
   return 'Look at docs/stores/s3.md, "When something is wrong"';
 }
 
-const ADVICE: AdviceTable = [
-  [
-    'There is no bucket',
+const ADVICE: AdviceTable = {
+  'bucket-not-found':
     'Set S3_BUCKET to the name of a bucket of this account; on R2 look at the account, and the jurisdiction, in S3_ENDPOINT.',
-  ],
-  ['is not the name of a bucket', 'Set S3_BUCKET to the name of the bucket alone.'],
-  [
-    'does not know the access key',
+  'invalid-bucket-name': 'Set S3_BUCKET to the name of the bucket alone.',
+  'unknown-access-key':
     'Set S3_ACCESS_KEY_ID to the id of a key of this store, and see that S3_ENDPOINT is where the key was made.',
-  ],
-  [
-    'refuses the signature',
+  'wrong-secret-key':
     'Copy the secret that belongs to S3_ACCESS_KEY_ID into S3_SECRET_ACCESS_KEY once more; in .env, a value with a # wants quotes. If it is right, a proxy before the store changes Host or the path.',
-  ],
-  [
-    'The temporary credentials have expired',
+  'expired-access-key':
     'Set S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY and S3_SESSION_TOKEN to new credentials, or to the key of a user, without a session token.',
-  ],
-  [
-    'No AWS credentials were found',
+  'credentials-missing':
     'Set S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY, or give this machine a role: docs/stores/s3.md, "AWS credentials".',
-  ],
-  ['The clock of this machine', 'Set the clock: timedatectl set-ntp true'],
-  [
-    'The bucket is in another region',
+  'clock-skew': 'Set the clock: timedatectl set-ntp true',
+  'wrong-region':
     'Set S3_REGION to the region of the bucket, and S3_ENDPOINT to the address of that region, or take S3_ENDPOINT away for AWS.',
-  ],
-  [
-    'it needs s3:ListBucket',
+  'list-permission-missing':
     'Give the key in S3_ACCESS_KEY_ID the permission s3:ListBucket on the bucket itself, not on /* (on R2 "Object Read & Write").',
-  ],
-  [
-    'does not answer as an object store does',
+  'unexpected-store-response':
     'Set S3_ENDPOINT to the address of the S3 interface, which is another one than that of the console.',
-  ],
-  ['The object store is full', 'Make room in the store, or have its quota raised.'],
-  [
-    'has a name that nobody knows',
-    'Correct the host in S3_ENDPOINT or S3_REGION; with S3_ADDRESSING=virtual, the DNS needs a wildcard for it.',
-  ],
-];
+  'store-full': 'Make room in the store, or have its quota raised.',
+};
+
+const UNKNOWN_HOST =
+  'Correct the host in S3_ENDPOINT or S3_REGION; with S3_ADDRESSING=virtual, the DNS needs a wildcard for it.';
 
 /** Returns advice for a failed copy: for stores that can't copy, or the usual advice. */
 function explainCopy(error: unknown, subject: BucketSubject): string {

@@ -94,7 +94,7 @@ export function awsProviderChain(region: string): CredentialProvider {
 function noCredentials(cause: unknown): StoreError {
   const reason = cause instanceof Error ? cause.message : String(cause);
   return configurationError(
-    'store-misconfigured',
+    'credentials-missing',
     `No AWS credentials were found (${reason}): set S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY, or give this machine a role or a credentials file.`,
     cause,
   );
