@@ -15,135 +15,137 @@ interface LoggedError {
   readonly items?: number;
 }
 
-let root: string;
-let errors: LoggedError[];
-const log = { ...silentLog, error: (message: string, details: object) => void errors.push({ message, ...details }) };
-
-beforeEach(async () => {
-  root = await mkdtemp(join(tmpdir(), 'holdall-test-'));
-  errors = [];
-});
-afterEach(() => rm(root, { recursive: true, force: true }));
-
-describe('replacing a folder', () => {
-  let disk: Disk;
+describe('A disk that recovers files and folders', () => {
+  let root: string;
+  let errors: LoggedError[];
+  const log = { ...silentLog, error: (message: string, details: object) => void errors.push({ message, ...details }) };
 
   beforeEach(async () => {
-    disk = await openDisk({ root, log });
-    await plantFolders();
+    root = await mkdtemp(join(tmpdir(), 'holdall-test-'));
+    errors = [];
   });
-  afterEach(() => disk.store.close?.());
+  afterEach(() => rm(root, { recursive: true, force: true }));
 
-  const plantFolders = () => plant(disk.store, { 'new/a': 'new', 'old/a': 'old', 'old/deep/b': 'old' });
-  const replaceOld = async () => disk.store.moveFolder?.(folder('new'), folder('old'), { replace: true });
+  describe('replacing a folder', () => {
+    let disk: Disk;
 
-  it('keeps the replaced folder after a restart when another program creates a file of its name', async () => {
-    for (let hasFailed = false; !hasFailed; ) {
+    beforeEach(async () => {
+      disk = await openDisk({ root, log });
       await plantFolders();
-      const creator = await startCreatingFile(join(root, 'old'));
-      try {
-        await replaceOld();
-      } catch (error) {
-        assert.ok(isStoreError(error, 'wrong-kind'), String(error));
-        hasFailed = true;
-      } finally {
-        await creator.terminate();
-      }
-    }
-    await disk.store.close?.();
-    assert.equal(errors.length, 1);
-    const recovered = errors[0]?.recovered ?? '';
-    assert.equal(dirname(dirname(recovered)), join(root, '.holdall/recovered'));
-
-    disk = await openDisk({ root, log });
-    assert.equal(await readFile(join(recovered, 'a'), 'utf8'), 'old');
-    assert.equal(await readFile(join(recovered, 'deep/b'), 'utf8'), 'old');
-    assert.equal(await textOf(disk.store, 'new/a'), 'new');
-  });
-
-  it('leaves nothing in the recovery folder when it succeeds', async () => {
-    await replaceOld();
-    assert.equal(await textOf(disk.store, 'old/a'), 'new');
-    await assert.rejects(disk.store.stat(file('old/deep/b')), ofKind('not-found'));
-    assert.deepEqual(await readdir(join(root, '.holdall/recovered')), []);
-    assert.deepEqual(errors, []);
-  });
-});
-
-describe('the recovery folder', () => {
-  const recovered = () => join(root, '.holdall/recovered');
-
-  it('is reported at the start while it has items of ended processes', async () => {
-    await mkdir(join(recovered(), 'host~1~id/a'), { recursive: true });
-    await rename(join(recovered(), 'host~1~id'), join(recovered(), await nameOfEndedProcess()));
-    const disk = await openDisk({ root, log });
-    await disk.store.close?.();
-    assert.deepEqual(
-      errors.map(({ items }) => items),
-      [1],
-    );
-  });
-
-  it('loses empty folders of ended processes at the start', async () => {
-    await mkdir(join(recovered(), await nameOfEndedProcess()), { recursive: true });
-    const disk = await openDisk({ root, log });
-    await disk.store.close?.();
-    assert.deepEqual(await readdir(recovered()), []);
-    assert.deepEqual(errors, []);
-  });
-
-  /** Returns a name like those of this machine, with a pid that no process has. */
-  async function nameOfEndedProcess(): Promise<string> {
-    const disk = await openDisk({ root, log });
-    const [name = ''] = await readdir(join(root, '.holdall/temporary'));
-    await disk.store.close?.();
-    return name.replace(`~${process.pid}~`, '~99999999~');
-  }
-});
-
-describe('restoring a file', () => {
-  let recovery: RecoveryFolder;
-
-  beforeEach(async () => {
-    recovery = new RecoveryFolder(join(root, 'recovered'), {
-      root: { requireSame: async () => {} },
-      log,
-      newName: () => 'id',
     });
-    await writeFile(join(root, 'aside'), 'x');
+    afterEach(() => disk.store.close?.());
+
+    const plantFolders = () => plant(disk.store, { 'new/a': 'new', 'old/a': 'old', 'old/deep/b': 'old' });
+    const replaceOld = async () => disk.store.moveFolder?.(folder('new'), folder('old'), { replace: true });
+
+    it('keeps the replaced folder after a restart when another program creates a file of its name', async () => {
+      for (let hasFailed = false; !hasFailed; ) {
+        await plantFolders();
+        const creator = await startCreatingFile(join(root, 'old'));
+        try {
+          await replaceOld();
+        } catch (error) {
+          assert.ok(isStoreError(error, 'wrong-kind'), String(error));
+          hasFailed = true;
+        } finally {
+          await creator.terminate();
+        }
+      }
+      await disk.store.close?.();
+      assert.equal(errors.length, 1);
+      const recovered = errors[0]?.recovered ?? '';
+      assert.equal(dirname(dirname(recovered)), join(root, '.holdall/recovered'));
+
+      disk = await openDisk({ root, log });
+      assert.equal(await readFile(join(recovered, 'a'), 'utf8'), 'old');
+      assert.equal(await readFile(join(recovered, 'deep/b'), 'utf8'), 'old');
+      assert.equal(await textOf(disk.store, 'new/a'), 'new');
+    });
+
+    it('leaves nothing in the recovery folder when it succeeds', async () => {
+      await replaceOld();
+      assert.equal(await textOf(disk.store, 'old/a'), 'new');
+      await assert.rejects(disk.store.stat(file('old/deep/b')), ofKind('not-found'));
+      assert.deepEqual(await readdir(join(root, '.holdall/recovered')), []);
+      assert.deepEqual(errors, []);
+    });
   });
 
-  const restore = () => recovery.restoreFile(join(root, 'aside'), join(root, 'd/a'), file('d/a'));
+  describe('the recovery folder', () => {
+    const recovered = () => join(root, '.holdall/recovered');
 
-  it('renames it back', async () => {
-    await mkdir(join(root, 'd'));
-    await restore();
-    assert.equal(await readFile(join(root, 'd/a'), 'utf8'), 'x');
-    assert.deepEqual(errors, []);
-  });
-
-  it('removes it when a newer file has its name', async () => {
-    await mkdir(join(root, 'd'));
-    await writeFile(join(root, 'd/a'), 'newer');
-    await restore();
-    assert.equal(await readFile(join(root, 'd/a'), 'utf8'), 'newer');
-    assert.deepEqual((await readdir(root)).toSorted(), ['d']);
-  });
-
-  for (const [event, prepare] of [
-    ['its folder was removed', async () => {}],
-    ['a folder has its name', async () => void (await mkdir(join(root, 'd/a'), { recursive: true }))],
-  ] as const) {
-    it(`moves it to the recovery folder when ${event}`, async () => {
-      await prepare();
-      await restore();
-      assert.equal(await readFile(join(root, 'recovered/id/a'), 'utf8'), 'x');
+    it('is reported at the start while it has items of ended processes', async () => {
+      await mkdir(join(recovered(), 'host~1~id/a'), { recursive: true });
+      await rename(join(recovered(), 'host~1~id'), join(recovered(), await nameOfEndedProcess()));
+      const disk = await openDisk({ root, log });
+      await disk.store.close?.();
       assert.deepEqual(
-        errors.map((error) => error.recovered),
-        [join(root, 'recovered/id/a')],
+        errors.map(({ items }) => items),
+        [1],
       );
     });
-  }
+
+    it('loses empty folders of ended processes at the start', async () => {
+      await mkdir(join(recovered(), await nameOfEndedProcess()), { recursive: true });
+      const disk = await openDisk({ root, log });
+      await disk.store.close?.();
+      assert.deepEqual(await readdir(recovered()), []);
+      assert.deepEqual(errors, []);
+    });
+
+    /** Returns a name like those of this machine, with a pid that no process has. */
+    async function nameOfEndedProcess(): Promise<string> {
+      const disk = await openDisk({ root, log });
+      const [name = ''] = await readdir(join(root, '.holdall/temporary'));
+      await disk.store.close?.();
+      return name.replace(`~${process.pid}~`, '~99999999~');
+    }
+  });
+
+  describe('restoring a file', () => {
+    let recovery: RecoveryFolder;
+
+    beforeEach(async () => {
+      recovery = new RecoveryFolder(join(root, 'recovered'), {
+        root: { requireSame: async () => {} },
+        log,
+        newName: () => 'id',
+      });
+      await writeFile(join(root, 'aside'), 'x');
+    });
+
+    const restore = () => recovery.restoreFile(join(root, 'aside'), join(root, 'd/a'), file('d/a'));
+
+    it('renames it back', async () => {
+      await mkdir(join(root, 'd'));
+      await restore();
+      assert.equal(await readFile(join(root, 'd/a'), 'utf8'), 'x');
+      assert.deepEqual(errors, []);
+    });
+
+    it('removes it when a newer file has its name', async () => {
+      await mkdir(join(root, 'd'));
+      await writeFile(join(root, 'd/a'), 'newer');
+      await restore();
+      assert.equal(await readFile(join(root, 'd/a'), 'utf8'), 'newer');
+      assert.deepEqual((await readdir(root)).toSorted(), ['d']);
+    });
+
+    for (const [event, prepare] of [
+      ['its folder was removed', async () => {}],
+      ['a folder has its name', async () => void (await mkdir(join(root, 'd/a'), { recursive: true }))],
+    ] as const) {
+      it(`moves it to the recovery folder when ${event}`, async () => {
+        await prepare();
+        await restore();
+        assert.equal(await readFile(join(root, 'recovered/id/a'), 'utf8'), 'x');
+        assert.deepEqual(
+          errors.map((error) => error.recovered),
+          [join(root, 'recovered/id/a')],
+        );
+      });
+    }
+  });
 });
 
 /** Starts a thread that creates a file at `path` as soon as the name is free. */
