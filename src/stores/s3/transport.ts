@@ -1,3 +1,7 @@
+// The reference makes the declaration known wherever this file is type-checked, also in projects without the rest of src.
+// oxlint-disable-next-line typescript/triple-slash-reference
+/// <reference path="./undici-pool.d.ts" />
+
 import type { IncomingHttpHeaders } from 'node:http';
 import { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
