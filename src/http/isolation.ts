@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { nameOf } from './access/request-origin.ts';
+import { hostNameOf } from './access/request-origin.ts';
 import { HttpError } from './errors.ts';
 import type { App } from './fastify-app.ts';
 import { GENERAL_HEADERS } from './headers.ts';
@@ -55,5 +55,5 @@ const PREFLIGHT_HEADERS = {
  * serves the web UI.
  */
 function isRequestFor(origin: string, { host }: FastifyRequest): boolean {
-  return nameOf(new URL(origin).host) === nameOf(host);
+  return hostNameOf(new URL(origin).host) === hostNameOf(host);
 }

@@ -119,7 +119,7 @@ describe('The routes', () => {
     );
     await assert.rejects(
       start,
-      /^Error: These routes do not say what access they need: GET \/-\/bare; HEAD \/-\/bare\.$/,
+      /^Error: These routes do not declare config\.access: GET \/-\/bare; HEAD \/-\/bare\.$/,
     );
   });
 });

@@ -198,7 +198,7 @@ it('accepts each credential only in its own scheme, for its own user and resourc
       );
     }
     for (const answer of answers) assert.deepEqual(answer, answers[0]);
-    assert.match(JSON.stringify(answers[0]), /^\[\[401,.*The name or the password is not right\..*\[401,/);
+    assert.match(JSON.stringify(answers[0]), /^\[\[401,.*Wrong username or password\..*\[401,/);
   });
 
   await t.test('permanently revokes credentials within seconds after the access file is replaced', async () => {

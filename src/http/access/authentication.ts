@@ -1,41 +1,35 @@
+import { isUtf8 } from 'node:buffer';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Redis } from 'ioredis';
 import type { AuthenticationMethod } from '../../access/audit.ts';
+import { hashToken, isToken } from '../../access/credentials.ts';
 import type { Identity, Policy, UserEntry } from '../../access/policy.ts';
-import { createSessionRevocations } from '../../access/session-revocations.ts';
+import { createSessionRevocations, type SessionRevocations } from '../../access/session-revocations.ts';
 import { createSessions, type Session } from '../../access/sessions.ts';
 import { prefers } from '../accept.ts';
 import { HttpError } from '../errors.ts';
 import { createLocalCounters, createRedisCounters, type WindowCounters } from '../limits/counters.ts';
 import type { SignIn } from '../schemas.ts';
-import { isConfidential, readBasic, readBearer, requireConfidential } from './credentials.ts';
-import { createJwtCheck, type JwtSettings } from './jwt.ts';
-import { type Credentials, createPasswordCheck } from './password-check.ts';
+import { createJwtCheck, type JwtCheck, type JwtSettings } from './jwt.ts';
+import { type Credentials, PasswordCheck, SignInThrottle } from './password-check.ts';
 import type { ProviderSettings } from './provider.ts';
 import { createProviderSignIn, type ProviderSignIn } from './provider-sign-in.ts';
-import { createSessionCookie } from './session-cookie.ts';
-import { createThrottle } from './throttle.ts';
+import { isLoopbackClient } from './request-origin.ts';
+import { createSessionCookie, type SessionCookie } from './session-cookie.ts';
 
-/** Authenticates requests and manages sessions. */
-export interface Authenticators {
+/** The access control of the service: its mode, policy and authenticators. */
+export interface AccessControl {
   /**
-   * Returns the authenticated user of a request; undefined if it has no credentials. Throws for invalid credentials. An
-   * ended session counts as no credentials, and its cookie is cleared. Returns the same result for the same request.
+   * The access mode.
+   * - `local`: requests from this machine have all permissions; all others are refused.
+   * - `open`: every client has all permissions.
+   * - `file`: the access file grants permissions.
    */
-  authenticate(request: FastifyRequest, reply: FastifyReply): Promise<Authentication | undefined>;
-  /** Authenticates the request again, against the current policy and sessions. */
-  authenticateAnew(request: FastifyRequest, reply: FastifyReply): Promise<Authentication | undefined>;
-  /** Returns the sign-in methods of the web UI. */
-  signIn(): SignIn;
-  /** Returns the values of `WWW-Authenticate` for a request that must authenticate. */
-  challenges(request: FastifyRequest): string[];
-  /** Starts a session for the user with these credentials. Throws 401 if they are wrong. */
-  signInByPassword(credentials: Credentials, request: FastifyRequest, reply: FastifyReply): Promise<Identity>;
-  /** Sign-in with an identity provider; undefined if none is configured. */
-  readonly provider: ProviderSignIn | undefined;
-  /** Ends the session of the request, if it has one. */
-  signOut(request: FastifyRequest, reply: FastifyReply): Promise<Session | undefined>;
-  close(): Promise<void>;
+  readonly mode: 'local' | 'open' | 'file';
+  /** Returns the current policy. It can change while the service runs, because the access file is reloaded. */
+  policy(): Policy;
+  /** The authenticators; undefined if access control has no users. */
+  readonly authenticators: Authenticators | undefined;
 }
 
 /** An authenticated user and the authentication method. */
@@ -64,47 +58,66 @@ export interface AuthenticatorsOptions {
 }
 
 /** Prefix of the Redis keys for sign-in attempts. */
-const ATTEMPTS = 'holdall:attempts:';
+const ATTEMPTS_KEY_PREFIX = 'holdall:attempts:';
 
 export function createAuthenticators(options: AuthenticatorsOptions): Authenticators {
   const { policy, key, redis, warn } = options;
   const revocations = createSessionRevocations({ folder: options.endedSessionsFolder, redis, warn });
   const sessions = createSessions({ key, lifetime: options.sessionLifetime, revocations });
   const local = options.counters ?? createLocalCounters();
-  const counters = redis ? createRedisCounters(redis, { prefix: ATTEMPTS, fallback: local }) : local;
-  const passwords = createPasswordCheck({ policy, throttle: createThrottle({ key, counters }) });
-  const checkJwt = options.jwt && createJwtCheck(options.jwt);
+  const counters = redis ? createRedisCounters(redis, { prefix: ATTEMPTS_KEY_PREFIX, fallback: local }) : local;
   const cookie = createSessionCookie({ ...options, sessions });
+  return new Authenticators({
+    policy,
+    revocations,
+    cookie,
+    passwords: new PasswordCheck(policy, new SignInThrottle(key, counters)),
+    checkJwt: options.jwt && createJwtCheck(options.jwt),
+    provider: createProviderSignIn({ ...options, cookie }),
+  });
+}
+
+/** What `Authenticators` combines. */
+interface AuthenticatorParts {
+  readonly policy: () => Policy;
+  readonly revocations: SessionRevocations;
+  readonly cookie: SessionCookie;
+  readonly passwords: PasswordCheck;
+  readonly checkJwt: JwtCheck | undefined;
+  readonly provider: ProviderSignIn | undefined;
+}
+
+/** Authenticates requests and manages sessions. */
+export class Authenticators {
+  /** Sign-in with an identity provider; undefined if none is configured. */
+  readonly provider: ProviderSignIn | undefined;
+  readonly #parts: AuthenticatorParts;
+  readonly #authentications = new WeakMap<FastifyRequest, Promise<Authentication | undefined>>();
+
+  constructor(parts: AuthenticatorParts) {
+    this.#parts = parts;
+    this.provider = parts.provider;
+  }
 
   /**
-   * Returns the user of these credentials and records the attempt. For Basic, records a success only if the password
-   * was not remembered.
+   * Returns the authenticated user of a request; undefined if it has no credentials. Throws for invalid credentials. An
+   * ended session counts as no credentials, and its cookie is cleared. Returns the same result for the same request.
    */
-  const signInWith = async (
-    action: 'password' | 'basic',
-    credentials: Credentials,
-    request: FastifyRequest,
-    reply: FastifyReply,
-  ): Promise<UserEntry> => {
-    // Record only names of existing users: an unknown name can be a password that a user typed in the wrong field.
-    const name = policy().userEntry(credentials.name)?.name;
-    const about = { event: 'sign-in', action, ...(name !== undefined && { name }) } as const;
-    try {
-      const { person, isNew } = await passwords.personOf(credentials, request, reply);
-      if (isNew || action === 'password') request.access?.record({ ...about, outcome: 'done' });
-      return person;
-    } catch (error) {
-      if (error instanceof HttpError) {
-        request.access?.record({ ...about, outcome: 'refused', reason: error.message });
-      }
-      throw error;
+  authenticate(request: FastifyRequest, reply: FastifyReply): Promise<Authentication | undefined> {
+    let authentication = this.#authentications.get(request);
+    if (!authentication) {
+      authentication = this.reauthenticate(request, reply);
+      this.#authentications.set(request, authentication);
     }
-  };
+    return authentication;
+  }
 
-  const proofOf = async (request: FastifyRequest, reply: FastifyReply): Promise<Authentication | undefined> => {
+  /** Authenticates the request again, against the current policy and sessions. */
+  async reauthenticate(request: FastifyRequest, reply: FastifyReply): Promise<Authentication | undefined> {
     const { authorization } = request.headers;
+    const { cookie, policy, checkJwt } = this.#parts;
     if (authorization === undefined) {
-      const session = await cookie.sessionOf(request, reply);
+      const session = await cookie.find(request, reply);
       return session && { user: session.user, authMethod: 'session' };
     }
     // Trailing spaces are trimmed separately: one pattern for both takes quadratic time.
@@ -112,63 +125,127 @@ export function createAuthenticators(options: AuthenticatorsOptions): Authentica
     const credentials = rest.trimEnd();
     switch (scheme.toLowerCase()) {
       case 'bearer':
-        return readBearer(credentials, { policy: policy(), checkJwt });
+        return verifyBearer(credentials, { policy: policy(), checkJwt });
       case 'basic': {
         requireConfidential(request);
-        const { name } = await signInWith('basic', readBasic(credentials), request, reply);
+        const { name } = await this.#checkPassword('basic', parseBasic(credentials), request, reply);
         return { user: { name, groups: [] }, authMethod: 'password' };
       }
       default:
         throw new HttpError('invalid-credentials', 'The scheme of Authorization must be Bearer or Basic.');
     }
-  };
+  }
 
-  const proofs = new WeakMap<FastifyRequest, Promise<Authentication | undefined>>();
-  return {
-    authenticate(request, reply) {
-      const proof = proofs.get(request) ?? proofOf(request, reply);
-      proofs.set(request, proof);
-      return proof;
-    },
-    authenticateAnew: proofOf,
-    signIn: () => ({ password: policy().hasPasswords, provider: options.provider !== undefined }),
-    challenges: challengesFor,
-    async signInByPassword(credentials, request, reply) {
-      const person = await signInWith('password', credentials, request, reply);
-      const user = { name: person.name, groups: [] };
-      await cookie.begin(request, reply, { user, by: 'password', person });
-      return user;
-    },
-    provider: createProviderSignIn({ ...options, cookie }),
-    signOut: (request, reply) => cookie.end(request, reply),
-    close: () => revocations.close(),
-  };
+  /** Returns the sign-in methods of the web UI. */
+  signInMethods(): SignIn {
+    return { password: this.#parts.policy().hasPasswords, provider: this.provider !== undefined };
+  }
+
+  /**
+   * Returns the values of `WWW-Authenticate` for a request that must authenticate. Browsers get no Basic challenge: they
+   * would open their own dialog instead of the web UI.
+   */
+  challenges(request: FastifyRequest): string[] {
+    const { headers } = request;
+    const isBrowser =
+      headers['sec-fetch-mode'] !== undefined || prefers(headers.accept, 'text/html', 'application/json');
+    const basic = isConfidential(request) && !isBrowser ? ['Basic realm="Holdall", charset="UTF-8"'] : [];
+    // RFC 6750, section 3.1: no error code for a request without a token.
+    const error = /^bearer\s/i.test(headers.authorization ?? '') ? ', error="invalid_token"' : '';
+    return [`Bearer realm="Holdall"${error}`, ...basic];
+  }
+
+  /** Starts a session for the user with these credentials. Throws 401 if they are wrong. */
+  async signInWithPassword(credentials: Credentials, request: FastifyRequest, reply: FastifyReply): Promise<Identity> {
+    const userEntry = await this.#checkPassword('password', credentials, request, reply);
+    const user = { name: userEntry.name, groups: [] };
+    await this.#parts.cookie.begin(request, reply, { user, signInMethod: 'password', userEntry });
+    return user;
+  }
+
+  /** Ends the session of the request, if it has one. */
+  signOut(request: FastifyRequest, reply: FastifyReply): Promise<Session | undefined> {
+    return this.#parts.cookie.end(request, reply);
+  }
+
+  close(): Promise<void> {
+    return this.#parts.revocations.close();
+  }
+
+  /**
+   * Returns the user of these credentials and records the attempt. For Basic, records a success only if the password
+   * was not cached.
+   */
+  async #checkPassword(
+    action: 'password' | 'basic',
+    credentials: Credentials,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<UserEntry> {
+    // Record only names of existing users: an unknown name can be a password that a user typed in the wrong field.
+    const name = this.#parts.policy().userEntry(credentials.name)?.name;
+    const event = { event: 'sign-in', action, ...(name !== undefined && { name }) } as const;
+    try {
+      const { userEntry, isNew } = await this.#parts.passwords.check(credentials, request, reply);
+      if (isNew || action === 'password') request.access?.record({ ...event, outcome: 'done' });
+      return userEntry;
+    } catch (error) {
+      if (error instanceof HttpError) {
+        request.access?.record({ ...event, outcome: 'refused', reason: error.message });
+      }
+      throw error;
+    }
+  }
 }
 
 /**
- * Returns the `WWW-Authenticate` challenges. Browsers get no Basic challenge: they would open their own dialog instead
- * of the web UI.
+ * Parses the credentials of `Authorization: Basic` (RFC 7617). `encoded` is the part after the scheme. Throws 401 if it
+ * is not Base64 of UTF-8 text with a colon.
  */
-function challengesFor(request: FastifyRequest): string[] {
-  const { headers } = request;
-  const isBrowser = headers['sec-fetch-mode'] !== undefined || prefers(headers.accept, 'text/html', 'application/json');
-  const basic = isConfidential(request) && !isBrowser ? ['Basic realm="Holdall", charset="UTF-8"'] : [];
-  // RFC 6750, section 3.1: no error code for a request without a token.
-  const error = /^bearer\s/i.test(headers.authorization ?? '') ? ', error="invalid_token"' : '';
-  return [`Bearer realm="Holdall"${error}`, ...basic];
+function parseBasic(encoded: string): Credentials {
+  const bytes = Buffer.from(encoded, 'base64');
+  const text = bytes.toString();
+  const colon = text.indexOf(':');
+  const isEncoded = /^[A-Za-z0-9+/]+={0,2}$/.test(encoded) && isUtf8(bytes);
+  if (!isEncoded || colon === -1) {
+    throw new HttpError(
+      'invalid-credentials',
+      'The value of Authorization: Basic is invalid. Send username:password in UTF-8 and Base64.',
+    );
+  }
+  return { name: text.slice(0, colon), password: text.slice(colon + 1) };
 }
 
-/** The access control of the service: its mode, policy and authenticators. */
-export interface AccessControl {
-  /**
-   * The access mode.
-   * - `local`: requests from this machine have all permissions; all others are refused.
-   * - `open`: every client has all permissions.
-   * - `file`: the access file grants permissions.
-   */
-  readonly mode: 'local' | 'open' | 'file';
-  /** Returns the current policy. It can change while the service runs, because the access file is reloaded. */
-  policy(): Policy;
-  /** The authenticators; undefined if access control has no users. */
-  readonly authenticators: Authenticators | undefined;
+/** Throws 403 for a request over an unencrypted network, where others could have read the password. */
+function requireConfidential(request: FastifyRequest): void {
+  if (isConfidential(request)) return;
+  throw new HttpError(
+    'https-required',
+    'Authorization: Basic requires HTTPS. Behind a proxy that terminates TLS, set TRUST_PROXY to its address, and ' +
+      'let it send X-Forwarded-Proto.',
+  );
+}
+
+/** Returns whether the request was confidential: it came over HTTPS or from this machine. */
+function isConfidential(request: FastifyRequest): boolean {
+  return request.protocol === 'https' || isLoopbackClient(request);
+}
+
+/**
+ * Returns the user of a token in `Authorization: Bearer` (RFC 6750).
+ * Accepts tokens of the access file and, if `checkJwt` is given, JSON Web Tokens. Throws 401 if the token is invalid or
+ * expired.
+ */
+async function verifyBearer(
+  token: string,
+  { policy, checkJwt }: { readonly policy: Policy; readonly checkJwt: JwtCheck | undefined },
+): Promise<Authentication> {
+  if (!isToken(token) && checkJwt) return { user: await checkJwt(token), authMethod: 'jwt' };
+  const found = policy.tokenOf(hashToken(token));
+  if (!found) throw new HttpError('invalid-token', 'Invalid or revoked token.');
+  const { expires } = found.token;
+  if (expires && expires.getTime() <= Date.now()) {
+    throw new HttpError('token-expired', `The token expired on ${expires.toISOString()}.`);
+  }
+  return { user: { name: found.user.name, groups: [] }, authMethod: 'token' };
 }

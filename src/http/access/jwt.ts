@@ -17,14 +17,14 @@ export interface JwtSettings {
 /** Returns the user of a token. Throws 401 if the token is invalid, and `unavailable` if that is unknown. */
 export type JwtCheck = (token: string) => Promise<Identity>;
 
-/** Milliseconds until the issuer must have responded. */
-const TIMEOUT = 5000;
+/** Default milliseconds until the issuer must have responded. */
+const TIMEOUT_MS = 5000;
 
 /**
  * Minimum milliseconds between two fetches of the keys. A token with an unknown key triggers a fetch, so that a key
  * rotation takes effect soon. Forged tokens can't make the service fetch the keys all the time.
  */
-const COOLDOWN = 5000;
+const KEY_COOLDOWN_MS = 5000;
 
 /** Asymmetric algorithms only. With a shared secret, every service that verifies tokens could also issue them. */
 const ALGORITHMS = [
@@ -41,28 +41,31 @@ const ALGORITHMS = [
   'Ed25519',
 ];
 
-/** Maximum clock difference in seconds. */
-const CLOCK_TOLERANCE = 30;
+/** Maximum clock difference. */
+const CLOCK_TOLERANCE_SECONDS = 30;
 
 export function createJwtCheck(
   { issuer, audience, jwksUrl, nameClaim, groupsClaim }: JwtSettings,
-  { timeout = TIMEOUT }: { readonly timeout?: number } = {},
+  { timeout = TIMEOUT_MS }: { readonly timeout?: number } = {},
 ): JwtCheck {
-  const keyOf = createKeys(issuer, jwksUrl, timeout);
+  const getKey = createKeyResolver(issuer, jwksUrl, timeout);
   const verify = async (token: string): Promise<JWTPayload> => {
     try {
-      const { payload, protectedHeader } = await jwtVerify(token, keyOf, {
+      const { payload, protectedHeader } = await jwtVerify(token, getKey, {
         issuer,
         audience,
         algorithms: ALGORITHMS,
         requiredClaims: ['exp'],
-        clockTolerance: CLOCK_TOLERANCE,
+        clockTolerance: CLOCK_TOLERANCE_SECONDS,
       });
       requireAccessToken(protectedHeader.typ, payload);
       return payload;
     } catch (error) {
       if (error instanceof errors.JOSEError)
-        throw new HttpError(error instanceof errors.JWTExpired ? 'token-expired' : 'invalid-token', explain(error));
+        throw new HttpError(
+          error instanceof errors.JWTExpired ? 'token-expired' : 'invalid-token',
+          describeInvalidToken(error),
+        );
       // An unusable key, such as one that is too short, is only detected here.
       throw keysUnavailable(error);
     }
@@ -71,10 +74,11 @@ export function createJwtCheck(
     const claims = await verify(token);
     const name = nameIn(claims, nameClaim);
     if (name !== undefined) return { name, groups: groupsIn(claims, groupsClaim) };
-    const verified = nameClaim === 'email' ? ', verified by its issuer,' : '';
     throw new HttpError(
       'invalid-token',
-      `The token names nobody: it has no ${nameClaim}${verified} that could be a name.`,
+      nameClaim === 'email'
+        ? 'The token has no verified e-mail address.'
+        : `The token has no valid username in the claim "${nameClaim}".`,
     );
   };
 }
@@ -82,38 +86,37 @@ export function createJwtCheck(
 /** Rejects tokens that are not meant for an API: ID tokens and tokens bound to a key. */
 function requireAccessToken(typ: string | undefined, claims: JWTPayload): void {
   const type = (typ ?? 'JWT').toLowerCase().replace(/^application\//, '');
-  const isOther = ['nonce', 'at_hash', 'c_hash', 'cnf'].some((claim) => claim in claims);
-  if ((type === 'jwt' || type === 'at+jwt') && !isOther) return;
-  throw new HttpError('invalid-token', 'The token is of a kind that is not for the use as Authorization: Bearer.');
+  const isForOtherUse = ['nonce', 'at_hash', 'c_hash', 'cnf'].some((claim) => claim in claims);
+  if ((type === 'jwt' || type === 'at+jwt') && !isForOtherUse) return;
+  throw new HttpError('invalid-token', 'Tokens of this type are not accepted as Authorization: Bearer.');
 }
 
 /** Returns why a token is invalid. The message contains nothing from the token itself. */
-function explain(error: errors.JOSEError): string {
+function describeInvalidToken(error: errors.JOSEError): string {
   if (error instanceof errors.JWTExpired) return 'The token has expired.';
-  if (error instanceof errors.JWTClaimValidationFailed)
-    return `The token is not valid: its ${error.claim} is not right.`;
-  if (error instanceof errors.JOSEAlgNotAllowed) return 'The token is signed in a way that is not taken.';
-  if (error instanceof errors.JWKSNoMatchingKey) return 'The token is signed with a key that its issuer does not have.';
-  if (error instanceof errors.JWSSignatureVerificationFailed) return 'The signature of the token is not right.';
-  return 'The token is neither one of this service nor a valid JSON Web Token.';
+  if (error instanceof errors.JWTClaimValidationFailed) return `The claim "${error.claim}" of the token is invalid.`;
+  if (error instanceof errors.JOSEAlgNotAllowed) return 'The signature algorithm of the token is not supported.';
+  if (error instanceof errors.JWKSNoMatchingKey) return 'The token is signed with an unknown key.';
+  if (error instanceof errors.JWSSignatureVerificationFailed) return 'The signature of the token is invalid.';
+  return 'The token is neither a token of this service nor a valid JSON Web Token.';
 }
 
 /** Returns the keys of the issuer. They are fetched on first use and cached for ten minutes. */
-function createKeys(issuer: string, jwksUrl: string | undefined, timeout: number): JWTVerifyGetKey {
-  const options = { timeoutDuration: timeout, cooldownDuration: COOLDOWN, [customFetch]: fetchFromProvider };
+function createKeyResolver(issuer: string, jwksUrl: string | undefined, timeout: number): JWTVerifyGetKey {
+  const options = { timeoutDuration: timeout, cooldownDuration: KEY_COOLDOWN_MS, [customFetch]: fetchFromProvider };
   let keys = jwksUrl === undefined ? undefined : createRemoteJWKSet(new URL(jwksUrl), options);
-  let discovering: Promise<URL> | undefined;
+  let discovery: Promise<URL> | undefined;
   return async (header, token) => {
     try {
       if (!keys) {
-        discovering ??= discoverKeys(issuer, timeout).finally(() => {
-          discovering = undefined;
+        discovery ??= discoverKeys(issuer, timeout).finally(() => {
+          discovery = undefined;
         });
-        keys ??= createRemoteJWKSet(await discovering, options);
+        keys ??= createRemoteJWKSet(await discovery, options);
       }
       return await keys(header, token);
     } catch (error) {
-      if (OF_THE_TOKEN.some((kind) => error instanceof kind)) throw error;
+      if (TOKEN_ERRORS.some((kind) => error instanceof kind)) throw error;
       throw keysUnavailable(error);
     }
   };
@@ -122,7 +125,7 @@ function createKeys(issuer: string, jwksUrl: string | undefined, timeout: number
 function keysUnavailable(error: unknown): unknown {
   if (error instanceof HttpError || error instanceof StoreError) return error;
   const retryAfter = retryAfterOf(error);
-  const message = 'The keys of the issuer of tokens can not be had now. Try again later.';
+  const message = 'The keys of the token issuer are unavailable. Try again later.';
   return new StoreError('identity-provider-unavailable', message, {
     cause: error,
     ...(retryAfter !== undefined && { retryAfter }),
@@ -130,7 +133,7 @@ function keysUnavailable(error: unknown): unknown {
 }
 
 /** Errors that the token causes. All other errors are the issuer's. */
-const OF_THE_TOKEN = [errors.JWKSNoMatchingKey, errors.JWKSMultipleMatchingKeys, errors.JOSENotSupported] as const;
+const TOKEN_ERRORS = [errors.JWKSNoMatchingKey, errors.JWKSMultipleMatchingKeys, errors.JOSENotSupported] as const;
 
 /** Returns the URL of the keys from the issuer's discovery document (OpenID Connect Discovery, section 4). */
 async function discoverKeys(issuer: string, timeout: number): Promise<URL> {
@@ -138,13 +141,15 @@ async function discoverKeys(issuer: string, timeout: number): Promise<URL> {
     redirect: 'error',
     signal: AbortSignal.timeout(timeout),
   });
-  const found: unknown = await response.json();
-  if (!response.ok || typeof found !== 'object' || found === null) throw new Error('The answer is no such document.');
-  if (!('issuer' in found) || found.issuer !== issuer) throw new Error('The document is of another issuer.');
-  const url = 'jwks_uri' in found && typeof found.jwks_uri === 'string' ? URL.parse(found.jwks_uri) : null;
+  const document: unknown = await response.json();
+  if (!response.ok || typeof document !== 'object' || document === null)
+    throw new Error('The response is not a discovery document.');
+  if (!('issuer' in document) || document.issuer !== issuer)
+    throw new Error('The discovery document names another issuer.');
+  const url = 'jwks_uri' in document && typeof document.jwks_uri === 'string' ? URL.parse(document.jwks_uri) : null;
   // An issuer with an HTTP URL (on loopback) can also serve its keys over HTTP.
   if (!url || (url.protocol !== 'https:' && !issuer.startsWith('http:'))) {
-    throw new Error('The document does not say where the keys are, by an address of https.');
+    throw new Error('The discovery document has no HTTPS URL in jwks_uri.');
   }
   return url;
 }

@@ -3,10 +3,11 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import { MAX_PASSWORD_BYTES, verifyPassword } from '../../access/credentials.ts';
 import type { Policy, UserEntry } from '../../access/policy.ts';
+import { deriveKey } from '../../access/sessions.ts';
 import { maxEntries } from '../../cache/lru-options.ts';
 import { HttpError } from '../errors.ts';
 import { clientNetwork } from '../limits/connections.ts';
-import type { Throttle } from './throttle.ts';
+import type { WindowCounters } from '../limits/counters.ts';
 
 /** A username and password, as the client sent them. */
 export interface Credentials {
@@ -14,98 +15,97 @@ export interface Credentials {
   readonly password: string;
 }
 
-/** Checks usernames and passwords. */
-export interface PasswordCheck {
-  /**
-   * Returns the user's entry of the access file, and whether this request checked the password (`isNew`).
-   * Throws 401 for an unknown user or a wrong password, at the same cost; 429 with `Retry-After` after too many
-   * attempts; 400 if the password is longer than `MAX_PASSWORD_BYTES`.
-   */
-  personOf(
-    credentials: Credentials,
-    request: FastifyRequest,
-    reply: FastifyReply,
-  ): Promise<{ readonly person: UserEntry; readonly isNew: boolean }>;
-}
-
-export interface PasswordCheckOptions {
-  readonly policy: () => Policy;
-  readonly throttle: Throttle;
+/** The user's entry of the access file, and whether this request checked the password (`isNew`). */
+export interface CheckedPassword {
+  readonly userEntry: UserEntry;
+  readonly isNew: boolean;
 }
 
 /** Milliseconds for which a correct password is not hashed again, because programs send it with each request. */
-const REMEMBERED_FOR = 5 * 60 * 1000;
+const CACHE_LIFETIME_MS = 5 * 60 * 1000;
 
-/** Maximum number of remembered credentials. */
-const REMEMBERED = 1000;
+/** Maximum number of cached credentials. */
+const MAX_CACHED_CREDENTIALS = 1000;
 
-export function createPasswordCheck({ policy, throttle }: PasswordCheckOptions): PasswordCheck {
-  const ownKey = randomBytes(32);
+/** Checks usernames and passwords. */
+export class PasswordCheck {
+  readonly #policy: () => Policy;
+  readonly #throttle: SignInThrottle;
+  readonly #cacheKey = randomBytes(32);
   /**
-   * Expiry times of correct credentials. The key includes the password hash of the access file, so a change there takes
+   * Expiry times of correct credentials. The id includes the password hash of the access file, so a change there takes
    * effect at once.
    */
-  const remembered = new LRUCache<string, number>(maxEntries(REMEMBERED));
+  readonly #cache = new LRUCache<string, number>(maxEntries(MAX_CACHED_CREDENTIALS));
   /** Checks in progress. Concurrent requests with the same credentials count as one attempt. */
-  const underWay = new Map<string, Promise<boolean>>();
+  readonly #checks = new Map<string, Promise<boolean>>();
 
-  const attempt = async (
-    { name, password }: Credentials,
-    person: UserEntry | undefined,
-    { ip }: FastifyRequest,
-  ): Promise<boolean> => {
-    const { retryAfter } = await throttle.take({ name, from: ip });
-    if (retryAfter !== undefined) throw new TooManyAttempts(retryAfter);
-    const isRight = await verifyPassword(password, person?.password).catch(async (error: unknown) => {
+  constructor(policy: () => Policy, throttle: SignInThrottle) {
+    this.#policy = policy;
+    this.#throttle = throttle;
+  }
+
+  /**
+   * Throws 401 for an unknown user or a wrong password, at the same cost; 429 with `Retry-After` after too many
+   * attempts; 400 if the password is longer than `MAX_PASSWORD_BYTES`.
+   */
+  async check(credentials: Credentials, { ip }: FastifyRequest, reply: FastifyReply): Promise<CheckedPassword> {
+    const { name, password } = credentials;
+    requirePossible(password);
+    const userEntry = this.#policy().userEntry(name);
+    const id = this.#idOf(credentials, userEntry, ip);
+    try {
+      if (userEntry && (this.#cache.get(id) ?? 0) > Date.now()) {
+        requireAttempts(this.#throttle.peek({ name, address: ip }));
+        return { userEntry, isNew: false };
+      }
+      const running = this.#checks.get(id);
+      const check = running ?? this.#attempt(credentials, userEntry, ip).finally(() => this.#checks.delete(id));
+      this.#checks.set(id, check);
+      if (!(await check) || !userEntry) throw new HttpError('wrong-password', 'Wrong username or password.');
+      this.#cache.set(id, Date.now() + CACHE_LIFETIME_MS);
+      return { userEntry, isNew: running === undefined };
+    } catch (error) {
+      if (error instanceof TooManyAttempts) reply.header('retry-after', error.retryAfter);
+      throw error;
+    }
+  }
+
+  /**
+   * Returns the cache id of credentials. It includes the client's network: a correct password from one client must not
+   * exempt other clients from the limits.
+   */
+  #idOf({ name, password }: Credentials, userEntry: UserEntry | undefined, ip: string): string {
+    return createHmac('sha256', this.#cacheKey)
+      .update(JSON.stringify([name, password, userEntry?.password ?? null, clientNetwork(ip)]))
+      .digest('base64url');
+  }
+
+  /** Counts an attempt and checks the password. Returns whether it is correct. */
+  async #attempt({ name, password }: Credentials, userEntry: UserEntry | undefined, ip: string): Promise<boolean> {
+    const attempt = { name, address: ip };
+    requireAttempts(await this.#throttle.take(attempt));
+    const isCorrect = await verifyPassword(password, userEntry?.password).catch(async (error: unknown) => {
       // The password was not checked, so this was not a guess. Overload must not use up the attempts of legitimate
       // users.
-      await throttle.giveBack({ name, from: ip });
+      await this.#throttle.refund(attempt);
       throw error;
     });
     // Without a stored password, `verifyPassword` hashes only to equalize the time; its result is no match.
-    if (!isRight || person?.password === undefined) return false;
-    await throttle.giveBack({ name, from: ip });
+    if (!isCorrect || userEntry?.password === undefined) return false;
+    await this.#throttle.refund(attempt);
     return true;
-  };
-
-  return {
-    async personOf(credentials, request, reply) {
-      const { name, password } = credentials;
-      requirePossible(password);
-      const person = policy().userEntry(name);
-      // The key includes the client's network: a correct password from one client must not exempt other clients from
-      // the limits.
-      const id = createHmac('sha256', ownKey)
-        .update(JSON.stringify([name, password, person?.password ?? null, clientNetwork(request.ip)]))
-        .digest('base64url');
-      try {
-        if (person && (remembered.get(id) ?? 0) > Date.now()) {
-          const { retryAfter } = throttle.look({ name, from: request.ip });
-          if (retryAfter !== undefined) throw new TooManyAttempts(retryAfter);
-          return { person, isNew: false };
-        }
-        const checking = underWay.get(id);
-        const checked = checking ?? attempt(credentials, person, request).finally(() => underWay.delete(id));
-        underWay.set(id, checked);
-        if (!(await checked) || !person)
-          throw new HttpError('wrong-password', 'The name or the password is not right.');
-        remembered.set(id, Date.now() + REMEMBERED_FOR);
-        return { person, isNew: checking === undefined };
-      } catch (error) {
-        if (error instanceof TooManyAttempts) reply.header('retry-after', error.retryAfter);
-        throw error;
-      }
-    },
-  };
+  }
 }
 
 /** Throws 400 for a password that is too long. Called before hashing, whose time grows with the length. */
 function requirePossible(password: string): void {
   if (Buffer.byteLength(password) <= MAX_PASSWORD_BYTES) return;
-  throw new HttpError(
-    'invalid-parameter',
-    `The password is longer than ${MAX_PASSWORD_BYTES} bytes, which no password is.`,
-  );
+  throw new HttpError('invalid-parameter', `The password is longer than ${MAX_PASSWORD_BYTES} bytes.`);
+}
+
+function requireAttempts(retryAfter: number | undefined): void {
+  if (retryAfter !== undefined) throw new TooManyAttempts(retryAfter);
 }
 
 class TooManyAttempts extends HttpError {
@@ -113,7 +113,85 @@ class TooManyAttempts extends HttpError {
   readonly retryAfter: number;
 
   constructor(retryAfter: number) {
-    super('sign-in-throttled', `There were too many attempts to sign in. Try again in ${retryAfter} seconds.`);
+    super('sign-in-throttled', `Too many sign-in attempts. Try again in ${retryAfter} seconds.`);
     this.retryAfter = retryAfter;
   }
+}
+
+/** A sign-in attempt. */
+interface Attempt {
+  /** The username as it was sent, whether or not such a user exists. */
+  readonly name: string;
+  /** The address of the client, possibly with a port. */
+  readonly address: string;
+}
+
+/** Maximum number of attempts in a time window, for all attempts with equal `keyOf`. */
+interface AttemptLimit {
+  readonly keyOf: (attempt: Attempt) => readonly string[];
+  readonly max: number;
+  readonly seconds: number;
+}
+
+const PER_ADDRESS: readonly AttemptLimit[] = [
+  { keyOf: ({ address }) => ['address', clientNetwork(address)], max: 20, seconds: 60 },
+  { keyOf: ({ name, address }) => ['account', name, clientNetwork(address)], max: 10, seconds: 60 },
+  { keyOf: ({ name, address }) => ['account for long', name, clientNetwork(address)], max: 30, seconds: 15 * 60 },
+];
+
+/**
+ * Checked in this order. An attempt that exceeds one limit is not counted for the next. A single address therefore
+ * cannot lock an account, and the names that it sends take no memory.
+ */
+const ATTEMPT_LIMITS: readonly AttemptLimit[] = [
+  ...PER_ADDRESS,
+  { keyOf: ({ name }) => ['account', name], max: 100, seconds: 15 * 60 },
+];
+
+/** Limits how often clients can guess passwords. */
+export class SignInThrottle {
+  readonly #key: Buffer;
+  readonly #counters: WindowCounters;
+
+  constructor(key: Buffer, counters: WindowCounters) {
+    this.#key = deriveKey(key, 'throttle');
+    this.#counters = counters;
+  }
+
+  /** Counts an attempt. Returns the seconds to wait if the attempt exceeds a limit. */
+  async take(attempt: Attempt): Promise<number | undefined> {
+    for (const { keyOf, max, seconds } of ATTEMPT_LIMITS) {
+      const { granted, ends } = await this.#counters.take(this.#idOf(keyOf(attempt)), { wanted: 1, max, seconds });
+      if (granted === 0) return secondsUntil(ends);
+    }
+    return undefined;
+  }
+
+  /** Removes an attempt from the count, because it was not a guess. */
+  async refund(attempt: Attempt): Promise<void> {
+    await Promise.all(ATTEMPT_LIMITS.map(({ keyOf }) => this.#counters.refund(this.#idOf(keyOf(attempt)))));
+  }
+
+  /**
+   * Checks the limits for credentials that were correct before, without counting them. Returns the seconds to wait if
+   * the address, or the account from this address, has no attempts left. Otherwise such a client could distinguish a
+   * correct password from a wrong one. Attempts from other addresses don't count.
+   */
+  peek(attempt: Attempt): number | undefined {
+    let latest: number | undefined;
+    for (const { keyOf, max } of PER_ADDRESS) {
+      const window = this.#counters.peek(this.#idOf(keyOf(attempt)));
+      if (window && window.count >= max) latest = Math.max(latest ?? 0, window.ends);
+    }
+    return latest === undefined ? undefined : secondsUntil(latest);
+  }
+
+  /** Returns the id of a window. Users type passwords into the username field, so names are only kept as keyed hashes. */
+  #idOf(parts: readonly string[]): string {
+    return createHmac('sha256', this.#key).update(JSON.stringify(parts)).digest('base64url');
+  }
+}
+
+function secondsUntil(time: number): number {
+  return Math.max(1, Math.ceil((time - Date.now()) / 1000));
 }

@@ -42,7 +42,7 @@ export async function fetchFromProvider(url: string, init: RequestInit): Promise
 /** Returns the seconds of the `ProviderBusy` that caused an error; undefined if there is none. */
 export function retryAfterOf(error: unknown): number | undefined {
   for (let current = error; current instanceof Error; current = current.cause) {
-    if (current instanceof ProviderBusy) return current.retryAfter && Math.max(1, current.retryAfter);
+    if (current instanceof ProviderBusy && current.retryAfter !== undefined) return Math.max(1, current.retryAfter);
   }
   return undefined;
 }
@@ -51,26 +51,26 @@ export function retryAfterOf(error: unknown): number | undefined {
  * Throws the error that a user sees when a sign-in with the identity provider fails, and logs the details. Text from
  * the provider is untrusted, and anyone can call the callback with any query.
  */
-export function explainProvider(
+export function throwSignInError(
   error: unknown,
   warn: (message: string, details: Record<string, unknown>) => void,
 ): never {
   if (error instanceof HttpError || error instanceof StoreError) throw error;
   if (error instanceof AuthorizationResponseError) {
-    if (!PASSING.has(error.error)) {
+    if (!TEMPORARY_ERRORS.has(error.error)) {
       throw new HttpError(
         'sign-in-failed',
-        `The provider could not sign you in: it says ${quoted(error.error)}. ${AGAIN}`,
+        `The identity provider reported the error ${quoted(error.error)}. ${SIGN_IN_AGAIN}`,
       );
     }
   } else if (error instanceof ResponseBodyError) {
     if (error.error === 'invalid_grant')
-      throw new HttpError('sign-in-failed', `The provider no longer knows this sign-in. ${AGAIN}`);
-  } else if (error instanceof ClientError && isOfCallback(error)) {
-    warn('The answer of the OpenID Connect provider to a sign-in is not right.', detailsOf(error));
+      throw new HttpError('sign-in-failed', `This sign-in has expired or was already used. ${SIGN_IN_AGAIN}`);
+  } else if (error instanceof ClientError && isCausedByCallback(error)) {
+    warn('OIDC callback rejected.', logFieldsOf(error));
     throw new HttpError(
       'sign-in-failed',
-      `The answer of the provider is not right, or is not to a sign-in of yours. ${AGAIN}`,
+      `The response of the identity provider is invalid or belongs to another sign-in. ${SIGN_IN_AGAIN}`,
     );
   }
   throw providerUnavailable(error, warn);
@@ -81,25 +81,25 @@ export function providerUnavailable(
   error: unknown,
   warn: (message: string, details: Record<string, unknown>) => void,
 ): StoreError {
-  warn('The OpenID Connect provider can not be used.', detailsOf(error));
+  warn('OIDC provider unavailable.', logFieldsOf(error));
   const retryAfter = retryAfterOf(error);
-  const message = 'The provider by which people sign in can not be used now. Try again later.';
+  const message = 'The identity provider is unavailable. Try again later.';
   return new StoreError('identity-provider-unavailable', message, {
     cause: error,
     ...(retryAfter !== undefined && { retryAfter }),
   });
 }
 
-const AGAIN = 'Begin again.';
+const SIGN_IN_AGAIN = 'Sign in again.';
 
 /** Error codes for a failure of the provider itself (RFC 6749, section 4.1.2.1). */
-const PASSING: ReadonlySet<string> = new Set(['server_error', 'temporarily_unavailable']);
+const TEMPORARY_ERRORS: ReadonlySet<string> = new Set(['server_error', 'temporarily_unavailable']);
 
 /**
  * Returns whether the query of the callback can have caused an error: a parameter is invalid, or the code belongs to
  * another sign-in, with another nonce. The provider causes all other errors.
  */
-function isOfCallback({ code, cause }: ClientError): boolean {
+function isCausedByCallback({ code, cause }: ClientError): boolean {
   if (code === 'OAUTH_JWT_CLAIM_COMPARISON_FAILED' || code === 'OAUTH_UNSUPPORTED_OPERATION') return true;
   if (code !== 'OAUTH_INVALID_RESPONSE') return false;
   const subject = cause instanceof Error ? cause.cause : undefined;
@@ -107,7 +107,7 @@ function isOfCallback({ code, cause }: ClientError): boolean {
 }
 
 /** Returns what to log of an error. The error itself contains responses of the provider, so it is not logged. */
-function detailsOf(error: unknown): Record<string, unknown> {
+function logFieldsOf(error: unknown): Record<string, unknown> {
   if (error instanceof ResponseBodyError) return { reason: error.message, code: quoted(error.error) };
   if (!(error instanceof Error)) return { reason: 'unknown' };
   const cause = error.cause instanceof Error ? error.cause.message : undefined;

@@ -3,16 +3,16 @@ import type { JWTPayload } from 'jose';
 import type { Identity, Policy } from '../../access/policy.ts';
 import { createSeal } from '../../access/sessions.ts';
 import { HttpError } from '../errors.ts';
-import { createProvider, type Departure, type ProviderSettings, returnUrl } from './provider.ts';
+import { createProvider, type PendingSignIn, type ProviderSettings, parseReturnUrl } from './provider.ts';
 import { createCookie, type SessionCookie } from './session-cookie.ts';
 
 /** Sign-in with an identity provider, from the redirect to the OIDC callback. */
 export interface ProviderSignIn {
   /**
-   * Returns the URL of the provider to redirect to. `place` is the location to return to, relative to the root of the
-   * service.
+   * Returns the URL of the provider to redirect to. `returnTo` is the location to return to, relative to the root of
+   * the service.
    */
-  begin(request: FastifyRequest, reply: FastifyReply, place: string): Promise<URL>;
+  begin(request: FastifyRequest, reply: FastifyReply, returnTo: string): Promise<URL>;
   /**
    * Handles the OIDC callback: begins a session, and returns the user and the URL to return to. Throws 400 if the
    * sign-in did not begin in this browser, or expired.
@@ -30,7 +30,7 @@ export interface ProviderSignInOptions {
 }
 
 /** Seconds that a user has to sign in at the provider. */
-const PATIENCE = 600;
+const SIGN_IN_TIMEOUT_SECONDS = 600;
 
 /** Creates the sign-in; undefined if no identity provider is configured. */
 export function createProviderSignIn({
@@ -47,36 +47,41 @@ export function createProviderSignIn({
   const cookie = createCookie('holdall-sign-in', publicUrl);
 
   return {
-    async begin(request, reply, place) {
+    async begin(request, reply, returnTo) {
       // Validates the return location before any request to the provider.
-      const back = returnUrl(publicUrl, place);
-      const { url, departure } = await provider.begin();
-      const kept = await seal.close({ ...departure, back: back.href }, new Date(Date.now() + PATIENCE * 1000));
-      cookie.keep(request, reply, kept, PATIENCE);
+      const returnUrl = parseReturnUrl(publicUrl, returnTo);
+      const { url, pending } = await provider.begin();
+      const expires = new Date(Date.now() + SIGN_IN_TIMEOUT_SECONDS * 1000);
+      const sealed = await seal.close({ ...pending, back: returnUrl.href }, expires);
+      cookie.set(request, reply, sealed, SIGN_IN_TIMEOUT_SECONDS);
       return url;
     },
 
     async finish(request, reply) {
-      const departed = departureIn(await seal.open(cookie.read(request) ?? ''));
+      const pending = pendingSignInOf(await seal.open(cookie.read(request) ?? ''));
       // The cookie is valid for one callback, even if that fails.
-      if (cookie.isSent(request)) cookie.forget(request, reply);
-      if (!departed) {
+      if (cookie.isSent(request)) cookie.clear(request, reply);
+      if (!pending) {
         throw new HttpError(
           'sign-in-expired',
-          `This sign-in was not begun in this browser, or longer than ${PATIENCE / 60} minutes ago. Begin again.`,
+          `This sign-in began in another browser or more than ${SIGN_IN_TIMEOUT_SECONDS / 60} minutes ago. Sign in again.`,
         );
       }
-      const user = await provider.finish(new URL(request.url, 'http://service').search, departed);
-      await sessionCookie.begin(request, reply, { user, by: 'provider', person: policy().userEntry(user.name) });
-      return { user, url: new URL(departed.back) };
+      const user = await provider.finish(new URL(request.url, 'http://service').search, pending);
+      await sessionCookie.begin(request, reply, {
+        user,
+        signInMethod: 'provider',
+        userEntry: policy().userEntry(user.name),
+      });
+      return { user, url: new URL(pending.back) };
     },
   };
 }
 
-function departureIn(claims: JWTPayload | undefined): (Departure & { readonly back: string }) | undefined {
+function pendingSignInOf(claims: JWTPayload | undefined): (PendingSignIn & { readonly back: string }) | undefined {
   if (!claims) return undefined;
   const { state, nonce, verifier, back } = claims;
-  const isWhole =
+  const isComplete =
     typeof state === 'string' && typeof nonce === 'string' && typeof verifier === 'string' && typeof back === 'string';
-  return isWhole ? { state, nonce, verifier, back } : undefined;
+  return isComplete ? { state, nonce, verifier, back } : undefined;
 }

@@ -21,7 +21,7 @@ import type { Identity } from '../../access/policy.ts';
 import { quoted } from '../../model/error.ts';
 import { HttpError } from '../errors.ts';
 import { groupsIn, nameIn } from './jwt.ts';
-import { explainProvider, fetchFromProvider, providerUnavailable } from './provider-requests.ts';
+import { fetchFromProvider, providerUnavailable, throwSignInError } from './provider-requests.ts';
 
 /** An OpenID Connect provider and the registration of this service with it. */
 export interface ProviderSettings {
@@ -33,8 +33,8 @@ export interface ProviderSettings {
   readonly groupsClaim: string;
 }
 
-/** The state of a sign-in that must be stored until the callback. */
-export interface Departure {
+/** The secrets of a sign-in that must be stored until the callback. */
+export interface PendingSignIn {
   readonly state: string;
   readonly nonce: string;
   readonly verifier: string;
@@ -43,9 +43,9 @@ export interface Departure {
 /** Signs users in with an identity provider. All errors are suitable for users. */
 export interface Provider {
   /** Returns the URL to redirect the user to, and the state that the callback needs. */
-  begin(): Promise<{ readonly url: URL; readonly departure: Departure }>;
-  /** Returns the user of a callback with this query, for the sign-in that `departure` began. */
-  finish(query: string, departure: Departure): Promise<Identity>;
+  begin(): Promise<{ readonly url: URL; readonly pending: PendingSignIn }>;
+  /** Returns the user of a callback with this query, for the sign-in that `begin` returned. */
+  finish(query: string, pending: PendingSignIn): Promise<Identity>;
 }
 
 export interface ProviderOptions extends ProviderSettings {
@@ -55,83 +55,83 @@ export interface ProviderOptions extends ProviderSettings {
   readonly warn: (message: string, details: Record<string, unknown>) => void;
 }
 
-/** Seconds until the provider must have responded. */
-const TIMEOUT = 10;
+/** Default seconds until the provider must have responded. */
+const TIMEOUT_SECONDS = 10;
 
 /** Milliseconds for which the discovery document is cached. */
-const TRUST = 60 * 60 * 1000;
+const DISCOVERY_LIFETIME_MS = 60 * 60 * 1000;
 
 /** The authorization code flow with PKCE (OpenID Connect Core, section 3.1; RFC 7636). */
 export function createProvider(options: ProviderOptions): Provider {
   const { publicUrl, scope, nameClaim, groupsClaim, warn } = options;
   const callback = new URL(publicUrl.replace(/(?<!\/)\/+$/, '') + CALLBACK);
-  const configuration = keepConfiguration(options);
+  const configuration = cachedConfiguration(options);
 
   return {
     async begin() {
       const known = await configuration();
-      const departure = { state: randomState(), nonce: randomNonce(), verifier: randomPKCECodeVerifier() };
+      const pending = { state: randomState(), nonce: randomNonce(), verifier: randomPKCECodeVerifier() };
       const url = buildAuthorizationUrl(known, {
         redirect_uri: callback.href,
         scope,
-        state: departure.state,
-        nonce: departure.nonce,
-        code_challenge: await calculatePKCECodeChallenge(departure.verifier),
+        state: pending.state,
+        nonce: pending.nonce,
+        code_challenge: await calculatePKCECodeChallenge(pending.verifier),
         code_challenge_method: 'S256',
       });
-      return { url, departure };
+      return { url, pending };
     },
 
     async finish(query, { state, nonce, verifier }) {
-      const asked = new URL(callback);
-      asked.search = query;
+      const callbackUrl = new URL(callback);
+      callbackUrl.search = query;
       try {
         const known = await configuration();
-        const tokens = await authorizationCodeGrant(known, asked, {
+        const tokens = await authorizationCodeGrant(known, callbackUrl, {
           expectedState: state,
           expectedNonce: nonce,
           pkceCodeVerifier: verifier,
         });
         const claims = tokens.claims();
-        if (!claims) throw new Error('The provider gave no ID token.');
+        if (!claims) throw new Error('The identity provider sent no ID token.');
         const isComplete = nameIn(claims, nameClaim) !== undefined && Object.hasOwn(claims, groupsClaim);
-        const hasMore = known.serverMetadata().userinfo_endpoint !== undefined;
-        const more = isComplete || !hasMore ? {} : await fetchUserInfo(known, tokens.access_token, claims.sub);
-        const name = nameIn(claims, nameClaim) ?? nameIn(more, nameClaim);
-        if (name === undefined) throw new HttpError('sign-in-refused', describeNobody(nameClaim));
-        return { name, groups: groupsIn(Object.hasOwn(claims, groupsClaim) ? claims : more, groupsClaim) };
+        const hasUserInfo = known.serverMetadata().userinfo_endpoint !== undefined;
+        const userInfo = isComplete || !hasUserInfo ? {} : await fetchUserInfo(known, tokens.access_token, claims.sub);
+        const name = nameIn(claims, nameClaim) ?? nameIn(userInfo, nameClaim);
+        if (name === undefined) throw new HttpError('sign-in-refused', describeMissingName(nameClaim));
+        return { name, groups: groupsIn(Object.hasOwn(claims, groupsClaim) ? claims : userInfo, groupsClaim) };
       } catch (error) {
         if (error instanceof AuthorizationResponseError && error.error === 'access_denied') {
           throw new HttpError(
             'sign-in-refused',
-            'The provider did not let you sign in to this service, or you told it not to.',
+            'The identity provider denied access to this service, or you cancelled the sign-in.',
           );
         }
-        return explainProvider(error, warn);
+        return throwSignInError(error, warn);
       }
     },
   };
 }
 
-function describeNobody(nameClaim: string): string {
+function describeMissingName(nameClaim: string): string {
   return nameClaim === 'email'
-    ? 'The provider does not tell of an e-mail address of yours that it has verified.'
-    : `The provider does not tell your name: its claim "${nameClaim}" is missing, or can't be a name.`;
+    ? 'The identity provider sent no verified e-mail address.'
+    : `The identity provider sent no valid username in the claim "${nameClaim}".`;
 }
 
 /** Fetches the discovery document on first use. Failures are not cached. */
-function keepConfiguration({
+function cachedConfiguration({
   issuer,
   clientId,
   clientSecret,
-  timeout = TIMEOUT,
+  timeout = TIMEOUT_SECONDS,
   warn,
 }: ProviderOptions): () => Promise<Configuration> {
-  let kept: { readonly configuration: Promise<Configuration>; readonly until: number } | undefined;
+  let cached: { readonly configuration: Promise<Configuration>; readonly until: number } | undefined;
   const server = new URL(issuer);
   const extensions = [enableNonRepudiationChecks, ...(server.protocol === 'http:' ? [allowInsecureRequests] : [])];
   return () => {
-    if (kept && Date.now() < kept.until) return kept.configuration;
+    if (cached && Date.now() < cached.until) return cached.configuration;
     const configuration = discovery(server, clientId, clientSecret, clientAuthentication(clientSecret), {
       execute: extensions,
       timeout,
@@ -142,11 +142,11 @@ function keepConfiguration({
       .catch((error: unknown) => {
         throw providerUnavailable(error, warn);
       });
-    const asked = { configuration, until: Date.now() + TRUST };
+    const entry = { configuration, until: Date.now() + DISCOVERY_LIFETIME_MS };
     configuration.catch(() => {
-      if (kept === asked) kept = undefined;
+      if (cached === entry) cached = undefined;
     });
-    kept = asked;
+    cached = entry;
     return configuration;
   };
 }
@@ -175,8 +175,8 @@ function clientAuthentication(secret: string | undefined): ClientAuth {
   const [basic, post] = [ClientSecretBasic(secret), ClientSecretPost(secret)];
   return (server, ...rest) => {
     const methods = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic'];
-    const isByBody = !methods.includes('client_secret_basic') && methods.includes('client_secret_post');
-    return (isByBody ? post : basic)(server, ...rest);
+    const needsPost = !methods.includes('client_secret_basic') && methods.includes('client_secret_post');
+    return (needsPost ? post : basic)(server, ...rest);
   };
 }
 
@@ -184,20 +184,20 @@ function clientAuthentication(secret: string | undefined): ClientAuth {
 export const CALLBACK = '/-/sign-in/callback';
 
 /** Maximum length of a return location in characters. It must fit into a cookie. */
-const MAX_LENGTH = 2000;
+const MAX_RETURN_LENGTH = 2000;
 
 /**
  * Returns the URL to open after sign-in, from a location relative to the root of the service. Throws 400 for a location
  * outside the service, because anyone can create such links. Returns the root if the location is too long for a cookie.
  */
-export function returnUrl(publicUrl: string, place: string): URL {
+export function parseReturnUrl(publicUrl: string, location: string): URL {
   const root = new URL(`${publicUrl.replace(/(?<!\/)\/+$/, '')}/`);
   // Browsers treat a backslash as a slash and ignore control characters anywhere.
-  const isRelative = !place.startsWith('/') && !/[\\\p{Cc}]/u.test(place);
+  const isRelative = !location.startsWith('/') && !/[\\\p{Cc}]/u.test(location);
   // Without `./`, a folder name with a colon would be parsed as a URL scheme (RFC 3986, section 4.2).
-  const url = isRelative ? URL.parse(`./${place}`, root) : null;
+  const url = isRelative ? URL.parse(`./${location}`, root) : null;
   if (!url || url.origin !== root.origin || !url.pathname.startsWith(root.pathname)) {
-    throw new HttpError('invalid-parameter', `The place to return to leads out of the service: ${quoted(place)}.`);
+    throw new HttpError('invalid-parameter', `The return location ${quoted(location)} is outside the service.`);
   }
-  return place.length > MAX_LENGTH ? root : url;
+  return location.length > MAX_RETURN_LENGTH ? root : url;
 }

@@ -7,7 +7,7 @@ import { HttpError } from '../errors.ts';
 import type { App } from '../fastify-app.ts';
 import type { Service } from '../service.ts';
 import type { Authentication, Authenticators } from './authentication.ts';
-import { nameOf, rejectCrossSite, requireKnownHost } from './request-origin.ts';
+import { hostNameOf, rejectCrossSite, requireKnownHost } from './request-origin.ts';
 
 /**
  * The access control of a route. `files`: every action goes through `RequestAccess.files`, which checks permissions.
@@ -23,7 +23,7 @@ export interface RequestAccess {
   /** The files, with permission checks. Routes have no other access to files. */
   readonly files: GuardedFiles;
   /** Returns the user's permissions for a folder; undefined if access control has no users. */
-  rightsAt(folder: FolderPath): Permission[] | undefined;
+  permissionsFor(folder: FolderPath): Permission[] | undefined;
   /** Records an audit event of this request. */
   record(event: AuditEvent): void;
   /** Records that the request was refused, unless that is already recorded. */
@@ -53,22 +53,23 @@ export function guardRequests(app: App, service: Service): void {
   const isLocal = access.mode === 'local';
   // File contents have their own host, separate from the web UI.
   const addresses = publicUrl === undefined ? [] : [publicUrl, ...(contentOrigin === undefined ? [] : [contentOrigin])];
-  const known = addresses.map((address) => nameOf(new URL(address).host));
+  const knownHosts = addresses.map((address) => hostNameOf(new URL(address).host));
 
-  const recognise = async (authenticators: Authenticators, request: FastifyRequest, reply: FastifyReply) => {
-    const asker = await authenticators.authenticate(request, reply);
-    if (asker) request.access = new AskerAccess(service, request, reply, asker);
+  const authenticate = async (authenticators: Authenticators, request: FastifyRequest, reply: FastifyReply) => {
+    const authentication = await authenticators.authenticate(request, reply);
+    if (authentication) request.access = new UserRequestAccess(service, request, reply, authentication);
   };
 
   app.addHook('onRequest', (request, reply, done) => {
-    const needed = request.routeOptions.config.access;
-    request.access = new AskerAccess(service, request, reply, undefined);
-    if (needed !== 'health') requireKnownHost(request, { isLocal, known });
-    const isPrivate = needed !== 'signature' && (isLocal || hasAmbientCredentials(request));
+    const routeAccess = request.routeOptions.config.access;
+    request.access = new UserRequestAccess(service, request, reply, undefined);
+    if (routeAccess !== 'health') requireKnownHost(request, { isLocal, knownHosts });
+    const isPrivate = routeAccess !== 'signature' && (isLocal || hasAmbientCredentials(request));
     rejectCrossSite(request, { publicUrl, isPrivate });
     // Users must be able to sign out even if they can't be authenticated.
-    const isOfAsker = needed !== 'health' && needed !== 'signature' && needed !== 'public';
-    if (access.authenticators && isOfAsker) recognise(access.authenticators, request, reply).then(() => done(), done);
+    const needsUser = routeAccess !== 'health' && routeAccess !== 'signature' && routeAccess !== 'public';
+    if (access.authenticators && needsUser)
+      authenticate(access.authenticators, request, reply).then(() => done(), done);
     else done();
   });
 }
@@ -76,55 +77,60 @@ export function guardRequests(app: App, service: Service): void {
 /** Returns the access of a request that has reached its route. */
 export function accessOf({ access }: FastifyRequest): RequestAccess {
   if (access) return access;
-  throw new Error('A request came to its route without passing the guard.');
+  throw new Error('The request reached its route before guardRequests.');
 }
 
 /** Returns the user information that the web UI gets. */
 export function describeUser({ access }: Service, request: FastifyRequest) {
   if (!access.authenticators) return null;
-  return { name: request.access?.user?.name ?? null, signIn: access.authenticators.signIn() };
+  return { name: request.access?.user?.name ?? null, signIn: access.authenticators.signInMethods() };
 }
 
 function requireDeclarations(app: App): void {
   const routes: RouteOptions[] = [];
   app.addHook('onRoute', (route) => void routes.push(route as RouteOptions));
   app.addHook('onReady', async () => {
-    const silent = routes.filter(({ config }) => config?.access === undefined);
-    if (silent.length === 0) return;
-    const names = silent.map(({ method, url }) => `${[method].flat().join(', ')} ${url}`);
-    throw new Error(`These routes do not say what access they need: ${names.join('; ')}.`);
+    const undeclared = routes.filter(({ config }) => config?.access === undefined);
+    if (undeclared.length === 0) return;
+    const names = undeclared.map(({ method, url }) => `${[method].flat().join(', ')} ${url}`);
+    throw new Error(`These routes do not declare config.access: ${names.join('; ')}.`);
   });
 }
 
 /** Milliseconds after which a request is stale: its user is authenticated again before it changes anything. */
-const STALE = 1000;
+const REAUTHENTICATION_AGE_MS = 1000;
 
 /**
  * A class, because one is created per request. Getters of object literals create a hidden class per object, which keeps
  * the request in memory until the next full collection.
  */
-class AskerAccess implements RequestAccess {
+class UserRequestAccess implements RequestAccess {
   readonly #service: Service;
   readonly #request: FastifyRequest;
   readonly #reply: FastifyReply;
-  readonly #asker: Authentication | undefined;
-  readonly #began = performance.now();
+  readonly #authentication: Authentication | undefined;
+  readonly #startedAt = performance.now();
   #isRecorded = false;
   #files: GuardedFiles | undefined;
 
-  constructor(service: Service, request: FastifyRequest, reply: FastifyReply, asker: Authentication | undefined) {
+  constructor(
+    service: Service,
+    request: FastifyRequest,
+    reply: FastifyReply,
+    authentication: Authentication | undefined,
+  ) {
     this.#service = service;
     this.#request = request;
     this.#reply = reply;
-    this.#asker = asker;
+    this.#authentication = authentication;
   }
 
   get user(): Identity | undefined {
-    return this.#asker?.user;
+    return this.#authentication?.user;
   }
 
   get authMethod(): AuthenticationMethod | undefined {
-    return this.#asker?.authMethod;
+    return this.#authentication?.authMethod;
   }
 
   get files(): GuardedFiles {
@@ -137,10 +143,10 @@ class AskerAccess implements RequestAccess {
     return this.#files;
   }
 
-  rightsAt(folder: FolderPath): Permission[] | undefined {
+  permissionsFor(folder: FolderPath): Permission[] | undefined {
     const { access } = this.#service;
     return access.mode === 'file'
-      ? PERMISSIONS.filter((right) => access.policy().allows(this.user, right, folder))
+      ? PERMISSIONS.filter((permission) => access.policy().allows(this.user, permission, folder))
       : undefined;
   }
 
@@ -167,13 +173,13 @@ class AskerAccess implements RequestAccess {
 
   /** Throws if the request is stale and its user no longer has the same identity. */
   async #confirm(): Promise<void> {
-    if (this.#asker === undefined || performance.now() - this.#began < STALE) return;
+    if (this.#authentication === undefined || performance.now() - this.#startedAt < REAUTHENTICATION_AGE_MS) return;
     const { authenticators } = this.#service.access;
-    const now = await authenticators?.authenticateAnew(this.#request, this.#reply).catch((error: unknown) => {
+    const current = await authenticators?.reauthenticate(this.#request, this.#reply).catch((error: unknown) => {
       if (error instanceof HttpError && error.status === 401) return undefined;
       throw error;
     });
-    if (now?.user.name === this.#asker.user.name) return;
+    if (current?.user.name === this.#authentication.user.name) return;
     throw new HttpError('session-ended', 'Your session expired. Sign in again.');
   }
 }

@@ -8,38 +8,35 @@ import { HttpError } from '../errors.ts';
  * under an attacker's name that resolves to this service would be same-origin to a browser.
  *
  * With `isLocal`, only requests from this machine to a loopback name pass, and none through a proxy. Otherwise,
- * loopback names and the `known` hosts pass. If `known` is empty, every host passes.
+ * loopback names and `knownHosts` pass. If `knownHosts` is empty, every host passes.
  */
 export function requireKnownHost(
   request: FastifyRequest,
-  { isLocal, known }: { readonly isLocal: boolean; readonly known: readonly string[] },
+  { isLocal, knownHosts }: { readonly isLocal: boolean; readonly knownHosts: readonly string[] },
 ): void {
-  const name = nameOf(request.host);
-  if (isLocal) return requireThisMachine(name, request);
-  if (isLoopback(name) || known.length === 0 || known.includes(name)) return;
-  throw new HttpError(
-    'unknown-host',
-    `The service does not answer for the host ${quoted(request.host)}: its address is another one (PUBLIC_URL).`,
-  );
+  const name = hostNameOf(request.host);
+  if (isLocal) return requireLoopback(name, request);
+  if (isLoopback(name) || knownHosts.length === 0 || knownHosts.includes(name)) return;
+  throw new HttpError('unknown-host', `The host ${quoted(request.host)} is not the host of PUBLIC_URL.`);
 }
 
 /** Returns the host name without port and trailing dot, in lower case. */
-export function nameOf(host: string): string {
+export function hostNameOf(host: string): string {
   return host.replace(/:\d*$/, '').toLowerCase().replace(/\.$/, '');
 }
 
-function requireThisMachine(name: string, request: FastifyRequest): void {
-  const advice = 'For others, set ACCESS_FILE, or ACCESS=open.';
+function requireLoopback(name: string, request: FastifyRequest): void {
+  const advice = 'To serve other clients, set ACCESS_FILE or ACCESS=open.';
   if (!isLoopback(name)) {
     throw new HttpError(
       'loopback-only',
-      `The service does not answer for the host ${quoted(request.host)}: it can be reached from this machine alone, as localhost. ${advice}`,
+      `The host ${quoted(request.host)} is not allowed: the service only serves this machine, as localhost. ${advice}`,
     );
   }
   if (!isLoopbackClient(request)) {
     throw new HttpError(
       'loopback-only',
-      `The service can be reached from this machine alone, and a proxy passed this request on. ${advice}`,
+      `Requests through a proxy are not allowed: the service only serves this machine. ${advice}`,
     );
   }
 }
@@ -58,7 +55,7 @@ export function isCrossSite(
   // "none" means that the user started the request, with a typed URL or a bookmark.
   if (site !== undefined) return site !== 'same-origin' && site !== 'none';
   const { origin } = headers;
-  return origin !== undefined && !isOwn(origin, host, publicUrl);
+  return origin !== undefined && !isOwnOrigin(origin, host, publicUrl);
 }
 
 /**
@@ -80,8 +77,8 @@ export function rejectCrossSite(
   if (isReading && !isPrivate) return;
   throw new HttpError(
     'cross-site-request',
-    'This request was sent by a page of another site, which may not use the service in your name. ' +
-      'If it is the page of the service, behind a proxy: set PUBLIC_URL to its address.',
+    'Cross-site request blocked: a page of another origin sent it. ' +
+      'If that page is the web UI behind a reverse proxy, set PUBLIC_URL to its URL.',
   );
 }
 
@@ -90,7 +87,7 @@ export function rejectCrossSite(
  * Without one, the host of the request is. The scheme is then ignored, because a reverse proxy that terminates TLS
  * turns `https` into `http`.
  */
-function isOwn(origin: string, host: string, publicUrl: string | undefined): boolean {
+function isOwnOrigin(origin: string, host: string, publicUrl: string | undefined): boolean {
   const parsed = URL.parse(origin);
   if (!parsed || !/^https?:$/.test(parsed.protocol)) return false;
   const isForHost = URL.parse(`${parsed.protocol}//${host}`)?.host === parsed.host;
@@ -102,15 +99,15 @@ function isOwn(origin: string, host: string, publicUrl: string | undefined): boo
 export function isLoopbackClient(request: FastifyRequest): boolean {
   const { remoteAddress } = request.socket;
   // A closed connection has no address and no `ip`.
-  return remoteAddress !== undefined && isLoopback(remoteAddress) && isLoopback(request.ip) && !isPassedOn(request);
+  return remoteAddress !== undefined && isLoopback(remoteAddress) && isLoopback(request.ip) && !isForwarded(request);
 }
 
 /**
  * Returns whether headers show that a proxy forwarded the request, if TRUST_PROXY is not set. With TRUST_PROXY,
  * `request.ip` is already the client's address.
  */
-function isPassedOn({ headers, ips }: FastifyRequest): boolean {
-  return ips === undefined && PASSED_ON.some((name) => headers[name] !== undefined);
+function isForwarded({ headers, ips }: FastifyRequest): boolean {
+  return ips === undefined && PROXY_HEADERS.some((name) => headers[name] !== undefined);
 }
 
-const PASSED_ON = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'via'] as const;
+const PROXY_HEADERS = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'via'] as const;

@@ -9,18 +9,18 @@ export interface SessionCookie {
    * Returns the session of the request; undefined if it has no session cookie, or several. Clears a cookie without a
    * valid session.
    */
-  sessionOf(request: FastifyRequest, reply: FastifyReply): Promise<Session | undefined>;
+  find(request: FastifyRequest, reply: FastifyReply): Promise<Session | undefined>;
   /** Begins a new session, and ends all sessions whose cookies the request has. */
-  begin(request: FastifyRequest, reply: FastifyReply, beginning: Beginning): Promise<void>;
+  begin(request: FastifyRequest, reply: FastifyReply, session: NewSession): Promise<void>;
   /** Ends every session whose cookie the request has, on all servers. Returns the first one. */
   end(request: FastifyRequest, reply: FastifyReply): Promise<Session | undefined>;
 }
 
 /** The user of a new session, the sign-in method, and the user's entry of the access file. */
-export interface Beginning {
+export interface NewSession {
   readonly user: Identity;
-  readonly by: Session['signInMethod'];
-  readonly person: UserEntry | undefined;
+  readonly signInMethod: Session['signInMethod'];
+  readonly userEntry: UserEntry | undefined;
 }
 
 export interface SessionCookieOptions {
@@ -35,7 +35,7 @@ export interface SessionCookieOptions {
  * Maximum characters of the cookie value. With its name and attributes, it fits the 4096 bytes that browsers support
  * (RFC 6265, section 6.1).
  */
-const MAX_LENGTH = 3900;
+const MAX_TOKEN_LENGTH = 3900;
 
 export function createSessionCookie({
   sessions,
@@ -45,46 +45,46 @@ export function createSessionCookie({
 }: SessionCookieOptions): SessionCookie {
   const cookie = createCookie('holdall', publicUrl);
 
-  const endAllOf = async (request: FastifyRequest) => {
-    const proofs = cookie.all(request).filter((proof) => proof.length <= MAX_LENGTH);
-    // If one session can't be ended, the others still are.
-    const endings = await Promise.allSettled(proofs.map((proof) => sessions.revoke(proof)));
-    return endings.flatMap((ending) => {
-      if (ending.status === 'rejected') throw ending.reason;
-      return ending.value ?? [];
+  const revokeAll = async (request: FastifyRequest) => {
+    const tokens = cookie.all(request).filter((token) => token.length <= MAX_TOKEN_LENGTH);
+    // If one session can't be revoked, the others still are.
+    const outcomes = await Promise.allSettled(tokens.map((token) => sessions.revoke(token)));
+    return outcomes.flatMap((outcome) => {
+      if (outcome.status === 'rejected') throw outcome.reason;
+      return outcome.value ?? [];
     });
   };
 
   return {
-    async sessionOf(request, reply) {
-      const [proof, ...others] = cookie.all(request);
+    async find(request, reply) {
+      const [token, ...others] = cookie.all(request);
       // Over plain HTTP, another host of the same domain can set a second cookie. It is unknown which one is ours, so
       // neither signs the user in. Neither is cleared either: ours is valid again once the other is gone, and no other
       // host can delete it.
-      if (proof === undefined || others.length > 0) return undefined;
-      const session = proof.length > MAX_LENGTH ? undefined : await sessions.find(proof, policy());
-      if (!session) cookie.forget(request, reply);
+      if (token === undefined || others.length > 0) return undefined;
+      const session = token.length > MAX_TOKEN_LENGTH ? undefined : await sessions.find(token, policy());
+      if (!session) cookie.clear(request, reply);
       return session;
     },
-    async begin(request, reply, { user, by, person }) {
-      const { sessionToken } = await sessions.create(user, by, person);
-      if (sessionToken.length > MAX_LENGTH) throw new HttpError('sign-in-refused', describeTooLarge(user));
-      await endAllOf(request);
-      cookie.keep(request, reply, sessionToken, sessionLifetime);
+    async begin(request, reply, { user, signInMethod, userEntry }) {
+      const { sessionToken } = await sessions.create(user, signInMethod, userEntry);
+      if (sessionToken.length > MAX_TOKEN_LENGTH) throw new HttpError('sign-in-refused', describeTooManyGroups(user));
+      await revokeAll(request);
+      cookie.set(request, reply, sessionToken, sessionLifetime);
     },
     async end(request, reply) {
       // Even if revoking the session fails, this browser is signed out.
-      if (cookie.isSent(request)) cookie.forget(request, reply);
-      const [first] = await endAllOf(request);
+      if (cookie.isSent(request)) cookie.clear(request, reply);
+      const [first] = await revokeAll(request);
       return first;
     },
   };
 }
 
-function describeTooLarge({ groups }: Identity): string {
+function describeTooManyGroups({ groups }: Identity): string {
   return (
-    `The provider tells of more groups of yours (${groups.length}) than a cookie can hold. ` +
-    'Those who run the service can have it tell of fewer, or name another claim in OIDC_GROUPS_CLAIM.'
+    `The identity provider sent more groups (${groups.length}) than a session cookie can hold. ` +
+    'Ask the administrator to reduce them, or to set OIDC_GROUPS_CLAIM to another claim.'
   );
 }
 
@@ -100,9 +100,9 @@ export interface Cookie {
   /** Returns whether the request has a cookie of this name. */
   isSent(request: FastifyRequest): boolean;
   /** Sets the cookie for `seconds` seconds. */
-  keep(request: FastifyRequest, reply: FastifyReply, value: string, seconds: number): void;
+  set(request: FastifyRequest, reply: FastifyReply, value: string, seconds: number): void;
   /** Clears the cookie. */
-  forget(request: FastifyRequest, reply: FastifyReply): void;
+  clear(request: FastifyRequest, reply: FastifyReply): void;
 }
 
 /**
@@ -110,11 +110,11 @@ export interface Cookie {
  * 6265bis, section 4.1.3.2), and browsers never send it unencrypted.
  */
 export function createCookie(name: string, publicUrl: string | undefined): Cookie {
-  const known = publicUrl === undefined ? undefined : new URL(publicUrl);
+  const serviceUrl = publicUrl === undefined ? undefined : new URL(publicUrl);
   // Behind an untrusted proxy that terminates TLS, the request appears as HTTP, but its host is that of the public
   // HTTPS URL.
   const isSecure = ({ protocol, host }: FastifyRequest) =>
-    protocol === 'https' || (known?.protocol === 'https:' && known.host === host);
+    protocol === 'https' || (serviceUrl?.protocol === 'https:' && serviceUrl.host === host);
   const nameFor = (request: FastifyRequest) => (isSecure(request) ? `__Host-${name}` : name);
   const set = (request: FastifyRequest, reply: FastifyReply, value: string, seconds: number) => {
     const secure = isSecure(request) ? '; Secure' : '';
@@ -130,8 +130,8 @@ export function createCookie(name: string, publicUrl: string | undefined): Cooki
     },
     all: (request) => [...new Set(valuesOf(request, nameFor(request)))],
     isSent: (request) => valuesOf(request, nameFor(request)).length > 0,
-    keep: set,
-    forget: (request, reply) => set(request, reply, '', 0),
+    set,
+    clear: (request, reply) => set(request, reply, '', 0),
   };
 }
 

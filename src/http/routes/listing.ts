@@ -51,7 +51,7 @@ export function listingRoutes(app: App, service: Service): void {
     const listing = await read(cursor);
     return sendListing(service, request, reply, {
       folder,
-      answer: listingResponse(folder, listing, access.rightsAt(folder)),
+      answer: listingResponse(folder, listing, access.permissionsFor(folder)),
     });
   };
 

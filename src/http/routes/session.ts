@@ -24,10 +24,10 @@ export function sessionRoutes(app: App, { access }: Service): void {
     },
     async (request, reply) => {
       const { authenticators } = access;
-      const proof = await authenticators?.authenticate(request, reply);
+      const authentication = await authenticators?.authenticate(request, reply);
       reply.header('cache-control', 'no-store');
-      const signIn = authenticators?.signIn() ?? { password: false, provider: false };
-      return { success: true, name: proof?.user.name ?? null, signIn } as const;
+      const signIn = authenticators?.signInMethods() ?? { password: false, provider: false };
+      return { success: true, name: authentication?.user.name ?? null, signIn } as const;
     },
   );
 
@@ -47,12 +47,9 @@ export function sessionRoutes(app: App, { access }: Service): void {
     },
     async (request, reply) => {
       if (request.validationError) {
-        throw new HttpError(
-          'invalid-parameter',
-          'The body must be {"name": "…", "password": "…"}, and both must be texts.',
-        );
+        throw new HttpError('invalid-parameter', 'The body must be {"name": "…", "password": "…"}.');
       }
-      const { name } = await requireAuthenticators(access.authenticators).signInByPassword(
+      const { name } = await requireAuthenticators(access.authenticators).signInWithPassword(
         request.body,
         request,
         reply,
@@ -97,7 +94,7 @@ export function endSessionRoutes(app: App, { access }: Service): void {
 
 function requireAuthenticators(authenticators: Authenticators | undefined): Authenticators {
   if (authenticators) return authenticators;
-  throw new HttpError('sign-in-disabled', 'There is nobody to sign in as: the service has no access file.');
+  throw new HttpError('sign-in-disabled', 'Password sign-in is disabled: ACCESS_FILE is not set.');
 }
 
 const CurrentUser = Type.Object(
@@ -167,5 +164,5 @@ export function signInRoutes(app: App, service: Service): void {
 
 function requireProvider(provider: ProviderSignIn | undefined): ProviderSignIn {
   if (provider) return provider;
-  throw new HttpError('sign-in-disabled', 'There is no provider to sign in by: the service has no OIDC_ISSUER.');
+  throw new HttpError('sign-in-disabled', 'Sign-in with an identity provider is disabled: OIDC_ISSUER is not set.');
 }

@@ -54,7 +54,7 @@ describe('a token of the access file', () => {
     ];
     for (const authorization of others) {
       const answer = await ask(service, authorization);
-      assertFailure(answer, 401, /^The token is not known/);
+      assertFailure(answer, 401, /^Invalid or revoked token\.$/);
       assert.match(String(answer.headers['www-authenticate']), /^Bearer realm="Holdall"/);
     }
     for (const authorization of ['', 'Digest username="ann"', lasting.token, `Token ${lasting.token}`]) {
@@ -68,14 +68,14 @@ describe('a token of the access file', () => {
     try {
       assert.equal((await ask(service, `Bearer ${brief.token}`)).status, 200);
       mock.timers.setTime(Date.parse('2030-01-01T00:00:00Z'));
-      assertFailure(await ask(service, `Bearer ${brief.token}`), 401, /expired: it was good until 2030-01-01T00:00:00/);
+      assertFailure(await ask(service, `Bearer ${brief.token}`), 401, /expired on 2030-01-01T00:00:00/);
       assert.equal((await ask(service, `Bearer ${lasting.token}`)).status, 200);
     } finally {
       mock.timers.reset();
     }
     for (const people of [[person('ann')], []]) {
       service.change(people);
-      assertFailure(await ask(service, `Bearer ${lasting.token}`), 401, /not known/);
+      assertFailure(await ask(service, `Bearer ${lasting.token}`), 401, /Invalid or revoked/);
     }
     service.change([ann]);
   });
@@ -160,32 +160,41 @@ describe('a JSON Web Token', () => {
     const { aud: __, ...forNobody } = claims();
     const { iss: ___, ...ofNobody } = claims();
     for (const [payload, reason] of [
-      [claims({ aud: 'https://other.example.org' }), /its aud is not right/],
-      [claims({ aud: `${AUDIENCE}/` }), /its aud is not right/],
-      [forNobody, /its aud is not right/],
-      [claims({ iss: `${issuer.issuer}/` }), /its iss is not right/],
-      [ofNobody, /its iss is not right/],
+      [claims({ aud: 'https://other.example.org' }), /claim "aud" of the token is invalid/],
+      [claims({ aud: `${AUDIENCE}/` }), /claim "aud" of the token is invalid/],
+      [forNobody, /claim "aud" of the token is invalid/],
+      [claims({ iss: `${issuer.issuer}/` }), /claim "iss" of the token is invalid/],
+      [ofNobody, /claim "iss" of the token is invalid/],
       [claims({ exp: now - 31 }), /has expired/],
-      [endless, /its exp is not right/],
-      [claims({ nbf: now + 300 }), /its nbf is not right/],
-      [claims({ nonce: 'x' }), /of a kind/],
-      [claims({ at_hash: 'x' }), /of a kind/],
-      [claims({ cnf: { jkt: 'x' } }), /of a kind/],
+      [endless, /claim "exp" of the token is invalid/],
+      [claims({ nbf: now + 300 }), /claim "nbf" of the token is invalid/],
+      [claims({ nonce: 'x' }), /not accepted as Authorization: Bearer/],
+      [claims({ at_hash: 'x' }), /not accepted as Authorization: Bearer/],
+      [claims({ cnf: { jkt: 'x' } }), /not accepted as Authorization: Bearer/],
     ] as const) {
       await assertRefused(await sign(payload), reason);
     }
     assert.equal((await ask(service, `Bearer ${await sign(claims({ exp: now - 5 }))}`)).status, 200);
     for (const typ of ['logout+jwt', 'dpop+jwt', 'application/secevent+jwt']) {
-      await assertRefused(await sign(claims(), { alg: 'RS256', kid: 'k1', typ }), /of a kind/);
+      await assertRefused(
+        await sign(claims(), { alg: 'RS256', kid: 'k1', typ }),
+        /not accepted as Authorization: Bearer/,
+      );
     }
   });
 
   it('must be signed by a key pair of the issuer', async () => {
     const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
-    await assertRefused(`${encode({ alg: 'none' })}.${encode(claims())}.`, /signed in a way that is not taken|valid/);
+    await assertRefused(
+      `${encode({ alg: 'none' })}.${encode(claims())}.`,
+      /algorithm of the token is not supported|valid/,
+    );
     // The public key, which everybody has, as a secret that both sides share.
     const secret = Buffer.from(await exportSPKI(keys.publicKey));
-    await assertRefused(await sign(claims(), { alg: 'HS256', kid: 'k1' }, secret), /signed in a way that is not taken/);
+    await assertRefused(
+      await sign(claims(), { alg: 'HS256', kid: 'k1' }, secret),
+      /algorithm of the token is not supported/,
+    );
     const stranger = await generateKeyPair('RS256');
     await assertRefused(await sign(claims(), { alg: 'RS256', kid: 'k1' }, stranger.privateKey), /signature/);
     // A key that the token brings itself.
@@ -208,7 +217,7 @@ describe('a JSON Web Token', () => {
       const mail = (verified: unknown) => sign(claims({ email: 'ann@example.org', email_verified: verified }));
       assert.equal(jsonOf(await ask(byMail, `Bearer ${await mail(true)}`))['name'], 'ann@example.org');
       for (const verified of [false, undefined, 'true', 1]) {
-        await assertRefused(await mail(verified), /verified by its issuer/, byMail);
+        await assertRefused(await mail(verified), /no verified e-mail address/, byMail);
       }
     } finally {
       await byMail.stop();
@@ -225,11 +234,11 @@ describe('a JSON Web Token', () => {
       mock.timers.setTime(Date.now() + 6000);
       const fresh = await sign(claims(), { alg: 'EdDSA', kid: 'k2' });
       assert.equal((await ask(service, `Bearer ${fresh}`)).status, 200);
-      await assertRefused(await sign(claims(), { alg: 'RS256', kid: 'k1' }, former.privateKey), /does not have/);
+      await assertRefused(await sign(claims(), { alg: 'RS256', kid: 'k1' }, former.privateKey), /unknown key/);
       // Tokens that are made up do not have the issuer asked each time.
       const asked = issuer.asked.length;
       for (let kid = 0; kid < 5; kid++) {
-        await assertRefused(await sign(claims(), { alg: 'EdDSA', kid: `made up ${kid}` }), /does not have/);
+        await assertRefused(await sign(claims(), { alg: 'EdDSA', kid: `made up ${kid}` }), /unknown key/);
       }
       assert.equal(issuer.asked.length, asked);
     } finally {
@@ -247,19 +256,19 @@ describe('a JSON Web Token', () => {
     try {
       for (const answer of [500, { issuer: 'https://evil.example.org', jwks_uri: issuer.jwksUrl }, {}, []]) {
         issuer.answer(place, answer);
-        assertFailure(await ask(asking, `Bearer ${token}`), 503, /keys of the issuer/);
+        assertFailure(await ask(asking, `Bearer ${token}`), 503, /keys of the token issuer/);
       }
       issuer.answer(place, document);
       assert.equal((await ask(asking, `Bearer ${token}`)).status, 200);
       for (const answer of [500, { keys: 'none' }, {}]) {
         issuer.answer('/jwks', answer);
         const answered = await ask(named, `Bearer ${token}`);
-        assertFailure(answered, 503, /keys of the issuer/);
+        assertFailure(answered, 503, /keys of the token issuer/);
         assert.equal(answered.headers['retry-after'], '1');
       }
       // What needs no issuer goes on.
       assert.equal((await send(named.port, '/-/session')).status, 200);
-      assertFailure(await ask(named, 'Bearer holdall_x'), 401, /not known/);
+      assertFailure(await ask(named, 'Bearer holdall_x'), 401, /Invalid or revoked/);
     } finally {
       await asking.stop();
       await named.stop();

@@ -49,6 +49,7 @@ const BROKEN: readonly (readonly [string, Respond, retryAfter?: number])[] = [
   ['429 with Retry-After as a date', json({}, 429, dated(90)), 90],
   ['503 with a Retry-After that is far', json({}, 503, { 'retry-after': '9'.repeat(30) }), 3600],
   ['503 with an invalid Retry-After', json({}, 503, { 'retry-after': 'soon' })],
+  ['503 with Retry-After: 0', json({}, 503, { 'retry-after': '0' }), 1],
   ['a body that breaks off', (response) => void response.writeHead(200, TYPE).write('{', () => response.destroy())],
   ['a connection that breaks off', (response) => void response.destroy()],
 ];
@@ -170,15 +171,15 @@ describe('a broken identity provider', () => {
   const signIn = async (change: (claims: JWTPayload) => JWTPayload = (claims) => claims) => {
     host.responses.set(DISCOVERY, json(metadata()));
     const provider = open();
-    const { departure } = await provider.begin();
-    const { nonce, state } = departure;
+    const { pending } = await provider.begin();
+    const { nonce, state } = pending;
     const now = Math.floor(Date.now() / 1000);
     const claims = change({ iss: host.issuer, aud: 'holdall', sub: 'ann', iat: now, exp: now + 60, nonce });
     const idToken = await sign(claims);
     host.responses.set('/token', json({ access_token: 'a', token_type: 'Bearer', id_token: idToken }));
     host.responses.set('/jwks', json(keySet));
     host.responses.set('/me', json({ sub: 'ann', groups: ['ops'] }));
-    return () => provider.finish(`?code=x&state=${state}`, departure);
+    return () => provider.finish(`?code=x&state=${state}`, pending);
   };
 
   it('signs in as soon as it is all right', async () => {

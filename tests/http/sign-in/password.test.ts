@@ -8,7 +8,7 @@ import { person, type SignedInService, startSignedInService } from './signed-in-
 
 const ANN = person('ann', { password: hashForTest('correct horse'), groups: ['family'] });
 const BOB = person('bob@example.org');
-const WRONG = 'The name or the password is not right.';
+const WRONG = 'Wrong username or password.';
 
 let service: SignedInService;
 before(async () => {
@@ -99,7 +99,7 @@ describe('the sign-in form', () => {
       assertFailure(await signIn('guessed', `guess ${attempt}`, from), 401, WRONG);
     }
     const refused = await signIn('guessed', 'guess 10', from);
-    assertFailure(refused, 429, /too many attempts/);
+    assertFailure(refused, 429, /^Too many sign-in attempts/);
     const seconds = Number(refused.headers['retry-after']);
     assert.ok(seconds >= 1 && seconds <= 60, String(seconds));
     // Others, and the same one elsewhere, go on.
@@ -118,7 +118,7 @@ describe('the sign-in form', () => {
     for (const [index, name] of names.entries()) {
       assertFailure(await signIn(name, 'guess', from(index)), 401, WRONG);
     }
-    assertFailure(await signIn('ann', 'correct horse', from(21)), 429, /too many attempts/);
+    assertFailure(await signIn('ann', 'correct horse', from(21)), 429, /^Too many sign-in attempts/);
     const neighbour = { 'x-forwarded-for': '2001:db8:1:2::1' };
     assert.equal((await signIn('ann', 'correct horse', neighbour)).status, 200);
   });
@@ -151,7 +151,7 @@ describe('the sign-in form', () => {
         assertFailure(await signIn('target', `guess ${attempt}`), 401, WRONG);
       }
       const refused = await signIn('target', 'right');
-      assertFailure(refused, 429, /too many attempts/);
+      assertFailure(refused, 429, /^Too many sign-in attempts/);
       assert.equal(refused.headers['retry-after'], '900');
       // What has proven itself before goes on.
       assert.equal((await send(service.port, '/', { headers: program })).status, 200);
@@ -228,7 +228,7 @@ describe('Authorization: Basic', () => {
     const near = { authorization: `basic ${btoa('ann:correct horse')}` };
     assert.equal((await send(service.port, '/', { headers: near })).status, 200);
     const inTheClear = await ask('ann:correct horse', { 'x-forwarded-proto': 'http' });
-    assertFailure(inTheClear, 403, /HTTPS only.*TRUST_PROXY/);
+    assertFailure(inTheClear, 403, /requires HTTPS.*TRUST_PROXY/);
   });
 
   it('is not taken from a proxy on this machine that nobody said to trust', async () => {
@@ -281,9 +281,9 @@ describe('Authorization: Basic', () => {
     assert.equal((await ask('ann:correct horse', from)).status, 200);
     for (let attempt = 0; attempt < 10; attempt++) assertFailure(await ask(`ann:guess ${attempt}`, from), 401, WRONG);
     const refused = await ask('ann:correct horse', from);
-    assertFailure(refused, 429, /too many attempts/);
+    assertFailure(refused, 429, /^Too many sign-in attempts/);
     assert.match(refused.headers['retry-after'] ?? '', /^\d+$/);
-    assertFailure(await signIn('ann', 'correct horse', from), 429, /too many attempts/);
+    assertFailure(await signIn('ann', 'correct horse', from), 429, /^Too many sign-in attempts/);
   });
 
   it('is offered where it would be taken, and never to a browser', async () => {

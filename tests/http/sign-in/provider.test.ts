@@ -85,7 +85,7 @@ describe('signing in by a provider', () => {
       pair.provider.person = { claims };
       const browser = createBrowser();
       const answer = await callBack(await untilCallback(pair, browser), browser);
-      assertFailure(answer, 403, /e-mail address of yours that it has verified/);
+      assertFailure(answer, 403, /no verified e-mail address/);
       assert.equal(browser.cookies(pair.service.port).size, 0);
     }
     pair.provider.person = { claims: ANN };
@@ -94,15 +94,15 @@ describe('signing in by a provider', () => {
   it('says so when there are more groups than a cookie holds', async () => {
     pair.provider.person = { claims: { ...ANN, groups: Array.from({ length: 300 }, (_, index) => `group ${index}`) } };
     const browser = createBrowser();
-    assertFailure(await callBack(await untilCallback(pair, browser), browser), 403, /more groups of yours \(300\)/);
+    assertFailure(await callBack(await untilCallback(pair, browser), browser), 403, /more groups \(300\)/);
     pair.provider.person = { claims: ANN };
   });
 
   it('says so when the provider refuses, in words of its own', async () => {
     for (const [refusal, status, error] of [
-      ['access_denied', 403, /did not let you sign in/],
-      ['login_required', 400, /it says "login_required"/],
-      ['server_error', 503, /can not be used now/],
+      ['access_denied', 403, /denied access to this service/],
+      ['login_required', 400, /the error "login_required"/],
+      ['server_error', 503, /identity provider is unavailable/],
     ] as const) {
       pair.provider.person = { refusal };
       const browser = createBrowser();
@@ -116,10 +116,10 @@ describe('signing in by a provider', () => {
   it('takes no answer that is not to a sign-in of the same browser', async () => {
     const browser = createBrowser();
     const url = await untilCallback(pair, browser);
-    assertFailure(await callBack(url), 400, /not begun in this browser/);
+    assertFailure(await callBack(url), 400, /began in another browser/);
     const victim = createBrowser();
     await untilCallback(pair, victim);
-    assertFailure(await callBack(url, victim), 400, /not to a sign-in of yours/);
+    assertFailure(await callBack(url, victim), 400, /belongs to another sign-in/);
     assert.equal(await nameOf(pair, victim), null);
   });
 
@@ -143,7 +143,7 @@ describe('signing in by a provider', () => {
       change((query) => query.set('error', 'access\u0000<script>')),
     ]) {
       const answer = await attempt();
-      assertFailure(answer, 400, /Begin again\.$/);
+      assertFailure(answer, 400, /Sign in again\.$/);
     }
     const browser = createBrowser();
     const url = await untilCallback(pair, browser);
@@ -152,17 +152,21 @@ describe('signing in by a provider', () => {
     // Whoever recorded it all.
     const replaying = createBrowser();
     for (const [name, value] of kept) replaying.cookies(pair.service.port).set(name, value);
-    assertFailure(await callBack(url, replaying), 400, /no longer knows/);
-    assertFailure(await send(pair.service.port, '/-/sign-in/callback?code=x&state=y'), 400, /not begun/);
+    assertFailure(await callBack(url, replaying), 400, /expired or was already used/);
+    assertFailure(await send(pair.service.port, '/-/sign-in/callback?code=x&state=y'), 400, /began in another browser/);
     const odd = { cookie: `holdall-sign-in=${'x'.repeat(5000)}` };
-    assertFailure(await send(pair.service.port, '/-/sign-in/callback?%ff', { headers: odd }), 400, /not begun/);
+    assertFailure(
+      await send(pair.service.port, '/-/sign-in/callback?%ff', { headers: odd }),
+      400,
+      /began in another browser/,
+    );
   });
 
   it('tells people on the page what went wrong', async () => {
     const answer = await send(pair.service.port, '/-/sign-in/callback', { headers: { accept: 'text/html,*/*;q=0.8' } });
     assert.equal(answer.status, 400);
     assert.match(answer.headers['content-type'] ?? '', /^text\/html/);
-    assert.match(answer.body.toString(), /This sign-in was not begun in this browser/);
+    assert.match(answer.body.toString(), /This sign-in began in another browser/);
   });
 
   it('takes ten minutes at the most', async () => {
@@ -170,7 +174,7 @@ describe('signing in by a provider', () => {
     const url = await untilCallback(pair, browser);
     mock.timers.enable({ apis: ['Date'], now: Date.now() + 600_000 });
     try {
-      assertFailure(await callBack(url, browser), 400, /longer than 10 minutes ago/);
+      assertFailure(await callBack(url, browser), 400, /more than 10 minutes ago/);
     } finally {
       mock.timers.reset();
     }
@@ -191,8 +195,8 @@ describe('signing in by a provider', () => {
   it('is not there where none is set up', async () => {
     const none = await startSignedInService();
     try {
-      assertFailure(await send(none.port, '/-/sign-in'), 404, /no OIDC_ISSUER/);
-      assertFailure(await send(none.port, '/-/sign-in/callback'), 404, /no OIDC_ISSUER/);
+      assertFailure(await send(none.port, '/-/sign-in'), 404, /OIDC_ISSUER is not set/);
+      assertFailure(await send(none.port, '/-/sign-in/callback'), 404, /OIDC_ISSUER is not set/);
     } finally {
       await none.stop();
     }
@@ -205,14 +209,14 @@ describe('a provider that is down', () => {
     try {
       other.provider.isUp = false;
       const answer = await send(other.service.port, '/-/sign-in');
-      assertFailure(answer, 503, /can not be used now/);
+      assertFailure(answer, 503, /identity provider is unavailable/);
       assert.equal(answer.headers['retry-after'], '1');
       assert.equal((await send(other.service.port, '/-/session')).status, 200);
       other.provider.isUp = true;
       const browser = createBrowser();
       const url = await untilCallback(other, browser);
       other.provider.isUp = false;
-      assertFailure(await callBack(url, browser), 503, /can not be used now/);
+      assertFailure(await callBack(url, browser), 503, /identity provider is unavailable/);
     } finally {
       await other.stop();
     }
@@ -222,7 +226,7 @@ describe('a provider that is down', () => {
     const nowhere = `http://127.0.0.1:${await findFreePort()}`;
     const other = await startPair({ settings: { issuer: nowhere } });
     try {
-      assertFailure(await send(other.service.port, '/-/sign-in'), 503, /can not be used now/);
+      assertFailure(await send(other.service.port, '/-/sign-in'), 503, /identity provider is unavailable/);
     } finally {
       await other.stop();
     }
@@ -231,7 +235,7 @@ describe('a provider that is down', () => {
   it('is nobody who says to be another one', async () => {
     const other = await startPair({ settings: { issuer: `${pair.provider.issuer}/other` } });
     try {
-      assertFailure(await send(other.service.port, '/-/sign-in'), 503, /can not be used now/);
+      assertFailure(await send(other.service.port, '/-/sign-in'), 503, /identity provider is unavailable/);
     } finally {
       await other.stop();
     }

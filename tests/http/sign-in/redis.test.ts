@@ -83,11 +83,11 @@ describe('two services with one Redis', () => {
   it('count attempts together, and show nobody whose', async () => {
     for (let attempt = 0; attempt < 10; attempt++) {
       const answer = await signIn(attempt % 2 === 0 ? here : there, `guess ${attempt}`, '192.0.2.2');
-      assertFailure(answer, 401, /not right/);
+      assertFailure(answer, 401, /^Wrong username/);
     }
     for (const service of [here, there]) {
       const answer = await signIn(service, 'secret', '192.0.2.2');
-      assertFailure(answer, 429, /too many attempts/);
+      assertFailure(answer, 429, /^Too many sign-in attempts/);
       assert.match(answer.headers['retry-after'] ?? '', /^([1-9]|[1-5]\d|60)$/);
     }
     for (const [index, { name }] of COLLEAGUES.entries()) {
@@ -119,9 +119,9 @@ describe('two services with one Redis', () => {
     assert.equal(await statusAt(there, {}), 401);
     // Attempts are counted by each for itself.
     for (let attempt = 0; attempt < 10; attempt++) {
-      assertFailure(await signIn(there, `guess ${attempt}`, '192.0.2.4'), 401, /not right/);
+      assertFailure(await signIn(there, `guess ${attempt}`, '192.0.2.4'), 401, /^Wrong username/);
     }
-    assertFailure(await signIn(there, 'secret', '192.0.2.4'), 429, /too many attempts/);
+    assertFailure(await signIn(there, 'secret', '192.0.2.4'), 429, /^Too many sign-in attempts/);
     redis = await startRedis({ port: redis.port });
     await untilReached();
     assert.equal(await statusAt(there, headers), 200);

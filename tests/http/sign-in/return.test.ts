@@ -29,7 +29,7 @@ describe('signing in by a provider', () => {
       'http:\\\\evil.example.org',
     ]) {
       const answer = await send(pair.service.port, `/-/sign-in?return=${encodeURIComponent(place)}`);
-      assertFailure(answer, 400, /leads out of the service/);
+      assertFailure(answer, 400, /outside the service/);
       assert.equal(answer.headers['set-cookie'], undefined, place);
     }
     assertFailure(await send(pair.service.port, '/-/sign-in?return=a&return=b'), 400, /must be string/);

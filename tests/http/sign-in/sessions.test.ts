@@ -240,7 +240,7 @@ describe('a session', () => {
   it('counts for nothing beside Authorization', async () => {
     const cookie = await begin();
     const headers = { cookie: `holdall=${cookie}`, authorization: 'Bearer x' };
-    assertFailure(await send(service.port, '/', { headers }), 401, /token is not known/);
+    assertFailure(await send(service.port, '/', { headers }), 401, /Invalid or revoked token/);
   });
 });
 
