@@ -12,12 +12,11 @@ import { isolateResponses } from './isolation.ts';
 import { limitOptions, limitRequests } from './limits/limits.ts';
 import { createLongOperations } from './long-operations.ts';
 import { createRequestIds, logRequests, traceRequests } from './request-log.ts';
-import { assetRoutes } from './routes/assets.ts';
 import { fetchRoute, signedRoute } from './routes/fetch.ts';
 import { deleteFileRoute, deleteFolderRoute, folderRoutes, renameFileRoute, transferRoutes } from './routes/files.ts';
 import { listingRoutes } from './routes/listing.ts';
 import { endSessionRoutes, sessionRoutes, signInRoutes } from './routes/session.ts';
-import { metricsRoute, securityTextRoute, systemRoutes } from './routes/system.ts';
+import { assetRoutes, metricsRoute, securityTextRoute, systemRoutes } from './routes/system.ts';
 import { thumbnailRoute } from './routes/thumbnail.ts';
 import { uploadRoute } from './routes/upload.ts';
 import type { Service } from './service.ts';
@@ -142,8 +141,7 @@ function parseJsonBodies(app: App): void {
   const parse = app.getDefaultJsonParser('error', 'error');
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
-    if (!isUtf8(body))
-      return done(new HttpError('invalid-json', 'The body is not UTF-8, which JSON is sent in.'), undefined);
+    if (!isUtf8(body)) return done(new HttpError('invalid-json', 'The body is not valid UTF-8.'), undefined);
     const text = body.toString();
     return parse(request, text, (error, parsed) => done(error && isJson(text) ? prototypeKeyError() : error, parsed));
   });
@@ -151,10 +149,7 @@ function parseJsonBodies(app: App): void {
 
 /** Error for keys that the framework rejects with the same error as invalid JSON. */
 const prototypeKeyError = () =>
-  new HttpError(
-    'invalid-json',
-    'The body has a key "__proto__", or "prototype" in a "constructor", which no request needs.',
-  );
+  new HttpError('invalid-json', 'The body has the forbidden key "__proto__", or "prototype" in "constructor".');
 
 function isJson(text: string): boolean {
   try {

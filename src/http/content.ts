@@ -68,7 +68,7 @@ async function openAndSend(
       if (verdict === 'failed')
         throw new HttpError(
           'condition-failed',
-          `The file has the etag ${quoteEtag(file.etag)}, which the request ruled out.`,
+          `The precondition failed: the ETag of the file is ${quoteEtag(file.etag)}.`,
         );
     }
     if (file && request.method === 'HEAD')

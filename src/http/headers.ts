@@ -134,10 +134,7 @@ const ACTIVE_DESTINATIONS = new Set([
 export function rejectActiveUse(headers: IncomingHttpHeaders): void {
   const destination = headers['sec-fetch-dest'];
   if (headers['sec-fetch-site'] !== 'same-origin' || !ACTIVE_DESTINATIONS.has(String(destination))) return;
-  throw new HttpError(
-    'embedding-refused',
-    `Files are not served as a ${String(destination)} of a page of this service.`,
-  );
+  throw new HttpError('embedding-refused', `Pages of this service can't load files as ${String(destination)}.`);
 }
 
 /**

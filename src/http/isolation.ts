@@ -20,12 +20,12 @@ export function isolateResponses(app: App, { contentOrigin }: Pick<Service, 'con
     if (isRequestFor(contentOrigin, request)) {
       reply.headers(SHARED_HEADERS);
       if (request.method === 'OPTIONS') return void reply.headers(PREFLIGHT_HEADERS).code(204).send();
-      if (access !== 'signature') throw new HttpError('wrong-origin', 'There are only the contents of files here.');
+      if (access !== 'signature') throw new HttpError('wrong-origin', 'This origin only serves the contents of files.');
     } else if (access === 'signature') {
       throw new HttpError(
         'wrong-origin',
-        'The contents of files are given at CONTENT_ORIGIN alone. If this is its address, the proxy in front does not ' +
-          'pass on for which host the request was.',
+        'The contents of files are only served at CONTENT_ORIGIN. If this is that origin, the reverse proxy does not ' +
+          'forward the Host header.',
       );
     }
     done();

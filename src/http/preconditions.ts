@@ -63,14 +63,14 @@ export function writeCondition(headers: IncomingHttpHeaders): WriteCondition | u
   if (ifNoneMatch === undefined && ifMatch === undefined && since === undefined) return undefined;
   const etag = /^\s*"([^"]*)"\s*$/.exec(ifMatch ?? '')?.[1];
   if (etag !== undefined && !/^[!-~]*$/.test(etag)) {
-    throw new HttpError('invalid-header', `The ETag ${quoted(etag)} of If-Match has characters that no ETag here has.`);
+    throw new HttpError('invalid-header', `The ETag ${quoted(etag)} in If-Match has invalid characters.`);
   }
   // With If-Match, If-Unmodified-Since must be ignored (RFC 9110, section 13.1.4).
   if (ifNoneMatch === undefined && etag !== undefined) return { etag };
   if (ifNoneMatch?.trim() === '*' && ifMatch === undefined && since === undefined) return 'absent';
   throw new HttpError(
     'unsupported-condition',
-    'An upload may have the condition If-None-Match: * or If-Match with one strong etag, and no other.',
+    'Uploads only support the conditions If-None-Match: * and If-Match with one strong ETag.',
   );
 }
 

@@ -117,10 +117,7 @@ describe('The routes', () => {
       (made) => void made.register(async (plugin) => void plugin.get('/-/bare', async () => 'anything')),
       () => startService(memory),
     );
-    await assert.rejects(
-      start,
-      /^Error: These routes do not declare config\.access: GET \/-\/bare; HEAD \/-\/bare\.$/,
-    );
+    await assert.rejects(start, /^Error: These routes do not declare config\.access: GET \/-\/bare; HEAD \/-\/bare\.$/);
   });
 });
 

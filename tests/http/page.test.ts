@@ -120,7 +120,7 @@ describe('The web page', () => {
       ['/?prefix=missing/deep', 404, 'missing/deep/', /does not exist/],
       ['/photos//x', 400, '', /empty segment/],
       ['/photos?limit=0', 400, 'photos/', /limit/],
-      ['/photos?prefix=other', 400, '', /give one of them/],
+      ['/photos?prefix=other', 400, '', /Send only one of them/],
       ['/?prefix=%ff', 400, '', /UTF-8/],
       ['/?prefix=a&prefix=b', 400, '', /prefix/],
       ['/100%', 400, '', /UTF-8/],

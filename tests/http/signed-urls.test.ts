@@ -64,7 +64,7 @@ describe('signed URLs', () => {
       const etag = String(headers.etag);
       assert.equal((await get(urlOf(signed), { 'if-none-match': etag })).status, 304);
       assert.equal((await get(urlOf(signed), { range: 'bytes=0-0', 'if-range': '"other"' })).status, 200);
-      assertFailure(await get(urlOf(signed), { 'if-match': '"other"' }), 412, /etag/);
+      assertFailure(await get(urlOf(signed), { 'if-match': '"other"' }), 412, /ETag/);
     });
 
     it('contains the download parameter', async () => {

@@ -106,7 +106,7 @@ function folderOf(path: string, prefix: string | undefined): FolderPath {
   if (byPath === ROOT || byPath === byQuery) return byQuery;
   throw new HttpError(
     'invalid-parameter',
-    `The path names the folder ${quoted(byPath)} and "prefix" the folder ${quoted(byQuery)}: give one of them.`,
+    `The path names the folder ${quoted(byPath)} and "prefix" the folder ${quoted(byQuery)}. Send only one of them.`,
   );
 }
 

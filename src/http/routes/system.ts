@@ -1,9 +1,10 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
+import fastifyStatic from '@fastify/static';
 import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import type { Files } from '../../files/files.ts';
 import { HttpError } from '../errors.ts';
-import { beginFailure } from '../failures.ts';
+import { beginFailure, sendFailure } from '../failures.ts';
 import type { App } from '../fastify-app.ts';
 import { JSON_TYPE } from '../headers.ts';
 import { Failure, Ready, Success } from '../schemas.ts';
@@ -127,7 +128,33 @@ export function createTokenCheck(token: Buffer): (request: Pick<FastifyRequest, 
   };
 }
 
-const METRICS_TOKEN_REQUIRED = 'Metrics are given to who sends METRICS_TOKEN: "Authorization: Bearer …".';
+const METRICS_TOKEN_REQUIRED = 'Metrics require METRICS_TOKEN as "Authorization: Bearer …".';
 
 /** The constant-time comparison needs values of equal length. */
 const digest = (text: string | Buffer): Buffer => createHash('sha256').update(text).digest();
+
+/** Seconds of a year, the longest cache lifetime in common use. */
+const YEAR_SECONDS = 365 * 24 * 60 * 60;
+
+/**
+ * Serves the files of the web UI. Their names contain a hash of the content, so browsers cache them without
+ * revalidation.
+ */
+export async function assetRoutes(app: App, { page }: Pick<Service, 'page'>): Promise<void> {
+  // A path that leaves the folder gets 404, like any other missing asset, instead of 403.
+  app.setErrorHandler((error, request, reply) => {
+    const isForbidden = error instanceof Error && 'statusCode' in error && error.statusCode === 403;
+    return sendFailure(isForbidden ? new HttpError('not-found', 'The asset does not exist.') : error, request, reply);
+  });
+  app.addHook('onRoute', (route) => void (route.config = { ...route.config, access: 'public' }));
+  await app.register(fastifyStatic, {
+    root: page.assets,
+    prefix: '/-/assets/',
+    decorateReply: false,
+    index: false,
+    preCompressed: true,
+    maxAge: YEAR_SECONDS * 1000,
+    immutable: true,
+    setHeaders: (reply) => void reply.header('x-content-type-options', 'nosniff'),
+  });
+}

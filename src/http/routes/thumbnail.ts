@@ -72,7 +72,7 @@ async function sendThumbnail(
   if (verdict === 'failed') {
     throw new HttpError(
       'condition-failed',
-      `The thumbnail has the etag ${quoteEtag(etag)}, which the request ruled out.`,
+      `The precondition failed: the ETag of the thumbnail is ${quoteEtag(etag)}.`,
     );
   }
   return reply.type('image/jpeg').send(jpeg);

@@ -199,7 +199,7 @@ function honoursConditions(): void {
         assert.equal(response.status, status);
         assert.equal(head.status, status === 206 ? 200 : status);
         assert.equal(head.body.length, 0);
-        if (status === 412) return assertFailure(response, 412, /etag/);
+        if (status === 412) return assertFailure(response, 412, /ETag/);
         assert.equal(response.body.toString(), BODIES[status]);
         for (const name of ['etag', 'last-modified', 'cache-control'] as const) {
           assert.equal(response.headers[name], now[name], name);

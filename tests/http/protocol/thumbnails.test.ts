@@ -133,7 +133,7 @@ describe('thumbnails', () => {
         const response = await get(PATH, condition(etag));
         assert.equal(response.status, status);
         assert.equal((await get(PATH, condition(etag), 'HEAD')).status, status);
-        if (status === 412) return assertFailure(response, 412, /etag/);
+        if (status === 412) return assertFailure(response, 412, /ETag/);
         assert.equal(response.headers.etag, etag);
         // A cache updates its stored headers from a 304 response (RFC 9111, section 3.2).
         assert.equal(response.headers['content-type'], status === 200 ? 'image/jpeg' : undefined);

@@ -209,7 +209,7 @@ describe('a JSON Web Token', () => {
     for (const sub of ['', 'x'.repeat(201), 'a\nb', 'a\u0000', 'a\u0085', 7, null, ['ann'], { name: 'ann' }]) {
       await assertRefused(
         await sign(claims({ sub } as unknown as JWTPayload)),
-        /^The token (names nobody|is not valid)/,
+        /^The (token has no valid username|claim "sub" of the token is invalid)/,
       );
     }
     const byMail = await startSignedInService({ jwt: settings({ nameClaim: 'email' }) });
