@@ -29,16 +29,16 @@ export function isLoopback(host: string): boolean {
  */
 export function makeFolder(folder: string, mode = 0o700): void {
   try {
-    makeOne(folder, mode);
+    createFolder(folder, mode);
   } catch (error) {
     const above = dirname(folder);
     if (systemErrorCode(error) !== 'ENOENT' || above === folder) throw error;
     makeFolder(above, mode);
-    makeOne(folder, mode);
+    createFolder(folder, mode);
   }
 }
 
-function makeOne(folder: string, mode: number): void {
+function createFolder(folder: string, mode: number): void {
   try {
     mkdirSync(folder, { mode });
   } catch (error) {

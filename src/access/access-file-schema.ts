@@ -18,7 +18,7 @@ const TokenShape = Type.Object(
     name: Name,
     hash: Type.String({
       pattern: '^sha256:[A-Za-z0-9_-]{43}$',
-      title: 'a hash as "holdall token new" prints it',
+      title: 'a hash that "holdall token new" printed',
       description: 'The hash that `holdall token new` prints. The file does not contain the token itself.',
     }),
     expires: Type.Optional(
@@ -35,7 +35,7 @@ const UserShape = Type.Object(
   {
     password: Type.Optional(
       Type.String({
-        title: 'a hash as "holdall password" prints it',
+        title: 'a hash that "holdall password" printed',
         description: "The hash that `holdall password` prints. Without it, the user can't sign in with a password.",
       }),
     ),

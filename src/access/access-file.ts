@@ -11,7 +11,7 @@ import {
   type SubjectShape,
 } from './access-file-schema.ts';
 import { type JsonPath, type LocatedJson, locateJson, type Mistake, mistakesIn } from './access-file-syntax.ts';
-import { isCheap, readPasswordHash } from './credentials.ts';
+import { isCheapToGuess, readPasswordHash } from './credentials.ts';
 import { createPolicy, type Grant, type Policy, type Subject, subjectKey, type UserEntry } from './policy.ts';
 
 /** A parsed access file. */
@@ -182,7 +182,7 @@ function warnAboutFolder({ folder }: Grant, at: string): string[] {
 function warnAboutUser({ name, password, tokens }: UserEntry): string[] {
   const user = quoted(name);
   const reading = password === undefined ? undefined : readPasswordHash(password);
-  const isGuessable = reading !== undefined && 'cost' in reading && isCheap(reading);
+  const isGuessable = reading !== undefined && 'cost' in reading && isCheapToGuess(reading);
   const expired = tokens.filter(({ expires }) => expires !== undefined && expires.getTime() <= Date.now());
   const warnings = [
     isGuessable && `The password hash of ${user} is cheap to guess.`,

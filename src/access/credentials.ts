@@ -16,8 +16,8 @@ export async function hashPassword(password: string): Promise<string> {
   if (!isUsablePassword(password))
     throw new RangeError(`A password has 1 to ${MAX_PASSWORD_BYTES} bytes, and no control characters.`);
   const salt = randomBytes(SALT_BYTES);
-  const key = await derive(password, { cost: USUAL_COST, salt, length: KEY_BYTES });
-  const { N, r, p } = USUAL_COST;
+  const key = await derive(password, { cost: DEFAULT_COST, salt, length: KEY_BYTES });
+  const { N, r, p } = DEFAULT_COST;
   return `scrypt:N=${N},r=${r},p=${p}:${salt.toString('base64url')}:${key.toString('base64url')}`;
 }
 
@@ -29,8 +29,8 @@ export async function hashPassword(password: string): Promise<string> {
 export async function verifyPassword(password: string, hash: string | undefined): Promise<boolean> {
   // Returning early reveals nothing about users, because no user has such a password.
   if (!isUsablePassword(password)) return false;
-  const reading = hash === undefined ? NOBODYS : readPasswordHash(hash);
-  if ('problem' in reading) throw new Error(`A password's hash ${reading.problem}.`);
+  const reading = hash === undefined ? PLACEHOLDER_HASH : readPasswordHash(hash);
+  if ('problem' in reading) throw new Error(`The password hash ${reading.problem}.`);
   const { cost, salt, key } = reading;
   const derived = await derive(password, { cost, salt, length: key.length });
   return timingSafeEqual(derived, key) && hash !== undefined;
@@ -63,46 +63,50 @@ interface Cost {
  * enough for a denial of service.
  */
 export function readPasswordHash(hash: string): PasswordHash | { readonly problem: string } {
-  const parts = FORM.exec(hash)?.groups;
-  if (!parts) return { problem: 'must be a hash as "holdall password" prints it' };
+  const parts = HASH_FORMAT.exec(hash)?.groups;
+  if (!parts) return { problem: 'must be a hash that "holdall password" printed' };
   const cost = { N: Number(parts['N']), r: Number(parts['r']), p: Number(parts['p']) };
-  const isPowerOfTwo = Number.isInteger(Math.log2(cost.N)) && cost.N >= LEAST_N;
-  if (!isPowerOfTwo || cost.r < 1 || cost.p < 1 || memoryOf(cost) > MAX_MEMORY || workOf(cost) > MAX_WORK) {
-    return { problem: `must have a cost as "holdall password" gives it, of about ${describe(USUAL_COST)}` };
+  const isPowerOfTwo = Number.isInteger(Math.log2(cost.N)) && cost.N >= MIN_N;
+  if (!isPowerOfTwo || cost.r < 1 || cost.p < 1 || memoryBytes(cost) > MAX_MEMORY_BYTES || workOf(cost) > MAX_WORK) {
+    return { problem: `must have about the cost of "holdall password": ${describe(DEFAULT_COST)}` };
   }
   const salt = Buffer.from(parts['salt'] ?? '', 'base64url');
   const key = Buffer.from(parts['key'] ?? '', 'base64url');
-  if (salt.length < SALT_BYTES || key.length < KEY_BYTES) return { problem: 'is cut short' };
+  if (salt.length < SALT_BYTES || key.length < KEY_BYTES) return { problem: 'is truncated' };
   return { cost, salt, key };
 }
 
 /** Returns whether guessing is much cheaper than for a hash of `hashPassword`. */
-export function isCheap({ cost }: PasswordHash): boolean {
-  return workOf(cost) < workOf(USUAL_COST) / 2;
+export function isCheapToGuess({ cost }: PasswordHash): boolean {
+  return workOf(cost) < workOf(DEFAULT_COST) / 2;
 }
 
 /**
  * The OWASP Password Storage Cheat Sheet recommends these parameters as a minimum. Of its options, this one takes 32
  * MiB.
  */
-const USUAL_COST: Cost = { N: 2 ** 15, r: 8, p: 3 };
+const DEFAULT_COST: Cost = { N: 2 ** 15, r: 8, p: 3 };
 
-const LEAST_N = 2 ** 10;
-const MAX_MEMORY = 128 * 2 ** 20;
+const MIN_N = 2 ** 10;
+const MAX_MEMORY_BYTES = 128 * 2 ** 20;
 const MAX_WORK = 2 ** 22;
 const SALT_BYTES = 16;
 const KEY_BYTES = 32;
 
-const FORM = /^scrypt:N=(?<N>\d{1,7}),r=(?<r>\d{1,3}),p=(?<p>\d{1,3}):(?<salt>[\w-]{1,86}):(?<key>[\w-]{1,86})$/;
+const HASH_FORMAT = /^scrypt:N=(?<N>\d{1,7}),r=(?<r>\d{1,3}),p=(?<p>\d{1,3}):(?<salt>[\w-]{1,86}):(?<key>[\w-]{1,86})$/;
 
 /** The hash to compare with if there is none. No password is known to have this hash. */
-const NOBODYS: PasswordHash = { cost: USUAL_COST, salt: Buffer.alloc(SALT_BYTES), key: Buffer.alloc(KEY_BYTES) };
+const PLACEHOLDER_HASH: PasswordHash = {
+  cost: DEFAULT_COST,
+  salt: Buffer.alloc(SALT_BYTES),
+  key: Buffer.alloc(KEY_BYTES),
+};
 
 /**
  * Two in parallel: each takes 32 MiB and a thread of the pool that file reads need too. A full queue takes a few
  * seconds.
  */
-const semaphore = createSemaphore({ limit: 2, maxWaiting: 32, busyMessage: 'Too many passwords are looked at' });
+const semaphore = createSemaphore({ limit: 2, maxWaiting: 32, busyMessage: 'Too many passwords are checked' });
 
 async function derive(
   password: string,
@@ -110,7 +114,7 @@ async function derive(
 ): Promise<Buffer> {
   const release = await semaphore.acquire();
   try {
-    return await scrypt(password.normalize('NFC'), salt, length, { ...cost, maxmem: 2 * MAX_MEMORY });
+    return await scrypt(password.normalize('NFC'), salt, length, { ...cost, maxmem: 2 * MAX_MEMORY_BYTES });
   } finally {
     release();
   }
@@ -118,13 +122,13 @@ async function derive(
 
 const scrypt = promisify<string, Buffer, number, Cost & { maxmem: number }, Buffer>(scryptWithCallback);
 
-const memoryOf = ({ N, r }: Cost) => 128 * N * r;
+const memoryBytes = ({ N, r }: Cost) => 128 * N * r;
 const workOf = ({ N, r, p }: Cost) => N * r * p;
 const describe = ({ N, r, p }: Cost) => `N=${N}, r=${r} and p=${p}`;
 
 /** Returns a new token and its hash for the access file. The token itself is not stored. */
 export function createToken(): { readonly token: string; readonly hash: string } {
-  const token = `${PREFIX}${randomBytes(32).toString('base64url')}`;
+  const token = `${TOKEN_PREFIX}${randomBytes(32).toString('base64url')}`;
   return { token, hash: hashToken(token) };
 }
 
@@ -138,8 +142,8 @@ export function hashToken(token: string): string {
 
 /** Returns whether a text has the format of a Holdall token, instead of a token of another issuer. */
 export function isToken(text: string): boolean {
-  return text.startsWith(PREFIX);
+  return text.startsWith(TOKEN_PREFIX);
 }
 
 /** The prefix identifies tokens for users and for secret scanners. */
-const PREFIX = 'holdall_';
+const TOKEN_PREFIX = 'holdall_';

@@ -11,14 +11,14 @@ export async function runDoctor({ args, environment, print }: CommandContext): P
     options: { url: { type: 'string' }, token: { type: 'string' }, json: { type: 'boolean', default: false } },
     names: [],
   });
-  const given = values.url === undefined ? undefined : readUrl({ path: true })(values.url);
-  if (given && 'problem' in given) throw new UsageError('doctor', `--url ${given.problem}.`);
+  const parsedUrl = values.url === undefined ? undefined : readUrl({ path: true })(values.url);
+  if (parsedUrl && 'problem' in parsedUrl) throw new UsageError('doctor', `--url ${parsedUrl.problem}.`);
   // Loaded on demand, because it is large and other commands don't need it.
   const { examine } = await import('../doctor/examine.ts');
   using interrupts = interruptSignals();
   const isHealthy = await examine({
     environment,
-    url: given?.value,
+    url: parsedUrl?.value,
     token: values.token ?? (environment['HOLDALL_TOKEN'] || undefined),
     json: values.json,
     version,

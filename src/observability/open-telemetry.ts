@@ -191,7 +191,7 @@ function createSpan(tracer: TelemetryTracer, span: TelemetrySpan): Span {
         startTime: ended - milliseconds,
       };
       const child = tracer.startSpan(method, options, parentContext);
-      if (status === undefined || status >= 500) markFailed(child, String(status ?? 'no_answer'));
+      if (status === undefined || status >= 500) markFailed(child, String(status ?? 'no_response'));
       child.end(ended);
     },
   };

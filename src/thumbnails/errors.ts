@@ -6,7 +6,7 @@ import { MAX_AVIF_PIXELS, MAX_PIXELS, MAX_SOURCE_BYTES } from './limits.ts';
 /** Throws `image-too-large` if the file is too large for a thumbnail, and `unsupported-image` if it is empty. */
 export function requireUsableSize({ path, size }: FileEntry): void {
   if (size === 0) {
-    throw new StoreError('unsupported-image', `The file ${quoted(path)} is empty: there is no image in it.`);
+    throw new StoreError('unsupported-image', `The file ${quoted(path)} is empty, so it has no thumbnail.`);
   }
   if (size > MAX_SOURCE_BYTES) {
     const limit = `Thumbnails support files of up to ${MAX_SOURCE_BYTES} bytes (50 MB).`;
@@ -48,30 +48,30 @@ function messageOf(
 ): string {
   switch (fault) {
     case 'unsupported':
-      return `The file ${name} is not an image that can be read. ${SUPPORTED_FORMATS}`;
+      return `The file ${name} is not a readable image. ${SUPPORTED_FORMATS}`;
     case 'damaged':
       return `The image ${name} can't be read: it is damaged or incomplete. Upload it again.`;
     case 'too-many-pixels':
       return `The image ${name} is too large${dimensions ? ` with ${dimensions} pixels` : ''}. ${PIXEL_LIMIT}`;
     case 'too-large-unpacked':
-      return `The compressed SVG ${name} is larger than ${MAX_SOURCE_BYTES} bytes (50 MB) when it is unpacked.`;
+      return `The compressed SVG ${name} is larger than ${MAX_SOURCE_BYTES} bytes (50 MB) after decompression.`;
     case 'too-much-memory':
       return (
         `The image ${name} is too large: drawing it takes more than ${Math.round(memoryLimitBytes / 2 ** 20)} MiB of ` +
         'memory. Upload it with fewer pixels, or as a JPEG.'
       );
     case 'too-slow':
-      return `The image ${name} is too complex: it took longer than ${timeoutMs / 1000} seconds to draw, and was given up.`;
+      return `The image ${name} is too complex: it took longer than ${timeoutMs / 1000} seconds to draw.`;
     case 'killed':
       return `The image ${name} could not be drawn: the server may be out of memory. Try again in a few seconds.`;
   }
 }
 
-const SUPPORTED_FORMATS = 'Thumbnails are made of JPEG, PNG, WebP, GIF, AVIF, TIFF and SVG.';
+const SUPPORTED_FORMATS = 'Thumbnails support JPEG, PNG, WebP, GIF, AVIF, TIFF and SVG.';
 
 const PIXEL_LIMIT =
-  `Thumbnails are made of images of up to ${MAX_PIXELS / 1_000_000} megapixels, of an AVIF of up to ` +
-  `${MAX_AVIF_PIXELS / 1_000_000} megapixels, and of an SVG of up to 32,767 pixels a side.`;
+  `Thumbnails support images of up to ${MAX_PIXELS / 1_000_000} megapixels, AVIF images of up to ` +
+  `${MAX_AVIF_PIXELS / 1_000_000} megapixels, and SVG images of up to 32,767 pixels per side.`;
 
 /** The conditions of a render failure besides the image. */
 export interface FailureConditions {
@@ -176,7 +176,7 @@ export function parseRenderError(text: string): RenderError {
     const dimensions = 'dimensions' in parsed ? String(parsed.dimensions) : undefined;
     return new RenderError(parsed.fault, message, { dimensions });
   }
-  throw new TypeError(`No fault of an image: ${text}`);
+  throw new TypeError(`Not a serialized RenderError: ${text}`);
 }
 
 function isRenderFault(value: unknown): value is RenderFault {

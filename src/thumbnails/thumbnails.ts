@@ -178,13 +178,13 @@ class ThumbnailRenderer {
     this.#renders = createSemaphore({
       limit: maxRenders,
       maxWaiting: Math.max(MIN_QUEUE_LENGTH, 8 * maxRenders),
-      busyMessage: 'Too many thumbnails are asked for',
+      busyMessage: 'Too many thumbnails are requested',
     });
     // Only renders wait here, so the queue is never full.
     this.#childProcesses = createSemaphore({
       limit: maxChildProcesses,
       maxWaiting: maxRenders,
-      busyMessage: 'Too many large images are drawn',
+      busyMessage: 'Too many large images are rendered',
     });
   }
 

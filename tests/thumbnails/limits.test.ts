@@ -51,7 +51,7 @@ test('rejects an empty file', async (t) => {
   assert.match(message, /"empty.png" is empty/);
 });
 
-const NOT_AN_IMAGE = /is not an image that can be read.* JPEG, PNG, WebP, GIF, AVIF, TIFF and SVG/;
+const NOT_AN_IMAGE = /is not a readable image.* JPEG, PNG, WebP, GIF, AVIF, TIFF and SVG/;
 const DAMAGED = /can't be read: it is damaged or incomplete/;
 const NOT_READABLE = new RegExp(`${NOT_AN_IMAGE.source}|${DAMAGED.source}`);
 const TOO_MANY_PIXELS = /too large.*100 megapixels/;
@@ -217,7 +217,7 @@ test('rejects an AVIF of more than 50 megapixels', async (t) => {
   const extent = avif.indexOf('ispe');
   avif.writeUInt32BE(8000, extent + 8);
   avif.writeUInt32BE(6251, extent + 12);
-  await assertRefused(t, avif, 'too-large', /8000 × 6251 pixels.*an AVIF of up to 50 megapixels/);
+  await assertRefused(t, avif, 'too-large', /8000 × 6251 pixels.*AVIF images of up to 50 megapixels/);
 });
 
 /** In `npm test`, each decoder of the serving process, one of the others, and each message of libvips about SVG. */

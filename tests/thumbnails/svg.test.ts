@@ -150,13 +150,13 @@ test('kills the drawing process of an SVG when the service closes', async (t) =>
 });
 
 test('rejects an SVG that is too large after decompression', async (t) => {
-  const refused = { kind: 'too-large', message: /larger than 52428800 bytes \(50 MB\) when it is unpacked/ };
+  const refused = { kind: 'too-large', message: /larger than 52428800 bytes \(50 MB\) after decompression/ };
   await assert.rejects(thumbnailOf(t, largePackedSvg()), refused);
 });
 
 test('rejects an SVG that is compressed twice', async (t) => {
   const packed = gzipSync(gzipSync(document('')));
-  await assert.rejects(thumbnailOf(t, packed), { kind: 'invalid-request', message: /is not an image/ });
+  await assert.rejects(thumbnailOf(t, packed), { kind: 'invalid-request', message: /is not a readable image/ });
 });
 
 /** The ids of the drawing processes of this process, which only Linux tells. */
