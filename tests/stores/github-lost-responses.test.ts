@@ -192,7 +192,7 @@ function answering(host: GitHubFake, route: string, ...ways: readonly (Verdict |
   });
 }
 
-/** Commits so often as somebody who pushes, all at once. */
+/** Adds that many commits in one push of another client. */
 function commitMany({ folder: at, branch }: TestRepository, times: number): void {
   const commits = Array.from({ length: times }, (_, index) => {
     const text = String(index + 1);

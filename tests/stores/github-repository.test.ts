@@ -109,19 +109,19 @@ describe('A missing branch', () => {
 describe('A repository that the settings do not match', () => {
   for (const [name, options, message] of [
     [
-      'is not there',
+      'does not exist',
       { repository: 'missing' },
       /no repository octocat\/missing .*GITHUB_OWNER, GITHUB_REPO and GITHUB_TOKEN/,
     ],
-    ['is of nobody', { owner: 'nobody' }, /no repository nobody\/.*GITHUB_OWNER/],
-    ['is asked for with a wrong token', { token: 'wrong' }, /GITHUB_TOKEN: it is wrong or has expired/],
-    ['is private and asked for without a token', { token: undefined }, /GITHUB_TOKEN/],
+    ['has an owner that does not exist', { owner: 'nobody' }, /no repository nobody\/.*GITHUB_OWNER/],
+    ['is read with a wrong token', { token: 'wrong' }, /GITHUB_TOKEN: it is wrong or has expired/],
+    ['is private and read without a token', { token: undefined }, /GITHUB_TOKEN/],
     [
-      'is at an address where nobody listens',
+      'is at an address that refuses connections',
       { apiUrl: 'http://127.0.0.1:1/api/v3' },
       /127\.0\.0\.1:1.*GITHUB_API_URL/,
     ],
-    ['is at a name that nobody knows', { apiUrl: 'http://no.invalid/api/v3' }, /GITHUB_API_URL/],
+    ['is at an unknown host name', { apiUrl: 'http://no.invalid/api/v3' }, /GITHUB_API_URL/],
   ] satisfies [string, Partial<GitHubOptions>, RegExp][]) {
     it(`is an error with the reason: it ${name}`, async (t) => {
       const { store } = await openRepository(t, { files: FILES }, options);
@@ -133,10 +133,10 @@ describe('A repository that the settings do not match', () => {
 
   for (const [name, status, type, body] of [
     ['a web page', 200, 'text/html', '<html>Welcome</html>'],
-    ['a web page that is missing', 404, 'text/html', '<html>Not found</html>'],
-    ['JSON of another kind', 200, 'application/json', '{"hello":"world"}'],
-    ['JSON that is a list', 200, 'application/json', '[]'],
-    ['JSON that is nothing', 200, 'application/json', 'null'],
+    ['a missing web page', 404, 'text/html', '<html>Not found</html>'],
+    ['other JSON', 200, 'application/json', '{"hello":"world"}'],
+    ['a JSON array', 200, 'application/json', '[]'],
+    ['JSON null', 200, 'application/json', 'null'],
     ['broken JSON', 200, 'application/json', '{"name":'],
     ['nothing', 204, 'text/plain', ''],
   ] as const) {
