@@ -2,6 +2,7 @@ import fastifySwagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import fastify, { type FastifyInstance, type RouteOptions } from 'fastify';
 import { version } from '../system.ts';
+import { ERROR_CODES } from './error-codes.ts';
 import { WITHOUT_DEFAULT_COMPILERS } from './fastify-app.ts';
 
 /** The parts of a route that the API documentation describes. */
@@ -24,7 +25,7 @@ export async function createApiDocuments(routes: readonly DescribedRoute[], pref
         description: 'One HTTP interface for the files in your bucket, your repository or your disk.',
         license: { name: 'MIT', identifier: 'MIT' },
       },
-      components: { securitySchemes: SECURITY_SCHEMES },
+      components: { securitySchemes: SECURITY_SCHEMES, schemas: { ErrorCode: describeCodes() } },
       // Any one of these is sufficient. Public routes need none, hence the empty object.
       security: [{}, { bearer: [] }, { basic: [] }, { session: [] }],
       tags: ['Files', 'Folders', 'Files and folders', 'Sign-in', 'System'].map((name) => ({ name })),
@@ -48,6 +49,16 @@ export async function createApiDocuments(routes: readonly DescribedRoute[], pref
   for (const route of routes) documents.route({ ...route, handler: (_request, reply) => reply.callNotFound() });
   await documents.ready();
   return documents;
+}
+
+/** Returns the schema of error codes, with the documentation of each. */
+function describeCodes() {
+  const codes = Object.entries(ERROR_CODES).map(([code, { status, meaning, action }]) => ({
+    const: code,
+    title: `${status} ${code}`,
+    description: `${meaning} ${action}`,
+  }));
+  return { type: 'string', title: 'ErrorCode', oneOf: codes } as const;
 }
 
 /** The authentication methods of the HTTP API. */

@@ -13,7 +13,8 @@ export const Failure = Type.Object(
     code: Type.Unsafe<ErrorCode>({
       type: 'string',
       enum: Object.keys(ERROR_CODES),
-      description: 'What kind of error it is: stable, for programs and translations.',
+      description:
+        'The stable error code, for programs and translations. `components/schemas/ErrorCode` describes each.',
     }),
     error: Type.String({ description: 'What was wrong, with which value, and what to do, for people.' }),
   },

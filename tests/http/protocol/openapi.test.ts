@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { ERROR_CODES } from '../../../src/http/error-codes.ts';
 import { disk, memory } from '../../contract/backend.ts';
 import { jsonOf, send } from '../client.ts';
 import { serviceForSuite, type TestService } from '../service.ts';
@@ -51,6 +52,17 @@ for (const backend of [memory, disk]) {
       const methods = Object.entries(paths).map(([path, operations]) => [path, Object.keys(operations).toSorted()]);
       const expected = { ...ENDPOINTS, ...(service.signsUrls && { '/-/signed/{path}': ['get', 'head'] }) };
       assert.deepEqual(Object.fromEntries(methods), expected);
+    });
+
+    it('describes every error code', async () => {
+      const document = jsonOf(await send(port, '/-/openapi.json')) as {
+        components: { schemas: { ErrorCode: { oneOf: { enum: string[]; description: string }[] } } };
+      };
+      const described = document.components.schemas.ErrorCode.oneOf.map(({ enum: [code = ''], description }) => {
+        assert.ok(description, code);
+        return code;
+      });
+      assert.deepEqual(described, Object.keys(ERROR_CODES));
     });
 
     it('documents the summary, statuses and path parameter of every operation', async () => {
