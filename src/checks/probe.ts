@@ -75,8 +75,8 @@ export async function removeProbe(files: Files, probe: FolderPath, signal: Abort
   try {
     await untilAborted(undefinedIfNotFound(files.deleteFolder(probe, { signal })), signal);
     const isLeft = await untilAborted(exists(files.list(probe, { signal, limit: 1 })), signal);
-    if (!isLeft) return ok(`Removed what was written, the folder "${probe}".`);
-    return leftBehind(probe, 'The store says that it was removed, and still lists it.');
+    if (!isLeft) return ok(`Removed the probe folder "${probe}".`);
+    return leftBehind(probe, 'The store confirmed the removal, but still lists the folder.');
   } catch (error) {
     return leftBehind(probe, error instanceof Error ? error.message : String(error));
   }
@@ -84,8 +84,8 @@ export async function removeProbe(files: Files, probe: FolderPath, signal: Abort
 
 function leftBehind(probe: FolderPath, reason: string): Finding {
   return failed(
-    `What was written is left in the folder "${probe}": ${reason}`,
-    `Delete the folder "${probe}" by hand, when the store takes it: nothing else is in it.`,
+    `The probe folder "${probe}" was not removed: ${reason}`,
+    `Delete the folder "${probe}" manually. It contains only files of the doctor.`,
   );
 }
 

@@ -24,7 +24,7 @@ export async function runDoctor({ args, environment, print }: CommandContext): P
     version,
     print,
     signal: interrupts.first,
-    impatient: interrupts.second,
+    abortRemoval: interrupts.second,
   });
   if (interrupts.first.aborted) return EXIT_INTERRUPTED;
   return isHealthy ? 0 : 1;

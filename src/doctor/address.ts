@@ -18,18 +18,22 @@ export interface AddressSubject {
 }
 
 /** Maximum attempts if the service is overloaded. */
-const ATTEMPTS = 5;
+const MAX_ATTEMPTS = 5;
 
 /** Sends a request with the token to a path of the service. */
-export async function call({ url, token }: AddressSubject, path: string, asked: RequestOptions): Promise<Response> {
+export async function requestService(
+  { url, token }: AddressSubject,
+  path: string,
+  options: RequestOptions,
+): Promise<Response> {
   const { origin } = new URL(url);
   const authorization: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` };
-  const headers = { ...authorization, ...asked.headers };
+  const headers = { ...authorization, ...options.headers };
   try {
     for (let attempt = 1; ; attempt++) {
-      const answer = await sendRequest(origin, url.slice(origin.length) + path, { ...asked, headers });
-      if (attempt === ATTEMPTS || answer.envelope?.code !== 'overloaded') return answer;
-      await delay(1000, undefined, { signal: asked.signal });
+      const response = await sendRequest(origin, url.slice(origin.length) + path, { ...options, headers });
+      if (attempt === MAX_ATTEMPTS || response.envelope?.code !== 'overloaded') return response;
+      await delay(1000, undefined, { signal: options.signal });
     }
   } catch (error) {
     throw networkProblem(error, { name: `The address ${url}`, setting: 'PUBLIC_URL' }) ?? error;
@@ -37,9 +41,9 @@ export async function call({ url, token }: AddressSubject, path: string, asked: 
 }
 
 /** Describes a response: its status and the error of the service. */
-export function sayAnswer({ status, envelope }: Response): string {
+export function describeResponse({ status, envelope }: Response): string {
   if (envelope?.error !== undefined) return `${status}: ${envelope.error}`;
-  return envelope === undefined ? `${status}, which is not of the service` : String(status);
+  return envelope === undefined ? `${status}, not from Holdall` : String(status);
 }
 
 /** Checks before any file is requested. */
@@ -49,9 +53,9 @@ export const ADDRESS_CHECKS: readonly Check<AddressSubject>[] = [
     timeout: 15_000,
     async run(subject, signal) {
       const path = '/-/health/live';
-      const answer = await call(subject, path, { signal });
-      if (answer.status === 200 && answer.envelope?.success) return ok(`The service answers at ${subject.url}.`);
-      return failed(`${subject.url}${path} is answered with ${sayAnswer(answer)}.`, adviceOnLive(answer, subject));
+      const response = await requestService(subject, path, { signal });
+      if (response.status === 200 && response.envelope?.success) return ok(`The service responds at ${subject.url}.`);
+      return failed(`${subject.url}${path} returned ${describeResponse(response)}.`, adviceOnLive(response, subject));
     },
     explain: explainAddress,
   },
@@ -60,22 +64,22 @@ export const ADDRESS_CHECKS: readonly Check<AddressSubject>[] = [
     needs: 'url-live',
     concerns: ({ url }) => url.startsWith('https:'),
     timeout: 15_000,
-    run: async ({ url }, signal) => lookAtCertificate(new URL(url), signal),
+    run: async ({ url }, signal) => checkCertificate(new URL(url), signal),
     explain: explainAddress,
   },
   {
     name: 'url-service',
     needs: 'url-live',
     async run(subject, signal) {
-      const answer = await call(subject, '/-/openapi.json', { signal });
-      if (answer.status !== 200)
-        return failed(`The service answers with ${sayAnswer(answer)}`, adviceOnHost(answer, subject));
-      const { info } = JSON.parse(answer.body.toString()) as { info?: { version?: string } };
+      const response = await requestService(subject, '/-/openapi.json', { signal });
+      if (response.status !== 200)
+        return failed(`The service returned ${describeResponse(response)}`, adviceOnHost(response, subject));
+      const { info } = JSON.parse(response.body.toString()) as { info?: { version?: string } };
       if (info?.version === subject.version)
-        return ok(`It is Holdall ${subject.version}, and takes its requests for ${new URL(subject.url).host}.`);
+        return ok(`Holdall ${subject.version} accepts requests for ${new URL(subject.url).host}.`);
       return warning(
-        `It is Holdall ${info?.version}, and this is ${subject.version}.`,
-        'Start the service anew after an upgrade, or run this with the version that serves.',
+        `The service is Holdall ${info?.version}, this command is ${subject.version}.`,
+        'Restart the service after an upgrade, or run the doctor of the same version.',
       );
     },
     explain: explainAddress,
@@ -84,11 +88,11 @@ export const ADDRESS_CHECKS: readonly Check<AddressSubject>[] = [
     name: 'url-ready',
     needs: 'url-live',
     async run(subject, signal) {
-      const answer = await call(subject, '/-/health/ready', { signal });
-      if (answer.status === 200) return ok('The service reaches its store.');
+      const response = await requestService(subject, '/-/health/ready', { signal });
+      if (response.status === 200) return ok('The service reaches its store.');
       return failed(
-        `The service is not ready: ${sayAnswer(answer)}`,
-        'See what the checks of the store say. Where they are well, the service runs with other settings, or on another machine: look there.',
+        `The service is not ready: ${describeResponse(response)}`,
+        'See the checks of the store. If they succeed, the service has other settings or runs on another machine: check it there.',
       );
     },
     explain: explainAddress,
@@ -98,13 +102,13 @@ export const ADDRESS_CHECKS: readonly Check<AddressSubject>[] = [
     needs: 'url-live',
     async run(subject, signal) {
       const id = 'holdall-doctor.1';
-      const { headers } = await call(subject, '/-/health/live', { headers: { 'x-request-id': id }, signal });
-      if (headers['x-request-id'] === id) return ok('The proxy passes on the id of a request, and that of its answer.');
+      const { headers } = await requestService(subject, '/-/health/live', { headers: { 'x-request-id': id }, signal });
+      if (headers['x-request-id'] === id) return ok('The proxy forwards X-Request-Id in both directions.');
       if (headers['x-request-id'] !== undefined)
-        return ok('The proxy gives requests an id of its own, by which the log has them.');
+        return ok('The proxy sets its own X-Request-Id, which the log contains.');
       return warning(
-        'Answers come without X-Request-Id: what a person reports can’t be found in the log.',
-        'Let the proxy pass X-Request-Id on: in nginx, take proxy_hide_header X-Request-Id away.',
+        "Responses have no X-Request-Id: users can't name the request of a problem.",
+        'Forward X-Request-Id in responses. nginx: remove proxy_hide_header X-Request-Id.',
       );
     },
     explain: explainAddress,
@@ -115,59 +119,58 @@ export const ADDRESS_CHECKS: readonly Check<AddressSubject>[] = [
 export function explainAddress(error: unknown, { url, config }: AddressSubject): string {
   const failure = networkFailureOf(error);
   const { host } = new URL(url);
-  if (failure === 'unknown-host') return `Give ${host} an entry in the DNS, or correct PUBLIC_URL.`;
+  if (failure === 'unknown-host') return `Create a DNS record for ${host}, or correct PUBLIC_URL.`;
   if (failure === 'insecure')
-    return `Give the proxy a certificate that is valid for ${host}, with those between it and its authority; for an authority of your own set NODE_EXTRA_CA_CERTS.`;
-  return `Start the service and the proxy before it, let a firewall pass ${host}, or correct PUBLIC_URL. From this machine itself, try --url http://127.0.0.1:${config.PORT}.`;
+    return `Install a certificate for ${host} with its intermediate certificates in the proxy. For a private certificate authority, set NODE_EXTRA_CA_CERTS.`;
+  return `Start the service and the reverse proxy, open the firewall for ${host}, or correct PUBLIC_URL. On the same machine, try --url http://127.0.0.1:${config.PORT}.`;
 }
 
 function adviceOnLive({ status, headers, envelope }: Response, { url, config }: AddressSubject): string {
   const base = new URL(url).pathname.replace(/\/$/, '');
   const upstream = `http://${config.HOST}:${config.PORT}`;
   if (status >= 300 && status < 400) {
-    return `It leads to ${headers.location?.split('?')[0]}: set PUBLIC_URL to the address that is not sent on; a sign-in of the proxy has to let /-/health/ pass.`;
+    return `The URL redirects to ${headers.location?.split('?')[0]}: set PUBLIC_URL to the final URL. If the proxy requires a sign-in, exempt /-/health/.`;
   }
   if (envelope !== undefined && base !== '') {
-    return `The service is asked for ${base}/-/health/live: let the proxy take ${base} off, as docs/reverse-proxies.md has it under "Below a path of its own", or take it out of PUBLIC_URL.`;
+    return `The service receives ${base}/-/health/live: let the proxy remove ${base} (docs/reverse-proxies.md, "Below a path of its own"), or remove it from PUBLIC_URL.`;
   }
   if (envelope !== undefined) {
-    return `The proxy changes the path: in nginx, write proxy_pass ${upstream}; with nothing behind the port.`;
+    return `The proxy changes the path. nginx: proxy_pass ${upstream}; without a path.`;
   }
   if (status === 502 || status === 503 || status === 504) {
-    return `The proxy does not reach the service: start it, and let the proxy lead to ${upstream} (nginx: proxy_pass ${upstream};).`;
+    return `The proxy can't reach the service. Start the service, and point the proxy at ${upstream} (nginx: proxy_pass ${upstream};).`;
   }
-  if (status === 401 || status === 403)
-    return 'Something before the service asks for a sign-in of its own: let it pass /-/health/.';
-  return `Another server answers there: let the proxy pass ${url}/ on to ${upstream} (nginx: server_name and location), or correct PUBLIC_URL.`;
+  if (status === 401 || status === 403) return 'A server in front of Holdall requires a sign-in: exempt /-/health/.';
+  return `Another server responds. Forward ${url}/ to ${upstream} (nginx: server_name and location), or correct PUBLIC_URL.`;
 }
 
 function adviceOnHost({ envelope }: Response, { url }: AddressSubject): string {
   const { host } = new URL(url);
   if (envelope?.code === 'unknown-host') {
-    return `The service does not see the host that was asked for, or PUBLIC_URL is another: let the proxy pass it on (nginx: proxy_set_header Host $http_host;), and set PUBLIC_URL to ${url} where the service runs.`;
+    return `The service received another Host header, or has another PUBLIC_URL. Forward the header (nginx: proxy_set_header Host $http_host;), and set PUBLIC_URL=${url} for the service.`;
   }
   if (envelope?.code === 'loopback-only') {
-    return `Set ACCESS_FILE, PUBLIC_URL=${url} and TRUST_PROXY, as docs/reverse-proxies.md has it, and start the service anew.`;
+    return `Set ACCESS_FILE, PUBLIC_URL=${url} and TRUST_PROXY, as described in docs/reverse-proxies.md, and restart the service.`;
   }
-  return `Let the proxy pass on all that is below ${url}/, with the host ${host}.`;
+  return `Forward all requests below ${url}/ with the Host ${host}.`;
 }
 
 /** Days before expiry at which a certificate should have been renewed. */
-const RENEWED_BY = 14;
+const MIN_VALID_DAYS = 14;
 
-async function lookAtCertificate({ hostname, port }: URL, signal: AbortSignal): Promise<Finding> {
+async function checkCertificate({ hostname, port }: URL, signal: AbortSignal): Promise<Finding> {
   const socket = connect({ host: hostname, port: Number(port || 443), servername: hostname });
   try {
     await new Promise<void>((resolve, reject) => {
       socket.once('secureConnect', resolve);
       socket.once('error', reject);
-      signal.addEventListener('abort', () => reject(new Error('There was no answer.')), { once: true });
+      signal.addEventListener('abort', () => reject(new Error('No response.')), { once: true });
     });
     const days = Math.floor((Date.parse(socket.getPeerCertificate().valid_to) - Date.now()) / 86_400_000);
-    if (days >= RENEWED_BY) return ok(`The certificate is valid for ${days} days.`);
+    if (days >= MIN_VALID_DAYS) return ok(`The certificate is valid for ${days} days.`);
     return warning(
-      `The certificate ends in ${days} days.`,
-      `Renew the certificate of ${hostname}, and see why that did not happen by itself.`,
+      `The certificate expires in ${days} days.`,
+      `Renew the certificate of ${hostname}, and find out why automatic renewal failed.`,
     );
   } finally {
     socket.destroy();
@@ -182,14 +185,15 @@ export function pathOf(route: string, { probe }: PassageSubject, name: string): 
   return `${route}${encodeKey(probe + name)}`;
 }
 
-export const ADVICE_ON_TOKEN =
-  'Look at the token in HOLDALL_TOKEN, and at its entry in ACCESS_FILE: whether it has expired, and whether its person may read, write and manage in "/" (npx holdall access explain NAME upload /).';
+export const TOKEN_ADVICE =
+  'Check the token in HOLDALL_TOKEN and its entry in ACCESS_FILE: it must not have expired, and its user needs read, write and manage for "/" (npx holdall access explain NAME upload /).';
 
-export const PATHS =
-  'Have the proxy pass paths on as they are: in nginx proxy_pass with nothing behind the port, not even a "/"; in Apache AllowEncodedSlashes NoDecode and ProxyPass with nocanon; and no rewrite that decodes them.';
+export const PATHS_ADVICE =
+  'Forward paths unchanged. nginx: proxy_pass without a path, not even "/". Apache: AllowEncodedSlashes NoDecode, and ProxyPass with nocanon. Remove rewrites that decode paths.';
 
 /** Returns advice for a request that should succeed but was refused. */
 export function adviceOnRefusal({ status, envelope }: Response): string {
-  if (status === 401 || status === 403) return envelope === undefined ? 'Let the proxy pass it on.' : ADVICE_ON_TOKEN;
-  return 'Look for the answer in the log of the proxy and, by its X-Request-Id, in that of the service.';
+  if (status === 401 || status === 403)
+    return envelope === undefined ? 'Forward the request to the service.' : TOKEN_ADVICE;
+  return 'Search the logs of the proxy and of the service for the X-Request-Id of the response.';
 }

@@ -11,7 +11,7 @@ import { backendOf, openStore } from '../stores/registry.ts';
 import { ADDRESS_CHECKS } from './address.ts';
 import { FETCH_CHECKS } from './downloads.ts';
 import { createReport, secretsOf } from './report.ts';
-import { createRunner, type ReportingRunner } from './runner.ts';
+import { CheckRunner } from './runner.ts';
 import { SETTINGS_CHECKS } from './settings.ts';
 import { STORE_CHECKS } from './store.ts';
 import { UPLOAD_CHECKS } from './uploads.ts';
@@ -27,7 +27,7 @@ export interface Examination {
   /** Aborts the checks. The probe is still removed. */
   readonly signal: AbortSignal;
   /** Also aborts the removal. */
-  readonly impatient: AbortSignal;
+  readonly abortRemoval: AbortSignal;
 }
 
 /** Runs all checks that apply to the settings and reports the findings. Returns whether none failed. */
@@ -35,23 +35,23 @@ export async function examine(examination: Examination): Promise<boolean> {
   const { environment, token, signal } = examination;
   const report = createReport({ ...examination, secrets: secretsOf(environment, token) });
   let config: Config | undefined;
-  const runner = createRunner({ tell: report.tell, signal, readOnly: () => config?.READ_ONLY ?? true });
+  const runner = new CheckRunner({ report: report.add, signal, isReadOnly: () => config?.READ_ONLY ?? true });
   config = readSettings(environment, runner);
-  if (config === undefined) runner.tell('store-open', notTried('It needs settings.'));
+  if (config === undefined) runner.report('store-open', notTried('Requires settings.'));
   else await examineAll(config, runner, examination);
-  if (signal.aborted) runner.tell('interrupted', notTried('What would have followed.'));
+  if (signal.aborted) runner.report('interrupted', notTried('The remaining checks did not run.'));
   return report.end();
 }
 
-function readSettings(environment: Examination['environment'], runner: ReportingRunner): Config | undefined {
+function readSettings(environment: Examination['environment'], runner: CheckRunner): Config | undefined {
   try {
     const config = readConfig(environment);
-    runner.tell('settings', ok(`The settings are right: STORAGE_TYPE=${config.STORAGE_TYPE}.`));
+    runner.report('settings', ok(`The settings are valid: STORAGE_TYPE=${config.STORAGE_TYPE}.`));
     return config;
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
     for (const problem of error.problems)
-      runner.tell('settings', failed(problem, 'Correct it in .env or in the environment.'));
+      runner.report('settings', failed(problem, 'Correct it in .env or in the environment.'));
     return undefined;
   }
 }
@@ -64,7 +64,7 @@ interface StoreExamination {
   readonly resources: AsyncDisposableStack;
 }
 
-async function examineAll(config: Config, runner: ReportingRunner, examination: Examination): Promise<void> {
+async function examineAll(config: Config, runner: CheckRunner, examination: Examination): Promise<void> {
   await runner.run(SETTINGS_CHECKS, config);
   const checks = await backendOf(config).loadChecks();
   await checks.beforeOpen?.(runner, config);
@@ -79,16 +79,13 @@ async function examineAll(config: Config, runner: ReportingRunner, examination: 
       await checks.afterOpen?.(runner, subject, resources);
     }
     if (address === undefined) {
-      runner.tell(
-        'url-live',
-        notTried('Neither PUBLIC_URL nor --url says where people reach the service: nothing of it was looked at.'),
-      );
+      runner.report('url-live', notTried('Neither PUBLIC_URL nor --url is set: the public URL was not checked.'));
     } else {
       await runner.run(ADDRESS_CHECKS, address);
       if (subject) await runner.run([...FETCH_CHECKS, ...UPLOAD_CHECKS], { ...address, ...subject });
     }
   } finally {
-    if (subject && !config.READ_ONLY) await clearAway(subject, runner, examination.impatient);
+    if (subject && !config.READ_ONLY) await removeProbeFolder(subject, runner, examination.abortRemoval);
   }
 }
 
@@ -109,7 +106,7 @@ async function openSubject(
       resources.defer(async () => store.store.close?.());
       await store.store.check?.({ signal });
       opened = store;
-      return ok(`The store can be used: ${store.name}`);
+      return ok(`Opened the store: ${store.name}`);
     },
     explain: (error) => checks.advise(error, config, ['list']),
   };
@@ -128,20 +125,20 @@ async function openSubject(
 }
 
 /** Milliseconds to wait for timed-out checks, so that they write nothing after the removal. */
-const SETTLING = 5000;
+const SETTLE_TIMEOUT_MS = 5000;
 
 /** Timeout of the removal, in milliseconds. */
-const REMOVING = 60_000;
+const REMOVAL_TIMEOUT_MS = 60_000;
 
-async function clearAway(
+async function removeProbeFolder(
   { files, probe }: Pick<StoreSubject, 'files' | 'probe'>,
-  runner: ReportingRunner,
-  impatient: AbortSignal,
+  runner: CheckRunner,
+  abortRemoval: AbortSignal,
 ): Promise<void> {
-  if (!impatient.aborted) await runner.settled(SETTLING);
-  runner.tell(
+  if (!abortRemoval.aborted) await runner.settled(SETTLE_TIMEOUT_MS);
+  runner.report(
     'probe-removed',
-    await removeProbe(files, probe, AbortSignal.any([impatient, AbortSignal.timeout(REMOVING)])),
+    await removeProbe(files, probe, AbortSignal.any([abortRemoval, AbortSignal.timeout(REMOVAL_TIMEOUT_MS)])),
   );
 }
 

@@ -4,7 +4,7 @@ import type { Setting } from '../settings/setting.ts';
 
 /** Report of the findings, as text or as JSON. */
 export interface Report {
-  tell(name: string, finding: Finding): void;
+  add(name: string, finding: Finding): void;
   /** Prints the summary, and returns whether no check failed. */
   end(): boolean;
 }
@@ -19,29 +19,31 @@ export interface ReportOptions {
 
 export function createReport({ json, print, version, secrets }: ReportOptions): Report {
   const findings: (Finding & { readonly check: string })[] = [];
-  const conceal = (text: string) =>
-    secrets.reduce((shown, secret) => shown.replaceAll(secret, '(secret)'), text).replaceAll(CONTROLS, ' ');
+  const redact = (text: string) =>
+    secrets.reduce((rest, secret) => rest.replaceAll(secret, '(secret)'), text).replaceAll(CONTROLS, ' ');
   const count = (status: Finding['status']) => findings.filter((finding) => finding.status === status).length;
 
   if (!json) print(`Holdall ${version}, Node.js ${process.versions.node}\n`);
   return {
-    tell(check, { status, found, advice }) {
-      const shown = { check, status, found: conceal(found), ...(advice !== undefined && { advice: conceal(advice) }) };
-      findings.push(shown);
-      if (!json) print(describe(shown));
+    add(check, { status, found, advice }) {
+      const redacted = { check, status, found: redact(found), ...(advice !== undefined && { advice: redact(advice) }) };
+      findings.push(redacted);
+      if (!json) print(describe(redacted));
     },
 
     end() {
-      const isWell = count('failed') === 0;
+      const hasPassed = count('failed') === 0;
       if (json) {
-        print(`${JSON.stringify({ version, node: process.versions.node, success: isWell, findings }, undefined, 2)}\n`);
+        print(
+          `${JSON.stringify({ version, node: process.versions.node, success: hasPassed, findings }, undefined, 2)}\n`,
+        );
       } else {
         const warnings = count('warning');
         print(
           `${count('ok')} ok, ${warnings} ${warnings === 1 ? 'warning' : 'warnings'}, ${count('failed')} failed, ${count('not tried')} not tried.\n`,
         );
       }
-      return isWell;
+      return hasPassed;
     },
   };
 }
@@ -58,7 +60,7 @@ function describe({ check, status, found, advice }: Finding & { readonly check: 
 }
 
 /** Minimum length of a secret to redact. A shorter one also occurs in unrelated words. */
-const LEAST_SECRET = 6;
+const MIN_SECRET_LENGTH = 6;
 
 /** Returns `token` and the values of secret settings, if they are long enough to redact. */
 export function secretsOf(
@@ -67,6 +69,6 @@ export function secretsOf(
 ): readonly string[] {
   const names = Object.entries(SETTINGS).filter(([, setting]: [string, Setting<unknown>]) => setting.isSecret);
   return [token, ...names.map(([name]) => environment[name])].filter(
-    (secret) => secret !== undefined && secret.length >= LEAST_SECRET,
+    (secret) => secret !== undefined && secret.length >= MIN_SECRET_LENGTH,
   ) as string[];
 }

@@ -23,20 +23,20 @@ export const SETTINGS_CHECKS: readonly Check<Config>[] = [
     name: 'private-paths',
     async run(config) {
       await requirePrivatePaths(config);
-      return ok('Nothing of the service lies among the files that it serves.');
+      return ok("Holdall's own files are outside the served folder.");
     },
     explain: (error) =>
-      error instanceof SettingsError ? 'Move it out of DISK_ROOT, and change the setting.' : 'Look at DISK_ROOT.',
+      error instanceof SettingsError ? 'Move it out of DISK_ROOT, and update the setting.' : 'Check DISK_ROOT.',
   },
   {
     name: 'access',
     async run({ HOST, ACCESS, ACCESS_FILE }) {
       if (ACCESS_FILE === undefined) {
-        if (ACCESS === undefined) return ok('This machine alone reaches the service, and may do everything.');
-        const found = `ACCESS=open: whoever reaches the service may do everything (HOST=${HOST}).`;
+        if (ACCESS === undefined) return ok('Only this machine has access, with all permissions.');
+        const found = `ACCESS=open: everyone who reaches the service has all permissions (HOST=${HOST}).`;
         return isLoopback(HOST)
           ? ok(found)
-          : warning(found, 'Set ACCESS_FILE in the place of ACCESS, unless the network keeps all others out.');
+          : warning(found, 'Set ACCESS_FILE instead of ACCESS, unless the network keeps other users out.');
       }
       const { text } = await readAccessFile(ACCESS_FILE);
       const { users, grants, warnings } = parseAccessFile(text, ACCESS_FILE);
@@ -48,7 +48,7 @@ export const SETTINGS_CHECKS: readonly Check<Config>[] = [
     explain: (error, { ACCESS_FILE }) =>
       error instanceof AccessFileError
         ? `Put it right, and see it with: npx holdall access check ${ACCESS_FILE}`
-        : 'Look at ACCESS_FILE.',
+        : 'Check ACCESS_FILE.',
   },
   {
     name: 'secret-files',
@@ -59,11 +59,11 @@ export const SETTINGS_CHECKS: readonly Check<Config>[] = [
         const { mode } = (await stat(file).catch(unlessMissing)) ?? { mode: 0 };
         if ((mode & 0o007) !== 0) open.push(file);
       }
-      if (open.length === 0) return ok('No file with secrets is open to everybody on this machine.');
-      const found = `Everybody on this machine may read or change ${open.join(' and ')}.`;
+      if (open.length === 0) return ok("Other users of this machine can't read the files with secrets.");
+      const found = `All users of this machine can read or change ${open.join(' and ')}.`;
       return warning(found, `chmod o-rwx ${open.join(' ')}`);
     },
-    explain: () => 'Look at .env and ACCESS_FILE.',
+    explain: () => 'Check .env and ACCESS_FILE.',
   },
   {
     name: 'public-address',
@@ -71,26 +71,26 @@ export const SETTINGS_CHECKS: readonly Check<Config>[] = [
     async run({ HOST, PUBLIC_URL, TRUST_PROXY }) {
       if (PUBLIC_URL === undefined) {
         return warning(
-          `HOST=${HOST} is reached by others, and PUBLIC_URL is not set: requests for any host are taken.`,
-          'Set PUBLIC_URL to the address by which people come.',
+          `Other machines can reach HOST=${HOST}, and PUBLIC_URL is not set: the service accepts requests for any host.`,
+          'Set PUBLIC_URL to the URL that users open.',
         );
       }
       const { protocol, hostname } = new URL(PUBLIC_URL);
       if (protocol === 'http:' && !isLoopback(hostname)) {
         return warning(
-          `PUBLIC_URL=${PUBLIC_URL} is without HTTPS: others on the way can read passwords and files.`,
-          'Put a proxy with HTTPS before the service, as docs/reverse-proxies.md has it, and set PUBLIC_URL to its https:// address.',
+          `PUBLIC_URL=${PUBLIC_URL} has no HTTPS: the network can read passwords and files.`,
+          'Add a reverse proxy with HTTPS (docs/reverse-proxies.md), and set PUBLIC_URL to its https:// URL.',
         );
       }
       if (protocol === 'https:' && TRUST_PROXY === undefined) {
         return warning(
-          'PUBLIC_URL is of https, which a proxy ends, and TRUST_PROXY is not set: everybody seems to come from the proxy.',
-          'Set TRUST_PROXY to the address of the proxy: loopback for one on this machine.',
+          'A proxy terminates TLS for PUBLIC_URL, and TRUST_PROXY is not set: all requests seem to come from the proxy.',
+          'Set TRUST_PROXY to the address of the proxy, or to loopback for this machine.',
         );
       }
-      return ok(`People come by ${PUBLIC_URL}.`);
+      return ok(`The public URL is ${PUBLIC_URL}.`);
     },
-    explain: () => 'Look at PUBLIC_URL.',
+    explain: () => 'Check PUBLIC_URL.',
   },
   {
     name: 'own-folders',
@@ -101,51 +101,51 @@ export const SETTINGS_CHECKS: readonly Check<Config>[] = [
         if (folder === undefined || (await isWritable(await nearestFolder(folder)))) continue;
         return failed(
           `The folder of ${name}, ${folder}, can't be written to.`,
-          `Give ${folder} to the user that runs the service, or set ${name} to another place.`,
+          `Give ${folder} to the user of the service, or set ${name} to another folder.`,
         );
       }
-      return ok('The folders of STATE_DIR, CACHE_DIR and AUDIT_LOG can be written to, as far as they are set.');
+      return ok('The folders of STATE_DIR, CACHE_DIR and AUDIT_LOG are writable or not set.');
     },
-    explain: () => 'Look at STATE_DIR, CACHE_DIR and AUDIT_LOG.',
+    explain: () => 'Check STATE_DIR, CACHE_DIR and AUDIT_LOG.',
   },
   {
     name: 'disk-space',
     async run(config) {
       const { CACHE_DIR } = config;
       const served = servedFolder(config);
-      const wanted = [tmpdir(), ...(served ? [served.path] : []), ...(CACHE_DIR ? [CACHE_DIR] : [])];
-      const places = await Promise.all(wanted.map(nearestFolder));
+      const folders = [tmpdir(), ...(served ? [served.path] : []), ...(CACHE_DIR ? [CACHE_DIR] : [])];
+      const existing = await Promise.all(folders.map(nearestFolder));
       const found: string[] = [];
-      for (const place of new Set(places)) {
-        const { bavail, bsize, ffree, files } = await statfs(place);
+      for (const folder of new Set(existing)) {
+        const { bavail, bsize, ffree, files } = await statfs(folder);
         const free = bavail * bsize;
         if (free < MIN_FREE_BYTES || (files > 0 && ffree < MIN_FREE_INODES)) {
           return warning(
-            `${Math.floor(free / 2 ** 20)} MiB and ${ffree} inodes are free where ${place} is.`,
-            `Make room there, or move it: DISK_ROOT, CACHE_DIR, and TMPDIR for uploads on their way.`,
+            `${Math.floor(free / 2 ** 20)} MiB and ${ffree} inodes are free in the file system of ${folder}.`,
+            `Free space there, or move DISK_ROOT, CACHE_DIR or TMPDIR, which holds uploads in progress.`,
           );
         }
-        found.push(`${place}: ${Math.floor(free / 2 ** 20)} MiB`);
+        found.push(`${folder}: ${Math.floor(free / 2 ** 20)} MiB`);
       }
-      return ok(`There is room: ${found.join(', ')}.`);
+      return ok(`Free space: ${found.join(', ')}.`);
     },
-    explain: () => 'Look at DISK_ROOT, CACHE_DIR and TMPDIR.',
+    explain: () => 'Check DISK_ROOT, CACHE_DIR and TMPDIR.',
   },
   {
     name: 'open-files',
     concerns: () => process.platform === 'linux',
     async run({ MAX_CONNECTIONS }) {
       const limits = await readFile('/proc/self/limits', 'utf8');
-      const most = Number(/^Max open files\s+\S+\s+(\S+)/m.exec(limits)?.[1] ?? Number.POSITIVE_INFINITY);
+      const limit = Number(/^Max open files\s+\S+\s+(\S+)/m.exec(limits)?.[1] ?? Number.POSITIVE_INFINITY);
       // Each connection uses a file descriptor, and so does each file or request that it opens in the store.
-      const wanted = MAX_CONNECTIONS + 1000;
-      if (Number.isNaN(most) || most >= wanted) return ok(`A process may have ${most} files open at once.`);
+      const required = MAX_CONNECTIONS + 1000;
+      if (Number.isNaN(limit) || limit >= required) return ok(`A process can open ${limit} files.`);
       return warning(
-        `A process may have ${most} files open at once, and with MAX_CONNECTIONS=${MAX_CONNECTIONS} the service may need ${wanted}.`,
-        `Raise the limit: LimitNOFILE=${wanted} in the systemd unit, or ulimit -n ${wanted}; or set a smaller MAX_CONNECTIONS.`,
+        `A process can open ${limit} files, and MAX_CONNECTIONS=${MAX_CONNECTIONS} can require ${required}.`,
+        `Raise the limit: LimitNOFILE=${required} in the systemd unit, or ulimit -n ${required}; or lower MAX_CONNECTIONS.`,
       );
     },
-    explain: () => 'Look at the limits of the process: ulimit -n.',
+    explain: () => 'Check the limits of the process: ulimit -n.',
   },
   {
     name: 'redis',
@@ -157,20 +157,20 @@ export const SETTINGS_CHECKS: readonly Check<Config>[] = [
         await new Promise<void>((resolveReady, reject) => {
           redis.once('ready', () => resolveReady());
           redis.once('error', reject);
-          signal.addEventListener('abort', () => reject(new Error('Redis did not answer.')), { once: true });
+          signal.addEventListener('abort', () => reject(new Error('Redis does not respond.')), { once: true });
         });
         await redis.ping();
       } finally {
         close();
       }
-      const found = 'Redis answers.';
+      const found = 'Redis responds.';
       if (SIGNING_KEY !== undefined) return ok(found);
       return warning(
-        `${found} It is for services on several machines, and SIGNING_KEY is not set: each makes a key of its own, so that sessions hold on one machine alone.`,
-        'Set SIGNING_KEY to the same secret on all of them: openssl rand -hex 32',
+        `${found} Several machines share Redis, but SIGNING_KEY is not set: each generates its own key, so sessions are valid on one machine only.`,
+        'Set SIGNING_KEY to the same secret on all machines: openssl rand -hex 32',
       );
     },
-    explain: () => 'Look at REDIS_URL, and whether Redis runs and takes connections from here.',
+    explain: () => 'Check REDIS_URL, and that Redis runs and accepts connections from this machine.',
   },
 ];
 

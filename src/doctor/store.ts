@@ -18,11 +18,11 @@ const EMPTY_NAME = 'empty.txt';
 const MOVED_NAME = 'moved é+%.txt';
 
 const WRONG_BYTES =
-  'What is read is not what was written: nothing is safe in this store. Look for a proxy before it that changes bodies.';
+  "The store returns other bytes than were written, so it can't be used. Check for a proxy that changes bodies.";
 
-const WRITTEN_AGAINST_CONDITION = 'A write was made against its condition.';
+const WRITTEN_AGAINST_CONDITION = 'The store wrote a file although the condition was not met.';
 
-const CACHE_BEFORE_STORE = 'Look for a cache before the store, which tells of files that are not there any more.';
+const CACHE_BEFORE_STORE = 'Check for a cache in front of the store that reports deleted files.';
 
 /** Checks of every store that need the probe. */
 export const STORE_CHECKS: readonly StoreCheck[] = [
@@ -30,7 +30,7 @@ export const STORE_CHECKS: readonly StoreCheck[] = [
     name: 'store-read',
     async run({ store }, signal) {
       const { entries } = await store.list(ROOT, { limit: 10, signal });
-      return ok(`The root can be listed${entries.length === 0 ? ', and is empty' : ''}.`);
+      return ok(`Listed the root${entries.length === 0 ? ', which is empty' : ''}.`);
     },
     explain: adviseOn('list'),
   },
@@ -47,10 +47,10 @@ export const STORE_CHECKS: readonly StoreCheck[] = [
       await Promise.all(files.map(([name, bytes]) => writeProbe(subject, name, bytes, { signal })));
       for (const [name, bytes] of files) {
         if (!bytes.equals(await readProbe(subject, name, { signal }))) {
-          return failed(`"${name}" was read with other bytes than were written.`, WRONG_BYTES);
+          return failed(`The bytes of "${name}" differ from those that were written.`, WRONG_BYTES);
         }
       }
-      return ok('Wrote files of 0 bytes and of 4 KiB, and read the same bytes back.');
+      return ok('Wrote and read files of 0 bytes and 4 KiB.');
     },
     explain: adviseOn('write', 'read'),
   },
@@ -60,18 +60,18 @@ export const STORE_CHECKS: readonly StoreCheck[] = [
     async run({ store, probe }, signal) {
       const { entries } = await store.list(probe, { signal });
       const names = entries.map(({ path }) => path.slice(probe.length));
-      const lacking = [PLAIN_NAME, HOSTILE_NAME, EMPTY_NAME].filter((name) => !names.includes(name));
-      if (lacking.length > 0) {
-        const found = `Of what was written, the listing lacks ${JSON.stringify(lacking)}; it has ${JSON.stringify(names)}.`;
-        return failed(found, 'The store, its file system or a proxy before it changes names: use another one.');
+      const missing = [PLAIN_NAME, HOSTILE_NAME, EMPTY_NAME].filter((name) => !names.includes(name));
+      if (missing.length > 0) {
+        const found = `The listing lacks ${JSON.stringify(missing)}; it contains ${JSON.stringify(names)}.`;
+        return failed(found, 'The store, its file system or a proxy changes names: use another one.');
       }
       const listed = entries.filter((entry) => entry.kind === 'file');
       const looked = await Promise.all(listed.map(({ path }) => store.stat(path, { signal })));
       const other = listed.find((entry, index) => !isSame(entry, looked[index]));
-      if (other === undefined) return ok('Listed what was written, by the same names, sizes and etags.');
+      if (other === undefined) return ok('Listed the written files with the same names, sizes and ETags.');
       return failed(
-        `"${other.path.slice(probe.length)}" has another size or etag in the listing than by itself.`,
-        'The store tells two things of one file: caches and conditions can’t work with it. Look for a cache before it.',
+        `"${other.path.slice(probe.length)}" has another size or ETag in the listing than in its metadata.`,
+        'The store is inconsistent, so that caches and conditions fail. Check for a cache in front of it.',
       );
     },
     explain: adviseOn('list'),
@@ -83,8 +83,8 @@ export const STORE_CHECKS: readonly StoreCheck[] = [
       const bytes = await readProbe(subject, PLAIN_NAME, { range: { start: 100, end: 199 }, signal });
       if (bytes.equals(SMALL.subarray(100, 200))) return ok('Read a range of 100 bytes.');
       return failed(
-        `Asked for 100 bytes, and got ${bytes.length}, or others.`,
-        'The store, or a proxy before it, passes over Range: large files and films need it. Let the proxy pass it on.',
+        `A range of 100 bytes returned ${bytes.length} bytes, or other bytes.`,
+        'The store or a proxy ignores Range, which large files and videos need. Forward Range in the proxy.',
       );
     },
     explain: adviseOn('read'),
@@ -97,9 +97,9 @@ export const STORE_CHECKS: readonly StoreCheck[] = [
     async run(subject, signal) {
       await writeProbe(subject, LARGE_NAME, LARGE, { signal });
       if (LARGE.equals(await readProbe(subject, LARGE_NAME, { signal }))) {
-        return ok('Wrote a file of 9 MiB, in parts where the store has them, and read the same bytes back.');
+        return ok('Wrote and read a file of 9 MiB, in parts if the store supports them.');
       }
-      return failed('A file of 9 MiB was read with other bytes than were written.', WRONG_BYTES);
+      return failed('The bytes of a file of 9 MiB differ from those that were written.', WRONG_BYTES);
     },
     explain: adviseOn('write', 'write in parts'),
   },
@@ -123,10 +123,10 @@ export const STORE_CHECKS: readonly StoreCheck[] = [
         if (!(await isRefused({ etag: OTHER_ETAG }))) return failed(WRITTEN_AGAINST_CONDITION, CACHE_BEFORE_STORE);
       } catch (error) {
         if (!isStoreError(error, 'unsupported')) throw error;
-        return ok('A write against a condition was refused. The store does not support conditions on an ETag.');
+        return ok('The store refused a write whose condition was not met. It does not support conditions on an ETag.');
       }
       await write({ etag: (await store.stat(childFile(probe, PLAIN_NAME), { signal })).etag });
-      return ok('Writes against a condition were refused.');
+      return ok('The store refused writes whose condition was not met.');
     },
     explain: adviseOn('write'),
   },
@@ -141,8 +141,8 @@ export const STORE_CHECKS: readonly StoreCheck[] = [
       await files.moveFile(copy, moved, { replace: false, signal });
       const bytes = await readProbe(subject, MOVED_NAME, { signal });
       if (SMALL.equals(bytes) && !(await exists(store.stat(copy, { signal }))))
-        return ok('Copied a file, and moved the copy.');
-      return failed('A copy that was moved is not what it was, or is still where it was.', WRONG_BYTES);
+        return ok('Copied a file and moved the copy.');
+      return failed('A moved copy has other bytes, or still exists at its source.', WRONG_BYTES);
     },
     explain: adviseOn('read', 'write', 'delete'),
   },
@@ -156,8 +156,11 @@ export const STORE_CHECKS: readonly StoreCheck[] = [
       const { entries } = await store.list(folder, { signal });
       await store.removeFolder(folder, { signal });
       return entries.length === 0
-        ? ok('Made an empty folder, and removed it.')
-        : failed('A folder that was just made is not empty.', 'Somebody else writes to the probe: run it once more.');
+        ? ok('Created and removed an empty folder.')
+        : failed(
+            'A folder that was just created is not empty.',
+            'Another program writes to the probe folder: run the doctor again.',
+          );
     },
     explain: adviseOn('write', 'delete'),
   },
@@ -169,7 +172,7 @@ export const STORE_CHECKS: readonly StoreCheck[] = [
       const file = childFile(probe, EMPTY_NAME);
       await store.remove(file, { signal });
       if (!(await exists(store.stat(file, { signal })))) return ok('Deleted a file.');
-      return failed('A file that was deleted is still there.', 'Look for a cache between the service and the store.');
+      return failed('A deleted file still exists.', 'Check for a cache between the service and the store.');
     },
     explain: adviseOn('delete'),
   },

@@ -22,7 +22,9 @@ describe('The troubleshooting page', () => {
 
   it('lists exactly the existing checks of the doctor', async () => {
     const source = await sourcesOf('src/{checks,doctor,stores}/**/*.ts');
-    const names = [...source.matchAll(/(?:\bname: |\.tell\(\s*)'([a-z]+(?:-[a-z]+)*)'/g)].map(([, name = '']) => name);
+    const names = [...source.matchAll(/(?:\bname: |\.report\(\s*)'([a-z]+(?:-[a-z]+)*)'/g)].map(
+      ([, name = '']) => name,
+    );
     const checks = new Set(names);
     assert.ok(checks.size > 40);
     const listed = rowsOf(aboutDoctor).flatMap(([cell = '']) => /^`([a-z][a-z-]*)`$/.exec(cell)?.[1] ?? []);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { failed, ok } from '../../src/checks/check.ts';
 import { createReport, secretsOf } from '../../src/doctor/report.ts';
-import { createRunner } from '../../src/doctor/runner.ts';
+import { CheckRunner } from '../../src/doctor/runner.ts';
 import { atEnd, runHoldall, temporaryFolder } from '../../testing/holdall.ts';
 import { findFreePort } from '../../testing/servers/free-port.ts';
 import { mountTmpfs } from '../faults/mounts.ts';
@@ -20,8 +20,8 @@ describe('holdall doctor on a disk', () => {
     const { code, with: having, of } = await diagnose({ DISK_ROOT: root });
     assert.deepEqual([code, having('failed'), having('warning')], [0, [], []]);
     assert.deepEqual(having('not tried'), ['url-live']);
-    assert.equal(of('store-write').found, 'Wrote files of 0 bytes and of 4 KiB, and read the same bytes back.');
-    assert.match(of('probe-removed').found, /^Removed what was written, the folder "holdall-doctor-[\da-f]{16}\/"\.$/);
+    assert.equal(of('store-write').found, 'Wrote and read files of 0 bytes and 4 KiB.');
+    assert.match(of('probe-removed').found, /^Removed the probe folder "holdall-doctor-[\da-f]{16}\/"\.$/);
     assert.deepEqual(await inFolder(root), []);
   });
 
@@ -32,11 +32,11 @@ describe('holdall doctor on a disk', () => {
     assert.deepEqual([code, stderr], [0, '']);
     const lines = stdout.split('\n');
     assert.match(lines[0] ?? '', /^Holdall \d+\.\d+\.\d+, Node\.js \d/);
-    assert.equal(lines[1], 'ok         settings             The settings are right: STORAGE_TYPE=disk.');
+    assert.equal(lines[1], 'ok         settings             The settings are valid: STORAGE_TYPE=disk.');
     const at = lines.findIndex((line) => line.startsWith('warning    access '));
     assert.equal(
       lines[at + 1],
-      `${' '.repeat(32)}To do: Set ACCESS_FILE in the place of ACCESS, unless the network keeps all others out.`,
+      `${' '.repeat(32)}To do: Set ACCESS_FILE instead of ACCESS, unless the network keeps other users out.`,
     );
     assert.match(stdout, /\n\d+ ok, \d+ warnings, 0 failed, \d+ not tried\.\n$/);
   });
@@ -55,7 +55,7 @@ describe('holdall doctor on a disk', () => {
       'failed settings PORT',
       'failed settings S3_ACCESS_KEY_ID',
       'failed settings S3_ENDPOINT',
-      'not tried store-open It',
+      'not tried store-open Requires',
     ]);
     assert.doesNotMatch(printed, /hunter2/);
   });
@@ -67,10 +67,10 @@ describe('holdall doctor on a disk', () => {
     assert.deepEqual(of('disk-root'), {
       check: 'disk-root',
       status: 'failed',
-      found: `There is no folder ${root} (DISK_ROOT). The service would make it, and serve an empty one.`,
-      advice: `Look at DISK_ROOT, and whether the disk is mounted; if it is right: mkdir -p ${root}`,
+      found: `The folder ${root} (DISK_ROOT) does not exist. The service would create an empty one.`,
+      advice: `Check DISK_ROOT, and that the disk is mounted. If both are correct: mkdir -p ${root}`,
     });
-    assert.equal(of('store-open').found, 'It needs disk-root.');
+    assert.equal(of('store-open').found, 'Requires disk-root.');
     await assert.rejects(readdir(root));
   });
 
@@ -87,7 +87,7 @@ describe('holdall doctor on a disk', () => {
     const user = process.getuid?.();
     assert.equal(
       of('store-open').advice,
-      `Let the user ${user} that runs this read and write ${root} and all below it: chown -R ${user} ${root}; and see that it is not mounted read-only: mount -o remount,rw`,
+      `Give user ${user} read and write access to everything in ${root}: chown -R ${user} ${root}; and check that it is not mounted read-only: mount -o remount,rw`,
     );
     assert.equal(of('disk-kind').advice, 'Set DISK_ROOT to a folder on a disk.');
   });
@@ -100,7 +100,7 @@ describe('holdall doctor on a disk', () => {
     assert.deepEqual(of('store-write'), {
       check: 'store-write',
       status: 'not tried',
-      found: 'READ_ONLY=true: nothing is written.',
+      found: 'READ_ONLY=true: the doctor writes nothing.',
     });
     assert.ok(!having('ok').includes('probe-removed'));
     assert.deepEqual(await inFolder(root), []);
@@ -124,11 +124,11 @@ describe('holdall doctor on a disk', () => {
     assert.match(of('private-paths').found, /CACHE_DIR .* is inside DISK_ROOT/);
     assert.equal(
       of('own-folders').advice,
-      `Give ${access}/state to the user that runs the service, or set STATE_DIR to another place.`,
+      `Give ${access}/state to the user of the service, or set STATE_DIR to another folder.`,
     );
     assert.equal(
       of('public-address').advice,
-      'Set TRUST_PROXY to the address of the proxy: loopback for one on this machine.',
+      'Set TRUST_PROXY to the address of the proxy, or to loopback for this machine.',
     );
     assert.match(of('access').found, /"ann" has no password and no token/);
   });
@@ -139,7 +139,7 @@ describe('holdall doctor on a disk', () => {
     const { of, printed } = await diagnose({ DISK_ROOT: root, REDIS_URL: url });
     assert.deepEqual(
       [of('redis').status, of('redis').advice],
-      ['failed', 'Look at REDIS_URL, and whether Redis runs and takes connections from here.'],
+      ['failed', 'Check REDIS_URL, and that Redis runs and accepts connections from this machine.'],
     );
     assert.doesNotMatch(printed, /hunter2/);
   });
@@ -163,7 +163,7 @@ describe('The report', () => {
     let printed = '';
     const secrets = secretsOf({ GITHUB_TOKEN: 'github_pat_1', REDIS_URL: 'redis://:hunter2@redis' }, 'holdall_1');
     const report = createReport({ json: false, print: (text) => void (printed += text), version: '1.2.3', secrets });
-    report.tell('first', failed('It says holdall_1\u001b[2J\n', 'Not github_pat_1 at redis://:hunter2@redis.'));
+    report.add('first', failed('It says holdall_1\u001b[2J\n', 'Not github_pat_1 at redis://:hunter2@redis.'));
     assert.equal(report.end(), false);
     assert.deepEqual(printed.split('\n').slice(1), [
       'failed     first                It says (secret) [2J ',
@@ -179,9 +179,9 @@ describe('The checks', () => {
     const told: string[] = [];
     const ending = new AbortController();
     atEnd(t, () => ending.abort());
-    const runner = createRunner({
-      tell: (name, { status, found }) => void told.push(`${name} ${status}: ${found}`),
-      readOnly: () => false,
+    const runner = new CheckRunner({
+      report: (name, { status, found }) => void told.push(`${name} ${status}: ${found}`),
+      isReadOnly: () => false,
       signal: ending.signal,
     });
     const check = (name: string, needs?: string) => ({
@@ -200,14 +200,14 @@ describe('The checks', () => {
 
   it('fail after the timeout, and dependent checks are skipped', async (t) => {
     assert.deepEqual(await run(t, () => new Promise(() => {})), [
-      'first failed: There was no end of it within 0.02 seconds.',
-      'second not tried: It needs first.',
+      'first failed: Timed out after 0.02 seconds.',
+      'second not tried: Requires first.',
       'third ok: well',
     ]);
   });
 
   it('fail with the message of the thrown error', async (t) => {
     const told = await run(t, () => Promise.reject(new Error('broken')));
-    assert.deepEqual(told.slice(0, 2), ['first failed: broken', 'second not tried: It needs first.']);
+    assert.deepEqual(told.slice(0, 2), ['first failed: broken', 'second not tried: Requires first.']);
   });
 });

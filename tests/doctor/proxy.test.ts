@@ -84,19 +84,16 @@ describe('holdall doctor behind nginx', () => {
     assert.deepEqual(having('warning'), ['url-upload-buffering']);
     assert.equal(
       of('url-names').advice,
-      'Have the proxy pass paths on as they are: in nginx proxy_pass with nothing behind the port, not even a "/"; in Apache AllowEncodedSlashes NoDecode and ProxyPass with nocanon; and no rewrite that decodes them.',
+      'Forward paths unchanged. nginx: proxy_pass without a path, not even "/". Apache: AllowEncodedSlashes NoDecode, and ProxyPass with nocanon. Remove rewrites that decode paths.',
     );
     assert.deepEqual(
       [of('url-body-size').found, of('url-body-size').advice],
       [
-        'An upload of 1 MiB is answered with 413, which is not of the service.',
-        'Raise the limit of the proxy for bodies: in nginx client_max_body_size 0; in its server; in Apache LimitRequestBody 0; Cloudflare has one of 100 MB; Traefik one where it has the buffering middleware. Time-outs for bodies likewise.',
+        'An upload of 1 MiB returned 413, not from Holdall.',
+        'Raise the body size limit and timeouts of the proxy. nginx: client_max_body_size 0; in its server. Apache: LimitRequestBody 0. Cloudflare allows 100 MB; Traefik has a limit with the buffering middleware.',
       ],
     );
-    assert.equal(
-      of('url-upload-buffering').advice,
-      'Have it pass on what comes: in nginx proxy_request_buffering off;',
-    );
+    assert.equal(of('url-upload-buffering').advice, 'Stream uploads. nginx: proxy_request_buffering off;');
     await noTrace(holdall);
 
     const root = await temporaryFolder(t);
@@ -124,32 +121,32 @@ describe('holdall doctor behind nginx', () => {
       [
         `http://127.0.0.1:${path}/files`,
         'url-live',
-        'The service is asked for /files/-/health/live: let the proxy take /files off, as docs/reverse-proxies.md has it under "Below a path of its own", or take it out of PUBLIC_URL.',
+        'The service receives /files/-/health/live: let the proxy remove /files (docs/reverse-proxies.md, "Below a path of its own"), or remove it from PUBLIC_URL.',
       ],
       [
         `http://127.0.0.1:${host}`,
         'url-service',
-        `The service does not see the host that was asked for, or PUBLIC_URL is another: let the proxy pass it on (nginx: proxy_set_header Host $http_host;), and set PUBLIC_URL to http://127.0.0.1:${host} where the service runs.`,
+        `The service received another Host header, or has another PUBLIC_URL. Forward the header (nginx: proxy_set_header Host $http_host;), and set PUBLIC_URL=http://127.0.0.1:${host} for the service.`,
       ],
       [
         `http://127.0.0.1:${gone}`,
         'url-live',
-        'The proxy does not reach the service: start it, and let the proxy lead to http://127.0.0.1:8080 (nginx: proxy_pass http://127.0.0.1:8080;).',
+        "The proxy can't reach the service. Start the service, and point the proxy at http://127.0.0.1:8080 (nginx: proxy_pass http://127.0.0.1:8080;).",
       ],
       [
         `http://127.0.0.1:${elsewhere}`,
         'url-live',
-        'It leads to https://files.example.org/-/health/live: set PUBLIC_URL to the address that is not sent on; a sign-in of the proxy has to let /-/health/ pass.',
+        'The URL redirects to https://files.example.org/-/health/live: set PUBLIC_URL to the final URL. If the proxy requires a sign-in, exempt /-/health/.',
       ],
       [
         `http://127.0.0.1:${other}`,
         'url-live',
-        `Another server answers there: let the proxy pass http://127.0.0.1:${other}/ on to http://127.0.0.1:8080 (nginx: server_name and location), or correct PUBLIC_URL.`,
+        `Another server responds. Forward http://127.0.0.1:${other}/ to http://127.0.0.1:8080 (nginx: server_name and location), or correct PUBLIC_URL.`,
       ],
       [
         `https://127.0.0.1:${other}`,
         'url-live',
-        `Give the proxy a certificate that is valid for 127.0.0.1:${other}, with those between it and its authority; for an authority of your own set NODE_EXTRA_CA_CERTS.`,
+        `Install a certificate for 127.0.0.1:${other} with its intermediate certificates in the proxy. For a private certificate authority, set NODE_EXTRA_CA_CERTS.`,
       ],
     ] as const;
     for (const [url, check, advice] of cases) {
@@ -165,7 +162,7 @@ describe('holdall doctor behind nginx', () => {
     const { code, of, with: having, printed } = await diagnose(environment, '--url', `http://127.0.0.1:${port}`);
     assert.deepEqual([code, having('failed'), having('warning')], [0, [], []], printed);
     assert.deepEqual(having('not tried'), []);
-    assert.equal(of('url-credential').found, 'The service takes the token.');
+    assert.equal(of('url-credential').found, 'The service accepts the token.');
     assert.ok(!printed.includes(token) && !holdall.printed().includes(token));
     await noTrace(holdall);
   });
@@ -180,12 +177,12 @@ describe('holdall doctor behind nginx', () => {
       [of('url-credential').status, of('url-credential').advice],
       [
         'not tried',
-        'Make a token (npx holdall token new), put its entry into ACCESS_FILE for a person who may read, write and manage in "/", and run this with HOLDALL_TOKEN=…',
+        'Create a token (npx holdall token new), add it to ACCESS_FILE for a user with read, write and manage for "/", and run the doctor with HOLDALL_TOKEN=…',
       ],
     );
     assert.equal(
       of('url-client-address').advice,
-      'Set TRUST_PROXY to the address of the proxy (loopback for one on this machine), and have it send X-Forwarded-For and X-Forwarded-Proto (nginx: proxy_set_header X-Forwarded-Proto $scheme;).',
+      'Set TRUST_PROXY to the address of the proxy (loopback for this machine), and send X-Forwarded-For and X-Forwarded-Proto (nginx: proxy_set_header X-Forwarded-Proto $scheme;).',
     );
     await noTrace(holdall);
   });

@@ -66,7 +66,7 @@ describe('holdall doctor on a bucket', () => {
       of('bucket-cors').advice,
       `Set the rules of "Large files and browsers" in docs/stores/s3.md with "AllowedOrigins": ["http://127.0.0.1:${port}"]: aws s3api put-bucket-cors --bucket ${bucket.name} --cors-configuration file://cors.json`,
     );
-    assert.equal(of('url-redirect').found, `A file of 9 MiB comes by a redirect to ${settings['S3_ENDPOINT']}.`);
+    assert.equal(of('url-redirect').found, `A file of 9 MiB is redirected to ${settings['S3_ENDPOINT']}.`);
     await isEmpty(bucket);
   });
 
@@ -85,7 +85,7 @@ describe('holdall doctor on a bucket', () => {
     );
     assert.equal(
       of('url-live').advice,
-      'Start the service and the proxy before it, let a firewall pass 127.0.0.1:1, or correct PUBLIC_URL. From this machine itself, try --url http://127.0.0.1:8080.',
+      'Start the service and the reverse proxy, open the firewall for 127.0.0.1:1, or correct PUBLIC_URL. On the same machine, try --url http://127.0.0.1:8080.',
     );
     assert.equal(of('bucket-clock').status, 'warning');
     assert.match(
@@ -158,7 +158,7 @@ describe('holdall doctor on a bucket', () => {
     assert.match(folder, /^holdall-doctor-/);
     assert.equal(
       of('probe-removed').advice,
-      `Delete the folder "${folder}" by hand, when the store takes it: nothing else is in it.`,
+      `Delete the folder "${folder}" manually. It contains only files of the doctor.`,
     );
   });
 
@@ -208,7 +208,7 @@ describe('holdall doctor on a bucket', () => {
     assert.notDeepEqual(await bucket.keys(), []);
     child.kill('SIGINT');
     assert.equal(await ended, 130);
-    assert.match(await printed, /\nnot tried {2}store-large {10}It was interrupted\.\n/);
+    assert.match(await printed, /\nnot tried {2}store-large {10}Interrupted\.\n/);
     assert.match(await printed, /\nok {9}probe-removed /);
     await isEmpty(bucket);
   });

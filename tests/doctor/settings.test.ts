@@ -58,7 +58,7 @@ describe('The checks of the settings', () => {
     const nested = await check('access', { ACCESS_FILE: await accessFile(t, '['.repeat(100_000)) });
     assert.match(nested?.found ?? '', /nested too deeply|is not JSON/);
     await symlink(folder, join(folder, 'link'));
-    assert.match((await check('access', { ACCESS_FILE: join(folder, 'link') }))?.found ?? '', /not a file/);
+    assert.match((await check('access', { ACCESS_FILE: join(folder, 'link') }))?.found ?? '', /not a regular file/);
   });
 
   it('report a file with secrets that every user of the machine can read', async (t) => {
@@ -74,7 +74,7 @@ describe('The checks of the settings', () => {
     assert.equal(await check('public-address', {}), undefined);
     assert.match((await check('public-address', open))?.advice ?? '', /Set PUBLIC_URL/);
     const http = await check('public-address', { ...open, PUBLIC_URL: 'http://files.example.org' });
-    assert.match(http?.found ?? '', /without HTTPS/);
+    assert.match(http?.found ?? '', /has no HTTPS/);
     const https = { ...open, PUBLIC_URL: 'https://files.example.org' };
     assert.match((await check('public-address', https))?.advice ?? '', /TRUST_PROXY/);
     assert.equal((await check('public-address', { ...https, TRUST_PROXY: 'loopback' }))?.status, 'ok');

@@ -17,12 +17,12 @@ export const CHECKS: BackendChecks<DiskSettings> = {
   afterOpen: (runner, subject) => runner.run(STORE_CHECKS, subject),
 
   advise(error, { DISK_ROOT }) {
-    const known = findAdvice(error, { 'store-full': 'Make room where DISK_ROOT is.' });
+    const known = findAdvice(error, { 'store-full': 'Free space on the disk of DISK_ROOT.' });
     if (known !== undefined) return known;
     if (isStoreError(error, 'denied')) {
-      return `Let the user ${process.getuid?.() ?? ''} that runs this read and write ${DISK_ROOT} and all below it: chown -R ${process.getuid?.() ?? 'USER'} ${DISK_ROOT}; and see that it is not mounted read-only: mount -o remount,rw`;
+      return `Give user ${process.getuid?.() ?? ''} read and write access to everything in ${DISK_ROOT}: chown -R ${process.getuid?.() ?? 'USER'} ${DISK_ROOT}; and check that it is not mounted read-only: mount -o remount,rw`;
     }
-    return 'Look at docs/settings.md, DISK_ROOT, and at the disk itself: dmesg';
+    return 'See DISK_ROOT in docs/settings.md, and check the disk: dmesg';
   },
 };
 
@@ -32,22 +32,22 @@ const ROOT_CHECKS: readonly Check<DiskSettings>[] = [
     name: 'disk-root',
     async run({ DISK_ROOT }) {
       const found = await stat(DISK_ROOT).catch(() => undefined);
-      const place = resolve(DISK_ROOT);
+      const path = resolve(DISK_ROOT);
       if (found === undefined) {
         return failed(
-          `There is no folder ${place} (DISK_ROOT). The service would make it, and serve an empty one.`,
-          `Look at DISK_ROOT, and whether the disk is mounted; if it is right: mkdir -p ${place}`,
+          `The folder ${path} (DISK_ROOT) does not exist. The service would create an empty one.`,
+          `Check DISK_ROOT, and that the disk is mounted. If both are correct: mkdir -p ${path}`,
         );
       }
       if (process.getuid?.() === 0 && found.uid !== 0) {
         return failed(
-          `${place} belongs to the user ${found.uid}, and this is root: what it makes there, the service can't use.`,
-          `Run it as the user that the service runs as: sudo -u '#${found.uid}' npx holdall doctor`,
+          `${path} belongs to user ${found.uid}, but the doctor runs as root: the service could not use the files that it creates.`,
+          `Run the doctor as the user of the service: sudo -u '#${found.uid}' npx holdall doctor`,
         );
       }
-      return ok(`${place} is there.`);
+      return ok(`${path} exists.`);
     },
-    explain: () => 'Look at DISK_ROOT.',
+    explain: () => 'Check DISK_ROOT.',
   },
   {
     name: 'disk-kind',
@@ -56,17 +56,17 @@ const ROOT_CHECKS: readonly Check<DiskSettings>[] = [
       const { type } = await statfs(DISK_ROOT);
       if (type === TMPFS) {
         return warning(
-          'DISK_ROOT is on a tmpfs: its files are in memory, and gone with the next start of the machine.',
+          'DISK_ROOT is on a tmpfs: its files are in memory and are lost when the machine restarts.',
           'Set DISK_ROOT to a folder on a disk.',
         );
       }
-      if (process.platform !== 'linux' || isLocalFileSystem(type)) return ok('DISK_ROOT is on a disk of this machine.');
+      if (process.platform !== 'linux' || isLocalFileSystem(type)) return ok('DISK_ROOT is on a local file system.');
       return warning(
-        `DISK_ROOT is on a file system over a network or of a program (type 0x${type.toString(16)}): calls of it may take long, or never end.`,
-        'Mount it so that calls end: for NFS with soft,timeo=100; or serve its files by a bucket in its place.',
+        `DISK_ROOT is on a network or FUSE file system (type 0x${type.toString(16)}): system calls can take long or block forever.`,
+        'Mount it with timeouts (NFS: soft,timeo=100), or use a bucket instead.',
       );
     },
-    explain: () => 'Look at DISK_ROOT, and at how it is mounted.',
+    explain: () => 'Check DISK_ROOT, and at how it is mounted.',
   },
 ];
 
@@ -81,14 +81,14 @@ const STORE_CHECKS: readonly StoreCheck<DiskSettings>[] = [
       await writeProbe(subject, COMPOSED, Buffer.alloc(0), { signal });
       const sees = (name: string) => exists(store.stat(childFile(probe, name), { signal }));
       const [folds, normalises] = [await sees(COMPOSED.toUpperCase()), await sees(COMPOSED.normalize('NFD'))];
-      if (!folds && !normalises) return ok('The file system tells apart names that differ in a letter’s case or form.');
+      if (!folds && !normalises) return ok('The file system distinguishes upper and lower case, and Unicode forms.');
       const same = [...(folds ? ['"a" and "A"'] : []), ...(normalises ? ['two forms of "é"'] : [])].join(', and ');
       return warning(
-        `The file system takes ${same} for the same name: uploading the one replaces the other.`,
-        'Set DISK_ROOT to a file system that tells them apart, such as ext4 or XFS without casefold, if that matters to you.',
+        `The file system treats ${same} as the same name: uploading one replaces the other.`,
+        'If that matters, use a file system that distinguishes them, such as ext4 or XFS without casefold.',
       );
     },
-    explain: () => 'Look at the file system of DISK_ROOT.',
+    explain: () => 'Check the file system of DISK_ROOT.',
   },
   {
     name: 'disk-copies',
@@ -98,16 +98,16 @@ const STORE_CHECKS: readonly StoreCheck<DiskSettings>[] = [
       const folder = join(opened.name, probe);
       try {
         await copyFile(join(folder, PLAIN_NAME), join(folder, 'reflink'), constants.COPYFILE_FICLONE_FORCE);
-        return ok('Copies share their bytes with the original (reflinks), and take no time.');
+        return ok('Copies share their data with the original (reflinks).');
       } catch (error) {
         const known = ['ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EXDEV', 'EINVAL', 'ENOTTY'].includes(
           systemErrorCode(error) ?? '',
         );
         if (!known) throw error;
-        return ok('The file system has no reflinks: copies take the room, and the time, of their bytes.');
+        return ok('The file system has no reflinks: copies use additional space.');
       }
     },
-    explain: () => 'Look at the file system of DISK_ROOT.',
+    explain: () => 'Check the file system of DISK_ROOT.',
   },
 ];
 
