@@ -75,6 +75,6 @@ async function createProject(): Promise<void> {
     for (const name of others) await symlink(join(PROJECT, parent, name), join(folder, parent, name));
   }
   await rm(join(folder, 'tsconfig.json'));
-  const include = EXAMPLES.map(({ path }) => path);
+  const include = [...EXAMPLES.map(({ path }) => path), join(PROJECT, 'src/**/*.d.ts')];
   await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ extends: join(PROJECT, 'tsconfig.json'), include }));
 }

@@ -101,7 +101,7 @@ describe('holdall doctor behind nginx', () => {
     assert.deepEqual([other.code, other.with('failed')], [1, ['url-same-store']]);
     assert.equal(
       other.of('url-same-store').advice,
-      `Run this with the settings of the service (its .env, its user, its machine): they name ${root}; or correct PUBLIC_URL.`,
+      `Run the doctor with the settings, user and machine of the service (these settings name ${root}), or correct PUBLIC_URL.`,
     );
     await noTrace(holdall);
   });
