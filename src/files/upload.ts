@@ -3,7 +3,7 @@ import { open, unlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { addAbortSignal, type Readable } from 'node:stream';
-import { StoreError } from '../model/error.ts';
+import { isDiskFull, StoreError } from '../model/error.ts';
 import { mediaTypeOfUpload } from '../model/media-type.ts';
 import { type FilePath, nameOf } from '../model/path.ts';
 import type { Cancellable, FileEntry, StagedUpload, Store, Upload, WriteCondition } from '../model/store.ts';
@@ -111,13 +111,8 @@ async function spool(store: Store, body: Readable, options: Cancellable = {}): P
   } catch (error) {
     body.destroy();
     await file.close();
-    throw isFull(error) ? temporaryFolderFull(error) : error;
+    throw isDiskFull(error) ? temporaryFolderFull(error) : error;
   }
-}
-
-/** ENOSPC: the file system is full. EDQUOT: the user's quota is exhausted. */
-function isFull(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT');
 }
 
 function temporaryFolderFull(cause: unknown): StoreError {

@@ -187,3 +187,9 @@ const UNSEEN = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 export function systemErrorCode(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }
+
+/** Returns whether the file system is full (ENOSPC) or the quota of the user is exhausted (EDQUOT). */
+export function isDiskFull(error: unknown): boolean {
+  const code = systemErrorCode(error);
+  return code === 'ENOSPC' || code === 'EDQUOT';
+}

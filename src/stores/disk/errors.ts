@@ -1,4 +1,4 @@
-import { quoted, StoreError, systemErrorCode } from '../../model/error.ts';
+import { isDiskFull, quoted, StoreError, systemErrorCode } from '../../model/error.ts';
 import type { FilePath, FolderPath } from '../../model/path.ts';
 import { kindConflict, notFound } from '../../model/store-errors.ts';
 
@@ -7,6 +7,7 @@ import { kindConflict, notFound } from '../../model/store-errors.ts';
  * failures (EIO).
  */
 export function toStoreError(error: unknown, path: FilePath | FolderPath): unknown {
+  if (isDiskFull(error)) return new StoreError('store-full', 'The disk is full.', { cause: error, retryAfter: 60 });
   switch (systemErrorCode(error)) {
     case 'ENOENT':
     // A segment in the middle is a file (ENOTDIR), or something is a symbolic link (ELOOP, by O_NOFOLLOW).
@@ -30,9 +31,6 @@ export function toStoreError(error: unknown, path: FilePath | FolderPath): unkno
     case 'EINVAL':
     case 'EILSEQ':
       return new StoreError('unsupported-name', "The file system can't hold a file of this name.", { cause: error });
-    case 'ENOSPC':
-    case 'EDQUOT':
-      return new StoreError('store-full', 'The disk is full.', { cause: error, retryAfter: 60 });
     case 'EFBIG':
       return new StoreError('too-large-for-store', 'The file is larger than the file system allows.', { cause: error });
     // Out of file descriptors, or a temporary failure of a network file system.

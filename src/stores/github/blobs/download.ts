@@ -1,7 +1,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { asError, isStoreError, StoreError, systemErrorCode } from '../../../model/error.ts';
+import { asError, isDiskFull, isStoreError, StoreError } from '../../../model/error.ts';
 import type { ResolvedRange } from '../../../model/range.ts';
 import { RETRY_LATER_SECONDS, RETRY_SOON_SECONDS } from '../../network.ts';
 import { type Blob, hashOfBlob } from './cached-blobs.ts';
@@ -54,8 +54,7 @@ export async function inCacheFolder<Result>(operation: Promise<Result>): Promise
   try {
     return await operation;
   } catch (error) {
-    const isFull = ['ENOSPC', 'EDQUOT'].includes(systemErrorCode(error) ?? '');
-    const message = isFull
+    const message = isDiskFull(error)
       ? 'The cache folder (CACHE_DIR) is on a full disk: free space, or lower GITHUB_CACHE_SIZE.'
       : "The cache folder (CACHE_DIR) can't be written to.";
     throw new StoreError('cache-unavailable', message, { cause: error, retryAfter: RETRY_LATER_SECONDS });
