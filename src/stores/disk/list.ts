@@ -25,7 +25,7 @@ export function createLister(root: Root, log: Pick<DiskLog, 'warn'>): Store['lis
       if (omitted > 0) {
         log.warn('A listing omits entries that no path can name, or that are neither files nor folders.', {
           folder: path,
-          omitted,
+          leftOut: omitted,
         });
       }
       const page = pageOf(path, names, { cursor, limit }, (name) => path + name);
