@@ -3,7 +3,8 @@ import { afterEach, beforeEach, describe, it, mock } from 'node:test';
 import { ServiceError } from '../../../web/src/service/service-error.ts';
 import { createChangeScene, settle } from './change-scene.ts';
 
-const refusal = (status: number, message: string) => new ServiceError(status, message, undefined, true);
+const refusal = (status: number, message: string) =>
+  new ServiceError(status, message, undefined, true, status === 404 ? 'not-found' : undefined);
 
 /** Rejects the first call. */
 const failOnce = <Given extends readonly unknown[], Result>(

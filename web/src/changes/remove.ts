@@ -26,8 +26,7 @@ export function createRemoval(tools: Tools): Removal {
   /** Whether nothing is left in spite of an error: what is gone already, and what was cancelled too late, is removed. */
   const isGone = async (path: string, error: unknown): Promise<boolean> => {
     if (isAbort(error)) return !(await tools.isFolderThere(path));
-    const { status, isOfService } = asServiceError(error);
-    return status === 404 && isOfService;
+    return asServiceError(error).code === 'not-found';
   };
 
   const removeAll = async (entries: readonly Entry[]) => {

@@ -1,18 +1,25 @@
+import type { Failure } from '../../../src/http/schemas.ts';
+
+type ErrorCode = Failure['code'];
+
 /** What the service said, or why it could not be asked. */
 export class ServiceError extends Error {
   override readonly name = 'ServiceError';
   /** The HTTP status; 0 where there was no answer. */
   readonly status: number;
+  /** The error code of the service; undefined where something else answered, or nothing. */
+  readonly code: ErrorCode | undefined;
   /** Seconds after which to ask again, where the service said so. */
   readonly retryAfter: number | undefined;
   /** Whether the service itself said so: what is before it, such as a proxy, answers by itself too. */
   readonly isOfService: boolean;
 
-  constructor(status: number, message: string, retryAfter?: number, isOfService = false) {
+  constructor(status: number, message: string, retryAfter?: number, isOfService = false, code?: ErrorCode) {
     super(message);
     this.status = status;
     this.retryAfter = retryAfter;
     this.isOfService = isOfService;
+    this.code = code;
   }
 
   /**
@@ -31,13 +38,15 @@ export class ServiceError extends Error {
 
 /** The error of a status and of a body that may be the envelope of a failure. */
 export function failureOf(status: number, body: unknown, retryAfter: string | null): ServiceError {
-  const said =
-    typeof body === 'object' && body !== null && 'error' in body && typeof body.error === 'string'
-      ? body.error
-      : undefined;
-  const words = said ?? `The service answered with the status ${status}.`;
+  const failure = isFailure(body) ? body : undefined;
+  const words = failure?.error ?? `The service answered with the status ${status}.`;
   const seconds = Number(retryAfter ?? Number.NaN);
-  return new ServiceError(status, words, Number.isFinite(seconds) ? seconds : undefined, said !== undefined);
+  const wait = Number.isFinite(seconds) ? seconds : undefined;
+  return new ServiceError(status, words, wait, failure !== undefined, failure?.code);
+}
+
+function isFailure(body: unknown): body is Pick<Failure, 'error'> & Partial<Failure> {
+  return typeof body === 'object' && body !== null && 'error' in body && typeof body.error === 'string';
 }
 
 /** Any thrown value as what it says of the service; aborted requests are thrown on as they are. */
