@@ -96,10 +96,10 @@ const BIGINT = { bigint: true } as const;
 
 /** Returns system calls that run in libuv's thread pool. */
 export function createThreadpoolSyscalls({ isLocal, threads }: DiskTraits): Syscalls {
-  const toRead = createLimiter(threads >>> 1);
-  const toChange = createLimiter(threads >>> 1);
+  const limitRead = createLimiter(threads >>> 1);
+  const limitChange = createLimiter(threads >>> 1);
   const lookUp = (path: string): Promise<BigIntStats | undefined> =>
-    toRead(() =>
+    limitRead(() =>
       threadpool.lstat(path, BIGINT).catch((error: unknown) => {
         if (systemErrorCode(error) === 'ENOENT') return undefined;
         throw error;
@@ -108,25 +108,25 @@ export function createThreadpoolSyscalls({ isLocal, threads }: DiskTraits): Sysc
   return {
     lookUp,
     lookUpAll: (paths) => Promise.all(paths.map(lookUp)),
-    open: (path, flags) => toRead(() => threadpool.open(path, flags)),
+    open: (path, flags) => limitRead(() => threadpool.open(path, flags)),
     close: (file) => threadpool.close(file),
-    statOpen: (file) => toRead(() => threadpool.stat(file, BIGINT)),
-    readLink: (path) => toRead(() => threadpool.readlink(path)),
-    read: (file, buffer, position) => toRead(() => readFull(file, buffer, position)),
+    statOpen: (file) => limitRead(() => threadpool.stat(file, BIGINT)),
+    readLink: (path) => limitRead(() => threadpool.readlink(path)),
+    read: (file, buffer, position) => limitRead(() => readFull(file, buffer, position)),
     // Reading in parts avoids holding all names in memory twice. Not on network file systems: these may not report
     // types with the names, and `Dir` then looks up each type synchronously.
     readFolder: (path, { isLarge }, visit) =>
-      toRead(async () => {
+      limitRead(async () => {
         if (isLarge && isLocal) for await (const entry of await openInParts(path)) visit(entry);
         else for (const entry of await threadpool.readdir(path, NAMED_ENTRIES)) visit(entry);
       }),
-    create: (path) => toChange(() => threadpool.open(path, 'wx', NEW_FILE_MODE)),
-    makeFolder: (path) => toChange(() => threadpool.mkdir(path)),
-    rename: (from, to) => toChange(() => threadpool.rename(from, to)),
-    write: (file, bytes) => toChange(() => writeFull(file, bytes)),
-    writeMany: (file, chunks) => toChange(() => writeAll(file, chunks)),
-    syncBytes: (file) => toChange(() => threadpool.fdatasync(file)),
-    syncFolder: (folder) => toChange(() => threadpool.fsync(folder)),
+    create: (path) => limitChange(() => threadpool.open(path, 'wx', NEW_FILE_MODE)),
+    makeFolder: (path) => limitChange(() => threadpool.mkdir(path)),
+    rename: (from, to) => limitChange(() => threadpool.rename(from, to)),
+    write: (file, bytes) => limitChange(() => writeFull(file, bytes)),
+    writeMany: (file, chunks) => limitChange(() => writeAll(file, chunks)),
+    syncBytes: (file) => limitChange(() => threadpool.fdatasync(file)),
+    syncFolder: (folder) => limitChange(() => threadpool.fsync(folder)),
   };
 }
 
