@@ -56,7 +56,8 @@ export class Downloads {
     const presigned = isDirect ? undefined : await this.#store.presign?.(file, options);
     if (presigned !== undefined || (isDirect && contentOrigin === undefined)) return presigned;
     if (!signer) throw noDownloadUrl(file);
-    const expires = expiryAfter(presignExpires, Date.now());
+    const isCacheable = contentOrigin !== undefined;
+    const expires = expiryAfter(presignExpires, { now: Date.now(), isCacheable });
     return (contentOrigin ?? '') + signer.sign({ file: file.path, expires, download: asAttachment });
   }
 
@@ -90,11 +91,12 @@ export class Downloads {
 }
 
 /**
- * Returns the expiry of a URL that is valid for at most `seconds`, in seconds since 1970. The expiry is rounded down,
- * so that a file has the same URL for a while and browsers can cache its content.
+ * Returns the expiry of a URL that is valid for `seconds`, in seconds since 1970. For a cacheable URL, the expiry is
+ * rounded down by up to a quarter of that, so that a file has the same URL for a while and browsers can cache its
+ * content. `now` is in milliseconds since 1970.
  */
-function expiryAfter(seconds: number, now: number): number {
-  const step = Math.max(1, Math.floor(seconds / 4));
+function expiryAfter(seconds: number, { now, isCacheable }: { now: number; isCacheable: boolean }): number {
+  const step = isCacheable ? Math.max(1, Math.floor(seconds / 4)) : 1;
   return Math.floor((now / 1000 + seconds) / step) * step;
 }
 
