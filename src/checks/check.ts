@@ -1,3 +1,5 @@
+import { StoreError, type StoreErrorCode } from '../model/error.ts';
+
 /** Result of a check. */
 export interface Finding {
   /** `failed`: something does not work. `warning`: it works, but its configuration should change. */
@@ -34,4 +36,16 @@ export const notTried = (found: string): Finding => ({ status: 'not tried', foun
 export interface Runner {
   /** Runs the checks that apply to the subject. None starts after the examination is aborted. */
   run<Subject>(checks: readonly Check<Subject>[], subject: Subject): Promise<void>;
+}
+
+/** Advice for the operator, by error code. */
+export type AdviceTable = Readonly<Partial<Record<StoreErrorCode, string>>>;
+
+/** Returns the advice for an error or its nearest cause that has advice; undefined if the table has none. */
+export function findAdvice(error: unknown, table: AdviceTable): string | undefined {
+  for (let current = error; current instanceof Error; current = current.cause) {
+    const advice = current instanceof StoreError ? table[current.code] : undefined;
+    if (advice !== undefined) return advice;
+  }
+  return undefined;
 }

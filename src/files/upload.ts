@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { isDiskFull, StoreError } from '../model/error.ts';
-import { mediaTypeOfUpload } from '../model/media-type.ts';
 import { type FilePath, nameOf } from '../model/path.ts';
+import { mediaTypeOfUpload } from '../model/presentation.ts';
 import type { Cancellable, FileEntry, StagedUpload, Store, Upload, WriteCondition } from '../model/store.ts';
 import { checkedBody } from '../streams/bodies.ts';
 

@@ -16,7 +16,7 @@ sharp.unblock({
   operation: ['VipsForeignLoadJpegBuffer', 'VipsForeignLoadPngBuffer', 'VipsForeignLoadWebpBuffer'],
 });
 
-/** Unblocks all supported formats. Call it only in a child process: see `render-process.ts`. */
+/** Unblocks all supported formats. Call it only in a child process: see `render.ts`. */
 export function allowAllFormats(): void {
   sharp.unblock({
     operation: [

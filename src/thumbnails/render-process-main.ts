@@ -4,10 +4,10 @@ import { gunzip } from 'node:zlib';
 import { allowAllFormats, drawThumbnail } from './draw.ts';
 import { RenderError, serializeRenderError } from './errors.ts';
 import { MAX_SOURCE_BYTES } from './limits.ts';
-import { RENDER_ERROR_EXIT_CODE } from './render-process.ts';
+import { RENDER_ERROR_EXIT_CODE } from './render.ts';
 
 /*
- * The process that `render-process.ts` starts for one image. Reads the image from stdin, and writes the thumbnail to
+ * The process that `render.ts` starts for one image. Reads the image from stdin, and writes the thumbnail to
  * stdout. Arguments: size of the image in bytes, time limit in milliseconds, memory limit in bytes.
  */
 

@@ -2,8 +2,8 @@ import { Readable } from 'node:stream';
 import sharp from 'sharp';
 import { walk } from '../../src/files/fallbacks.ts';
 import { createFiles } from '../../src/files/files.ts';
-import { mediaTypeOf } from '../../src/model/media-type.ts';
 import { parseFile, parseFolder, ROOT } from '../../src/model/path.ts';
+import { mediaTypeOf } from '../../src/model/presentation.ts';
 import type { Store } from '../../src/model/store.ts';
 
 /** The folders in the requests of the table. `RENAMED` does not exist. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { mediaTypeOf, mediaTypeOfUpload, servedType } from '../../src/model/media-type.ts';
+import { mediaTypeOf, mediaTypeOfUpload, servedType } from '../../src/model/presentation.ts';
 
 describe('mediaTypeOf', () => {
   it('returns the type of the file extension, ignoring case', () => {

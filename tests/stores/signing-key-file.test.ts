@@ -3,7 +3,7 @@ import fs from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { loadSigningKey } from '../../src/stores/signing-key-file.ts';
+import { loadSigningKey } from '../../src/stores/local-folders.ts';
 import { temporaryFolder } from '../../testing/holdall.ts';
 
 /** Makes every hard link fail, as on FAT and on some network file systems. */

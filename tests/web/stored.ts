@@ -8,7 +8,7 @@ import {
   PutBucketCorsCommand,
   PutObjectCommand,
 } from '@aws-sdk/client-s3';
-import { mediaTypeOf } from '../../src/model/media-type.ts';
+import { mediaTypeOf } from '../../src/model/presentation.ts';
 import { forEachConcurrently } from '../../testing/for-each-concurrently.ts';
 import type { TestBucket } from '../../testing/servers/bucket.ts';
 import { settingsOf } from '../../testing/servers/settings.ts';

@@ -1,8 +1,7 @@
 import { constants } from 'node:fs';
 import { copyFile, stat, statfs } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { findAdvice } from '../../checks/advice.ts';
-import { type Check, failed, ok, warning } from '../../checks/check.ts';
+import { type Check, failed, findAdvice, ok, warning } from '../../checks/check.ts';
 import { PLAIN_NAME, writeProbe } from '../../checks/probe.ts';
 import { exists, isStoreError, systemErrorCode } from '../../model/error.ts';
 import { childFile } from '../../model/path.ts';

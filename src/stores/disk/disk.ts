@@ -5,7 +5,7 @@ import { StoreError } from '../../model/error.ts';
 import { EXACT_NAMES, type NameComparison } from '../../model/name-comparison.ts';
 import { ROOT } from '../../model/path.ts';
 import type { Store } from '../../model/store.ts';
-import { loadSigningKey } from '../signing-key-file.ts';
+import { loadSigningKey } from '../local-folders.ts';
 import { toStoreError } from './errors.ts';
 import { DiskFileOperations } from './file-operations.ts';
 import { DiskFolderOperations } from './folder-operations.ts';

@@ -1,8 +1,8 @@
 import { type BigIntStats, constants } from 'node:fs';
 import { copyFile, type FileHandle, lstat, open, utimes } from 'node:fs/promises';
 import { systemErrorCode } from '../../model/error.ts';
-import { mediaTypeOf } from '../../model/media-type.ts';
 import { type FilePath, nameOf } from '../../model/path.ts';
+import { mediaTypeOf } from '../../model/presentation.ts';
 import type { FileEntry } from '../../model/store.ts';
 import { fdPath } from './folder.ts';
 

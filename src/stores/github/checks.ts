@@ -1,6 +1,5 @@
 import { buffer } from 'node:stream/consumers';
-import { type AdviceTable, findAdvice } from '../../checks/advice.ts';
-import { notTried, ok, warning } from '../../checks/check.ts';
+import { type AdviceTable, findAdvice, notTried, ok, warning } from '../../checks/check.ts';
 import { isStoreError } from '../../model/error.ts';
 import { childFile, ROOT } from '../../model/path.ts';
 import { adviseOn, type BackendChecks, type StoreCheck } from '../backend.ts';

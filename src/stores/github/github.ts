@@ -7,12 +7,11 @@ import { isGitSettings } from './branch/objects.ts';
 import { Snapshots } from './branch/snapshots.ts';
 import { Trees } from './branch/trees.ts';
 import { CommitQueue } from './commits/commit-queue.ts';
-import { createFirstCommit } from './commits/first-commit.ts';
+import { createFirstCommit } from './commits/push.ts';
+import { createFileOperations, createReader } from './files.ts';
 import { createFolderOperations } from './folders.ts';
 import { Host } from './host/host.ts';
-import { createReader } from './read.ts';
 import type { GitHubOptions } from './settings.ts';
-import { createFileOperations } from './write.ts';
 
 /** Opens a branch of a repository on GitHub or on a GitHub Enterprise server. Every change is part of a commit. */
 export function openGitHub(options: GitHubOptions): Store {

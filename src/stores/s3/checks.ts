@@ -1,5 +1,4 @@
-import { type AdviceTable, findAdvice } from '../../checks/advice.ts';
-import { type Check, failed, notTried, ok, warning } from '../../checks/check.ts';
+import { type AdviceTable, type Check, failed, findAdvice, notTried, ok, warning } from '../../checks/check.ts';
 import {
   HOSTILE_NAME,
   LARGE,

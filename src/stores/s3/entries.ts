@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import { maxEntries } from '../../cache/lru-options.ts';
 import { partitionPoint } from '../../model/binary-search.ts';
-import { mediaTypeOf, UNKNOWN_TYPE } from '../../model/media-type.ts';
 import { comparePaths, type FilePath, ROOT } from '../../model/path.ts';
+import { mediaTypeOf, UNKNOWN_TYPE } from '../../model/presentation.ts';
 import type { Entry, FileEntry } from '../../model/store.ts';
 import { encodeKey } from './keys.ts';
 

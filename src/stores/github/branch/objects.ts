@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { quoted, StoreError } from '../../../model/error.ts';
-import { mediaTypeOf } from '../../../model/media-type.ts';
 import { comparePaths, type FilePath, type FolderPath, nameOf, parentOf, ROOT } from '../../../model/path.ts';
+import { mediaTypeOf } from '../../../model/presentation.ts';
 import type { FileEntry } from '../../../model/store.ts';
 import { hashOfBlob } from '../blobs/cached-blobs.ts';
 

@@ -10,8 +10,7 @@ import type { GitHubOptions } from '../settings.ts';
 import { type Change, keepRoot } from './changes.ts';
 import { CommitBackoff } from './commit-backoff.ts';
 import { Draft, type DraftResult, NeedsOwnCommit } from './draft.ts';
-import { commitMessage, type EnsureFirstCommit } from './first-commit.ts';
-import { Pusher } from './push.ts';
+import { commitMessage, type EnsureFirstCommit, Pusher } from './push.ts';
 
 /** Milliseconds for which the first change waits for others. Short compared with the three requests of a commit. */
 const GATHER_MS = 50;
