@@ -204,9 +204,9 @@ async function upload({ running }: HostedBranch, name: string, signal: AbortSign
 }
 
 async function ask(request: Request, signal: AbortSignal): Promise<BenchResponse> {
-  const answer = await send({ ...request, seconds: 120 }, signal);
-  if (answer.status === 200) return answer;
-  throw new Error(`${request.method ?? 'GET'} ${request.url.href}: ${answer.status} ${answer.body.toString()}`);
+  const response = await send({ ...request, seconds: 120 }, signal);
+  if (response.status === 200) return response;
+  throw new Error(`${request.method ?? 'GET'} ${request.url.href}: ${response.status} ${response.body.toString()}`);
 }
 
 /** Rejects unless a folder of the branch has exactly so many of the files, each with its content. */

@@ -89,7 +89,7 @@ function rcloneContender(operation: FolderOperation, { bucket, rclone }: BucketS
 }
 
 /** Ten minutes: rather a figure that shows how slow it was than none. */
-const patience = 600;
+const timeoutMs = 600;
 
 async function operateThrough({ url }: RunningServer, { name }: FolderOperation, signal: AbortSignal): Promise<void> {
   const request: Request =
@@ -101,7 +101,7 @@ async function operateThrough({ url }: RunningServer, { name }: FolderOperation,
           headers: { 'content-type': 'application/json' },
           body: JSON.stringify({ source, destination, is_folder: true }),
         };
-  const { status, body } = await send({ ...request, seconds: patience }, signal);
+  const { status, body } = await send({ ...request, seconds: timeoutMs }, signal);
   if (status !== 200) throw new Error(`${name}: ${status} ${body.toString()}`);
 }
 

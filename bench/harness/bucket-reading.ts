@@ -22,7 +22,7 @@ export function bucketReadComparisons(stage: BucketStage, duration: Duration): C
   const list: ReadRequest = {
     path: `/${entriesFolder}`,
     presign: () => bucket.presignList(entriesFolder),
-    check: async (answer) => checkListing(answer),
+    check: async (response) => checkListing(response),
   };
   return [
     { id: 'get-4KiB', title: 'GET 4 KiB', request: getSmall },
@@ -70,12 +70,12 @@ interface ReadRequest extends ServiceRequest {
   presign(): Promise<URL>;
 }
 
-function serviceContender({ path, ...asked }: ServiceRequest, stage: BucketStage, duration: Duration): Contender {
+function serviceContender({ path, ...requested }: ServiceRequest, stage: BucketStage, duration: Duration): Contender {
   return {
     name: 'holdall',
     measure: async (signal) => {
       await using running = await startServer(stage.holdall(), stage.newSite(), signal);
-      const target = { ...asked, url: running.url(path), headers: {} };
+      const target = { ...requested, url: running.url(path), headers: {} };
       const meter: Meter = async (work) => {
         // The warm-up ended with requests under way.
         await settle(running.pid, signal);

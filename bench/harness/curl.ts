@@ -19,34 +19,34 @@ export async function uploadForm({ base, file, prefix, order }: FormUpload, sign
   const prefixPart = ['--form-string', `prefix=${prefix}`];
   const filePart = ['--form', `file=@"${file}"`];
   const parts = order === 'prefix first' ? [...prefixPart, ...filePart] : [...filePart, ...prefixPart];
-  const answer = await curl(new URL('/upload', base), parts, signal);
+  const response = await curl(new URL('/upload', base), parts, signal);
   const path = `${prefix}${basename(file)}`;
-  if (answer.status !== 200 || !storedAs(answer.body, path)) {
-    throw new Error(`upload of ${path}: ${answer.status} ${answer.body}`);
+  if (response.status !== 200 || !storedAs(response.body, path)) {
+    throw new Error(`upload of ${path}: ${response.status} ${response.body}`);
   }
 }
 
 /** Uploads with one PUT; rejects unless the server says that it made the file. */
 export async function uploadByPut(url: URL, file: string, signal: AbortSignal): Promise<void> {
-  const answer = await curl(url, ['--upload-file', file], signal);
-  if (answer.status !== 201) throw new Error(`PUT ${url.href}: ${answer.status} ${answer.body}`);
+  const response = await curl(url, ['--upload-file', file], signal);
+  if (response.status !== 201) throw new Error(`PUT ${url.href}: ${response.status} ${response.body}`);
 }
 
 /** Downloads a file from one byte on and throws it away: the bytes received. Rejects unless the answer is 206. */
 export async function downloadFrom(url: URL, firstByte: number, signal: AbortSignal): Promise<number> {
-  const answer = await curl(url, ['--range', `${firstByte}-`, '--output', '/dev/null'], signal);
-  if (answer.status !== 206) throw new Error(`GET ${url.href} from byte ${firstByte}: ${answer.status}`);
-  return answer.bytes;
+  const response = await curl(url, ['--range', `${firstByte}-`, '--output', '/dev/null'], signal);
+  if (response.status !== 206) throw new Error(`GET ${url.href} from byte ${firstByte}: ${response.status}`);
+  return response.bytes;
 }
 
-interface CurlAnswer {
+interface CurlResponse {
   readonly status: number;
   readonly bytes: number;
   readonly body: string;
 }
 
 /** `--disable` comes first by rule, and keeps the settings of whoever runs this out of it. */
-async function curl(url: URL, options: readonly string[], signal: AbortSignal): Promise<CurlAnswer> {
+async function curl(url: URL, options: readonly string[], signal: AbortSignal): Promise<CurlResponse> {
   requireHost(url);
   const always = ['--disable', '--silent', '--show-error', '--noproxy', '*', '--max-time', '900'];
   const report = ['--write-out', '\n%{http_code} %{size_download}'];
@@ -61,8 +61,8 @@ async function curl(url: URL, options: readonly string[], signal: AbortSignal): 
 
 function storedAs(body: string, path: string): boolean {
   try {
-    const answer: unknown = JSON.parse(body);
-    return typeof answer === 'object' && answer !== null && 'path' in answer && answer.path === path;
+    const response: unknown = JSON.parse(body);
+    return typeof response === 'object' && response !== null && 'path' in response && response.path === path;
   } catch {
     return false;
   }

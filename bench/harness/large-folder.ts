@@ -13,7 +13,7 @@ import type { Stage } from './stage.ts';
 
 /** The first page of a folder of 100,000 entries beside a folder that has no more than that page. */
 export function largeFolderComparison(holdall: Server, stage: Stage, duration: Duration): Comparison {
-  const contender = (name: string, path: string, check: (answer: BenchResponse) => string): Contender => ({
+  const contender = (name: string, path: string, check: (response: BenchResponse) => string): Contender => ({
     name,
     measure: async (signal) => {
       const folder = join(stage.root, 'many');
@@ -26,7 +26,7 @@ export function largeFolderComparison(holdall: Server, stage: Stage, duration: D
         url: running.url(path),
         headers: {},
         connections,
-        check: async (answer) => check(answer),
+        check: async (response) => check(response),
       };
       return await measureReading(target, duration, (work) => measureServer(running.pid, work), signal);
     },

@@ -28,7 +28,7 @@ export async function describeMachine(folder: string, entryFile: string): Promis
     cores: availableParallelism(),
     memory: totalmem(),
     kernel: release(),
-    fileSystem: await ask('findmnt', ['--noheadings', '--output', 'FSTYPE', '--target', folder]),
+    fileSystem: await request('findmnt', ['--noheadings', '--output', 'FSTYPE', '--target', folder]),
     node: process.versions.node,
     commit: await describeCommit(join(entryFile, '..')),
     loadBefore: warnWhenBusy(loadavg()[0] ?? 0),
@@ -42,13 +42,13 @@ function warnWhenBusy(load: number): number {
 }
 
 async function describeCommit(folder: string): Promise<string> {
-  const commit = await ask('git', ['-C', folder, 'rev-parse', '--short', 'HEAD']);
-  const changes = await ask('git', ['-C', folder, 'status', '--porcelain', '--untracked-files=no']);
+  const commit = await request('git', ['-C', folder, 'rev-parse', '--short', 'HEAD']);
+  const changes = await request('git', ['-C', folder, 'status', '--porcelain', '--untracked-files=no']);
   return changes === '' || changes === 'unknown' ? commit : `${commit}+`;
 }
 
 /** What a program says, `unknown` where it can't: a benchmark does not fail for want of a name. */
-async function ask(file: string, args: readonly string[]): Promise<string> {
+async function request(file: string, args: readonly string[]): Promise<string> {
   try {
     return (await promisify(execFile)(file, args, { timeout: 10_000 })).stdout.trim();
   } catch {

@@ -73,11 +73,11 @@ export async function visitListing(
 }
 
 /** Milliseconds that a page of 100,000 rows may take for anything. */
-const patience = 180_000;
+const timeoutMs = 180_000;
 
 async function visit(browser: Browser, url: URL, shape: PageShape, count: number): Promise<Visit> {
   const page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
-  page.setDefaultTimeout(patience);
+  page.setDefaultTimeout(timeoutMs);
   await page.addInitScript(watchArrival, shape);
   await page.goto(url.href, { waitUntil: 'commit' });
   const { firstRow, interactive } = await arrivalAt(page);
@@ -99,7 +99,7 @@ async function visit(browser: Browser, url: URL, shape: PageShape, count: number
 
 /** Waits until the page is interactive. */
 async function arrivalAt(page: Page): Promise<Arrival> {
-  const late = AbortSignal.timeout(patience);
+  const late = AbortSignal.timeout(timeoutMs);
   const tooLate = new Promise<never>((_, reject) => {
     late.addEventListener('abort', () => reject(new Error(`${page.url()} did not list its folder in 3 minutes`)));
   });

@@ -44,7 +44,7 @@ interface ReadRequest {
   /** What has to be so before it is measured. */
   prepare(signal: AbortSignal): Promise<void>;
   /** Throws unless it is the whole right answer; else says what a reader should know of it. */
-  check(answer: BenchResponse): Promise<string>;
+  check(response: BenchResponse): Promise<string>;
 }
 
 function fileRequest(file: string, { root }: Stage): ReadRequest {
@@ -68,7 +68,7 @@ const listRequest: ReadRequest = {
   headers: { accept: 'application/json' },
   path: () => '/entries/',
   prepare: async () => {},
-  check: async (answer) => checkListing(answer),
+  check: async (response) => checkListing(response),
 };
 
 async function measureReads(
@@ -102,12 +102,12 @@ export async function measureReading(
   meter: Meter,
   signal: AbortSignal,
 ): Promise<Sample> {
-  const answer = await send({ url, host, headers }, signal);
-  if (answer.status !== status) throw new Error(`GET ${url.href}: ${answer.status} ${answer.body.toString()}`);
-  const remark = await check(answer);
-  const asked = { url, host, headers, connections, answerBytes: answer.body.length };
-  await load({ ...asked, seconds: duration.warmUp }, signal);
-  const [result, cost] = await meter(() => load({ ...asked, seconds: duration.measured }, signal));
+  const response = await send({ url, host, headers }, signal);
+  if (response.status !== status) throw new Error(`GET ${url.href}: ${response.status} ${response.body.toString()}`);
+  const remark = await check(response);
+  const requested = { url, host, headers, connections, responseBytes: response.body.length };
+  await load({ ...requested, seconds: duration.warmUp }, signal);
+  const [result, cost] = await meter(() => load({ ...requested, seconds: duration.measured }, signal));
   const perRequest = (seconds: number) => seconds / result.requests;
   return {
     value: result.requestsPerSecond,

@@ -195,9 +195,9 @@ async function listPage(
   signal: AbortSignal,
 ): Promise<Page> {
   const query = new URLSearchParams({ prefix: folder, ...(cursor !== undefined && { cursor }) });
-  const answer = await request(running, 'GET', `/?${query.toString()}`, undefined, signal);
-  expect('list', 200, answer);
-  return JSON.parse(answer.body.toString()) as Page;
+  const response = await request(running, 'GET', `/?${query.toString()}`, undefined, signal);
+  expect('list', 200, response);
+  return JSON.parse(response.body.toString()) as Page;
 }
 
 async function transfer(
@@ -211,7 +211,7 @@ async function transfer(
 }
 
 /** An hour: rather a figure that shows how slow it was than none. */
-const patience = 3600;
+const timeoutMs = 3600;
 
 async function request(
   { url }: RunningServer,
@@ -222,7 +222,7 @@ async function request(
 ): Promise<BenchResponse> {
   const headers = { ...(body !== undefined && { 'content-type': 'application/json' }) };
   return await send(
-    { method, url: url(path), headers, seconds: patience, ...(body !== undefined && { body }) },
+    { method, url: url(path), headers, seconds: timeoutMs, ...(body !== undefined && { body }) },
     signal,
   );
 }

@@ -32,7 +32,7 @@ export interface Server {
 export interface RunningServer extends AsyncDisposable {
   readonly pid: number;
   /** From its start until it was seen to answer, looked at every 5 ms. */
-  readonly secondsToAnswer: number;
+  readonly secondsToResponse: number;
   url(path: string): URL;
 }
 
@@ -59,8 +59,8 @@ export async function startServer(server: Server, site: ServedFolder, signal: Ab
     await child.stop();
     throw new Error(`cannot start ${server.name}\n${child.lastOutput()}`.trim(), { cause: error });
   }
-  const secondsToAnswer = (performance.now() - began) / 1000;
-  return { pid: child.pid, secondsToAnswer, url, [Symbol.asyncDispose]: () => child[Symbol.asyncDispose]() };
+  const secondsToResponse = (performance.now() - began) / 1000;
+  return { pid: child.pid, secondsToResponse, url, [Symbol.asyncDispose]: () => child[Symbol.asyncDispose]() };
 }
 
 const started: OwnedProcess[] = [];

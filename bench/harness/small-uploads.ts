@@ -60,8 +60,8 @@ function uploadContender(
       await using running = await startServer(server, stage.newSite(), signal);
       const url = running.url(path(folder));
       await load({ url, requests: requests(folder, 'warm-up'), seconds: duration.warmUp }, signal);
-      const asked = { url, requests: requests(folder, 'measured'), seconds: duration.measured };
-      const [result, cost] = await measureServer(running.pid, () => load(asked, signal));
+      const requested = { url, requests: requests(folder, 'measured'), seconds: duration.measured };
+      const [result, cost] = await measureServer(running.pid, () => load(requested, signal));
       await checkStored(join(stage.root, folder), running, result.requests);
       return {
         value: result.requestsPerSecond,
@@ -95,10 +95,10 @@ function diskContender(name: string, concurrency: number, stage: Stage, { measur
 }
 
 /** Rejects unless there is a file for each answer, and at most one more for each request that was under way at the end. */
-async function checkStored(incoming: string, { url }: RunningServer, answers: number): Promise<void> {
+async function checkStored(incoming: string, { url }: RunningServer, responses: number): Promise<void> {
   const names = (await readdir(incoming)).filter((name) => name.startsWith('measured-'));
-  if (names.length < answers || names.length > answers + connections) {
-    throw new Error(`${url('/').href}: ${answers} uploads were answered, ${names.length} are stored`);
+  if (names.length < responses || names.length > responses + connections) {
+    throw new Error(`${url('/').href}: ${responses} uploads were answered, ${names.length} are stored`);
   }
   const content = Buffer.alloc(4096, '0123456789abcdef');
   // The first ones: of those that were under way at the end, some servers keep a part.

@@ -7,10 +7,10 @@ import { isContentOf, type SoakFile } from './soak-files.ts';
  */
 export async function checkStored(client: Client, files: readonly SoakFile[]): Promise<number> {
   for (const file of files) {
-    let answer = await client.get(`/file/${file.path.split('/').map(encodeURIComponent).join('/')}`);
-    if (answer.status === 302) answer = await client.get(answer.headers.location ?? '');
-    if (answer.status !== 200) throw new Error(`${file.path}: ${answer.status}`);
-    if (!isContentOf(file, answer.body)) throw new Error(`${file.path} holds other bytes than were stored`);
+    let response = await client.get(`/file/${file.path.split('/').map(encodeURIComponent).join('/')}`);
+    if (response.status === 302) response = await client.get(response.headers.location ?? '');
+    if (response.status !== 200) throw new Error(`${file.path}: ${response.status}`);
+    if (!isContentOf(file, response.body)) throw new Error(`${file.path} holds other bytes than were stored`);
   }
   const expected = new Set(files.map(({ path }) => path));
   for await (const path of pathsIn(client, '')) {

@@ -23,7 +23,7 @@ export function createClient(base: URL, connections: number, signal: AbortSignal
     const url = new URL(path, base);
     requireHost(url);
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
-      const ends = AbortSignal.any([signal, AbortSignal.timeout(patience)]);
+      const ends = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
       httpRequest(url, { method, headers, agent, signal: ends }, resolve).on('error', reject).end(body);
     });
     return { status: response.statusCode ?? 0, headers: response.headers, body: await buffer(response) };
@@ -45,7 +45,7 @@ export function createClient(base: URL, connections: number, signal: AbortSignal
 }
 
 /** Milliseconds. */
-const patience = 60_000;
+const timeoutMs = 60_000;
 
 const boundary = 'a-boundary-that-no-file-holds';
 

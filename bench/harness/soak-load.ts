@@ -133,21 +133,21 @@ function createWorker(client: Client, index: number, picture: Buffer): Worker {
     },
     async 'fetch, small'() {
       const file = pick(isSmall);
-      const answer = requireStatus(await client.get(`/file/${url(file.path)}`), 200);
-      requireContent(file, isContentOf(file, answer.body));
+      const response = requireStatus(await client.get(`/file/${url(file.path)}`), 200);
+      requireContent(file, isContentOf(file, response.body));
     },
     async 'fetch, large'() {
       const file = pick((each) => !isSmall(each));
       const { headers } = requireStatus(await client.get(`/file/${url(file.path)}`), 302);
-      const answer = requireStatus(await client.get(headers.location ?? ''), 200);
-      requireContent(file, isContentOf(file, answer.body));
+      const response = requireStatus(await client.get(headers.location ?? ''), 200);
+      requireContent(file, isContentOf(file, response.body));
     },
     async 'fetch, a range'() {
       const file = pick(isSmall);
       const [from, to] = [Math.floor(file.bytes / 4), Math.floor(file.bytes / 2)];
       const range = { range: `bytes=${from}-${to - 1}` };
-      const answer = requireStatus(await client.get(`/file/${url(file.path)}`, range), 206);
-      requireContent(file, isContentOf(file, answer.body, from, to));
+      const response = requireStatus(await client.get(`/file/${url(file.path)}`, range), 206);
+      requireContent(file, isContentOf(file, response.body, from, to));
     },
     async list() {
       requireStatus(await client.get(`/${url(folder)}`), 200);
@@ -199,9 +199,9 @@ function varied(picture: Buffer, number: number): Buffer {
   return Buffer.concat([picture, Buffer.from(String(number))]);
 }
 
-function requireStatus(answer: BenchResponse, status: number): BenchResponse {
-  if (answer.status === status) return answer;
-  throw new Error(`${answer.status} instead of ${status}: ${answer.body.toString().slice(0, 200)}`);
+function requireStatus(response: BenchResponse, status: number): BenchResponse {
+  if (response.status === status) return response;
+  throw new Error(`${response.status} instead of ${status}: ${response.body.toString().slice(0, 200)}`);
 }
 
 function requireContent({ path }: SoakFile, isRight: boolean): void {

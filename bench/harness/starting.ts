@@ -46,7 +46,7 @@ interface Start {
 
 async function measureStart(server: Server, stage: Stage, signal: AbortSignal): Promise<Start> {
   await using running = await startServer(server, stage.newSite(), signal);
-  return { seconds: running.secondsToAnswer, cpuSeconds: cpuSecondsOf(running.pid) };
+  return { seconds: running.secondsToResponse, cpuSeconds: cpuSecondsOf(running.pid) };
 }
 
 /**

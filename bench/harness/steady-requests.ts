@@ -21,19 +21,19 @@ export async function sendSteadily(
 ): Promise<number[]> {
   const agent = new Agent({ keepAlive: true, maxSockets: 64 });
   const began = performance.now();
-  const answers: Promise<number>[] = [];
+  const responses: Promise<number>[] = [];
   try {
-    while (answers.length < perSecond * seconds) {
-      const due = began + (answers.length * 1000) / perSecond;
-      const url = urls[answers.length % urls.length];
+    while (responses.length < perSecond * seconds) {
+      const due = began + (responses.length * 1000) / perSecond;
+      const url = urls[responses.length % urls.length];
       if (!url) throw new Error('no URL to ask for');
       await sleep(Math.max(0, due - performance.now()), undefined, { signal });
       const answer = timeFrom(due, url, agent, signal);
       // It is waited for below; until then, nobody would take its failure.
       answer.catch(() => undefined);
-      answers.push(answer);
+      responses.push(answer);
     }
-    return await Promise.all(answers);
+    return await Promise.all(responses);
   } finally {
     agent.destroy();
   }

@@ -21,8 +21,8 @@ export async function compareStores(
   real: { account: Account; bucket: string },
 ): Promise<string[]> {
   await connect(real.account).send(new CreateBucketCommand({ Bucket: real.bucket }));
-  const left = await askAll(connect(synthetic.account), synthetic.bucket);
-  const right = await askAll(connect(real.account), real.bucket);
+  const left = await requestAll(connect(synthetic.account), synthetic.bucket);
+  const right = await requestAll(connect(real.account), real.bucket);
   return Object.keys(left).flatMap((name) => {
     const [ours, theirs] = [JSON.stringify(left[name]), JSON.stringify(right[name])];
     return ours === theirs ? [] : [`${name}: ${ours} instead of ${theirs}`];
@@ -43,10 +43,10 @@ function connect({ endpoint, region, accessKeyId, secretAccessKey }: Account): S
 const KEYS = ['a/1', 'a/2', 'a/b/3', 'a/b/4', 'a/c d+e/5', 'a/ü/6', 'a0', 'a/😀', 'b/7'];
 
 /** Every answer under a name: what it found, or its status and code. */
-async function askAll(client: S3Client, Bucket: string): Promise<Record<string, unknown>> {
+async function requestAll(client: S3Client, Bucket: string): Promise<Record<string, unknown>> {
   const said: Record<string, unknown> = {};
-  const ask = async (name: string, answer: () => Promise<unknown>) => {
-    said[name] = await answer().catch((error: unknown) => {
+  const request = async (name: string, response: () => Promise<unknown>) => {
+    said[name] = await response().catch((error: unknown) => {
       if (!(error instanceof S3ServiceException)) throw error;
       return `${error.$metadata.httpStatusCode}`;
     });
@@ -84,56 +84,56 @@ async function askAll(client: S3Client, Bucket: string): Promise<Record<string, 
   };
 
   for (const Key of KEYS) {
-    await ask(`put ${Key}`, async () => {
+    await request(`put ${Key}`, async () => {
       const put = new PutObjectCommand({ Bucket, Key, Body: `in ${Key}`, ContentType: 'text/plain' });
       return (await client.send(put)).ETag;
     });
   }
-  await ask('list all', list({}));
-  await ask('list a prefix', list({ Prefix: 'a/' }));
-  await ask('list a folder', list({ Prefix: 'a/', Delimiter: '/' }));
-  await ask('list the root', list({ Delimiter: '/' }));
-  await ask('list nothing', list({ Prefix: 'none/', Delimiter: '/' }));
-  await ask('list behind a key', list({ Prefix: 'a/', StartAfter: 'a/b/3' }));
-  await ask('list behind a prefix', list({ Prefix: 'a/', Delimiter: '/', StartAfter: 'a/b/\u{10ffff}' }));
-  await ask('list two at a time', pages({ Prefix: 'a/', MaxKeys: 2 }));
-  await ask('list a folder two at a time', pages({ Prefix: 'a/', Delimiter: '/', MaxKeys: 2 }));
-  await ask('get', get({}));
-  await ask('get a range', get({ Range: 'bytes=1-2' }));
-  await ask('get the end', get({ Range: 'bytes=-2' }));
-  await ask('get behind the end', get({ Range: 'bytes=100-' }));
-  await ask('get what is missing', get({ Key: 'none' }));
-  await ask('get with another etag', get({ IfMatch: '"0"' }));
-  await ask('put where something is', () =>
+  await request('list all', list({}));
+  await request('list a prefix', list({ Prefix: 'a/' }));
+  await request('list a folder', list({ Prefix: 'a/', Delimiter: '/' }));
+  await request('list the root', list({ Delimiter: '/' }));
+  await request('list nothing', list({ Prefix: 'none/', Delimiter: '/' }));
+  await request('list behind a key', list({ Prefix: 'a/', StartAfter: 'a/b/3' }));
+  await request('list behind a prefix', list({ Prefix: 'a/', Delimiter: '/', StartAfter: 'a/b/\u{10ffff}' }));
+  await request('list two at a time', pages({ Prefix: 'a/', MaxKeys: 2 }));
+  await request('list a folder two at a time', pages({ Prefix: 'a/', Delimiter: '/', MaxKeys: 2 }));
+  await request('get', get({}));
+  await request('get a range', get({ Range: 'bytes=1-2' }));
+  await request('get the end', get({ Range: 'bytes=-2' }));
+  await request('get behind the end', get({ Range: 'bytes=100-' }));
+  await request('get what is missing', get({ Key: 'none' }));
+  await request('get with another etag', get({ IfMatch: '"0"' }));
+  await request('put where something is', () =>
     client.send(new PutObjectCommand({ Bucket, Key: 'a/1', Body: 'x', IfNoneMatch: '*' })),
   );
-  await ask('copy', async () => {
+  await request('copy', async () => {
     const copied = await client.send(new CopyObjectCommand({ Bucket, Key: 'c/1', CopySource: `${Bucket}/a/1` }));
     // Ceph leaves the quotes away.
     return copied.CopyObjectResult?.ETag?.replaceAll('"', '');
   });
-  await ask('copy what is missing', () =>
+  await request('copy what is missing', () =>
     client.send(new CopyObjectCommand({ Bucket, Key: 'c/2', CopySource: `${Bucket}/none` })),
   );
-  await ask('copy onto itself', () =>
+  await request('copy onto itself', () =>
     client.send(new CopyObjectCommand({ Bucket, Key: 'a/1', CopySource: `${Bucket}/a/1` })),
   );
-  await ask('head of the copy', async () => {
+  await request('head of the copy', async () => {
     const { ETag, ContentLength, ContentType } = await client.send(new HeadObjectCommand({ Bucket, Key: 'c/1' }));
     return [ETag, ContentLength, ContentType];
   });
-  await ask('delete', async () => {
+  await request('delete', async () => {
     return (await client.send(new DeleteObjectCommand({ Bucket, Key: 'c/1' }))).$metadata.httpStatusCode;
   });
-  await ask('delete what is missing', async () => {
+  await request('delete what is missing', async () => {
     return (await client.send(new DeleteObjectCommand({ Bucket, Key: 'none' }))).$metadata.httpStatusCode;
   });
-  await ask('delete many', async () => {
+  await request('delete many', async () => {
     const Objects = ['a/1', 'a/ü/6', 'none'].map((Key) => ({ Key }));
     const { Deleted = [] } = await client.send(new DeleteObjectsCommand({ Bucket, Delete: { Objects } }));
     return Deleted.map(({ Key = '' }) => Key).toSorted((left, right) => left.localeCompare(right));
   });
-  await ask('list what is left', list({ Prefix: 'a/' }));
+  await request('list what is left', list({ Prefix: 'a/' }));
   client.destroy();
   return said;
 }

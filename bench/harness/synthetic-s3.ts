@@ -48,8 +48,8 @@ export function weightOf(operation: Operation, { url, key, body }: SyntheticRequ
 }
 
 /** Does what is asked. */
-export function responseTo(operation: Operation, asked: SyntheticRequest, objects: Objects): SyntheticResponse {
-  return OPERATIONS[operation](asked, objects);
+export function responseTo(operation: Operation, requested: SyntheticRequest, objects: Objects): SyntheticResponse {
+  return OPERATIONS[operation](requested, objects);
 }
 
 export function failure(status: number, code: string): SyntheticResponse {
@@ -61,7 +61,7 @@ const OPERATIONS = {
   HeadBucket: () => ({ status: 200 }),
   ListObjectsV2: ({ url, bucket }, objects) => listObjects(url.searchParams, bucket, objects),
   GetObject: readObject,
-  HeadObject: (asked, objects) => ({ ...readObject(asked, objects), body: '' }),
+  HeadObject: (requested, objects) => ({ ...readObject(requested, objects), body: '' }),
 
   PutObject({ key, headers, body }, objects) {
     if (isAgainst(headers, objects.get(key))) return failure(412, 'PreconditionFailed');
@@ -107,7 +107,7 @@ const OPERATIONS = {
     });
     return { status: 200, headers: XML, body: xml(`<DeleteResult>${results.join('')}</DeleteResult>`) };
   },
-} satisfies Record<string, (asked: SyntheticRequest, objects: Objects) => SyntheticResponse>;
+} satisfies Record<string, (requested: SyntheticRequest, objects: Objects) => SyntheticResponse>;
 
 const XML = { 'content-type': 'application/xml' };
 

@@ -32,10 +32,10 @@ server.listen(settings.port, '127.0.0.1');
 process.once('SIGTERM', () => process.exit(0));
 
 async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const asked = await read(request);
-  if (asked.url.pathname.startsWith('/-/')) return send(response, control(asked));
+  const requested = await read(request);
+  if (requested.url.pathname.startsWith('/-/')) return send(response, control(requested));
   const arrived = performance.now();
-  const reply = serve(asked);
+  const reply = serve(requested);
   await sleep(Math.max(0, settings.latency - (performance.now() - arrived)));
   send(response, reply);
 }
@@ -53,16 +53,18 @@ async function read(request: IncomingMessage): Promise<SyntheticRequest> {
   };
 }
 
-function serve(asked: SyntheticRequest): SyntheticResponse {
-  const operation = operationOf(asked);
+function serve(requested: SyntheticRequest): SyntheticResponse {
+  const operation = operationOf(requested);
   if (operation === undefined) return failure(501, 'NotImplemented');
   calls[operation] = (calls[operation] ?? 0) + 1;
-  const { kind, prefix, count } = weightOf(operation, asked);
+  const { kind, prefix, count } = weightOf(operation, requested);
   if (!isTaken(kind, prefix, count)) {
     calls.SlowDown = (calls.SlowDown ?? 0) + 1;
     return failure(503, 'SlowDown');
   }
-  return asked.bucket === settings.bucket ? responseTo(operation, asked, objects) : failure(404, 'NoSuchBucket');
+  return requested.bucket === settings.bucket
+    ? responseTo(operation, requested, objects)
+    : failure(404, 'NoSuchBucket');
 }
 
 function send(response: ServerResponse, { status, headers, body = '' }: SyntheticResponse): void {

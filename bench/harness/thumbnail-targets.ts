@@ -131,8 +131,8 @@ async function measureWarm(setting: Setting, under: '/file/' | '/thumb/', signal
   if (!existsSync(file)) await writeFile(file, body);
   await untilOld(file, signal);
   const url = under === '/thumb/' ? thumbnail : running.url(`/file/${sameSize}`);
-  const check = async (answer: { body: Buffer }) => {
-    if (!answer.body.equals(body)) throw new Error(`GET ${url.href}: not the thumbnail`);
+  const check = async (response: { body: Buffer }) => {
+    if (!response.body.equals(body)) throw new Error(`GET ${url.href}: not the thumbnail`);
     return `${body.length} bytes`;
   };
   const meter = <Result>(work: () => Promise<Result>) => measureServer(running.pid, work);

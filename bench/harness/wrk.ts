@@ -14,7 +14,7 @@ export interface Load {
   /** As many requests at once; 32 where it is absent. */
   readonly connections?: number;
   /** Each answer's body has at least so many bytes; none where it is absent. */
-  readonly answerBytes?: number;
+  readonly responseBytes?: number;
 }
 
 /** What came of it. Times in milliseconds. */
@@ -33,18 +33,18 @@ export const threads = 2;
  * Loads a URL with wrk. Rejects when a single request failed, and when less was received than the answers'
  * length: wrk itself counts neither a redirect nor a short answer as a failure.
  */
-export async function load(asked: Load, signal: AbortSignal): Promise<LoadResult> {
-  const { url, seconds, answerBytes = 0 } = asked;
-  const summary = parseSummary(await runWrk(asked, signal));
+export async function load(requested: Load, signal: AbortSignal): Promise<LoadResult> {
+  const { url, seconds, responseBytes = 0 } = requested;
+  const summary = parseSummary(await runWrk(requested, signal));
   for (const kind of ['connect', 'read', 'write', 'status', 'timeout'] as const) {
     if (summary[kind] === 0) continue;
     const failed = `${url.href}: ${summary[kind]} of ${summary.requests} requests failed (${kind})`;
-    throw new Error(kind === 'status' ? `${failed}; ${await countStatuses(asked, signal)}` : failed);
+    throw new Error(kind === 'status' ? `${failed}; ${await countStatuses(requested, signal)}` : failed);
   }
   if (summary.requests === 0) throw new Error(`${url.href}: not one answer in ${seconds} s`);
-  if (summary.bytes < summary.requests * answerBytes) {
+  if (summary.bytes < summary.requests * responseBytes) {
     const bytesEach = Math.floor(summary.bytes / summary.requests);
-    throw new Error(`${url.href}: answers of ${bytesEach} bytes under load, ${answerBytes} before`);
+    throw new Error(`${url.href}: answers of ${bytesEach} bytes under load, ${responseBytes} before`);
   }
   return {
     requests: summary.requests,
@@ -67,8 +67,11 @@ async function runWrk(
 }
 
 /** The same load again, for a second: to count statuses all along would slow wrk down, and so bend what is measured. */
-async function countStatuses(asked: Load, signal: AbortSignal): Promise<string> {
-  const stdout = await runWrk({ ...asked, seconds: 1, requests: ['statuses', ...(asked.requests ?? [])] }, signal);
+async function countStatuses(requested: Load, signal: AbortSignal): Promise<string> {
+  const stdout = await runWrk(
+    { ...requested, seconds: 1, requests: ['statuses', ...(requested.requests ?? [])] },
+    signal,
+  );
   const counts: Record<string, number> = {};
   for (const [, status = '', count] of stdout.matchAll(/^status (\d+) (\d+)$/gm)) {
     counts[status] = (counts[status] ?? 0) + Number(count);

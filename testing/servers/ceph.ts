@@ -93,7 +93,7 @@ async function startGateway(cluster: StoreProcesses, endpoint: string): Promise<
   // Without `tcp_nodelay`, every small response waits 40 ms for a delayed acknowledgement.
   const frontend = `beast endpoint=${new URL(endpoint).host} tcp_nodelay=1`;
   const gateway = cluster.startDaemon('radosgw', '-f', '--name', 'client.rgw', '--rgw-frontends', frontend);
-  await cluster.until('the gateway responds', () => answers(endpoint));
+  await cluster.until('the gateway responds', () => responses(endpoint));
   return gateway;
 }
 
@@ -185,7 +185,7 @@ rgw override bucket index max shards = 1
 `;
 }
 
-async function answers(endpoint: string): Promise<boolean> {
+async function responses(endpoint: string): Promise<boolean> {
   try {
     const response = await fetch(endpoint, { signal: AbortSignal.timeout(1000) });
     await response.body?.cancel();

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { API_PATH, describeApiRequest, type Quota, serveApi, usualHeaders } from './github/api.ts';
 import { type Downloads, describeDownload, offerDownloads } from './github/downloads.ts';
-import type { AnsweredRequest, Host, Interceptor, Limits } from './github/exchange.ts';
+import type { Host, Interceptor, Limits, RespondedRequest } from './github/exchange.ts';
 import { describeLfsRequest, serveLfs } from './github/lfs.ts';
 import {
   checkRepositories,
@@ -20,7 +20,13 @@ import {
 import { BLOB_UPLOAD } from './github/routes.ts';
 import { handle, type Service } from './github/serving.ts';
 
-export type { AnsweredRequest, GitHubRequest, Interceptor, OwnAnswer, Verdict } from './github/exchange.ts';
+export type {
+  GitHubRequest,
+  Interceptor,
+  OwnResponse as OwnAnswer,
+  RespondedRequest as AnsweredRequest,
+  Verdict,
+} from './github/exchange.ts';
 export type { Changes, Content } from './github/pushes.ts';
 export type { RepositoryOptions, TestRepository } from './github/repository.ts';
 
@@ -35,9 +41,9 @@ export interface GitHubFake {
   /** Private, unless said otherwise; its first commit holds `files`, and there is none without them. */
   createRepository(options?: RepositoryOptions): Promise<TestRepository>;
   /** Every request of the API since the start or the last `forget`, in the order of their answers. */
-  readonly requests: readonly AnsweredRequest[];
+  readonly requests: readonly RespondedRequest[];
   /** Every request past the API, likewise: `GET download`, `HEAD download` and the batches of Git LFS. */
-  readonly downloadRequests: readonly AnsweredRequest[];
+  readonly downloadRequests: readonly RespondedRequest[];
   forget(): void;
   /** Has every request from now on looked at, in the place of who looked before. What it answers costs no quota. */
   intercept(interceptor: Interceptor | undefined): void;
@@ -146,8 +152,8 @@ function restore({ quota, anonymousQuota, limits, permissions, offers }: Setting
 
 /** What comes in, and who looks at it first. */
 function startWatch(fail: (error: unknown) => void) {
-  const requests: AnsweredRequest[] = [];
-  const downloadRequests: AnsweredRequest[] = [];
+  const requests: RespondedRequest[] = [];
+  const downloadRequests: RespondedRequest[] = [];
   let interceptor: Interceptor | undefined;
   return {
     requests,
@@ -200,7 +206,7 @@ function connect({ api, files, settings, watch, repositories, downloads }: Parts
     isUpload: () => false,
     mostOf: unlimited,
     headers: () => ({}),
-    record: (request: AnsweredRequest) => downloadRequests.push(request),
+    record: (request: RespondedRequest) => downloadRequests.push(request),
   };
   const lfsService: Service = {
     ...pastTheApi,

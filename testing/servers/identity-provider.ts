@@ -13,7 +13,7 @@ export interface IdentityProvider {
   /** Whether it answers anything but 500. */
   isUp: boolean;
   /** The paths that were asked for so far, without their queries. */
-  readonly asked: readonly string[];
+  readonly requested: readonly string[];
   /** How the client proved itself when it asked for a token the last time: `Basic`, or undefined for the body. */
   provedBy: string | undefined;
   stop(): Promise<void>;
@@ -36,9 +36,9 @@ const SUBJECT = 'subject-1';
 
 export async function startIdentityProvider(options: IdentityProviderOptions): Promise<IdentityProvider> {
   let provider: Provider | undefined;
-  const asked: string[] = [];
+  const requested: string[] = [];
   const server = createServer((request, response) => {
-    asked.push(request.url?.split('?')[0] ?? '');
+    requested.push(request.url?.split('?')[0] ?? '');
     if (request.url === '/token') running.provedBy = request.headers.authorization?.split(' ')[0];
     if (!provider || !running.isUp) return void response.writeHead(500).end();
     if (request.url?.startsWith('/interaction/')) return void signIn(provider, running, request, response);
@@ -51,7 +51,7 @@ export async function startIdentityProvider(options: IdentityProviderOptions): P
     client: { ...CLIENT, ...(options.clientSecret !== undefined && { clientSecret: options.clientSecret }) },
     person: { claims: {} },
     isUp: true,
-    asked,
+    requested,
     provedBy: undefined,
     async stop() {
       server.close();

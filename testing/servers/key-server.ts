@@ -7,31 +7,31 @@ export interface KeyServer {
   readonly issuer: string;
   readonly jwksUrl: string;
   /** The paths that were asked for so far. */
-  readonly asked: readonly string[];
+  readonly requested: readonly string[];
   /** Answers a path with this from now on: an object as JSON, a number as a status alone. */
   answer(path: '/jwks' | '/.well-known/openid-configuration', value: object | number): void;
   stop(): Promise<void>;
 }
 
 export async function startKeyServer(port = 0): Promise<KeyServer> {
-  const answers = new Map<string, object | number>();
-  const asked: string[] = [];
+  const responses = new Map<string, object | number>();
+  const requested: string[] = [];
   const server = createServer((request, response) => {
     const path = request.url ?? '';
-    asked.push(path);
-    const value = answers.get(path) ?? 404;
+    requested.push(path);
+    const value = responses.get(path) ?? 404;
     if (typeof value === 'number') response.writeHead(value).end();
     else response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify(value));
   });
   server.listen(port, '127.0.0.1');
   await once(server, 'listening');
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  answers.set('/.well-known/openid-configuration', { issuer, jwks_uri: `${issuer}/jwks` });
+  responses.set('/.well-known/openid-configuration', { issuer, jwks_uri: `${issuer}/jwks` });
   return {
     issuer,
     jwksUrl: `${issuer}/jwks`,
-    asked,
-    answer: (path, value) => void answers.set(path, value),
+    requested,
+    answer: (path, value) => void responses.set(path, value),
     async stop() {
       server.close();
       server.closeAllConnections();

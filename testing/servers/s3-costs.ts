@@ -17,7 +17,7 @@ export interface CostCase {
   /** As the documentation has it. */
   readonly name: string;
   readonly plant?: (bucket: TestBucket, port: number, store: Store) => Promise<unknown>;
-  readonly ask: (port: number) => Promise<{ readonly status: number }>;
+  readonly request: (port: number) => Promise<{ readonly status: number }>;
 }
 
 /** Amazon S3 and Cloudflare R2 charge for these alike; removals and what is given up are free. */
@@ -71,61 +71,61 @@ const transferFolder = (port: number, what: 'copy' | 'move') =>
   transfer(port, what, { source: 'f', destination: 'g', is_folder: true });
 
 export const COST_CASES: readonly CostCase[] = [
-  { name: 'upload, below 8 MiB', ask: (port) => upload(port, 4 * MIB) },
-  { name: 'upload, 20 MiB', ask: (port) => upload(port, 20 * MIB) },
-  { name: 'list one page', plant: tenIn, ask: (port) => send(port, '/f/') },
-  { name: 'fetch, small', plant: small, ask: (port) => send(port, '/file/f/a') },
+  { name: 'upload, below 8 MiB', request: (port) => upload(port, 4 * MIB) },
+  { name: 'upload, 20 MiB', request: (port) => upload(port, 20 * MIB) },
+  { name: 'list one page', plant: tenIn, request: (port) => send(port, '/f/') },
+  { name: 'fetch, small', plant: small, request: (port) => send(port, '/file/f/a') },
   {
     name: 'fetch, empty',
     plant: (bucket) => put(bucket, Buffer.alloc(0), 'f/a'),
-    ask: (port) => send(port, '/file/f/a'),
+    request: (port) => send(port, '/file/f/a'),
   },
-  { name: 'fetch, large, not seen in the last five seconds', plant: large, ask: (port) => send(port, '/file/f/a') },
+  { name: 'fetch, large, not seen in the last five seconds', plant: large, request: (port) => send(port, '/file/f/a') },
   {
     name: 'fetch, large, seen in the last five seconds',
     plant: async (bucket, port) => {
       await large(bucket);
       await send(port, '/f/');
     },
-    ask: (port) => send(port, '/file/f/a'),
+    request: (port) => send(port, '/file/f/a'),
   },
-  { name: 'HEAD', plant: small, ask: (port) => send(port, '/file/f/a', { method: 'HEAD' }) },
-  { name: 'thumbnail, the first time', plant: image, ask: (port) => send(port, '/thumb/f/a') },
+  { name: 'HEAD', plant: small, request: (port) => send(port, '/file/f/a', { method: 'HEAD' }) },
+  { name: 'thumbnail, the first time', plant: image, request: (port) => send(port, '/thumb/f/a') },
   {
     name: 'thumbnail, cached',
     plant: async (bucket, port) => {
       await image(bucket);
       await send(port, '/thumb/f/a');
     },
-    ask: (port) => send(port, '/thumb/f/a'),
+    request: (port) => send(port, '/thumb/f/a'),
   },
-  { name: 'delete a file', plant: small, ask: (port) => send(port, '/delete/f/a', { method: 'DELETE' }) },
-  { name: 'rename a small file', plant: small, ask: (port) => postJson(port, '/rename/f/a', { newName: 'b' }) },
-  { name: 'copy a small file', plant: small, ask: (port) => transfer(port, 'copy') },
-  { name: 'copy a large file, 10 MiB', plant: large, ask: (port) => transfer(port, 'copy') },
+  { name: 'delete a file', plant: small, request: (port) => send(port, '/delete/f/a', { method: 'DELETE' }) },
+  { name: 'rename a small file', plant: small, request: (port) => postJson(port, '/rename/f/a', { newName: 'b' }) },
+  { name: 'copy a small file', plant: small, request: (port) => transfer(port, 'copy') },
+  { name: 'copy a large file, 10 MiB', plant: large, request: (port) => transfer(port, 'copy') },
   {
     name: 'copy over a file, with `overwrite`',
     plant: async (bucket) => {
       await large(bucket);
       await copyAside(bucket);
     },
-    ask: (port) => transfer(port, 'copy', { overwrite: true }),
+    request: (port) => transfer(port, 'copy', { overwrite: true }),
   },
-  { name: 'move a small file', plant: small, ask: (port) => transfer(port, 'move') },
-  { name: 'create a folder', ask: (port) => postJson(port, '/create_folder', { path: 'a' }) },
-  { name: 'create a folder three deep', ask: (port) => postJson(port, '/create_folder', { path: 'a/b/c' }) },
+  { name: 'move a small file', plant: small, request: (port) => transfer(port, 'move') },
+  { name: 'create a folder', request: (port) => postJson(port, '/create_folder', { path: 'a' }) },
+  { name: 'create a folder three deep', request: (port) => postJson(port, '/create_folder', { path: 'a/b/c' }) },
   {
     name: 'delete a folder of 10 objects',
     plant: tenIn,
-    ask: (port) => send(port, '/delete_folder/f', { method: 'DELETE' }),
+    request: (port) => send(port, '/delete_folder/f', { method: 'DELETE' }),
   },
-  { name: 'copy a folder of 10 objects', plant: tenIn, ask: (port) => transferFolder(port, 'copy') },
-  { name: 'move or rename a folder of 10 objects', plant: tenIn, ask: (port) => transferFolder(port, 'move') },
+  { name: 'copy a folder of 10 objects', plant: tenIn, request: (port) => transferFolder(port, 'copy') },
+  { name: 'move or rename a folder of 10 objects', plant: tenIn, request: (port) => transferFolder(port, 'move') },
   {
     name: '`/-/health/ready`',
     // The first check, at the start, is a listing.
     plant: async (_bucket, _port, store) => store.check?.(),
-    ask: (port) => send(port, '/-/health/ready'),
+    request: (port) => send(port, '/-/health/ready'),
   },
 ];
 

@@ -23,7 +23,7 @@ export interface S3Request {
 }
 
 /** An answer that the store never gave. */
-export interface OwnAnswer {
+export interface OwnResponse {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
@@ -40,7 +40,7 @@ export type Verdict =
   | 'cut when done'
   | { readonly cutBehind: number }
   | { readonly rewrite: (body: string) => string }
-  | OwnAnswer;
+  | OwnResponse;
 
 /** Looks at a request before the store gets it; while it does not settle, the request is held. */
 export type Interceptor = (request: S3Request) => Verdict | Promise<Verdict>;
@@ -130,7 +130,7 @@ function describe({ method = '', url = '', headers }: IncomingMessage): S3Reques
   return { operation: nameOf({ method, key, query, isCopy }), method, key, query, headers };
 }
 
-interface Asked {
+interface Requested {
   readonly method: string;
   readonly key: string | undefined;
   readonly query: URLSearchParams;
@@ -138,7 +138,7 @@ interface Asked {
 }
 
 /** Amazon S3 API reference, "Actions": of those that a file service may use. */
-function nameOf({ method, key, query, isCopy }: Asked): string {
+function nameOf({ method, key, query, isCopy }: Requested): string {
   // Of no action: what browsers ask before they let a script of another origin read.
   if (method === 'OPTIONS') return 'Preflight';
   if (key === undefined) {
@@ -161,7 +161,11 @@ function nameOf({ method, key, query, isCopy }: Asked): string {
   );
 }
 
-function answer(incoming: IncomingMessage, response: ServerResponse, { status, headers, body = '' }: OwnAnswer): void {
+function answer(
+  incoming: IncomingMessage,
+  response: ServerResponse,
+  { status, headers, body = '' }: OwnResponse,
+): void {
   // What is still being sent is taken, so that the answer is read.
   incoming.resume();
   const hasBody = incoming.method !== 'HEAD';
@@ -178,7 +182,7 @@ interface Forwarding {
   readonly agent: Agent;
   readonly incoming: IncomingMessage;
   readonly response: ServerResponse;
-  readonly verdict: Exclude<Verdict, 'cut' | OwnAnswer>;
+  readonly verdict: Exclude<Verdict, 'cut' | OwnResponse>;
 }
 
 /** Sends the request on as it is: its signature covers the path, the `Host` and other headers. */
@@ -194,31 +198,31 @@ async function forward({ upstream, agent, incoming, response, verdict }: Forward
   // Where there is no answer yet, it is seen below.
   onward.on('error', () => {});
   incoming.pipe(onward);
-  let answered: IncomingMessage;
+  let responded: IncomingMessage;
   try {
-    [answered] = (await once(onward, 'response')) as [IncomingMessage];
+    [responded] = (await once(onward, 'response')) as [IncomingMessage];
   } catch {
     response.destroy();
     return;
   }
   if (verdict === 'cut when done') {
-    answered.resume();
-    await once(answered, 'end');
+    responded.resume();
+    await once(responded, 'end');
     response.destroy();
   } else if (verdict !== undefined && 'rewrite' in verdict) {
-    const { 'content-length': _, 'transfer-encoding': __, ...kept } = answered.headers;
-    response.writeHead(answered.statusCode ?? 0, kept);
-    response.end(verdict.rewrite(await text(answered)));
+    const { 'content-length': _, 'transfer-encoding': __, ...kept } = responded.headers;
+    response.writeHead(responded.statusCode ?? 0, kept);
+    response.end(verdict.rewrite(await text(responded)));
   } else {
-    response.writeHead(answered.statusCode ?? 0, answered.rawHeaders);
-    if (verdict === undefined) pipeline(answered, response, () => {});
-    else await cutBehind(verdict.cutBehind, answered, response);
+    response.writeHead(responded.statusCode ?? 0, responded.rawHeaders);
+    if (verdict === undefined) pipeline(responded, response, () => {});
+    else await cutBehind(verdict.cutBehind, responded, response);
   }
 }
 
-async function cutBehind(bytes: number, answered: IncomingMessage, response: ServerResponse): Promise<void> {
+async function cutBehind(bytes: number, responded: IncomingMessage, response: ServerResponse): Promise<void> {
   let left = bytes;
-  for await (const chunk of answered as AsyncIterable<Buffer>) {
+  for await (const chunk of responded as AsyncIterable<Buffer>) {
     const piece = chunk.subarray(0, left);
     left -= piece.length;
     await new Promise((written) => response.write(piece, written));
@@ -228,7 +232,7 @@ async function cutBehind(bytes: number, answered: IncomingMessage, response: Ser
 }
 
 /** The answer of a store that refuses, as Amazon S3 words it. */
-export function refusal(status: number, code: string, headers: Readonly<Record<string, string>> = {}): OwnAnswer {
+export function refusal(status: number, code: string, headers: Readonly<Record<string, string>> = {}): OwnResponse {
   return { status, headers, body: errorXml(code) };
 }
 

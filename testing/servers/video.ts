@@ -12,10 +12,10 @@ for (let at = 0; at + 4 <= BYTES.length; at += 4) BYTES.writeUInt32LE(at, at);
 
 /** The first `size` of them as an upload, in pieces that are no divisor of a part. */
 export function video(size: number): Upload {
-  const pieces = function* () {
+  const chunks = function* () {
     for (let at = 0; at < size; at += 300_000) yield BYTES.subarray(at, Math.min(size, at + 300_000));
   };
-  return { body: Readable.from(pieces(), { objectMode: false }), size, type: 'video/mp4' };
+  return { body: Readable.from(chunks(), { objectMode: false }), size, type: 'video/mp4' };
 }
 
 /** Expects them, with their type, at a path. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { PERMISSIONS } from '../../src/access/policy.ts';
-import type { Answer } from '../http/client.ts';
+import type { Response } from '../http/client.ts';
 import { form, type GuardedService, grant, json, NDJSON, startGuardedService } from './guarded-service.ts';
 
 describe('The audit log', () => {
@@ -52,12 +52,12 @@ describe('The audit log', () => {
   });
 
   it('records each denied request once, with the requested path', async () => {
-    const asked = json({ source: 'a/x.txt', destination: 'c/x.txt', is_folder: false });
+    const requested = json({ source: 'a/x.txt', destination: 'c/x.txt', is_folder: false });
     for (const [path, call, event] of [
       ['/c/', {}, { action: 'list', path: 'c/' }],
       ['/?prefix=c', {}, { action: 'list', path: 'c/' }],
       ['/file/b%2Fy.txt', {}, { action: 'fetch', path: 'b/y.txt' }],
-      ['/copy', asked, { action: 'copy', path: 'c/x.txt' }],
+      ['/copy', requested, { action: 'copy', path: 'c/x.txt' }],
       ['/delete/b/y.txt', { method: 'POST' }, { action: 'delete', path: 'b/y.txt' }],
     ] as const) {
       assert.equal((await service.asAnn(path, call)).status, 403, path);
@@ -67,7 +67,7 @@ describe('The audit log', () => {
         [{ event: 'refusal', ...event, outcome: 'refused', reason: undefined, ...byAnn }],
       );
     }
-    assert.equal((await service.asNobody('/file/a/x.txt')).status, 401);
+    assert.equal((await service.asAnonymous('/file/a/x.txt')).status, 401);
     assert.deepEqual(service.events(), [
       {
         event: 'refusal',
@@ -95,10 +95,10 @@ describe('The audit log', () => {
   });
 
   it('does not record reads', async () => {
-    const answers: Answer[] = [];
-    for (const path of ['/', '/a/', '/file/a/x.txt', '/-/health/live']) answers.push(await service.asAnn(path));
+    const responses: Response[] = [];
+    for (const path of ['/', '/a/', '/file/a/x.txt', '/-/health/live']) responses.push(await service.asAnn(path));
     assert.deepEqual(
-      answers.map(({ status }) => status),
+      responses.map(({ status }) => status),
       [200, 200, 200, 200],
     );
     assert.deepEqual(service.events(), []);

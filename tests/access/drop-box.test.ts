@@ -28,9 +28,9 @@ for (const backend of isFullForm ? [memory, bare, disk] : [bare, disk]) {
 
     it('accepts new files', async () => {
       const [first = {}, second = {}] = [...formsOf('1.txt').slice(0, 1), ...formsOf('2.txt').slice(1)];
-      for (const call of [first, second]) assert.equal((await service.asNobody('/upload', call)).status, 200);
+      for (const call of [first, second]) assert.equal((await service.asAnonymous('/upload', call)).status, 200);
       // Once more, it is no longer new.
-      for (const call of [first, second]) assertFailure(await service.asNobody('/upload', call), 401, /replace/);
+      for (const call of [first, second]) assertFailure(await service.asAnonymous('/upload', call), 401, /replace/);
       assertSuccess(await service.asAnn('/create_folder', json({ path: 'inbox/below' })), {
         message: 'Folder created successfully',
       });
@@ -45,7 +45,7 @@ for (const backend of isFullForm ? [memory, bare, disk] : [bare, disk]) {
     it('does not reveal which folders exist', async () => {
       await service.plant({ 'inbox/there/x.txt': '' });
       for (const folder of ['inbox/there/', 'inbox/not-there/', 'inbox/there/below/']) {
-        const { entries, rights } = jsonOf(await service.asNobody(`/${folder}`));
+        const { entries, rights } = jsonOf(await service.asAnonymous(`/${folder}`));
         assert.deepEqual({ entries, rights }, { entries: [], rights: ['write'] }, folder);
       }
     });
@@ -71,7 +71,7 @@ for (const backend of isFullForm ? [memory, bare, disk] : [bare, disk]) {
       const conditions: Record<string, string>[] = [{}, { 'if-match': `"${etag}"` }, { 'if-match': '"other"' }];
       for (const call of formsOf('taken.txt', { 'if-none-match': '*' })) {
         assertFailure(await service.asAnn('/upload', call), 412, /has the name of "inbox\/taken\.txt"/);
-        assertFailure(await service.asNobody('/upload', call), 412, /has the name of "inbox\/taken\.txt"/);
+        assertFailure(await service.asAnonymous('/upload', call), 412, /has the name of "inbox\/taken\.txt"/);
       }
       for (const headers of conditions) {
         for (const call of formsOf('taken.txt', headers)) {

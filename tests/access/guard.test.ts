@@ -59,15 +59,15 @@ describe('A file without read permission', () => {
       assert.equal(refused.headers.location, undefined);
     }
     // The URL itself is the permission, until it expires, and for nothing else.
-    assert.equal((await service.asNobody(signed.pathname + signed.search)).status, 200);
+    assert.equal((await service.asAnonymous(signed.pathname + signed.search)).status, 200);
     for (const path of ['/-/signed/a/large.bin', signed.pathname.replace('large.bin', 'x.txt') + signed.search]) {
-      assertFailure(await service.asNobody(path), 403, /signature/);
+      assertFailure(await service.asAnonymous(path), 403, /signature/);
     }
   });
 
   it('returns the web UI to a browser that opens its link', async () => {
     service.grant(grant('a/', ['read']));
-    const { status, headers, body } = await service.asNobody('/file/a/x.txt', { headers: { accept: 'text/html' } });
+    const { status, headers, body } = await service.asAnonymous('/file/a/x.txt', { headers: { accept: 'text/html' } });
     assert.equal(status, 401);
     assert.match(headers['content-type'] ?? '', /^text\/html/);
     assert.match(body.toString(), /Sign in to read/);
@@ -120,8 +120,8 @@ describe('An operation on a folder that contains a closed folder', () => {
 
   it('returns 403 instead of a progress stream', async () => {
     for (const [path, call] of REQUESTS) {
-      const answer = await service.asAnn(path, { ...call, headers: { ...call.headers, ...NDJSON } });
-      assertFailure(answer, 403, /all of "a\/"/);
+      const response = await service.asAnn(path, { ...call, headers: { ...call.headers, ...NDJSON } });
+      assertFailure(response, 403, /all of "a\/"/);
     }
     assert.deepEqual(await service.contents(), TREE);
     const refusals = service.events().filter(({ event }) => event === 'refusal');

@@ -12,7 +12,7 @@ import { parseFile, parseFolder } from '../../src/model/path.ts';
 import { mediaTypeOf } from '../../src/model/presentation.ts';
 import type { Store } from '../../src/model/store.ts';
 import { type Backend, memory } from '../contract/backend.ts';
-import { type Answer, BOUNDARY, type Call, type FormPart, formOf, send } from '../http/client.ts';
+import { BOUNDARY, type Call, type FormPart, formOf, type Response, send } from '../http/client.ts';
 import { startService } from '../http/service.ts';
 
 /** A service that Ann has a token for, with grants that can be changed from one request to the next. */
@@ -20,7 +20,7 @@ export interface GuardedService {
   readonly store: Store;
   readonly port: number;
   /** What proves that a request is Ann's. */
-  readonly asked: Readonly<Record<string, string>>;
+  readonly requested: Readonly<Record<string, string>>;
   /** What was written down since the last call, without addresses and the ids of requests. */
   events(): readonly Record<string, unknown>[];
   grant(...grants: readonly Grant[]): void;
@@ -31,9 +31,9 @@ export interface GuardedService {
   /** The text of each file in the store. */
   contents(): Promise<Record<string, string>>;
   /** Sends a request as Ann. */
-  asAnn(path: string, call?: Call): Promise<Answer>;
+  asAnn(path: string, call?: Call): Promise<Response>;
   /** Sends a request as nobody. */
-  asNobody(path: string, call?: Call): Promise<Answer>;
+  asAnonymous(path: string, call?: Call): Promise<Response>;
   stop(): Promise<void>;
 }
 
@@ -65,7 +65,7 @@ export async function startGuardedService(backend: Backend = memory): Promise<Gu
   return {
     store,
     port,
-    asked: { authorization: `Bearer ${token}` },
+    requested: { authorization: `Bearer ${token}` },
     dismissAnn() {
       policy = createPolicy([], granted);
     },
@@ -85,7 +85,7 @@ export async function startGuardedService(backend: Backend = memory): Promise<Gu
     contents: () => contentsOf(store),
     asAnn: (path, call = {}) =>
       send(port, path, { ...call, headers: { authorization: `Bearer ${token}`, ...call.headers } }),
-    asNobody: (path, call) => send(port, path, call),
+    asAnonymous: (path, call) => send(port, path, call),
     async stop() {
       await service.stop();
       await authenticators.close();

@@ -4,12 +4,12 @@ import { buffer } from 'node:stream/consumers';
 import { after, before, beforeEach, describe, it, type TestContext } from 'node:test';
 import { PERMISSIONS } from '../../src/access/policy.ts';
 import { disk, memory } from '../contract/backend.ts';
-import { type Answer, assertFailure, BOUNDARY, type Call, formOf } from '../http/client.ts';
+import { assertFailure, BOUNDARY, type Call, formOf, type Response } from '../http/client.ts';
 import { form, type GuardedService, grant, json, startGuardedService } from './guarded-service.ts';
 
 /** A request that has arrived but for its last bytes. */
 interface Late {
-  finish(): Promise<Answer>;
+  finish(): Promise<Response>;
 }
 
 for (const backend of [memory, disk]) {
@@ -48,7 +48,7 @@ for (const backend of [memory, disk]) {
           port: service.port,
           path,
           method: 'POST',
-          headers: { ...service.asked, ...headers, 'content-length': bytes.length },
+          headers: { ...service.requested, ...headers, 'content-length': bytes.length },
           agent: false,
         },
         resolve,
@@ -60,8 +60,8 @@ for (const backend of [memory, disk]) {
       return {
         async finish() {
           request.end(bytes.subarray(-2));
-          const answer = await promise;
-          return { status: answer.statusCode ?? 0, headers: answer.headers, body: await buffer(answer) };
+          const response = await promise;
+          return { status: response.statusCode ?? 0, headers: response.headers, body: await buffer(response) };
         },
       };
     };

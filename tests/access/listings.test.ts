@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { PERMISSIONS } from '../../src/access/policy.ts';
 import { encodeCursor } from '../../src/model/page.ts';
-import { type Answer, assertFailure, jsonOf } from '../http/client.ts';
+import { assertFailure, jsonOf, type Response } from '../http/client.ts';
 import { EVERYONE, type GuardedService, grant, startGuardedService } from './guarded-service.ts';
 
 let service: GuardedService;
@@ -28,12 +28,12 @@ interface Listing {
   readonly rights: readonly string[];
 }
 
-function listingOf(answer: Answer): Listing {
-  assert.equal(answer.status, 200, answer.body.toString());
-  return jsonOf(answer) as unknown as Listing;
+function listingOf(response: Response): Listing {
+  assert.equal(response.status, 200, response.body.toString());
+  return jsonOf(response) as unknown as Listing;
 }
 
-const pathsIn = (answer: Answer) => listingOf(answer).entries.map(({ path }) => path);
+const pathsIn = (response: Response) => listingOf(response).entries.map(({ path }) => path);
 
 /** Every page of a folder. */
 async function pagesOf(folder: string, limit: number): Promise<readonly Listing[]> {
@@ -147,7 +147,7 @@ describe('A listing of an ancestor of a granted folder', () => {
   it('returns 401 or 403 for other folders, whether they exist or not', async () => {
     for (const path of ['/b/', '/c/', '/a/closed-1/', '/a/closed-1/no/', '/a/closed/', '/root.txt']) {
       assertFailure(await service.asAnn(path), 403, /^You are signed in as "ann", who may not read "/);
-      assertFailure(await service.asNobody(path), 401, /^Sign in to read "/);
+      assertFailure(await service.asAnonymous(path), 401, /^Sign in to read "/);
     }
   });
 });
@@ -155,7 +155,7 @@ describe('A listing of an ancestor of a granted folder', () => {
 describe('A denied listing', () => {
   it('returns the web UI with the same status and the embedded error when the client prefers HTML', async () => {
     service.grant(grant('a/', PERMISSIONS));
-    const { status, headers, body } = await service.asNobody('/a/', { headers: { accept: 'text/html' } });
+    const { status, headers, body } = await service.asAnonymous('/a/', { headers: { accept: 'text/html' } });
     assert.equal(status, 401);
     assert.match(headers['content-type'] ?? '', /^text\/html/);
     assert.match(body.toString(), /Sign in to read/);
@@ -164,7 +164,7 @@ describe('A denied listing', () => {
 
   it('returns 403 without a WWW-Authenticate header to a signed-in user', async () => {
     service.grant(grant('a/', PERMISSIONS, EVERYONE));
-    assert.equal((await service.asNobody('/a/')).status, 200);
+    assert.equal((await service.asAnonymous('/a/')).status, 200);
     assert.equal((await service.asAnn('/a/')).status, 200);
     const { status, headers } = await service.asAnn('/b/');
     assert.equal(status, 403);
@@ -188,7 +188,7 @@ describe('A listing of a folder with hundreds of granted subfolders', () => {
   });
 
   it('succeeds for 40 concurrent requests', async () => {
-    const answers = await Promise.all(Array.from({ length: 40 }, () => service.asAnn('/?prefix=homes/&limit=300')));
-    for (const answer of answers) assert.equal(listingOf(answer).entries.length, 300);
+    const responses = await Promise.all(Array.from({ length: 40 }, () => service.asAnn('/?prefix=homes/&limit=300')));
+    for (const response of responses) assert.equal(listingOf(response).entries.length, 300);
   });
 });

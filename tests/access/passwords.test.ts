@@ -64,8 +64,10 @@ describe('Verification without a hash', () => {
 describe('Concurrent password verifications', () => {
   it('are queued, and fail as unavailable when the queue is full, with or without a hash', async () => {
     const hash = cheapHash('secret');
-    const asked = Array.from({ length: 40 }, (_, index) => verifyPassword('secret', index === 39 ? undefined : hash));
-    const outcomes = await Promise.allSettled(asked);
+    const requested = Array.from({ length: 40 }, (_, index) =>
+      verifyPassword('secret', index === 39 ? undefined : hash),
+    );
+    const outcomes = await Promise.allSettled(requested);
     const refused = outcomes.filter((outcome) => outcome.status === 'rejected');
     assert.ok(outcomes.slice(0, 34).every((outcome) => outcome.status === 'fulfilled' && outcome.value));
     assert.equal(refused.length, 6);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { PERMISSIONS } from '../../src/access/policy.ts';
 import { disk } from '../contract/backend.ts';
-import { type Answer, escapePath } from '../http/client.ts';
+import { escapePath, type Response } from '../http/client.ts';
 import { form, type GuardedService, grant, json, startGuardedService } from './guarded-service.ts';
 
 const NFC = 'caf\u00e9/';
@@ -74,7 +74,7 @@ describe('A path', () => {
   after(() => service.stop());
 
   /** Refused, not valid, or of nothing that is there: and nothing of what is closed. */
-  const assertKeptOut = ({ status, body }: Answer, what: string) => {
+  const assertKeptOut = ({ status, body }: Response, what: string) => {
     assert.ok([400, 403, 404].includes(status), `${what}: ${status} ${body.toString()}`);
     assert.doesNotMatch(body.toString(), /"entries"|^secret$/, what);
   };
@@ -120,11 +120,11 @@ describe('A path', () => {
         ['/upload', form([file, prefix])],
         ['/create_folder', json({ path: `${folder}new` })],
       ] as const) {
-        const answer = await service.asAnn(url, call);
+        const response = await service.asAnn(url, call);
         // In a body nothing is decoded: what is no ".." there is a name like any other, if it is in the granted folder.
         const isName =
           path.startsWith('open/') && !path.split('/').some((segment) => ['', '.', '..'].includes(segment));
-        if (!isName) assertKeptOut(answer, `${url} of ${path}`);
+        if (!isName) assertKeptOut(response, `${url} of ${path}`);
       }
     }
     const isGranted = ([path]: [string, string]) => path.startsWith('open/') || path.startsWith(NFC);

@@ -257,7 +257,7 @@ describe('Any policy', () => {
 
   it('allows only the rights that a grant gives in an ancestor folder, by whole segments', () => {
     fc.assert(
-      fc.property(grants, who, right, path, (given, asker, wanted, place) => {
+      fc.property(grants, who, right, path, (given, client, wanted, place) => {
         const segments = place.split('/').filter(Boolean);
         const isIn = (each: Grant) => {
           const above = each.folder.split('/').filter(Boolean);
@@ -265,7 +265,7 @@ describe('Any policy', () => {
           const isLongEnough = segments.length > above.length || (place === each.folder && isFolderPath(place));
           return isLongEnough && above.every((part, index) => part === segments[index]);
         };
-        const allowed = createPolicy(people, given).allows(asker, wanted, place);
+        const allowed = createPolicy(people, given).allows(client, wanted, place);
         if (allowed) assert.ok(given.some((each) => each.permissions.includes(wanted) && isIn(each)));
       }),
     );
@@ -273,18 +273,18 @@ describe('Any policy', () => {
 
   it('gives signed-in users every permission of anonymous clients', () => {
     fc.assert(
-      fc.property(grants, who, right, path, (given, asker, wanted, place) => {
+      fc.property(grants, who, right, path, (given, client, wanted, place) => {
         const policy = createPolicy(people, given);
-        if (policy.allows(undefined, wanted, place)) assert.ok(policy.allows(asker, wanted, place));
+        if (policy.allows(undefined, wanted, place)) assert.ok(policy.allows(client, wanted, place));
       }),
     );
   });
 
   it('makes the same decision as the reference implementation', () => {
     fc.assert(
-      fc.property(grants, who, right, path, (given, asker, wanted, place) => {
-        const { effective, overridden, allowed } = createPolicy(people, given).decide(asker, wanted, place);
-        const expected = holdingByRule(given, asker, asker.name === 'ann' ? ['bob'] : [], place);
+      fc.property(grants, who, right, path, (given, client, wanted, place) => {
+        const { effective, overridden, allowed } = createPolicy(people, given).decide(client, wanted, place);
+        const expected = holdingByRule(given, client, client.name === 'ann' ? ['bob'] : [], place);
         assert.deepEqual(new Set(effective), new Set(expected));
         assert.equal(
           allowed,
@@ -299,11 +299,11 @@ describe('Any policy', () => {
 
   it('allows a right throughout a folder only if it allows the right for every path in it', () => {
     fc.assert(
-      fc.property(grants, who, right, folder, path, (given, asker, wanted, top, below) => {
+      fc.property(grants, who, right, folder, path, (given, client, wanted, top, below) => {
         const policy = createPolicy(people, given);
         const place = (top + below) as FilePath | FolderPath;
-        if (policy.allowsThroughout(asker, wanted, top)) assert.ok(policy.allows(asker, wanted, place));
-        if (policy.allows(asker, wanted, place)) assert.ok(policy.isVisible(asker, top));
+        if (policy.allowsThroughout(client, wanted, top)) assert.ok(policy.allows(client, wanted, place));
+        if (policy.allows(client, wanted, place)) assert.ok(policy.isVisible(client, top));
       }),
     );
   });

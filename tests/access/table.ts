@@ -5,7 +5,7 @@ import type { Grant } from '../../src/access/policy.ts';
 import type { FolderPath } from '../../src/model/path.ts';
 import type { Store } from '../../src/model/store.ts';
 import type { Backend } from '../contract/backend.ts';
-import { type Answer, send } from '../http/client.ts';
+import { type Response, send } from '../http/client.ts';
 import { startService, type TestService } from '../http/service.ts';
 import { reportChanges } from './change-reporting-store.ts';
 import { AUTH_METHODS, type AuthMethod, type Client, openTestAccess, type TestAccess } from './clients.ts';
@@ -169,12 +169,12 @@ const COMPARED: ReadonlySet<AuthMethod> = new Set(['no credentials', 'a session'
 /** Reuses connections, because the table sends thousands of requests. */
 const CONNECTIONS = new Agent({ keepAlive: true });
 
-function sendAs({ port }: TestService, { path, headers, ...call }: TableRequest, client: Client): Promise<Answer> {
+function sendAs({ port }: TestService, { path, headers, ...call }: TableRequest, client: Client): Promise<Response> {
   return send(port, path, { ...call, headers: { ...headers, ...client.headers }, agent: CONNECTIONS });
 }
 
 /** A listing has the entries that the client may read. Without the right to read, it has traversable folders only. */
-function checkListing({ name, request, situation, isAllowed }: Cell, { body }: Answer): void {
+function checkListing({ name, request, situation, isAllowed }: Cell, { body }: Response): void {
   if (request.method === 'HEAD') return;
   const all = ['picture.png', 'sub/', 'x.txt'].map((child) => SOURCE + child);
   const { entries, rights } = JSON.parse(body.toString()) as { entries: { path: string }[]; rights: string[] };
@@ -187,7 +187,7 @@ function checkListing({ name, request, situation, isAllowed }: Cell, { body }: A
 }
 
 /** A refusal is an error envelope without any metadata of a file or folder. */
-function checkRefusal({ name, request }: Cell, { refusal }: Client, { headers, body }: Answer): void {
+function checkRefusal({ name, request }: Cell, { refusal }: Client, { headers, body }: Response): void {
   for (const header of ['etag', 'last-modified', 'location', 'content-range', 'content-disposition']) {
     assert.equal(headers[header], undefined, name);
   }
@@ -200,7 +200,7 @@ function checkRefusal({ name, request }: Cell, { refusal }: Client, { headers, b
 }
 
 /** The response without the headers that differ between any two responses. */
-function comparable({ status, headers, body }: Answer): unknown {
+function comparable({ status, headers, body }: Response): unknown {
   const { date: _, 'x-request-id': __, ...rest } = headers;
   return { status, headers: rest, body: body.toString() };
 }

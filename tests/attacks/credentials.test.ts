@@ -10,7 +10,7 @@ import { atEnd, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
 import { hashForTest } from '../../testing/passwords.ts';
 import { until } from '../../testing/until.ts';
 import { isFullForm } from '../full-forms.ts';
-import { type Answer, assertFailure, postJson, send, sendBytes } from '../http/client.ts';
+import { assertFailure, postJson, type Response, send, sendBytes } from '../http/client.ts';
 
 const SECRET = 'what only Ann may read';
 const PASSWORD = 'correct horse 🔋 battery';
@@ -23,7 +23,7 @@ interface Guarded {
   readonly token: string;
   readonly bobs: string;
   /** The answer to somebody who asks for Ann's file with these headers. */
-  ask(headers: Readonly<Record<string, string>>, path?: string): Promise<Answer>;
+  request(headers: Readonly<Record<string, string>>, path?: string): Promise<Response>;
   signIn(): Promise<string>;
   /** Puts another access file in the place of the first one. */
   change(people: Readonly<Record<string, object>>): Promise<void>;
@@ -31,12 +31,12 @@ interface Guarded {
 
 it('accepts each credential only in its own scheme, for its own user and resource', async (t) => {
   const guarded = await serve(t, { SIGNING_KEY: KEY, TRUST_PROXY: 'loopback' });
-  const { port, ask, token, bobs, signIn, change } = guarded;
+  const { port, request, token, bobs, signIn, change } = guarded;
   const bearer = `Bearer ${token}`;
-  assert.equal((await ask({ authorization: bearer })).body.toString(), SECRET);
+  assert.equal((await request({ authorization: bearer })).body.toString(), SECRET);
 
   await t.test('rejects an altered token and a token in the wrong header or scheme', async () => {
-    assert.equal((await ask({ authorization: `bearer  ${token} ` })).status, 200, 'The scheme has no case.');
+    assert.equal((await request({ authorization: `bearer  ${token} ` })).status, 200, 'The scheme has no case.');
     for (const wrong of [
       ...alterations(token).map((altered) => `Bearer ${altered}`),
       `Basic ${token}`,
@@ -56,20 +56,20 @@ it('accepts each credential only in its own scheme, for its own user and resourc
       `Bearer ${'A'.repeat(12_000)}`,
       basicOf('ann', token),
     ])
-      assertNobody(await ask({ authorization: wrong }), wrong);
+      assertAnonymous(await request({ authorization: wrong }), wrong);
     for (const name of ['access_token', 'token', 'authorization', 'api_key', 'bearer', 'session', 'holdall']) {
       for (const value of [token, bearer]) {
         const query = `?${name}=${encodeURIComponent(value)}`;
-        assertNobody(await ask({}, `/file/secret.txt${query}`), query);
+        assertAnonymous(await request({}, `/file/secret.txt${query}`), query);
       }
     }
     for (const name of ['x-api-key', 'x-authorization', 'proxy-authorization', 'x-access-token']) {
-      assertNobody(await ask({ [name]: bearer }), name);
+      assertAnonymous(await request({ [name]: bearer }), name);
     }
     for (const name of ['x-forwarded-user', 'remote-user', 'x-remote-user'])
-      assertNobody(await ask({ [name]: 'ann' }), name);
+      assertAnonymous(await request({ [name]: 'ann' }), name);
     for (const cookie of [`holdall=${token}`, `token=${token}`, `authorization=${bearer}`])
-      assertNobody(await ask({ cookie }), cookie);
+      assertAnonymous(await request({ cookie }), cookie);
     const twice = await sendBytes(
       port,
       `GET /file/secret.txt HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAuthorization: Bearer ${bobs}\r\nAuthorization: ${bearer}\r\n\r\n`,
@@ -80,22 +80,27 @@ it('accepts each credential only in its own scheme, for its own user and resourc
   await t.test('rejects an altered session cookie and a session in the wrong header', async () => {
     const cookie = await signIn();
     const session = cookie.slice('holdall='.length);
-    assert.equal((await ask({ cookie })).status, 200);
-    for (const altered of alterations(session)) assertNobody(await ask({ cookie: `holdall=${altered}` }), altered);
+    assert.equal((await request({ cookie })).status, 200);
+    for (const altered of alterations(session))
+      assertAnonymous(await request({ cookie: `holdall=${altered}` }), altered);
     const names = ['holdall2', 'Holdall', '__Host-holdall', 'holdall-sign-in', ' holdall.'];
     const others = [...names.map((name) => `${name}=${session}`), `holdall="${session}"`, `holdall=x; ${cookie}`];
-    for (const other of others) assertNobody(await ask({ cookie: other }), other);
-    assertNobody(await ask({ authorization: `Bearer ${session}` }), 'as a token');
-    assertNobody(await ask({}, `/file/secret.txt?holdall=${session}`), 'in the query');
-    assert.equal((await ask({ cookie: `${cookie}; ${cookie}` })).status, 200, 'The same twice is the same.');
-    assert.equal((await ask({ cookie })).status, 200, 'It was good all the time.');
+    for (const other of others) assertAnonymous(await request({ cookie: other }), other);
+    assertAnonymous(await request({ authorization: `Bearer ${session}` }), 'as a token');
+    assertAnonymous(await request({}, `/file/secret.txt?holdall=${session}`), 'in the query');
+    assert.equal((await request({ cookie: `${cookie}; ${cookie}` })).status, 200, 'The same twice is the same.');
+    assert.equal((await request({ cookie })).status, 200, 'It was good all the time.');
   });
 
   await t.test('uses the Authorization header when a session cookie of another user is also sent', async () => {
     const cookie = await signIn();
-    assert.equal((await ask({ authorization: `Bearer ${bobs}` })).status, 403);
-    assert.equal((await ask({ authorization: `Bearer ${bobs}`, cookie })).status, 403, 'What is said first counts.');
-    assertNobody(await ask({ authorization: 'Bearer x', cookie }), 'One that is wrong counts too.');
+    assert.equal((await request({ authorization: `Bearer ${bobs}` })).status, 403);
+    assert.equal(
+      (await request({ authorization: `Bearer ${bobs}`, cookie })).status,
+      403,
+      'What is said first counts.',
+    );
+    assertAnonymous(await request({ authorization: 'Bearer x', cookie }), 'One that is wrong counts too.');
   });
 
   await t.test('rejects a signed URL for another file, expiry or method', async () => {
@@ -106,7 +111,7 @@ it('accepts each credential only in its own scheme, for its own user and resourc
     for (const method of ['PUT', 'POST', 'DELETE', 'PATCH'])
       assert.equal((await get(pathname, search, method)).status, 405);
     for (const path of ['/file/large.bin', '/thumb/large.bin', '/', '/file/secret.txt'])
-      assertNobody(await get(path), path);
+      assertAnonymous(await get(path), path);
     for (const path of [
       'secret.txt',
       'other.bin',
@@ -169,36 +174,36 @@ it('accepts each credential only in its own scheme, for its own user and resourc
   await t.test('rejects sessions, tokens and signed URLs of another service', async (test) => {
     const other = await serve(test);
     const cookie = await signIn();
-    assert.equal((await ask({ cookie })).status, 200);
-    assertNobody(await other.ask({ cookie }), 'a session');
-    assertNobody(await other.ask({ authorization: bearer }), 'a token');
+    assert.equal((await request({ cookie })).status, 200);
+    assertAnonymous(await other.request({ cookie }), 'a session');
+    assertAnonymous(await other.request({ authorization: bearer }), 'a token');
     assert.equal((await send(other.port, await signedUrl(guarded))).status, 403, 'a signed URL');
   });
 
   await t.test('rejects a replayed session cookie after sign-out and keeps other sessions valid', async () => {
     const [cookie, kept] = [await signIn(), await signIn()];
-    assert.equal((await ask({ cookie })).status, 200);
+    assert.equal((await request({ cookie })).status, 200);
     assert.equal((await send(port, '/-/session', { method: 'DELETE', headers: { cookie } })).status, 200);
-    for (let again = 0; again < 3; again++) assertNobody(await ask({ cookie }), 'replayed');
-    assert.equal((await ask({ cookie: kept })).status, 200, 'Another one goes on.');
+    for (let again = 0; again < 3; again++) assertAnonymous(await request({ cookie }), 'replayed');
+    assert.equal((await request({ cookie: kept })).status, 200, 'Another one goes on.');
   });
 
   await t.test('does not reveal whether a username exists when the password is wrong', async () => {
-    const answers: unknown[] = [];
+    const responses: unknown[] = [];
     const others = isFullForm ? ['ANN', 'ann ', 'constructor', 'a'.repeat(1000)] : [];
     for (const name of ['ann', 'bob', 'nobody', '__proto__', ...others]) {
       // Attempts are counted by addresses too.
-      const from = { 'x-forwarded-for': `127.0.1.${answers.length}` };
+      const from = { 'x-forwarded-for': `127.0.1.${responses.length}` };
       const [form, basic] = await Promise.all([
         postJson(port, '/-/session', { name, password: 'wrong' }, from),
-        ask({ authorization: basicOf(name, 'wrong'), ...from }),
+        request({ authorization: basicOf(name, 'wrong'), ...from }),
       ]);
-      answers.push(
+      responses.push(
         [form, basic].map(({ status, headers, body }) => [status, Object.keys(headers).toSorted(), body.toString()]),
       );
     }
-    for (const answer of answers) assert.deepEqual(answer, answers[0]);
-    assert.match(JSON.stringify(answers[0]), /^\[\[401,.*Wrong username or password\..*\[401,/);
+    for (const response of responses) assert.deepEqual(response, responses[0]);
+    assert.match(JSON.stringify(responses[0]), /^\[\[401,.*Wrong username or password\..*\[401,/);
   });
 
   await t.test('permanently revokes credentials within seconds after the access file is replaced', async () => {
@@ -208,30 +213,30 @@ it('accepts each credential only in its own scheme, for its own user and resourc
       session: { cookie: await signIn() },
     };
     const untilRefused = (what: string, headers: Readonly<Record<string, string>>) =>
-      until(`${what} is refused`, async () => (await ask(headers)).status === 401);
+      until(`${what} is refused`, async () => (await request(headers)).status === 401);
     const ann = annWith(token);
-    for (const way of Object.values(ways)) assert.equal((await ask(way)).status, 200);
+    for (const way of Object.values(ways)) assert.equal((await request(way)).status, 200);
 
     const later = hashForTest('another one');
     await change({ ann: { ...ann, password: later } });
     await untilRefused('the session of another password', ways.session);
-    assertNobody(await ask(ways.password), 'the old password');
-    assert.equal((await ask(ways.token)).status, 200, 'The token is as it was.');
+    assertAnonymous(await request(ways.password), 'the old password');
+    assert.equal((await request(ways.token)).status, 200, 'The token is as it was.');
 
     await change({ ann: { ...ann, tokens: [] } });
     await untilRefused('the token', ways.token);
-    assert.equal((await ask(ways.password)).status, 200, 'The password is the first one again.');
+    assert.equal((await request(ways.password)).status, 200, 'The password is the first one again.');
     const next = { cookie: await signIn() };
-    assert.equal((await ask(next)).status, 200);
+    assert.equal((await request(next)).status, 200);
 
     await change({ bob: { tokens: [{ name: 'bob', hash: hashToken(bobs) }] } });
     await untilRefused('the session of somebody who has gone', next);
-    for (const [name, way] of Object.entries(ways)) assertNobody(await ask(way), name);
+    for (const [name, way] of Object.entries(ways)) assertAnonymous(await request(way), name);
     // Back under the same name, with another password: nothing of what was before holds.
     await change({ ann: { password: later } });
     const again = { authorization: basicOf('ann', 'another one'), 'x-forwarded-for': '127.0.2.1' };
-    await until('Ann is back', async () => (await ask(again)).status === 200);
-    for (const old of [next, ...Object.values(ways)]) assertNobody(await ask(old), 'of before');
+    await until('Ann is back', async () => (await request(again)).status === 200);
+    for (const old of [next, ...Object.values(ways)]) assertAnonymous(await request(old), 'of before');
   });
 });
 
@@ -285,7 +290,7 @@ function alterations(text: string): string[] {
 }
 
 /** Expects an answer for somebody who is nobody. */
-function assertNobody({ status, body }: Answer, what: string): void {
+function assertAnonymous({ status, body }: Response, what: string): void {
   assert.ok(status === 401, `${what.slice(0, 300)}: ${status} ${body.toString()}`);
   assert.ok(!body.includes(SECRET), what);
 }
@@ -297,8 +302,8 @@ function annWith(token: string) {
 }
 
 /** The URL that the service gives for a large file, as path and query. */
-async function signedUrl({ ask, token }: Guarded): Promise<string> {
-  const { status, headers } = await ask({ authorization: `Bearer ${token}` }, '/file/large.bin');
+async function signedUrl({ request, token }: Guarded): Promise<string> {
+  const { status, headers } = await request({ authorization: `Bearer ${token}` }, '/file/large.bin');
   assert.equal(status, 302);
   const { pathname, search } = new URL(headers.location ?? '', 'http://service/file/large.bin');
   return pathname + search;
@@ -328,11 +333,11 @@ async function serve(t: TestContext, settings: Readonly<Record<string, string>> 
     port,
     token: anns.token,
     bobs: bobs.token,
-    ask: (headers, path = '/file/secret.txt') => send(port, path, { headers, agent }),
+    request: (headers, path = '/file/secret.txt') => send(port, path, { headers, agent }),
     async signIn() {
-      const answer = await postJson(port, '/-/session', { name: 'ann', password: PASSWORD });
-      assert.equal(answer.status, 200, answer.body.toString());
-      return /^[^;]*/.exec(answer.headers['set-cookie']?.[0] ?? '')?.[0] ?? '';
+      const response = await postJson(port, '/-/session', { name: 'ann', password: PASSWORD });
+      assert.equal(response.status, 200, response.body.toString());
+      return /^[^;]*/.exec(response.headers['set-cookie']?.[0] ?? '')?.[0] ?? '';
     },
     change,
   };

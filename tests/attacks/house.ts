@@ -8,7 +8,7 @@ import sharp from 'sharp';
 import { createToken } from '../../src/access/credentials.ts';
 import { atEnd, type Holdall, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
 import { photograph } from '../faults/trees.ts';
-import { type Answer, type Call, send } from '../http/client.ts';
+import { type Call, type Response, send } from '../http/client.ts';
 
 /** Stands in every file that the asker may not read, and in the name of one in each folder. */
 export const SECRET = 'the-treasure-of-others';
@@ -25,9 +25,9 @@ export interface House {
   readonly root: string;
   readonly accessFile: string;
   /** Sends a request of the asker. Fails where the answer gives away anything, or is a fault of the service. */
-  attack(...attack: Attack): Promise<Answer>;
+  attack(...attack: Attack): Promise<Response>;
   /** Sends a request of somebody who may do everything. */
-  askAsOwner(...attack: Attack): Promise<Answer>;
+  requestAsOwner(...attack: Attack): Promise<Response>;
   /** Puts into `mine/` what was there at the beginning, and nothing else. */
   restore(): void;
   /** Fails where anything but `mine/` is not as it was at the beginning. */
@@ -58,12 +58,12 @@ export async function startHouse(
   for (const folder of ['root/', 'other/', ...closed.map((path) => `root/${path}`)]) hide(join(base, folder), image);
   writeFileSync(join(base, 'secret.txt'), SECRET);
 
-  const [owner, asker] = [createToken(), createToken()];
+  const [owner, client] = [createToken(), createToken()];
   const accessFile = join(await temporaryFolder(t), 'access.json');
   const personOf = (name: string, { hash }: { hash: string }) => ({ tokens: [{ name, hash }] });
   const rights = ['read', 'write', 'manage'];
   const policy = {
-    people: { owner: personOf('owner', owner), asker: personOf('asker', asker) },
+    people: { owner: personOf('owner', owner), client: personOf('asker', client) },
     grants: [
       { folder: '/', to: { person: 'owner' }, rights },
       { folder: '/mine/', to: { person: 'asker' }, rights },
@@ -82,7 +82,7 @@ export async function startHouse(
   const before = await surroundings(base, closed);
   const agent = new Agent({ keepAlive: true });
   atEnd(t, () => agent.destroy());
-  const ask = ({ token }: { token: string }, [path, call = {}]: Attack) =>
+  const request = ({ token }: { token: string }, [path, call = {}]: Attack) =>
     send(port, path, { agent, ...call, headers: { authorization: `Bearer ${token}`, ...call.headers } });
 
   return {
@@ -92,11 +92,11 @@ export async function startHouse(
     root,
     accessFile,
     async attack(...attack) {
-      const answer = await ask(asker, attack);
-      assertNothingGivenAway(answer, attack);
-      return answer;
+      const response = await request(client, attack);
+      assertNothingGivenAway(response, attack);
+      return response;
     },
-    askAsOwner: (...attack) => ask(owner, attack),
+    requestAsOwner: (...attack) => request(owner, attack),
     restore,
     async assertUntouched(what) {
       assert.deepEqual(await surroundings(base, closed), before, `${what}: something outside of mine/ has changed.`);
@@ -138,7 +138,7 @@ async function surroundings(base: string, closed: readonly string[]): Promise<Re
   return Object.fromEntries(await Promise.all([...photographs, ...besides]));
 }
 
-function assertNothingGivenAway({ status, headers, body }: Answer, [path, call]: Attack): void {
+function assertNothingGivenAway({ status, headers, body }: Response, [path, call]: Attack): void {
   const told = `${call?.method ?? 'GET'} ${path} ${call?.body?.toString() ?? ''}: ${status} ${body.toString().slice(0, 500)}`;
   assert.ok(!body.includes(SECRET) && !JSON.stringify(headers).includes(SECRET), told);
   assert.ok(status < 500, told);

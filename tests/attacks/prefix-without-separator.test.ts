@@ -25,7 +25,7 @@ it('denies access to a folder whose name resembles or starts with that of a gran
 
   for (const sibling of siblings) {
     await t.test(JSON.stringify(sibling), async () => {
-      const secret = await house.askAsOwner(`/file/${escapePath(sibling)}/secret.txt`);
+      const secret = await house.requestAsOwner(`/file/${escapePath(sibling)}/secret.txt`);
       assert.equal(secret.status, 200, 'There is something to be had.');
       await assertClosed(house, fileEntrances(`${sibling}/secret.txt`));
       await assertClosed(house, folderEntrances(sibling));
@@ -53,7 +53,7 @@ it('denies access to a file that has the name of a granted folder', async (t) =>
     assert.ok([403, 404].includes(status), `${what}: ${status} ${body.toString()}`);
     assert.ok(!body.includes('where the grant'), what);
   }
-  const { body } = await house.askAsOwner('/file/gone');
+  const { body } = await house.requestAsOwner('/file/gone');
   assert.equal(body.toString(), 'a file where the grant has a folder');
 });
 
@@ -66,7 +66,7 @@ it('does not copy, move or overwrite a denied folder inside a granted folder', a
   // What would become the contents of a closed folder, if it were put over the one that has it.
   await mkdir(join(house.root, 'mine/look-alike/closed'), { recursive: true });
   await writeFile(join(house.root, 'mine/look-alike/closed/secret.txt'), 'planted');
-  assert.equal((await house.askAsOwner('/file/mine/closed/secret.txt')).status, 200);
+  assert.equal((await house.requestAsOwner('/file/mine/closed/secret.txt')).status, 200);
 
   await t.test('denies requests for paths inside the denied folder', async () => {
     for (const folder of ['mine/closed', 'mine/deep/er/closed']) {

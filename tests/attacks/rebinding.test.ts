@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { type Holdall, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
 import { isFullForm } from '../full-forms.ts';
-import { type Answer, answerOf, sendBytes } from '../http/client.ts';
+import { type Response, responseOf, sendBytes } from '../http/client.ts';
 
 const SECRET = 'what this machine has for itself';
 
@@ -88,10 +88,10 @@ describe('A web page that uses DNS rebinding', () => {
       'Forwarded: host=localhost',
       'X-Original-Host: localhost',
     ];
-    for (const claim of claims) assertRefused(await ask(holdall, { host: 'evil.test', more: [claim] }), claim);
+    for (const claim of claims) assertRefused(await request(holdall, { host: 'evil.test', more: [claim] }), claim);
     // What a proxy passes on is of nobody on this machine, whatever it says.
     for (const claim of ['X-Forwarded-Host: localhost', 'X-Forwarded-For: 127.0.0.1', 'Via: 1.1 localhost']) {
-      assertRefused(await ask(holdall, { host: 'localhost', more: [claim] }), claim);
+      assertRefused(await request(holdall, { host: 'localhost', more: [claim] }), claim);
     }
 
     // RFC 9112, section 3.2: one that has several is refused, whichever of them is looked at.
@@ -101,9 +101,9 @@ describe('A web page that uses DNS rebinding', () => {
       ['localhost', 'localhost'],
     ]) {
       const [host = '', other = ''] = hosts;
-      const answer = await ask(holdall, { host, more: [`Host: ${other}`] });
-      assert.equal(answer.status, 400, hosts.join());
-      assert.ok(!answer.body.includes(SECRET));
+      const response = await request(holdall, { host, more: [`Host: ${other}`] });
+      assert.equal(response.status, 400, hosts.join());
+      assert.ok(!response.body.includes(SECRET));
     }
     // Section 3.2.2: a target may name the host as well, and it is the one that counts.
     for (const [target, host, expected] of [
@@ -116,11 +116,11 @@ describe('A web page that uses DNS rebinding', () => {
       ['ftp://evil.test/file/secret.txt', 'localhost', 400],
       ['//evil.test/file/secret.txt', 'localhost', 404],
     ] as const) {
-      const answer = await ask(holdall, { host, target });
-      assert.equal(answer.status, expected, `${target} ${host}: ${answer.body.toString()}`);
-      assert.equal(answer.body.includes(SECRET), expected === 200);
+      const response = await request(holdall, { host, target });
+      assert.equal(response.status, expected, `${target} ${host}: ${response.body.toString()}`);
+      assert.equal(response.body.includes(SECRET), expected === 200);
     }
-    const bare = answerOf(await sendBytes(holdall.port, 'GET /file/secret.txt HTTP/1.0\r\n\r\n'));
+    const bare = responseOf(await sendBytes(holdall.port, 'GET /file/secret.txt HTTP/1.0\r\n\r\n'));
     assert.ok(bare.status >= 400 && !bare.body.includes(SECRET), 'None at all, as HTTP/1.0 allows.');
   });
 });
@@ -132,7 +132,7 @@ async function serve(t: TestContext, settings: Readonly<Record<string, string>>)
   return { holdall: await startHoldall(t, { root, settings }) };
 }
 
-interface Ask {
+interface Request {
   readonly host: string;
   readonly target?: string;
   readonly method?: string;
@@ -142,10 +142,10 @@ interface Ask {
 }
 
 /** Sends a request as it stands: clients would put another `Host` in the place of some. */
-async function ask(
+async function request(
   { port }: Holdall,
-  { host, target = '/file/secret.txt', method = 'GET', more = [], body = '' }: Ask,
-): Promise<Answer> {
+  { host, target = '/file/secret.txt', method = 'GET', more = [], body = '' }: Request,
+): Promise<Response> {
   const lines = [
     `${method} ${target} HTTP/1.1`,
     `Host: ${host.replace('PORT', String(port))}`,
@@ -153,17 +153,17 @@ async function ask(
     ...more,
     ...(body === '' ? [] : [`Content-Length: ${Buffer.byteLength(body)}`]),
   ];
-  return answerOf(await sendBytes(port, `${lines.join('\r\n')}\r\n\r\n${body}`));
+  return responseOf(await sendBytes(port, `${lines.join('\r\n')}\r\n\r\n${body}`));
 }
 
 async function assertOwnAlone(holdall: Holdall, foreign: readonly string[], own: readonly string[]): Promise<void> {
   for (const host of foreign) {
     for (const target of ['/file/secret.txt', '/', '/-/session', '/-/openapi.json']) {
-      assertRefused(await ask(holdall, { host, target }), `${target} ${JSON.stringify(host)}`);
+      assertRefused(await request(holdall, { host, target }), `${target} ${JSON.stringify(host)}`);
     }
   }
   for (const host of own) {
-    const { status, body } = await ask(holdall, { host });
+    const { status, body } = await request(holdall, { host });
     assert.equal(`${status} ${body.toString()}`, `200 ${SECRET}`, host);
   }
 }
@@ -171,17 +171,17 @@ async function assertOwnAlone(holdall: Holdall, foreign: readonly string[], own:
 async function assertNothingChanges(holdall: Holdall, host: string): Promise<void> {
   const json = { more: ['Content-Type: application/json'], method: 'POST' } as const;
   const copy = JSON.stringify({ source: 'secret.txt', destination: 'taken.txt', is_folder: false });
-  const changes = (from: string): Ask[] => [
+  const changes = (from: string): Request[] => [
     { host: from, ...json, target: '/copy', body: copy },
     { host: from, ...json, target: '/create_folder', body: JSON.stringify({ path: 'made' }) },
     { host: from, method: 'DELETE', target: '/delete/secret.txt' },
   ];
-  for (const change of changes(host)) assertRefused(await ask(holdall, change), change.target ?? '');
-  assert.equal((await ask(holdall, { host: 'localhost' })).status, 200);
-  assert.equal((await ask(holdall, { host: 'localhost', target: '/file/taken.txt' })).status, 404);
+  for (const change of changes(host)) assertRefused(await request(holdall, change), change.target ?? '');
+  assert.equal((await request(holdall, { host: 'localhost' })).status, 200);
+  assert.equal((await request(holdall, { host: 'localhost', target: '/file/taken.txt' })).status, 404);
 }
 
-function assertRefused({ status, body }: Answer, what: string): void {
+function assertRefused({ status, body }: Response, what: string): void {
   assert.ok(status === 403 || status === 400, `${what}: ${status} ${body.toString()}`);
   assert.ok(!body.includes(SECRET), what);
 }

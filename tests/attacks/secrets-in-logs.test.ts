@@ -12,7 +12,7 @@ import { startIdentityProvider } from '../../testing/servers/identity-provider.t
 import { startKeyServer } from '../../testing/servers/key-server.ts';
 import { startRedis } from '../../testing/servers/redis.ts';
 import { until } from '../../testing/until.ts';
-import { type Answer, postJson, send } from '../http/client.ts';
+import { postJson, type Response, send } from '../http/client.ts';
 import { createBrowser } from '../http/sign-in/browser.ts';
 import type { Need } from '../runner/needs.ts';
 
@@ -80,23 +80,28 @@ it('prints no secret at any log level', async (t) => {
     },
   });
   await until('Redis is reached', () => holdall.printed().includes('Redis connected'));
-  const ask = (headers: Readonly<Record<string, string>>, path = '/file/note.txt') => send(port, path, { headers });
-  const expect = async (what: string, expected: number, ...answers: Promise<Answer>[]) => {
-    for (const { status, body } of await Promise.all(answers))
+  const request = (headers: Readonly<Record<string, string>>, path = '/file/note.txt') => send(port, path, { headers });
+  const expect = async (what: string, expected: number, ...responses: Promise<Response>[]) => {
+    for (const { status, body } of await Promise.all(responses))
       assert.equal(status, expected, `${what}: ${body.toString()}`);
   };
 
   await t.test('prints no password', async () => {
     const signIn = (name: string, password: string) => postJson(port, '/-/session', { name, password });
     const signedIn = await signIn('ann', RIGHT);
-    await expect('the right one', 200, Promise.resolve(signedIn), ask({ authorization: basicOf('ann', RIGHT) }));
+    await expect('the right one', 200, Promise.resolve(signedIn), request({ authorization: basicOf('ann', RIGHT) }));
     const wrong = [
       ['ann', WRONG],
       [AS_NAME, WRONG],
       ['nobody', RIGHT],
     ] as const;
     for (const [name, password] of wrong) {
-      await expect(`${name} ${password}`, 401, signIn(name, password), ask({ authorization: basicOf(name, password) }));
+      await expect(
+        `${name} ${password}`,
+        401,
+        signIn(name, password),
+        request({ authorization: basicOf(name, password) }),
+      );
     }
     const body = `{"name": "ann", "password": "${RIGHT}"`;
     for (const malformed of [body, `${body}, }`, `["${RIGHT}"]`, `{"password": ["${RIGHT}"]}`, `"${RIGHT}"`, RIGHT]) {
@@ -118,30 +123,35 @@ it('prints no secret at any log level', async (t) => {
       `Basic ann:${RIGHT}`,
       `Digest ${RIGHT}`,
     ]) {
-      await expect(encoded, 401, ask({ authorization: encoded }));
+      await expect(encoded, 401, request({ authorization: encoded }));
     }
 
-    await expect('in a URL', 400, ask({}, `ftp://ann:${IN_URL}@localhost/note.txt`));
+    await expect('in a URL', 400, request({}, `ftp://ann:${IN_URL}@localhost/note.txt`));
 
     const cookie = /^[^;]*/.exec(signedIn.headers['set-cookie']?.[0] ?? '')?.[0] ?? '';
     keep('the session', cookie.slice('holdall='.length));
-    await expect('the session', 200, ask({ cookie }));
-    await expect('the session, altered', 401, ask({ cookie: `${cookie}x` }), ask({ cookie: `${cookie}; ${cookie}x` }));
+    await expect('the session', 200, request({ cookie }));
+    await expect(
+      'the session, altered',
+      401,
+      request({ cookie: `${cookie}x` }),
+      request({ cookie: `${cookie}; ${cookie}x` }),
+    );
     await expect('signing out', 200, send(port, '/-/session', { method: 'DELETE', headers: { cookie } }));
-    await expect('the session that is over', 401, ask({ cookie }));
+    await expect('the session that is over', 401, request({ cookie }));
   });
 
   await t.test('prints no token', async () => {
-    await expect('a good one', 200, ask({ authorization: `Bearer ${good.token}` }));
+    await expect('a good one', 200, request({ authorization: `Bearer ${good.token}` }));
     for (const wrong of [expired.token, unknown.token, `${good.token}x`, good.token.toUpperCase(), good.hash]) {
-      await expect(wrong, 401, ask({ authorization: `Bearer ${wrong}` }));
+      await expect(wrong, 401, request({ authorization: `Bearer ${wrong}` }));
     }
-    await expect('in the query', 401, ask({}, `/file/note.txt?access_token=${good.token}`));
+    await expect('in the query', 401, request({}, `/file/note.txt?access_token=${good.token}`));
     const claims = { sub: 'ann', aud: 'holdall' };
     const jwt = keep('a JWT', await issuer.issue(claims));
-    await expect('a JWT of an issuer that is down', 503, ask({ authorization: `Bearer ${jwt}` }));
+    await expect('a JWT of an issuer that is down', 503, request({ authorization: `Bearer ${jwt}` }));
     issuer.start();
-    await expect('a JWT', 200, ask({ authorization: `Bearer ${jwt}` }));
+    await expect('a JWT', 200, request({ authorization: `Bearer ${jwt}` }));
     const others = [
       await issuer.issueByOther(claims),
       await issuer.issue({ ...claims, aud: 'other' }),
@@ -149,17 +159,21 @@ it('prints no secret at any log level', async (t) => {
       `${jwt.slice(0, -9)}AAAAAAAAA`,
     ];
     for (const [index, other] of others.entries()) {
-      await expect(`wrong JWT ${index}`, 401, ask({ authorization: `Bearer ${keep(`wrong JWT ${index}`, other)}` }));
+      await expect(
+        `wrong JWT ${index}`,
+        401,
+        request({ authorization: `Bearer ${keep(`wrong JWT ${index}`, other)}` }),
+      );
     }
   });
 
   await t.test('prints no URL signature', async () => {
-    const { headers } = await ask({ authorization: `Bearer ${good.token}` }, '/file/large.bin');
+    const { headers } = await request({ authorization: `Bearer ${good.token}` }, '/file/large.bin');
     const { pathname, search, searchParams } = new URL(headers.location ?? '', `${publicUrl}/file/`);
     keep('the signature of a URL', searchParams.get('signature') ?? '');
-    await expect('a good one', 200, ask({}, pathname + search));
-    await expect('altered', 403, ask({}, `${pathname}${search}x`), ask({}, `/-/signed/note.txt${search}`));
-    await expect('elsewhere', 401, ask({}, `/file/note.txt${search}`));
+    await expect('a good one', 200, request({}, pathname + search));
+    await expect('altered', 403, request({}, `${pathname}${search}x`), request({}, `/-/signed/note.txt${search}`));
+    await expect('elsewhere', 401, request({}, `/file/note.txt${search}`));
   });
 
   await t.test('prints no secret of an OIDC sign-in', async () => {
@@ -170,16 +184,18 @@ it('prints no secret at any log level', async (t) => {
     };
     /** Goes to the provider, and gives where it sends back to. */
     const depart = async (what: string): Promise<string> => {
-      let answer = await step('/-/sign-in?return=folder/');
+      let response = await step('/-/sign-in?return=folder/');
       for (const name of ['state', 'nonce', 'code_challenge']) {
-        keep(`the ${name} of ${what}`, new URL(answer.headers.location ?? '').searchParams.get(name) ?? '');
+        keep(`the ${name} of ${what}`, new URL(response.headers.location ?? '').searchParams.get(name) ?? '');
       }
       keep(`what is kept of ${what}`, browser.cookies(port).get('holdall-sign-in') ?? '');
-      while (!answer.headers.location?.startsWith(`${publicUrl}/-/sign-in/callback`)) {
-        answer = await step(new URL(answer.headers.location ?? assert.fail(`${answer.status}`), provider.issuer).href);
+      while (!response.headers.location?.startsWith(`${publicUrl}/-/sign-in/callback`)) {
+        response = await step(
+          new URL(response.headers.location ?? assert.fail(`${response.status}`), provider.issuer).href,
+        );
       }
-      keep(`the code of ${what}`, new URL(answer.headers.location).searchParams.get('code') ?? '');
-      return answer.headers.location;
+      keep(`the code of ${what}`, new URL(response.headers.location).searchParams.get('code') ?? '');
+      return response.headers.location;
     };
     await expect('back from it', 302, step(await depart('a good sign-in')));
     keep('the session of a provider', browser.cookies(port).get('holdall') ?? '');
@@ -200,7 +216,7 @@ it('prints no secret at any log level', async (t) => {
     await until('it is told', () => /Redis unreachable/.test(holdall.printed()));
     const cookie =
       (await postJson(port, '/-/session', { name: 'ann', password: RIGHT })).headers['set-cookie']?.[0] ?? '';
-    await expect('a session', 503, ask({ cookie: /^[^;]*/.exec(cookie)?.[0] ?? '' }));
+    await expect('a session', 503, request({ cookie: /^[^;]*/.exec(cookie)?.[0] ?? '' }));
   });
 
   await endOf(holdall);
@@ -210,7 +226,7 @@ it('prints no secret at any log level', async (t) => {
     '"audit":"refusal"',
     '"msg":"store"',
     '"msg":"request"',
-    'OpenID Connect provider',
+    'OIDC provider unavailable',
   ]) {
     assert.ok(printed.includes(line), `${line} was printed.`);
   }

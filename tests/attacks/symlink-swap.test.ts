@@ -40,8 +40,8 @@ it('does not follow a symbolic link from a granted folder to another folder', as
       const swapper = await startSwapping(test, join(house.root, 'mine'), { names: ['swapped'], target, files });
       const statuses = new Set<number>();
       for (let round = 0; round < ROUNDS; round++) {
-        const answers = requests(round).map(([, path, call]) => house.attack(path, call));
-        for (const { status } of await Promise.all(answers)) statuses.add(status);
+        const responses = requests(round).map(([, path, call]) => house.attack(path, call));
+        for (const { status } of await Promise.all(responses)) statuses.add(status);
       }
       await stopSwapping(swapper);
       assert.ok(statuses.has(200) && statuses.has(404), `Both were met: ${[...statuses].join()}`);

@@ -3,31 +3,31 @@ import { it } from 'node:test';
 import { encodeCursor } from '../../src/model/page.ts';
 import { json } from '../faults/entrances.ts';
 import { isFullForm } from '../full-forms.ts';
-import { type Answer, BOUNDARY, formOf, jsonOf } from '../http/client.ts';
+import { BOUNDARY, formOf, jsonOf, type Response } from '../http/client.ts';
 import { type Attack, SECRET, startHouse } from './house.ts';
 import { representativesOf, spellingsOf, textsOf } from './spellings.ts';
 
 it('rejects path traversal out of a granted folder in every encoding', async (t) => {
   const house = await startHouse(t);
-  const secret = await house.askAsOwner('/file/other/secret.txt');
+  const secret = await house.requestAsOwner('/file/other/secret.txt');
   assert.equal(`${secret.status} ${secret.body.toString()}`, `200 ${SECRET}`, 'There is something to be had.');
 
   for (const parameter of PARAMETERS) {
     await t.test(parameter.name, async () => {
       house.restore();
-      const good = await house.attack(...parameter.ask(parameter.works));
+      const good = await house.attack(...parameter.request(parameter.works));
       assert.equal(good.status, 200, `In its place it works: ${good.body.toString()}`);
       house.restore();
-      const plain = await house.attack(...parameter.ask(parameter.goal));
+      const plain = await house.attack(...parameter.request(parameter.goal));
       const expected = parameter.plainly ?? [400, 403, 404];
       assert.ok(expected.includes(plain.status), `${plain.status} ${plain.body.toString()}`);
 
       const spell = isFullForm || OF_EACH_PARSER.has(parameter.name) ? spellingsOf : representativesOf;
       const spellings = spell(parameter.goal, house.base);
       for (const form of parameter.isText ? textsOf(spellings) : spellings) {
-        const answer = await house.attack(...parameter.ask(form));
-        parameter.check?.(answer, form);
-        if (parameter.changes && answer.status === 200) house.restore();
+        const response = await house.attack(...parameter.request(form));
+        parameter.check?.(response, form);
+        if (parameter.changes && response.status === 200) house.restore();
       }
       await house.assertUntouched(parameter.name);
     });
@@ -78,7 +78,7 @@ const OF_EACH_PARSER: ReadonlySet<string> = new Set([
 /** Somewhere that a path or a name goes into the interface. */
 interface Parameter {
   readonly name: string;
-  readonly ask: (form: string) => Attack;
+  readonly request: (form: string) => Attack;
   /** What may be named here. */
   readonly works: string;
   /** What the asker is after. */
@@ -89,7 +89,7 @@ interface Parameter {
   readonly isText?: true;
   readonly changes?: true;
   /** What must be so of every answer. */
-  readonly check?: (answer: Answer, form: string) => void;
+  readonly check?: (response: Response, form: string) => void;
 }
 
 const onFile = { works: 'mine/image.png', goal: 'other/image.png' } as const;
@@ -98,15 +98,16 @@ const toFile = { works: 'mine/new.txt', goal: 'other/new.txt', isText: true, cha
 const toFolder = { works: 'mine/new', goal: 'other/new', isText: true, changes: true } as const;
 
 const reads = {
-  check: ({ status, body }: Answer, form: string) => assert.ok(status >= 400, `${form}: ${status} ${body.toString()}`),
+  check: ({ status, body }: Response, form: string) =>
+    assert.ok(status >= 400, `${form}: ${status} ${body.toString()}`),
 } as const;
 
 /** A listing may be that of the asker's own folder, by another name, and never one of others. */
 const lists = {
-  check: (answer: Answer, form: string) => {
-    if (answer.status >= 400) return;
-    assert.match(String(jsonOf(answer)['prefix']), /^(?:mine\/.*)?$/, form);
-    assert.doesNotMatch(answer.body.toString(), /"(?:other|secret)/, form);
+  check: (response: Response, form: string) => {
+    if (response.status >= 400) return;
+    assert.match(String(jsonOf(response)['prefix']), /^(?:mine\/.*)?$/, form);
+    assert.doesNotMatch(response.body.toString(), /"(?:other|secret)/, form);
   },
 } as const;
 
@@ -120,41 +121,41 @@ const upload = (prefix: string, filename: string, order: 'prefix first' | 'file 
 };
 
 const transfers = (['/copy', '/move'] as const).flatMap((url): Parameter[] => {
-  const ask = (source: string, destination: string, isFolder: boolean): Attack => [
+  const request = (source: string, destination: string, isFolder: boolean): Attack => [
     url,
     json({ source, destination, is_folder: isFolder, overwrite: true }),
   ];
   const text = { isText: true, changes: true } as const;
   return [
-    { name: `${url}: source, a file`, ask: (form) => ask(form, 'mine/taken', false), ...onFile, ...text },
-    { name: `${url}: source, a folder`, ask: (form) => ask(form, 'mine/taken', true), ...onFolder, ...text },
-    { name: `${url}: destination, a file`, ask: (form) => ask('mine/note.txt', form, false), ...toFile },
-    { name: `${url}: destination, a folder`, ask: (form) => ask('mine/folder', form, true), ...toFolder },
+    { name: `${url}: source, a file`, request: (form) => request(form, 'mine/taken', false), ...onFile, ...text },
+    { name: `${url}: source, a folder`, request: (form) => request(form, 'mine/taken', true), ...onFolder, ...text },
+    { name: `${url}: destination, a file`, request: (form) => request('mine/note.txt', form, false), ...toFile },
+    { name: `${url}: destination, a folder`, request: (form) => request('mine/folder', form, true), ...toFolder },
   ];
 });
 
 const PARAMETERS: readonly Parameter[] = [
-  { name: 'GET /file/', ask: (form) => [`/file/${form}`], ...onFile, ...reads },
-  { name: 'HEAD /file/', ask: (form) => [`/file/${form}`, { method: 'HEAD' }], ...onFile, ...reads },
-  { name: 'GET /thumb/', ask: (form) => [`/thumb/${form}`], ...onFile, ...reads },
-  { name: 'GET a folder', ask: (form) => [`/${form}`], ...onFolder, ...lists },
+  { name: 'GET /file/', request: (form) => [`/file/${form}`], ...onFile, ...reads },
+  { name: 'HEAD /file/', request: (form) => [`/file/${form}`, { method: 'HEAD' }], ...onFile, ...reads },
+  { name: 'GET /thumb/', request: (form) => [`/thumb/${form}`], ...onFile, ...reads },
+  { name: 'GET a folder', request: (form) => [`/${form}`], ...onFolder, ...lists },
   {
     name: 'GET a folder as the page',
-    ask: (form) => [`/${form}`, { headers: { accept: 'text/html' } }],
+    request: (form) => [`/${form}`, { headers: { accept: 'text/html' } }],
     ...onFolder,
     check: ({ body }, form) => assert.doesNotMatch(body.toString(), /"path":"other/, form),
   },
-  { name: 'prefix of a query', ask: (form) => [`/?prefix=${form}`], ...onFolder, ...lists },
+  { name: 'prefix of a query', request: (form) => [`/?prefix=${form}`], ...onFolder, ...lists },
   {
     name: 'prefix of a query, below a path',
-    ask: (form) => [`/mine?prefix=${form}`],
+    request: (form) => [`/mine?prefix=${form}`],
     ...onFolder,
     works: 'mine',
     ...lists,
   },
   {
     name: 'cursor of the root',
-    ask: (form) => [`/?cursor=${encodeCursor({ last: form })}`],
+    request: (form) => [`/?cursor=${encodeCursor({ last: form })}`],
     works: 'mine/',
     goal: '../',
     // It is a place in a list that has nothing but what the asker may see.
@@ -164,48 +165,48 @@ const PARAMETERS: readonly Parameter[] = [
   },
   {
     name: 'cursor of a folder',
-    ask: (form) => [`/mine?cursor=${encodeCursor({ last: form })}`],
+    request: (form) => [`/mine?cursor=${encodeCursor({ last: form })}`],
     works: 'mine/folder/',
     goal: '../other/a',
     isText: true,
     ...lists,
   },
-  { name: 'DELETE /delete/', ask: (form) => [`/delete/${form}`, { method: 'DELETE' }], ...onFile, changes: true },
-  { name: 'POST /delete/', ask: (form) => [`/delete/${form}`, { method: 'POST' }], ...onFile, changes: true },
-  { name: '/rename/', ask: (form) => [`/rename/${form}`, json({ newName: 'taken' })], ...onFile, changes: true },
+  { name: 'DELETE /delete/', request: (form) => [`/delete/${form}`, { method: 'DELETE' }], ...onFile, changes: true },
+  { name: 'POST /delete/', request: (form) => [`/delete/${form}`, { method: 'POST' }], ...onFile, changes: true },
+  { name: '/rename/', request: (form) => [`/rename/${form}`, json({ newName: 'taken' })], ...onFile, changes: true },
   {
     name: 'DELETE /delete_folder/',
-    ask: (form) => [`/delete_folder/${form}`, { method: 'DELETE' }],
+    request: (form) => [`/delete_folder/${form}`, { method: 'DELETE' }],
     ...onFolder,
     changes: true,
   },
   {
     name: '/rename_folder/',
-    ask: (form) => [`/rename_folder/${form}`, json({ newName: 'taken' })],
+    request: (form) => [`/rename_folder/${form}`, json({ newName: 'taken' })],
     ...onFolder,
     changes: true,
   },
   {
     name: 'newName of a file',
-    ask: (newName) => ['/rename/mine/note.txt', json({ newName, overwrite: true })],
+    request: (newName) => ['/rename/mine/note.txt', json({ newName, overwrite: true })],
     ...toFile,
     works: 'new.txt',
     goal: '../other/new.txt',
   },
   {
     name: 'newName of a folder',
-    ask: (newName) => ['/rename_folder/mine/folder', json({ newName, overwrite: true })],
+    request: (newName) => ['/rename_folder/mine/folder', json({ newName, overwrite: true })],
     ...toFolder,
     works: 'new',
     goal: '../other/new',
   },
   ...transfers,
-  { name: '/create_folder', ask: (path) => ['/create_folder', json({ path })], ...toFolder },
+  { name: '/create_folder', request: (path) => ['/create_folder', json({ path })], ...toFolder },
   ...(['prefix first', 'file first'] as const).flatMap((order): Parameter[] => [
-    { name: `prefix of an upload, ${order}`, ask: (form) => upload(form, 'new.txt', order), ...toFolder },
+    { name: `prefix of an upload, ${order}`, request: (form) => upload(form, 'new.txt', order), ...toFolder },
     {
       name: `file name of an upload, ${order}`,
-      ask: (form) => upload('mine/', form, order),
+      request: (form) => upload('mine/', form, order),
       ...toFile,
       works: 'new.txt',
       goal: '..',

@@ -62,13 +62,13 @@ export function storeContract(backend: Backend): void {
             hasEnded = true;
           })(),
         );
-        let asked: boolean | undefined;
+        let requested: boolean | undefined;
         const modified = () => {
-          asked = hasEnded;
+          requested = hasEnded;
           return undefined;
         };
         await store.write(file('a'), { body, type: 'text/plain', modified });
-        assert.notEqual(asked, false);
+        assert.notEqual(requested, false);
       });
 
       it('returns only modification times that it stored', async () => {

@@ -48,8 +48,8 @@ describe('The monitoring configuration', () => {
         type === 'histogram' ? [`${name}_bucket`, `${name}_count`, `${name}_sum`] : [name],
       ),
     );
-    const asked = `${await readFile(ALERTS, 'utf8')}\n${(await queries()).join('\n')}`;
-    const names = new Set(asked.match(/\b(?:holdall|process|nodejs)_\w+/g));
+    const requested = `${await readFile(ALERTS, 'utf8')}\n${(await queries()).join('\n')}`;
+    const names = new Set(requested.match(/\b(?:holdall|process|nodejs)_\w+/g));
     assert.ok(names.size >= 18);
     assert.deepEqual(
       [...names].filter((name) => !known.has(name)),

@@ -21,8 +21,8 @@ describe('The access documentation', () => {
       const [head = [], ...rows] = table;
       assert.ok(rows.length >= 3, text);
       for (const [who = '', ...cells] of rows) {
-        const asker = askerOf(who, access);
-        const found = head.slice(1).map((folder) => describeRights(access, asker, folder));
+        const client = clientOf(who, access);
+        const found = head.slice(1).map((folder) => describeRights(access, client, folder));
         assert.deepEqual(cells, found, `${who} by ${text}`);
       }
     }
@@ -115,7 +115,7 @@ function examplesOf(page: string): Example[] {
 }
 
 /** Whom the first cell of a row means: undefined for somebody who has not signed in. */
-function askerOf(who: string, { policy }: AccessFile): Identity | undefined {
+function clientOf(who: string, { policy }: AccessFile): Identity | undefined {
   if (who === 'anybody') return undefined;
   if (who === 'anybody signed in') return { name: 'somebody', groups: [] };
   const [, group] = /^anybody of (.+)$/.exec(who) ?? [];
@@ -124,7 +124,7 @@ function askerOf(who: string, { policy }: AccessFile): Identity | undefined {
   return { name: who, groups: [] };
 }
 
-function describeRights({ policy }: AccessFile, asker: Identity | undefined, folder: string): string {
-  const rights = PERMISSIONS.filter((right) => policy.allows(asker, right, parseFolder(folder)));
+function describeRights({ policy }: AccessFile, client: Identity | undefined, folder: string): string {
+  const rights = PERMISSIONS.filter((right) => policy.allows(client, right, parseFolder(folder)));
   return rights.join(', ') || 'nothing';
 }

@@ -8,7 +8,7 @@ import { createBucket, type TestBucket } from '../../testing/servers/bucket.ts';
 import { testObjectStore } from '../../testing/servers/object-store.ts';
 import {
   type Interceptor,
-  type OwnAnswer,
+  type OwnResponse,
   refusal,
   type S3Proxy,
   startS3Proxy,
@@ -42,7 +42,7 @@ async function openProxied(
 }
 
 /** What a store says that took an object. */
-const TAKEN: OwnAnswer = { status: 200, headers: { etag: '"1"' } };
+const TAKEN: OwnResponse = { status: 200, headers: { etag: '"1"' } };
 
 const WRONG_MD5 = 'AAAAAAAAAAAAAAAAAAAAAA==';
 

@@ -6,7 +6,7 @@ import { it } from 'node:test';
 import { type Holdall, startHoldall } from '../../testing/holdall.ts';
 import { assertSameBytes } from '../contract/bytes.ts';
 import { isFullForm } from '../full-forms.ts';
-import { type Answer, jsonOf, postForm, postJson, send } from '../http/client.ts';
+import { jsonOf, postForm, postJson, type Response, send } from '../http/client.ts';
 import { contentsOf, untilNoTemporaryFiles } from '../process/temporary-files.ts';
 
 const SIZE = 3 * 1024 * 1024;
@@ -36,14 +36,14 @@ it(`stores one of ${UPLOADS} concurrent uploads to a path, and readers only see 
     }
   };
   const reading = Promise.all(Array.from({ length: READERS }, read));
-  const answers = await Promise.all(Array.from({ length: UPLOADS }, (_, index) => put(index + 1))).finally(() => {
+  const responses = await Promise.all(Array.from({ length: UPLOADS }, (_, index) => put(index + 1))).finally(() => {
     isDone = true;
   });
   await reading;
 
-  assert.ok(answers.every(({ status }) => status === 200));
+  assert.ok(responses.every(({ status }) => status === 200));
   const last = await send(port, '/file/folder/file');
-  const winner = answers.findIndex(({ headers }) => headers.etag === last.headers.etag) + 1;
+  const winner = responses.findIndex(({ headers }) => headers.etag === last.headers.etag) + 1;
   assert.ok(last.body.equals(versionOf(winner)), 'The etag is the one that the winner was given.');
   assertSameBytes(await readFile(join(root, 'folder/file')), last.body);
   assert.deepEqual(await contentsOf(root), ['folder/', 'folder/file']);
@@ -121,14 +121,14 @@ it('resolves concurrent requests to two services on one root consistently', asyn
 
   await t.test('completes exactly one concurrent upload with If-None-Match: *', async () => {
     await race(async (round) => {
-      const answers = RUNNERS.map((runner) =>
+      const responses = RUNNERS.map((runner) =>
         postForm(
           (runner % 2 === 0 ? first : second).port,
           [{ name: 'file', filename: `uploaded ${round}`, value: `runner ${runner}` }],
           { 'if-none-match': '*' },
         ),
       );
-      const winner = await onlyWinner(answers, 412);
+      const winner = await onlyWinner(responses, 412);
       assert.equal(await textAt(`uploaded ${round}`), `runner ${winner}`);
     });
   });
@@ -158,9 +158,9 @@ it('resolves concurrent requests to two services on one root consistently', asyn
       );
       const verb = round % 2 === 0 ? '/copy' : '/move';
       const body = { source: 'source', destination: 'replaced', is_folder: true, overwrite: true };
-      const answer = await postJson(first.port, verb, body);
+      const response = await postJson(first.port, verb, body);
       for (const upload of await Promise.all(uploads)) assert.equal(upload.status, 200);
-      assert.equal(answer.status, 200, answer.body.toString());
+      assert.equal(response.status, 200, response.body.toString());
       const left = await readdir(join(root, 'replaced'));
       assert.ok(left.includes(`of source ${round}`) && !left.includes(`of replaced ${round}`), left.join());
     });
@@ -181,7 +181,7 @@ it('resolves concurrent requests to two services on one root consistently', asyn
     await link(join(root, 'one'), join(root, 'other'));
     const moved = postJson(first.port, '/rename/one', { newName: 'other', overwrite: true });
     // By then it waits to see whether somebody else is moving it.
-    for (let answers = 0; answers < 10; answers++) await send(first.port, '/file/one');
+    for (let responses = 0; responses < 10; responses++) await send(first.port, '/file/one');
     await rename(join(root, 'new'), join(root, 'other'));
     const { status, body } = await moved;
     assert.equal(status, 200, body.toString());
@@ -212,7 +212,7 @@ const ROUNDS = isFullForm ? 15 : 3;
 /** Each can undo one attempt to make a folder, of which there are more. */
 const REMOVALS = 4;
 
-type SendAll = (requestOf: (runner: number) => [path: string, body: object]) => Promise<Answer>[];
+type SendAll = (requestOf: (runner: number) => [path: string, body: object]) => Promise<Response>[];
 
 /** Runs rounds of requests that are sent at once, to the one service and the other by turns. */
 function racing(services: readonly Holdall[]) {
@@ -224,8 +224,8 @@ function racing(services: readonly Holdall[]) {
 }
 
 /** Expects that one request succeeds and all others are refused with this status; gives the number of the one. */
-async function onlyWinner(answers: readonly Promise<Answer>[], refusal: number): Promise<number> {
-  const statuses = (await Promise.all(answers)).map(({ status }) => status);
+async function onlyWinner(responses: readonly Promise<Response>[], refusal: number): Promise<number> {
+  const statuses = (await Promise.all(responses)).map(({ status }) => status);
   const winner = statuses.indexOf(200);
   assert.deepEqual(
     statuses,

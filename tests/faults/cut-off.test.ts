@@ -57,7 +57,7 @@ it('handles a client that disconnects', async (t) => {
     const signed = await signedPath(port, 'large');
     const small = '/file/replaced';
     for (const path of [signed, small, '/file/large', '/thumb/replaced', '/']) {
-      await Promise.all(Array.from({ length: 20 }, () => askAndLeave(port, path)));
+      await Promise.all(Array.from({ length: 20 }, () => requestAndLeave(port, path)));
     }
     await assertGoesOn(holdall);
     await until('no file is open', () => openFilesOf(holdall).length === 0);
@@ -116,7 +116,7 @@ async function assertGoesOn({ port }: Holdall): Promise<void> {
 }
 
 /** Sends a whole request and closes the connection at once. */
-function askAndLeave(port: number, path: string): Promise<void> {
+function requestAndLeave(port: number, path: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1');
     socket.once('error', reject).once('close', () => resolve());

@@ -6,7 +6,7 @@ import { it } from 'node:test';
 import sharp from 'sharp';
 import { startHoldall, temporaryFolder } from '../../testing/holdall.ts';
 import { assertSameBytes } from '../contract/bytes.ts';
-import { type Answer, assertFailure, assertSuccess, escapePath, postJson, send, upload } from '../http/client.ts';
+import { assertFailure, assertSuccess, escapePath, postJson, type Response, send, upload } from '../http/client.ts';
 import { contentsOf, untilNoTemporaryFiles } from '../process/temporary-files.ts';
 import { ORDERS, openUpload } from '../process/transfers.ts';
 import { mountTmpfs } from './mounts.ts';
@@ -70,20 +70,20 @@ it('handles a full disk', async (t) => {
     });
     for (const order of ORDERS) {
       const bytes = Buffer.alloc(100_000, order);
-      const answer = await uploadIn(port, `small ${order}`, order, bytes);
-      assertSuccess(answer, { message: 'File uploaded successfully', path: `small ${order}` });
+      const response = await uploadIn(port, `small ${order}`, order, bytes);
+      assertSuccess(response, { message: 'File uploaded successfully', path: `small ${order}` });
       assertSameBytes(await readFile(join(root, `small ${order}`)), bytes);
     }
     await untilNoTemporaryFiles(root);
   });
 });
 
-function assertFull(answer: Answer): void {
-  assertFailure(answer, 503, 'The disk is full.');
-  assert.match(String(answer.headers['retry-after']), /^\d+$/);
+function assertFull(response: Response): void {
+  assertFailure(response, 503, 'The disk is full.');
+  assert.match(String(response.headers['retry-after']), /^\d+$/);
 }
 
-async function uploadIn(port: number, path: string, order: (typeof ORDERS)[number], bytes: Buffer): Promise<Answer> {
+async function uploadIn(port: number, path: string, order: (typeof ORDERS)[number], bytes: Buffer): Promise<Response> {
   const opened = await openUpload(port, path, order);
   // Refused while it is being sent; what counts is the answer.
   opened.send(bytes).catch(() => {});

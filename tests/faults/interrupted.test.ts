@@ -40,9 +40,9 @@ it('recovers from a folder operation that kill -9 interrupts', async (t) => {
       assert.ok(wasMoved !== (await isWhole(at('from'), TREE)), 'It is whole at one of the two places.');
 
       await restart();
-      const answer = await postJson(holdall.port, '/move', move);
-      if (wasMoved) assertFailure(answer, 404, 'The folder "from/" does not exist.');
-      else assertSuccess(answer, { message: 'Item moved successfully' });
+      const response = await postJson(holdall.port, '/move', move);
+      if (wasMoved) assertFailure(response, 404, 'The folder "from/" does not exist.');
+      else assertSuccess(response, { message: 'Item moved successfully' });
       assert.ok(await isWhole(at(move.destination), TREE));
       assert.ok(!existsSync(at('from')));
     });
@@ -57,8 +57,8 @@ it('recovers from a folder operation that kill -9 interrupts', async (t) => {
     assert.ok(wasMoved || (await isWhole(at('from'), TREE)));
 
     await restart();
-    const answer = await postJson(holdall.port, '/move', move);
-    assert.equal(answer.status, wasMoved ? 404 : 200);
+    const response = await postJson(holdall.port, '/move', move);
+    assert.equal(response.status, wasMoved ? 404 : 200);
     assert.ok(await isWhole(at('replaced'), TREE));
     assert.ok(!existsSync(at('from')));
   });
@@ -103,8 +103,8 @@ it('completes a retried file move that was interrupted while both hard links exi
     await link(join(root, source), join(root, destination));
   }
   // Each waits for a while until nobody else can be at work between the names.
-  const answers = await Promise.all(moves.map((move) => postJson(port, '/move', move)));
-  for (const answer of answers) assertSuccess(answer, { message: 'Item moved successfully' });
+  const responses = await Promise.all(moves.map((move) => postJson(port, '/move', move)));
+  for (const response of responses) assertSuccess(response, { message: 'Item moved successfully' });
   assert.deepEqual(
     await contentsOf(root),
     moves.map(({ destination }) => destination),
@@ -118,11 +118,11 @@ it('completes a retried file move that was interrupted while both hard links exi
 
 /** Sends the request and kills the service when the moment has come, or when the answer has. */
 async function killWhen(holdall: Holdall, path: string, body: object, hasCome: Moment): Promise<void> {
-  let isAnswered = false;
+  let isResponded = false;
   const ended = Promise.allSettled([postJson(holdall.port, path, body)]).finally(() => {
-    isAnswered = true;
+    isResponded = true;
   });
-  await until('the moment has come', async () => isAnswered || (await hasCome(holdall.root)));
+  await until('the moment has come', async () => isResponded || (await hasCome(holdall.root)));
   await holdall.kill();
   await ended;
 }

@@ -37,8 +37,8 @@ it('does not follow a link outside the root that is repeatedly swapped with a fo
     const hasMetBoth = (what: string) => (statuses.get(what)?.size ?? 0) > 1;
     const isDone = (round: number) => round >= FILE_ROUNDS && TELLTALES.every(hasMetBoth);
     for (let round = 0; round < MAX_FILE_ROUNDS && !isDone(round); round++) {
-      const answers = fileRequests(round).map((entrance) => sendGuarded(holdall, entrance));
-      for (const [what, status] of await Promise.all(answers))
+      const responses = fileRequests(round).map((entrance) => sendGuarded(holdall, entrance));
+      for (const [what, status] of await Promise.all(responses))
         statuses.set(what, (statuses.get(what) ?? new Set()).add(status));
     }
     await stopSwapping(swapper);

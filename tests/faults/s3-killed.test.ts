@@ -182,8 +182,8 @@ async function killWhen(holdall: Holdall, path: string, what: string, holds: () 
   const ended = Promise.allSettled([postJson(holdall.port, path, MOVE)]);
   await until(what, holds);
   await holdall.kill();
-  const [answer] = await ended;
-  assert.equal(answer.status, 'rejected', 'The request was interrupted.');
+  const [response] = await ended;
+  assert.equal(response.status, 'rejected', 'The request was interrupted.');
 }
 
 /** Returns the MD5 of each object in a folder, by name. */

@@ -32,7 +32,7 @@ describe('An unreachable bucket', () => {
     assert.equal(holdall.log.filter(({ msg }) => String(msg).startsWith('Store unreachable')).length, 1);
 
     proxy.forget();
-    const answers = await Promise.all([
+    const responses = await Promise.all([
       ...Array.from({ length: 20 }, () => send(port, '/file/kept')),
       send(port, '/thumb/kept'),
       send(port, '/file/kept', { method: 'HEAD' }),
@@ -40,8 +40,8 @@ describe('An unreachable bucket', () => {
       postJson(port, '/rename/kept', { newName: 'other' }),
       postJson(port, '/copy', { source: 'kept', destination: 'copy', is_folder: false }),
     ]);
-    for (const { status, headers } of answers) assert.deepEqual([status, headers['retry-after']], [503, '1']);
-    assert.match(errorIn(answers[0]?.body), /^The store has been unreachable for \d+ seconds\. The object store /);
+    for (const { status, headers } of responses) assert.deepEqual([status, headers['retry-after']], [503, '1']);
+    assert.match(errorIn(responses[0]?.body), /^The store has been unreachable for \d+ seconds\. The object store /);
     const checks = ['HeadBucket', 'ListObjectsV2'];
     assert.deepEqual(
       proxy.requests.filter(({ operation }) => !checks.includes(operation)).map(({ operation }) => operation),

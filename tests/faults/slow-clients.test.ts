@@ -14,7 +14,6 @@ import { until } from '../../testing/until.ts';
 import { disk, memory } from '../contract/backend.ts';
 import { isFullForm } from '../full-forms.ts';
 import {
-  answerOf,
   assertFailure,
   assertSuccess,
   BOUNDARY,
@@ -22,6 +21,7 @@ import {
   formOf,
   pathsBelow,
   postJson,
+  responseOf,
   send,
   upload,
   within,
@@ -57,7 +57,7 @@ describe('A client that stalls', () => {
     const { port } = await serve(t, { headersTimeout: 0.2 });
     const { socket, received } = slowClient(t, port);
     socket.write('GET / HTTP/1.1\r\nHost: localhost\r\nX: ');
-    assertFailure(answerOf(await received), 408, 'The headers of the request took too long to arrive.');
+    assertFailure(responseOf(await received), 408, 'The headers of the request took too long to arrive.');
   });
 
   it('receives 408 after the response in progress when it stalls in the next request headers', async (t) => {
@@ -73,21 +73,25 @@ describe('A client that stalls', () => {
     socket.write('GET / HT');
     const later = slowClient(t, port);
     later.socket.write('GET / HT');
-    assert.equal(answerOf(await later.received).status, 408, 'The time of the one that began before is over as well.');
+    assert.equal(
+      responseOf(await later.received).status,
+      408,
+      'The time of the one that began before is over as well.',
+    );
     content.end(' bytes');
-    const answers = (await received).split(/(?=HTTP\/1\.1 )/).map(answerOf);
+    const responses = (await received).split(/(?=HTTP\/1\.1 )/).map(responseOf);
     assert.deepEqual(
-      answers.map(({ status }) => status),
+      responses.map(({ status }) => status),
       [200, 408],
     );
-    assert.equal(answers[0]?.body.toString(), 'any bytes');
+    assert.equal(responses[0]?.body.toString(), 'any bytes');
   });
 
   for (const order of ORDERS)
     it(`receives 408 for an upload, and nothing is stored (${order})`, async (t) => {
       const { port } = await serve(t, { idleTimeout: 0.2 });
       await upload(port, 'a/kept', 'the old bytes');
-      const answer = answerOf(await stallUpload(t, port, order));
+      const answer = responseOf(await stallUpload(t, port, order));
       assertFailure(answer, 408, 'The request body stalled for 0.2 seconds.');
       assert.equal(answer.headers.connection, 'close');
       assert.deepEqual(await pathsBelow(port), ['a/', 'a/kept']);
@@ -99,7 +103,7 @@ describe('A client that stalls', () => {
     const { socket, received } = slowClient(t, port);
     const head = 'POST /create_folder HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n';
     socket.write(`${head}Content-Length: 20\r\n\r\n{"path": "made"`);
-    assertFailure(answerOf(await received), 408, /^The request body stalled/);
+    assertFailure(responseOf(await received), 408, /^The request body stalled/);
     assert.deepEqual(await pathsBelow(port), []);
   });
 
@@ -108,7 +112,7 @@ describe('A client that stalls', () => {
     await upload(port, 'any', 'any');
     const { socket, received } = slowClient(t, port);
     socket.write('GET /file/any HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 9\r\n\r\nx');
-    assert.equal(answerOf(await received).status, 200);
+    assert.equal(responseOf(await received).status, 200);
   });
 
   it('leaves no temporary file and no open file after a stalled upload or download', async (t) => {
@@ -121,7 +125,7 @@ describe('A client that stalls', () => {
     const uploads = ORDERS.map((order) => stallUpload(t, port, order));
     await until('no file is open', () => openFiles(pid, root) === 0);
     for (const download of downloads) await assert.rejects(buffer(download), { code: 'ECONNRESET' });
-    for (const answer of await Promise.all(uploads)) assertFailure(answerOf(answer), 408, /stalled for 1 seconds/);
+    for (const answer of await Promise.all(uploads)) assertFailure(responseOf(answer), 408, /stalled for 1 seconds/);
     await untilNoTemporaryFiles(root);
     assert.deepEqual(await contentsOf(root), ['large']);
   });
@@ -134,7 +138,7 @@ describe('A client that sends one byte at a time', () => {
     // The deadline applies until the first byte of the file arrives.
     await sending.send(Buffer.from('x'));
     const head = 'POST /create_folder HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n';
-    const answer = answerOf(await drip(t, port, `${head}Content-Length: 60000\r\n\r\n{"path": "made", "x": "`));
+    const answer = responseOf(await drip(t, port, `${head}Content-Length: 60000\r\n\r\n{"path": "made", "x": "`));
     assertFailure(answer, 408, 'The request body did not arrive within 1 seconds.');
     assert.equal(answer.headers.connection, 'close');
     assertSuccess(await sending.finish(), { message: 'File uploaded successfully', path: 'slow' });
@@ -241,7 +245,7 @@ describe('A client that waits for the service', () => {
   /** Until silent connections have been noticed several times since. */
   async function outwait(t: TestContext, port: number): Promise<void> {
     for (let times = 0; times < 2; times++)
-      assert.equal(answerOf(await stallUpload(t, port, 'prefix first')).status, 408);
+      assert.equal(responseOf(await stallUpload(t, port, 'prefix first')).status, 408);
   }
 });
 

@@ -34,13 +34,13 @@ it('returns the correct bytes for each concurrent download despite slow and abor
   const download = async ({ name, bytes }: (typeof files)[number], way: 'quick' | 'slow' | 'broken' | 'in part') => {
     const start = way === 'in part' ? Math.floor(bytes.length / 3) : 0;
     const headers: Record<string, string> = way === 'in part' ? { range: `bytes=${start}-` } : {};
-    const answer = await openDownload(port, `/file/${encodeURIComponent(name)}`, headers);
+    const response = await openDownload(port, `/file/${encodeURIComponent(name)}`, headers);
     let position = start;
-    for await (const chunk of answer as AsyncIterable<Buffer>) {
+    for await (const chunk of response as AsyncIterable<Buffer>) {
       const expected = bytes.subarray(position, position + chunk.length);
       assert.ok(chunk.equals(expected), `The bytes of ${name} at ${position} are others (${way}).`);
       position += chunk.length;
-      if (way === 'broken' && position > bytes.length / 2) return answer.destroy();
+      if (way === 'broken' && position > bytes.length / 2) return response.destroy();
       if (way === 'slow') for (let turn = 0; turn < 10; turn++) await setImmediate();
     }
     return assert.equal(position, bytes.length);
@@ -56,10 +56,10 @@ it('stores the correct bytes for each concurrent upload despite slow and aborted
   const { port, root } = await startHoldall(t, { settings: { WORKERS: '1' } });
   await mkdir(join(root, 'in'));
 
-  const upload = async (name: string, bytes: Buffer, order: (typeof ORDERS)[number], pieceSize: number) => {
+  const upload = async (name: string, bytes: Buffer, order: (typeof ORDERS)[number], chunkSize: number) => {
     const sending = await openUpload(port, `in/${name}`, order);
-    for (let start = 0; start < bytes.length; start += pieceSize) {
-      await sending.send(bytes.subarray(start, start + pieceSize));
+    for (let start = 0; start < bytes.length; start += chunkSize) {
+      await sending.send(bytes.subarray(start, start + chunkSize));
     }
     assertSuccess(await sending.finish(), { message: 'File uploaded successfully', path: `in/${name}` });
     assert.ok((await readFile(join(root, 'in', name))).equals(bytes), `${name} holds its bytes.`);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { type Answer, jsonOf, send } from '../http/client.ts';
+import { jsonOf, type Response, send } from '../http/client.ts';
 
 /** A JSON schema, as far as inputs are made of it. */
 export interface Schema {
@@ -29,7 +29,7 @@ export interface ApiDocument {
    * Fails where an answer is none that the document announces: by its status, its type, or its body. A method that a
    * path does not have is answered with 405 and those that it has.
    */
-  assertDeclared(method: string, target: string, answer: Answer): void;
+  assertDeclared(method: string, target: string, answer: Response): void;
 }
 
 export async function readDocument(port: number, headers: Record<string, string> = {}): Promise<ApiDocument> {
@@ -65,7 +65,7 @@ export async function readDocument(port: number, headers: Record<string, string>
   };
 }
 
-function assertDescribed(operation: Operation, method: string, answer: Answer, validatorOf: ValidatorOf): void {
+function assertDescribed(operation: Operation, method: string, answer: Response, validatorOf: ValidatorOf): void {
   const { status, body } = answer;
   const { responses } = operation;
   const response = responses[status] ?? responses[`${Math.floor(status / 100)}XX`];
@@ -95,14 +95,14 @@ function valuesOf(type: string, body: Buffer): unknown[] {
 }
 
 /** A failure that comes before it is known which operation is asked for, or where none is. */
-function assertKnownFailure(answer: Answer): void {
+function assertKnownFailure(answer: Response): void {
   assert.ok(answer.status >= 400 && answer.status < 500, `The status is ${answer.status}.`);
   if (String(answer.headers['content-type']).startsWith('application/json')) assertEnvelope(answer);
   else assert.match(String(answer.headers['content-type']), /^text\/html/);
 }
 
 /** Expects the envelope of a failure: of an answer to HEAD, as much as its headers tell. */
-export function assertEnvelope(answer: Answer): void {
+export function assertEnvelope(answer: Response): void {
   if (answer.body.length === 0 && answer.headers['content-length'] !== '0') return;
   const json = jsonOf(answer);
   assert.deepEqual(Object.keys(json), ['success', 'code', 'error']);
@@ -111,7 +111,7 @@ export function assertEnvelope(answer: Answer): void {
 }
 
 /** What every answer has. */
-export function assertGeneral({ status, headers }: Answer): void {
+export function assertGeneral({ status, headers }: Response): void {
   assert.match(String(headers['x-request-id'] ?? ''), /^[\w.:-]{1,128}$/);
   assert.equal(headers['x-content-type-options'], 'nosniff');
   assert.equal(headers['cross-origin-resource-policy'], 'same-origin');

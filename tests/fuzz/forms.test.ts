@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import * as fc from 'fast-check';
 import { isFullForm } from '../full-forms.ts';
-import { type Answer, jsonOf } from '../http/client.ts';
+import { jsonOf, type Response } from '../http/client.ts';
 import { tries } from '../seeds.ts';
 import { after, type Tree } from './acknowledged.ts';
 import { assertEnvelope, assertGeneral } from './document.ts';
@@ -24,17 +24,17 @@ test('rejects a request truncated at any position and stores nothing', async (t)
     for (let end = 0; end < whole.length; end += 20 * step) {
       const all = Array.from({ length: 20 }, (_, index) => end + index * step);
       const ends = all.filter((each) => each < whole.length);
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         ends.map((each) => exchange(target.port, whole.slice(0, each), { ends: true })),
       );
-      for (const [index, some] of answers.entries()) {
+      for (const [index, some] of responses.entries()) {
         const at = ends[index];
         assert.deepEqual(
           some.map(({ status }) => status),
           at === 0 ? [] : [400],
           `Cut at ${at} of ${JSON.stringify(whole)}`,
         );
-        for (const answer of some) assertEnvelope(answer);
+        for (const response of some) assertEnvelope(response);
       }
       assert.deepEqual(await target.tree(), THERE, `Cut between ${end} and ${ends.at(-1)} of ${JSON.stringify(whole)}`);
     }
@@ -57,7 +57,7 @@ test('stores the exact bytes of any valid form', async (t) => {
         chunk === undefined || form.body.length / chunk > 5000
           ? headOf(form) + form.body
           : headOf(form, 'Transfer-Encoding: chunked') + chunked(form.body, chunk);
-      const told = (await exchange(target.port, bytes)).map((answer) => [answer.status, jsonOf(answer)]);
+      const told = (await exchange(target.port, bytes)).map((response) => [response.status, jsonOf(response)]);
       assert.deepEqual(told, [[200, { success: true, message: 'File uploaded successfully', path: form.path }]]);
       const text = form.content.length > 64 * 1024 ? `${form.content.length} bytes` : form.content;
       assert.deepEqual(await target.tree(), after(THERE, { does: 'store', path: form.path, text }));
@@ -80,18 +80,18 @@ async function fuzzForms(t: TestContext, target: Target, runs: number): Promise<
   await fc.assert(
     fc.asyncProperty(almostForm, async (sent) => {
       await target.restore(THERE);
-      const answers = await exchange(target.port, headOf(sent) + sent.body);
-      const [answer] = answers;
-      assert.ok(answer && answers.length === 1, `${answers.length} answers`);
-      assertGeneral(answer);
+      const responses = await exchange(target.port, headOf(sent) + sent.body);
+      const [response] = responses;
+      assert.ok(response && responses.length === 1, `${responses.length} answers`);
+      assertGeneral(response);
       const tree = await target.tree();
-      if (answer.status !== 200) {
-        assert.ok(answer.status < 500, String(answer.status));
-        assertEnvelope(answer);
+      if (response.status !== 200) {
+        assert.ok(response.status < 500, String(response.status));
+        assertEnvelope(response);
         return assert.deepEqual(tree, THERE, 'A refused form changes nothing.');
       }
       stored++;
-      return assertStored(tree, answer, sent);
+      return assertStored(tree, response, sent);
     }),
     tries(t, runs),
   );
@@ -100,8 +100,8 @@ async function fuzzForms(t: TestContext, target: Target, runs: number): Promise<
 }
 
 /** Asserts that the store has the file in the response, with bytes of the request, and no other change. */
-function assertStored(tree: Tree, answer: Answer, { body }: Form): void {
-  const path = String(jsonOf(answer)['path']);
+function assertStored(tree: Tree, response: Response, { body }: Form): void {
+  const path = String(jsonOf(response)['path']);
   const text = tree[path];
   assert.ok(typeof text === 'string' && body.includes(text), `${path} holds ${JSON.stringify(text)}.`);
   assert.deepEqual(tree, after(THERE, { does: 'store', path, text }));

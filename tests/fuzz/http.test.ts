@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import * as fc from 'fast-check';
-import { type Answer, BOUNDARY, formOf, jsonOf } from '../http/client.ts';
+import { BOUNDARY, formOf, jsonOf, type Response } from '../http/client.ts';
 import { tries } from '../seeds.ts';
 import type { Tree } from './acknowledged.ts';
 import { assertEnvelope, assertGeneral } from './document.ts';
@@ -64,19 +64,19 @@ test('rejects an ambiguous request, closes the connection and processes no secon
   const target = await startOnDisk(t);
   await target.restore(THERE);
   for (const framing of ['Transfer-Encoding: chunked', 'Content-Length: 5']) {
-    const two = await exchange(target.port, hiding(framing), { answers: 2 });
+    const two = await exchange(target.port, hiding(framing), { responses: 2 });
     const statuses = two.map(({ status }) => status);
     assert.deepEqual(statuses, [400, 200], 'With nothing odd about the first, the second one is seen.');
     await target.restore(THERE);
   }
   for (const [what, bytes] of Object.entries(AMBIGUOUS)) {
     await t.test(what, async () => {
-      const answers = await exchange(target.port, bytes, { answers: 2 });
+      const responses = await exchange(target.port, bytes, { responses: 2 });
       assert.deepEqual(
-        answers.map(({ status }) => status),
+        responses.map(({ status }) => status),
         [400],
       );
-      assertAnswers(answers);
+      assertResponses(responses);
       assert.deepEqual(await target.tree(), THERE);
     });
   }
@@ -89,7 +89,7 @@ const upload = (name: string, text: string) => {
 };
 
 /** Requests by which something is stored, and by which nothing is; and what ends a connection. */
-const piece = fc.oneof(
+const chunk = fc.oneof(
   {
     weight: 3,
     arbitrary: fc.nat({ max: 9 }).map((number) => ({ stores: `${number}`, bytes: upload(`${number}`, `${number}`) })),
@@ -124,17 +124,19 @@ const ending = fc.constantFrom(
 test('returns pipelined responses in order, also when a later request closes the connection', async (t) => {
   const target = await startOnDisk(t);
   await fc.assert(
-    fc.asyncProperty(fc.array(piece, { maxLength: 5 }), ending, async (pieces, end) => {
+    fc.asyncProperty(fc.array(chunk, { maxLength: 5 }), ending, async (chunks, end) => {
       await target.restore(THERE);
-      const answers = await exchange(target.port, pieces.map(({ bytes }) => bytes).join('') + end, { answers: 99 });
-      assertAnswers(answers);
-      assert.equal(answers.length, pieces.length + 1);
-      const stored = answers.filter(({ body }) => body.includes('uploaded')).map((answer) => jsonOf(answer)['path']);
+      const responses = await exchange(target.port, chunks.map(({ bytes }) => bytes).join('') + end, { responses: 99 });
+      assertResponses(responses);
+      assert.equal(responses.length, chunks.length + 1);
+      const stored = responses
+        .filter(({ body }) => body.includes('uploaded'))
+        .map((response) => jsonOf(response)['path']);
       assert.deepEqual(
         stored,
-        pieces.flatMap(({ stores }) => stores ?? []),
+        chunks.flatMap(({ stores }) => stores ?? []),
       );
-      assert.ok([400, 431, 501].includes(answers.at(-1)?.status ?? 0));
+      assert.ok([400, 431, 501].includes(responses.at(-1)?.status ?? 0));
       const expected = { ...THERE, ...Object.fromEntries(stored.map((path) => [path, path])) };
       assert.deepEqual(await target.tree(), expected);
     }),
@@ -206,9 +208,9 @@ async function fuzzBytes(t: TestContext, target: Target, runs: number): Promise<
   const batch = fc.array(almost, { minLength: AT_ONCE, maxLength: AT_ONCE });
   const property = fc.asyncProperty(batch, async (all) => {
     await target.restore(THERE);
-    const answers = await Promise.all(all.map((bytes) => exchange(target.port, bytes)));
-    for (const [index, some] of answers.entries()) assertAnswers(some, all[index]);
-    const problem = unacknowledged(await target.tree(), answers.flat(), all);
+    const responses = await Promise.all(all.map((bytes) => exchange(target.port, bytes)));
+    for (const [index, some] of responses.entries()) assertResponses(some, all[index]);
+    const problem = unacknowledged(await target.tree(), responses.flat(), all);
     assert.equal(problem, undefined, `${problem} ${JSON.stringify(all)}`);
   });
   await fc.assert(property, { ...tries(t, runs), endOnFailure: true });
@@ -216,8 +218,8 @@ async function fuzzBytes(t: TestContext, target: Target, runs: number): Promise<
 }
 
 /** What is stored, or is gone, without an answer that says so; or holds what nobody sent. */
-function unacknowledged(tree: Tree, answers: readonly Answer[], sent: readonly string[]): string | undefined {
-  const told = answers.filter(({ status }) => status === 200).map(({ body }) => body.toString());
+function unacknowledged(tree: Tree, responses: readonly Response[], sent: readonly string[]): string | undefined {
+  const told = responses.filter(({ status }) => status === 200).map(({ body }) => body.toString());
   const isTold = (message: string) => told.some((body) => body.includes(message));
   const uploaded = told.filter((body) => body.includes('File uploaded')).map((body) => String(JSON.parse(body).path));
   const above = (path: string) => uploaded.some((each) => each.startsWith(path));
@@ -234,14 +236,14 @@ function unacknowledged(tree: Tree, answers: readonly Answer[], sent: readonly s
   return lost === undefined ? undefined : `${lost} is lost.`;
 }
 
-function assertAnswers(answers: readonly Answer[], bytes?: string): void {
-  for (const answer of answers) {
+function assertResponses(responses: readonly Response[], bytes?: string): void {
+  for (const response of responses) {
     try {
-      assertGeneral(answer);
-      if (answer.status >= 400 && !String(answer.headers['content-type']).startsWith('text/html'))
-        assertEnvelope(answer);
+      assertGeneral(response);
+      if (response.status >= 400 && !String(response.headers['content-type']).startsWith('text/html'))
+        assertEnvelope(response);
     } catch (error) {
-      throw new Error(`To ${JSON.stringify(bytes)}: ${JSON.stringify(answer)}`, { cause: error });
+      throw new Error(`To ${JSON.stringify(bytes)}: ${JSON.stringify(response)}`, { cause: error });
     }
   }
 }

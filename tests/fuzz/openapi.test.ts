@@ -6,7 +6,7 @@ import * as fc from 'fast-check';
 import sharp from 'sharp';
 import { createToken } from '../../src/access/credentials.ts';
 import { temporaryFolder } from '../../testing/holdall.ts';
-import type { Answer } from '../http/client.ts';
+import type { Response } from '../http/client.ts';
 import { tries } from '../seeds.ts';
 import { after, type Deed, type Tree } from './acknowledged.ts';
 import { type ApiDocument, assertGeneral, readDocument } from './document.ts';
@@ -70,9 +70,9 @@ async function fuzz(t: TestContext, target: Target, runs: number, proof: Record<
       let tree = THERE;
       for (const { request: made, proves: isProven } of sent) {
         const each = isProven ? withHeaders(made, proof) : made;
-        const { answer, path, deed } = await ask(target, document, each);
+        const { response, path, deed } = await ask(target, document, each);
         seen.add(`${each.method.toLowerCase()} ${path}`);
-        if (hasToProve && !isProven) assertNothingGiven(answer, path);
+        if (hasToProve && !isProven) assertNothingGiven(response, path);
         tree = deed ? after(tree, deed) : tree;
         assert.deepEqual(await target.tree(), tree, `What is stored after ${told(each)}`);
       }
@@ -96,8 +96,8 @@ const withHeaders = (request: FuzzedRequest, headers: Record<string, string>): F
   return { ...request, headers: [...request.headers, ...more] };
 };
 
-interface Asked {
-  readonly answer: Answer;
+interface Requested {
+  readonly response: Response;
   /** That of the document which was asked for. */
   readonly path: string | undefined;
   /** What was done. */
@@ -105,34 +105,34 @@ interface Asked {
 }
 
 /** Sends a request, holds the answer to the document, and tells what was done by it. */
-async function ask({ port }: Target, document: ApiDocument, request: FuzzedRequest): Promise<Asked> {
-  const answers = await exchange(port, bytesOf(request));
-  assert.equal(answers.length, 1, `${answers.length} answers to ${told(request)}`);
-  const [answer] = answers;
-  assert.ok(answer);
+async function ask({ port }: Target, document: ApiDocument, request: FuzzedRequest): Promise<Requested> {
+  const responses = await exchange(port, bytesOf(request));
+  assert.equal(responses.length, 1, `${responses.length} answers to ${told(request)}`);
+  const [response] = responses;
+  assert.ok(response);
   try {
-    assertGeneral(answer);
-    document.assertDeclared(request.method, request.target, answer);
+    assertGeneral(response);
+    document.assertDeclared(request.method, request.target, response);
   } catch (error) {
     throw new Error(
-      `${told(request)} was answered ${answer.status} ${JSON.stringify(answer.headers)} ${answer.body.toString().slice(0, 500)}`,
+      `${told(request)} was answered ${response.status} ${JSON.stringify(response.headers)} ${response.body.toString().slice(0, 500)}`,
       { cause: error },
     );
   }
   const path = document.pathOf(request.target);
-  const deed = path === undefined || answer.status !== 200 ? undefined : deedOf(path, request, answer);
-  return { answer, path, deed };
+  const deed = path === undefined || response.status !== 200 ? undefined : deedOf(path, request, response);
+  return { response, path, deed };
 }
 
 /** Expects an answer that anybody may have: a failure, or what the service tells of itself and of a path's methods. */
-function assertNothingGiven({ status }: Answer, path: string | undefined): void {
+function assertNothingGiven({ status }: Response, path: string | undefined): void {
   assert.ok(status >= 400 || status === 204 || path?.startsWith('/-/'), `${status} of ${path} for nobody`);
 }
 
-function deedOf(path: string, request: FuzzedRequest, answer: Answer): Deed | undefined {
+function deedOf(path: string, request: FuzzedRequest, response: Response): Deed | undefined {
   if (request.method === 'GET' || request.method === 'HEAD') return undefined;
   // The last line of progress, or the only one.
-  const result = JSON.parse(answer.body.toString().trimEnd().split('\n').at(-1) ?? '');
+  const result = JSON.parse(response.body.toString().trimEnd().split('\n').at(-1) ?? '');
   if (result.success !== true) return undefined;
   const named = decodeURIComponent(request.target.split(/[?#]/)[0] ?? '').slice(path.indexOf('{'));
   switch (path) {

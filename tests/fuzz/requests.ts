@@ -41,7 +41,7 @@ export function requestsOf({ paths }: ApiDocument, places: PathSamples): fc.Arbi
   );
 }
 
-interface Pieces {
+interface Chunks {
   readonly method: string;
   readonly target: string;
   readonly sent: Body;
@@ -49,7 +49,7 @@ interface Pieces {
 }
 
 /** A request, of which the given headers take the place of those that it would have by itself. */
-function requestOf({ method, target, sent: { type, body, file }, more }: Pieces): FuzzedRequest {
+function requestOf({ method, target, sent: { type, body, file }, more }: Chunks): FuzzedRequest {
   const given = new Set(more.map(([name]) => name.toLowerCase()));
   const own: Header[] = [['Host', 'localhost']];
   if (type !== undefined) own.push(['Content-Type', type]);

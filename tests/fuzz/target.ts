@@ -38,8 +38,8 @@ export async function startOnDisk(
   t: TestContext,
   { settings, headers = {}, isImpatient = false }: TargetOptions = {},
 ): Promise<Target> {
-  const patience: Record<string, string> = isImpatient ? { HEADERS_TIMEOUT: '1', IDLE_TIMEOUT: '1' } : {};
-  const limits = { RATE_LIMIT: '0', MAX_EVENT_LOOP_DELAY: '0', ...patience };
+  const timeoutMs: Record<string, string> = isImpatient ? { HEADERS_TIMEOUT: '1', IDLE_TIMEOUT: '1' } : {};
+  const limits = { RATE_LIMIT: '0', MAX_EVENT_LOOP_DELAY: '0', ...timeoutMs };
   const holdall = await startHoldall(t, { settings: { AUDIT_LOG: 'off', ...limits, ...settings } });
   const { pid, port, root, log } = holdall;
   assert.equal((await send(port, '/-/openapi.json', { headers })).status, 200);
@@ -154,8 +154,8 @@ interface Place {
 async function restore({ port, tree, headers = {} }: Place, wanted: Tree): Promise<void> {
   const post = async (path: string, body?: Buffer, type = 'multipart/form-data') => {
     const about = { ...headers, 'content-type': `${type}; boundary=${BOUNDARY}` };
-    const answer = await send(port, path, { method: 'POST', headers: about, body });
-    assert.equal(answer.status, 200, `${path}: ${answer.body.toString()}`);
+    const response = await send(port, path, { method: 'POST', headers: about, body });
+    assert.equal(response.status, 200, `${path}: ${response.body.toString()}`);
   };
   const there = await tree();
   for (const path of Object.keys(there).filter((each) => !Object.hasOwn(wanted, each))) {

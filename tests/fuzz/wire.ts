@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import type { IncomingHttpHeaders } from 'node:http';
 import { connect } from 'node:net';
-import { type Answer, within } from '../http/client.ts';
+import { type Response, within } from '../http/client.ts';
 
 export interface Sent {
   /** Whether the client says at once that nothing more will come, as the bytes are known not to be whole. */
   readonly ends?: boolean;
   /** How many answers there may be; the client ends its side when it has them. */
-  readonly answers?: number;
+  readonly responses?: number;
 }
 
 /**
@@ -17,16 +17,16 @@ export interface Sent {
 export async function exchange(
   port: number,
   bytes: Buffer | string,
-  { ends = false, answers = 1 }: Sent = {},
-): Promise<Answer[]> {
+  { ends = false, responses = 1 }: Sent = {},
+): Promise<Response[]> {
   const sent = typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes;
   const isHead = sent.toString('latin1', 0, 5) === 'HEAD ';
   const socket = connect({ port, host: '127.0.0.1', noDelay: true });
   const { promise: closed, resolve } = Promise.withResolvers<void>();
   let received = Buffer.alloc(0);
-  socket.on('data', (piece: Buffer) => {
-    received = Buffer.concat([received, piece]);
-    if (!ends && finalAnswers(received, isHead).length >= answers) socket.end();
+  socket.on('data', (chunk: Buffer) => {
+    received = Buffer.concat([received, chunk]);
+    if (!ends && finalResponses(received, isHead).length >= responses) socket.end();
   });
   // It may be closed while it is still sent to.
   socket.on('error', () => {});
@@ -40,15 +40,15 @@ export async function exchange(
   } finally {
     socket.destroy();
   }
-  const { found, rest } = readAnswers(received, { isHead, hasEnded: true });
+  const { found, rest } = readResponses(received, { isHead, hasEnded: true });
   assert.equal(rest.toString('latin1'), '', 'Nothing comes beside whole answers.');
   return found.filter(isFinal);
 }
 
-const isFinal = ({ status }: Answer) => status >= 200;
+const isFinal = ({ status }: Response) => status >= 200;
 
-const finalAnswers = (received: Buffer, isHead: boolean) =>
-  readAnswers(received, { isHead, hasEnded: false }).found.filter(isFinal);
+const finalResponses = (received: Buffer, isHead: boolean) =>
+  readResponses(received, { isHead, hasEnded: false }).found.filter(isFinal);
 
 interface Reading {
   /** Whether the answers are to HEAD, and so have no bodies. */
@@ -58,17 +58,17 @@ interface Reading {
 }
 
 /** The whole answers that bytes begin with, and what follows them. */
-function readAnswers(bytes: Buffer, reading: Reading): { found: Answer[]; rest: Buffer } {
-  const found: Answer[] = [];
+function readResponses(bytes: Buffer, reading: Reading): { found: Response[]; rest: Buffer } {
+  const found: Response[] = [];
   let rest = bytes;
-  for (let next = readAnswer(rest, reading); next; next = readAnswer(rest, reading)) {
-    found.push(next.answer);
+  for (let next = readResponse(rest, reading); next; next = readResponse(rest, reading)) {
+    found.push(next.response);
     rest = next.rest;
   }
   return { found, rest };
 }
 
-function readAnswer(bytes: Buffer, { isHead, hasEnded }: Reading): { answer: Answer; rest: Buffer } | undefined {
+function readResponse(bytes: Buffer, { isHead, hasEnded }: Reading): { response: Response; rest: Buffer } | undefined {
   const end = bytes.indexOf('\r\n\r\n');
   if (end === -1) return undefined;
   const [statusLine = '', ...lines] = bytes.toString('latin1', 0, end).split('\r\n');
@@ -81,7 +81,7 @@ function readAnswer(bytes: Buffer, { isHead, hasEnded }: Reading): { answer: Ans
   const body = hasNoBody(status, isBare)
     ? { bytes: rest.subarray(0, 0), length: 0 }
     : readBody(rest, headers, hasEnded);
-  return body && { answer: { status, headers, body: body.bytes }, rest: rest.subarray(body.length) };
+  return body && { response: { status, headers, body: body.bytes }, rest: rest.subarray(body.length) };
 }
 
 /** RFC 9112, section 6.3. */

@@ -1,6 +1,5 @@
 import { AssertionError } from 'node:assert/strict';
 import {
-  type Answer,
   beginUpload,
   escapePath,
   followLocation,
@@ -8,6 +7,7 @@ import {
   jsonOf,
   postBytes,
   postJson,
+  type Response,
   send,
 } from '../http/client.ts';
 import { bytesOf, contentOf } from './content.ts';
@@ -35,8 +35,8 @@ export async function perform(port: number, operation: Operation): Promise<Outco
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     // An answer that is none of the interface.
-    const isOfAnswer = error instanceof AssertionError || error instanceof SyntaxError;
-    return { is: isOfAnswer ? 'wrong' : 'unknown', why };
+    const isOfResponse = error instanceof AssertionError || error instanceof SyntaxError;
+    return { is: isOfResponse ? 'wrong' : 'unknown', why };
   }
 }
 
@@ -45,7 +45,7 @@ type Of<Does extends Operation['does']> = Operation & { readonly does: Does };
 function transfer(
   port: number,
   { does, from, to, replace }: Of<'copy' | 'move' | 'rename' | 'copy folder' | 'move folder' | 'rename folder'>,
-): Promise<Answer> {
+): Promise<Response> {
   const newName = to.split('/').findLast(Boolean);
   if (does === 'rename') return postJson(port, `/rename/${escapePath(from)}`, { newName, overwrite: replace });
   if (does === 'rename folder')
@@ -72,33 +72,33 @@ async function upload(port: number, { path, content, isNew, leaves }: Of<'upload
 
 async function fetchFile(port: number, { path, range }: Of<'fetch'>): Promise<Outcome> {
   const headers: Record<string, string> = range ? { range: `bytes=${range[0]}-${range[1]}` } : {};
-  const asked = `/file/${escapePath(path)}`;
-  const first = await send(port, asked, { headers });
+  const requested = `/file/${escapePath(path)}`;
+  const first = await send(port, requested, { headers });
   const location = first.status === 302 ? first.headers.location : undefined;
-  const answer = location === undefined ? first : await followLocation(port, asked, location, headers);
-  if (answer.status === 404) return { is: 'found', content: null };
-  if (answer.status !== 200 && answer.status !== 206) return changed(answer);
-  const total = Number(answer.headers['content-range']?.split('/')[1] ?? answer.body.length);
-  const isPart = answer.status === 206;
-  if (isPart !== (range !== undefined)) return { is: 'wrong', why: `a ${answer.status} is no answer to this` };
+  const response = location === undefined ? first : await followLocation(port, requested, location, headers);
+  if (response.status === 404) return { is: 'found', content: null };
+  if (response.status !== 200 && response.status !== 206) return changed(response);
+  const total = Number(response.headers['content-range']?.split('/')[1] ?? response.body.length);
+  const isPart = response.status === 206;
+  if (isPart !== (range !== undefined)) return { is: 'wrong', why: `a ${response.status} is no answer to this` };
   const length = range ? range[1] - range[0] + 1 : total;
-  const content = answer.body.length === length ? contentOf(answer.body, range?.[0], total) : undefined;
-  if (content === undefined) return { is: 'wrong', why: `bytes of no content, ${answer.body.length} of ${total}` };
+  const content = response.body.length === length ? contentOf(response.body, range?.[0], total) : undefined;
+  if (content === undefined) return { is: 'wrong', why: `bytes of no content, ${response.body.length} of ${total}` };
   return { is: 'found', content };
 }
 
-function listed(answer: Answer): Outcome {
-  if (answer.status === 404) return { is: 'listed', files: null };
-  if (answer.status !== 200) return changed(answer);
-  const { entries } = jsonOf(answer) as { entries: { type: string; path: string; size: number }[] };
+function listed(response: Response): Outcome {
+  if (response.status === 404) return { is: 'listed', files: null };
+  if (response.status !== 200) return changed(response);
+  const { entries } = jsonOf(response) as { entries: { type: string; path: string; size: number }[] };
   const files = entries.filter(({ type }) => type === 'file').map(({ path, size }) => [path, size]);
   return { is: 'listed', files: Object.fromEntries(files) };
 }
 
-function changed(answer: Answer): Outcome {
-  const { status } = answer;
+function changed(response: Response): Outcome {
+  const { status } = response;
   if (status === 200) return { is: 'done' };
-  const error = String(jsonOf(answer)['error']);
+  const error = String(jsonOf(response)['error']);
   // What went wrong behind the service may have been done all the same.
   if (status === 503) return { is: 'unknown', why: `503: ${error}` };
   return status < 500 ? { is: 'refused', status, error } : { is: 'wrong', why: `a ${status}: ${error}` };

@@ -52,12 +52,12 @@ describe('An upload by a user without any write permission', () => {
 
   it('is refused before its body', async (t) => {
     service.grant(grant('a/', ['read', 'manage']), grant('public/', ['read'], EVERYONE));
-    for (const [asked, status] of [
+    for (const [requested, status] of [
       [{}, 401],
-      [service.asked, 403],
+      [service.requested, 403],
     ] as const) {
       const { write, headers } = await talk(t, service.port);
-      write(headOf('POST', '/upload', { ...FORM, ...asked, 'content-length': '100000' }));
+      write(headOf('POST', '/upload', { ...FORM, ...requested, 'content-length': '100000' }));
       assert.match(await headers(), new RegExp(`^HTTP/1\\.1 ${status} `));
     }
     assert.deepEqual(
@@ -93,8 +93,8 @@ describe('What comes before the file of an upload', () => {
   it('is at most 4 KiB up to the first part', async (t) => {
     const { port } = await serve(t);
     assert.equal((await postBytes(port, Buffer.concat([Buffer.from(`${'x'.repeat(4000)}\r\n`), file]))).status, 200);
-    const answer = await postBytes(port, Buffer.concat([Buffer.from(`${'x'.repeat(5000)}\r\n`), file]));
-    assertFailure(answer, 400, 'The form has more than 4096 bytes before its first part.');
+    const response = await postBytes(port, Buffer.concat([Buffer.from(`${'x'.repeat(5000)}\r\n`), file]));
+    assertFailure(response, 400, 'The form has more than 4096 bytes before its first part.');
   });
 
   it('is at most 2 MiB with all its fields and their headers, however many there are', async (t) => {
@@ -141,7 +141,7 @@ describe('Expect: 100-continue', () => {
     const json = { 'content-type': 'application/json' };
     const refused = [
       [guarded.port, 'POST', '/upload', FORM, 401],
-      [guarded.port, 'POST', '/upload', { ...FORM, ...guarded.asked }, 403],
+      [guarded.port, 'POST', '/upload', { ...FORM, ...guarded.requested }, 403],
       [port, 'POST', '/upload', json, 400],
       [port, 'POST', '/-/missing', json, 404],
       [port, 'PUT', '/copy', json, 405],
@@ -189,15 +189,15 @@ describe('/-/health/ready', () => {
         },
       }),
     });
-    const ask = async () => (await send(port, '/-/health/ready')).status;
-    const asked = Array.from({ length: 20 }, ask);
+    const request = async () => (await send(port, '/-/health/ready')).status;
+    const requested = Array.from({ length: 20 }, request);
     await until('the first check is there', () => checks > 0);
     gate.resolve();
-    assert.deepEqual(new Set(await within('all responses', Promise.all(asked))), new Set([200]));
-    assert.equal(await ask(), 200);
+    assert.deepEqual(new Set(await within('all responses', Promise.all(requested))), new Set([200]));
+    assert.equal(await request(), 200);
     assert.equal(checks, 1);
     t.mock.timers.setTime(Date.now() + 2000);
-    assert.equal(await ask(), 200);
+    assert.equal(await request(), 200);
     assert.equal(checks, 2);
   });
 });
@@ -268,7 +268,7 @@ describe('Prefer: quota', () => {
     t.after(() => service.stop());
     service.grant(grant('', ['read'], EVERYONE));
     const call = { headers: { prefer: 'quota' } };
-    const anonymous = await service.asNobody('/', call);
+    const anonymous = await service.asAnonymous('/', call);
     assert.deepEqual([anonymous.status, anonymous.headers['x-store-quota']], [200, undefined]);
     const signedIn = await service.asAnn('/', call);
     assert.match(String(signedIn.headers['x-store-quota']), /^limit=5000, remaining=4987/);

@@ -18,7 +18,7 @@ export interface HttpResponse {
 }
 
 /** The former name of `HttpResponse`. */
-export type Answer = HttpResponse;
+export type Response = HttpResponse;
 
 export interface Call {
   readonly method?: string;
@@ -75,7 +75,7 @@ export async function sendBytes(port: number, bytes: Buffer | string, { ends = f
 }
 
 /** The answer that `sendBytes` gave: exactly one, of announced length. */
-export function answerOf(bytes: string): HttpResponse {
+export function responseOf(bytes: string): HttpResponse {
   const end = bytes.indexOf('\r\n\r\n');
   const [statusLine = '', ...lines] = bytes.slice(0, end).split('\r\n');
   const headers = Object.fromEntries(
@@ -90,7 +90,7 @@ export function answerOf(bytes: string): HttpResponse {
 /** The promise, failing when it takes too long: for what would else hang. */
 export async function within<Value>(what: string, promise: Promise<Value>): Promise<Value> {
   const timer = new AbortController();
-  const late = delay(PATIENCE, undefined, { signal: timer.signal }).then(
+  const late = delay(TIMEOUT_MS, undefined, { signal: timer.signal }).then(
     () => assert.fail(`Waited in vain for ${what}.`),
     () => new Promise<never>(() => {}),
   );
@@ -102,7 +102,7 @@ export async function within<Value>(what: string, promise: Promise<Value>): Prom
 }
 
 /** Milliseconds: long enough for a busy machine, since only what fails waits so long. */
-const PATIENCE = 20_000;
+const TIMEOUT_MS = 20_000;
 
 /** Asks for the `Location` that the answer to `path` gave: one of the service's own, or one of another server. */
 export function followLocation(

@@ -18,21 +18,21 @@ describe('the requests of one client', () => {
     const redis = await start(t);
     const first = await serve(t, redis, 2);
     const second = await serve(t, redis, 2);
-    assert.deepEqual([await first.ask(), await second.ask()], [200, 200]);
+    assert.deepEqual([await first.request(), await second.request()], [200, 200]);
     for (const { port } of [first, second]) {
-      const answer = await send(port, '/');
-      assertFailure(answer, 429, /^This address has sent more than 2 requests in a minute\. Try again in \d+ sec/);
-      assert.match(String(answer.headers['retry-after']), /^(?:[1-9]|[1-5]\d|60)$/);
+      const response = await send(port, '/');
+      assertFailure(response, 429, /^This address has sent more than 2 requests in a minute\. Try again in \d+ sec/);
+      assert.match(String(response.headers['retry-after']), /^(?:[1-9]|[1-5]\d|60)$/);
     }
   });
 
   it('are served while Redis is down, which is told once, and counted again when it is back', async (t) => {
     const redis = await start(t);
-    const { ask, log } = await serve(t, redis, 1);
-    assert.deepEqual([await ask(), await ask()], [200, 429]);
+    const { request, log } = await serve(t, redis, 1);
+    assert.deepEqual([await request(), await request()], [200, 429]);
     await redis.stop();
     await until('the loss is noticed', () => log.length === 2);
-    for (let count = 0; count < 5; count++) assert.equal(await ask(), 200);
+    for (let count = 0; count < 5; count++) assert.equal(await request(), 200);
     assert.deepEqual(
       log.map(({ level, message }) => [level, message]),
       [
@@ -46,7 +46,7 @@ describe('the requests of one client', () => {
 
     const again = await startRedis({ port: redis.port });
     t.after(() => again.stop());
-    await until('requests are counted', async () => (await ask()) === 429);
+    await until('requests are counted', async () => (await request()) === 429);
     assert.deepEqual(
       log.slice(2).map(({ message }) => message),
       ['Redis connected'],
@@ -56,19 +56,19 @@ describe('the requests of one client', () => {
 
   it('are served while Redis takes commands and does not answer', async (t) => {
     const redis = await start(t);
-    const { ask, log, connection } = await serve(t, redis, 1);
-    assert.deepEqual([await ask(), await ask()], [200, 429]);
+    const { request, log, connection } = await serve(t, redis, 1);
+    assert.deepEqual([await request(), await request()], [200, 429]);
     await connection.redis.call('CLIENT', 'PAUSE', '3600000');
-    for (let count = 0; count < 20; count++) assert.equal(await within('an answer', ask()), 200);
-    await until('the loss is noticed', async () => (await ask()) === 200 && log.at(-1)?.level === 'warn');
+    for (let count = 0; count < 20; count++) assert.equal(await within('an answer', request()), 200);
+    await until('the loss is noticed', async () => (await request()) === 200 && log.at(-1)?.level === 'warn');
   });
 
   it('are served while Redis refuses to count, which is told once', async (t) => {
     const redis = await start(t);
-    const { ask, log, connection } = await serve(t, redis, 1);
-    assert.deepEqual([await ask(), await ask()], [200, 429]);
+    const { request, log, connection } = await serve(t, redis, 1);
+    assert.deepEqual([await request(), await request()], [200, 429]);
     await connection.redis.call('CONFIG', 'SET', 'maxmemory', '1');
-    for (let count = 0; count < 5; count++) assert.equal(await ask(), 200);
+    for (let count = 0; count < 5; count++) assert.equal(await request(), 200);
     assert.deepEqual(
       log.slice(1).map(({ level, message }) => [level, message]),
       [['warn', 'Redis commands failed; rate limits may be suspended, sign-in attempts may be counted per machine']],
@@ -77,8 +77,8 @@ describe('the requests of one client', () => {
   });
 
   it('are served where there never was a Redis', async (t) => {
-    const { ask, log } = await serve(t, { port: await findFreePort() }, 1, { isThere: false });
-    for (let count = 0; count < 3; count++) assert.equal(await ask(), 200);
+    const { request, log } = await serve(t, { port: await findFreePort() }, 1, { isThere: false });
+    for (let count = 0; count < 3; count++) assert.equal(await request(), 200);
     await until('it is told', () => log.length > 0);
     assert.match(JSON.stringify(log), /ECONNREFUSED/);
     assert.ok(!JSON.stringify(log).includes(PASSWORD));
@@ -117,5 +117,5 @@ async function serve(
   if (isThere) await until('Redis is reached', () => log.length > 0);
   const service = await startService(disk, { limits: { requestsPerMinute, redis: connection.redis } });
   t.after(() => service.stop());
-  return { port: service.port, log, connection, ask: async () => (await send(service.port, '/')).status };
+  return { port: service.port, log, connection, request: async () => (await send(service.port, '/')).status };
 }

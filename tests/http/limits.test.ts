@@ -9,14 +9,14 @@ import type { Limits } from '../../src/http/limits/limits.ts';
 import { until } from '../../testing/until.ts';
 import { disk, memory } from '../contract/backend.ts';
 import {
-  type Answer,
-  answerOf,
   assertFailure,
   assertSuccess,
   begin,
   postBytes,
   postForm,
   postJson,
+  type Response,
+  responseOf,
   send,
   sendBytes,
   upload,
@@ -45,8 +45,8 @@ describe('requests of one client', () => {
 
   it('are counted by what the connection is from, and not by what they say', async (t) => {
     const { port } = await serve(t, { access: OPEN, limits: { requestsPerMinute: 2 } });
-    const answers = await fromEach(port, ['203.0.113.1', '203.0.113.2', '203.0.113.3']);
-    assert.deepEqual(answers.map(statusOf), [200, 200, 429]);
+    const responses = await fromEach(port, ['203.0.113.1', '203.0.113.2', '203.0.113.3']);
+    assert.deepEqual(responses.map(statusOf), [200, 200, 429]);
   });
 
   it('behind a proxy that is trusted are counted for the address that it tells', async (t) => {
@@ -99,19 +99,19 @@ describe('requests of one client', () => {
 });
 
 describe('the host that a request is for', () => {
-  const ask = async (port: number, host: string, forwarded: string) =>
+  const request = async (port: number, host: string, forwarded: string) =>
     (await send(port, '/', { headers: { host, 'x-forwarded-host': forwarded } })).status;
 
   it('is taken from a proxy only where it is trusted, and from the nearest one', async (t) => {
     const open = { access: OPEN, publicUrl: 'https://localhost' };
     const trusting = await serve(t, { ...open, limits: { trustProxy: ['loopback'] } });
-    assert.equal(await ask(trusting.port, 'localhost', 'evil.example'), 403);
-    assert.equal(await ask(trusting.port, 'localhost', 'localhost, evil.example'), 403);
-    assert.equal(await ask(trusting.port, 'proxied.example', 'evil.example, localhost'), 200);
+    assert.equal(await request(trusting.port, 'localhost', 'evil.example'), 403);
+    assert.equal(await request(trusting.port, 'localhost', 'localhost, evil.example'), 403);
+    assert.equal(await request(trusting.port, 'proxied.example', 'evil.example, localhost'), 200);
     for (const trustProxy of [false, ['192.0.2.0/24']] as const) {
       const other = await serve(t, { ...open, limits: { trustProxy } });
-      assert.equal(await ask(other.port, 'localhost', 'evil.example'), 200);
-      assert.equal(await ask(other.port, 'evil.example', 'localhost'), 403);
+      assert.equal(await request(other.port, 'localhost', 'evil.example'), 200);
+      assert.equal(await request(other.port, 'evil.example', 'localhost'), 403);
     }
   });
 });
@@ -123,7 +123,7 @@ describe('A process whose event loop is delayed', () => {
     const now = performance.now.bind(performance);
     t.mock.method(performance, 'now', () => now() + 2000);
     const still = new Int32Array(new SharedArrayBuffer(4));
-    let refused: Answer | undefined;
+    let refused: Response | undefined;
     // Without pauses, which would lower the measured delay.
     for (const deadline = performance.now() + 20_000; !refused && performance.now() < deadline; ) {
       // Blocks the thread, as a long computation does.
@@ -159,7 +159,7 @@ describe('folders listed at once', () => {
     const exchanges = Array.from({ length: 32 + 256 }, () => begin(port, '/'));
     await until('all places are taken', () => now === 32);
     // A request that was refused has gone by all that wait.
-    const refusals: Answer[] = [];
+    const refusals: Response[] = [];
     await until('the queue is full', async () => {
       const another = begin(port, '/');
       exchanges.push(another);
@@ -232,13 +232,13 @@ describe('the head of a request', () => {
   it('with hundreds of headers, or one of 16 KiB, is 431', async (t) => {
     const { port } = await serve(t);
     const many = (count: number) => Array.from({ length: count }, (_, index) => `h${index}: v`).join('\r\n');
-    const ask = async (headers: string) =>
-      answerOf(await sendBytes(port, `GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n${headers}\r\n\r\n`));
-    assert.equal((await ask(many(198))).status, 200);
-    assertFailure(await ask(many(199)), 431, 'The request has 201 headers. The maximum is 200.');
-    assertFailure(await ask(`${'a:\r\n'.repeat(3000)}b: c`), 431, /^The request has 3003 headers/);
-    assertFailure(await ask(many(5000)), 431, 'The URL and the headers are larger than 16 KiB.');
-    assertFailure(await ask(`h: ${'v'.repeat(16 * 1024)}`), 431, 'The URL and the headers are larger than 16 KiB.');
+    const request = async (headers: string) =>
+      responseOf(await sendBytes(port, `GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n${headers}\r\n\r\n`));
+    assert.equal((await request(many(198))).status, 200);
+    assertFailure(await request(many(199)), 431, 'The request has 201 headers. The maximum is 200.');
+    assertFailure(await request(`${'a:\r\n'.repeat(3000)}b: c`), 431, /^The request has 3003 headers/);
+    assertFailure(await request(many(5000)), 431, 'The URL and the headers are larger than 16 KiB.');
+    assertFailure(await request(`h: ${'v'.repeat(16 * 1024)}`), 431, 'The URL and the headers are larger than 16 KiB.');
   });
 });
 
@@ -301,15 +301,15 @@ async function hold(t: TestContext, port: number): Promise<Socket> {
 }
 
 /** One request after the other, each with an `X-Forwarded-For`. */
-async function fromEach(port: number, addresses: readonly string[]): Promise<Answer[]> {
-  const answers: Answer[] = [];
-  for (const address of addresses) answers.push(await send(port, '/', { headers: { 'x-forwarded-for': address } }));
-  return answers;
+async function fromEach(port: number, addresses: readonly string[]): Promise<Response[]> {
+  const responses: Response[] = [];
+  for (const address of addresses) responses.push(await send(port, '/', { headers: { 'x-forwarded-for': address } }));
+  return responses;
 }
 
-const statusOf = ({ status }: Answer) => status;
+const statusOf = ({ status }: Response) => status;
 
-function assertTooMany(answer: Answer, limit: number): void {
+function assertTooMany(answer: Response, limit: number): void {
   const seconds = String(answer.headers['retry-after']);
   assert.match(seconds, /^(?:[1-9]|[1-5]\d|60)$/);
   assertFailure(

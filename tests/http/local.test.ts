@@ -4,7 +4,7 @@ import type { AuditEvent } from '../../src/access/audit.ts';
 import { OPEN_POLICY } from '../../src/access/policy.ts';
 import { until } from '../../testing/until.ts';
 import { memory } from '../contract/backend.ts';
-import { type Answer, answerOf, assertFailure, pathsBelow, postJson, send, sendBytes, upload } from './client.ts';
+import { assertFailure, pathsBelow, postJson, type Response, responseOf, send, sendBytes, upload } from './client.ts';
 import { startService, type TestService } from './service.ts';
 
 const refusals: AuditEvent[] = [];
@@ -37,12 +37,12 @@ describe('The Host of a request', () => {
     'localhost@evil.example',
     'evil.example#localhost',
   ];
-  const ask = (port: number, host: string, path = '/file/a.txt') => send(port, path, { headers: { host } });
+  const request = (port: number, host: string, path = '/file/a.txt') => send(port, path, { headers: { host } });
 
   it('is one of this machine, where only this machine may reach the service', async () => {
-    for (const host of OWN) assert.equal((await ask(services.local.port, host)).status, 200, host);
+    for (const host of OWN) assert.equal((await request(services.local.port, host)).status, 200, host);
     for (const host of FOREIGN) {
-      assertFailure(await ask(services.local.port, host), 403, /^The host .* is not allowed: .*ACCESS_FILE/);
+      assertFailure(await request(services.local.port, host), 403, /^The host .* is not allowed: .*ACCESS_FILE/);
     }
     // HTTP/1.0 needs none.
     const without = await sendBytes(services.local.port, 'GET /file/a.txt HTTP/1.0\r\n\r\n');
@@ -54,9 +54,9 @@ describe('The Host of a request', () => {
 
   it('is held to on every route: the page, unknown ones, other methods, what it loads', async () => {
     for (const path of ['/', '/nothing/', '/-/nothing', '/-/docs/', '/-/openapi.json', '/-/signed/a.txt', '/%']) {
-      const answer = await ask(services.local.port, 'evil.example', path);
-      assert.ok(answer.status >= 400, `${path}: ${answer.status}`);
-      assert.ok(!answer.body.includes('a.txt'), path);
+      const response = await request(services.local.port, 'evil.example', path);
+      assert.ok(response.status >= 400, `${path}: ${response.status}`);
+      assert.ok(!response.body.includes('a.txt'), path);
     }
     const changed = await send(services.local.port, '/delete/a.txt', {
       method: 'POST',
@@ -93,30 +93,30 @@ describe('The Host of a request', () => {
       ['GET http://evil.example/ HTTP/1.1\r\nHost: localhost', /name two hosts/],
       ['GET / HTTP/1.1\r\nAccept: */*', /no Host header/],
     ] as const) {
-      const answer = answerOf(await sendBytes(port, `${head}\r\n\r\n`));
-      assertFailure(answer, 400, message);
-      const { 'x-request-id': id, 'x-content-type-options': sniffing, connection } = answer.headers;
+      const response = responseOf(await sendBytes(port, `${head}\r\n\r\n`));
+      assertFailure(response, 400, message);
+      const { 'x-request-id': id, 'x-content-type-options': sniffing, connection } = response.headers;
       assert.deepEqual([sniffing, connection], ['nosniff', 'close']);
-      assert.equal(answer.headers['cross-origin-resource-policy'], 'same-origin');
+      assert.equal(response.headers['cross-origin-resource-policy'], 'same-origin');
       await until('it is logged', () => log.some(({ requestId, status }) => requestId === id && status === 400));
     }
   });
 
   it('may be any for those who watch over the service', async () => {
     for (const path of ['/-/health/live', '/-/health/ready']) {
-      assert.equal((await ask(services.local.port, '10.0.0.1:8080', path)).status, 200);
+      assert.equal((await request(services.local.port, '10.0.0.1:8080', path)).status, 200);
     }
   });
 
   it('may be any where everybody may reach the service, unless its address is known', async () => {
     for (const host of [...OWN, 'evil.example', '10.0.0.1']) {
-      assert.equal((await ask(services.open.port, host)).status, 200, host);
+      assert.equal((await request(services.open.port, host)).status, 200, host);
     }
     for (const host of [...OWN, 'files.example.org', 'FILES.example.org:443']) {
-      assert.equal((await ask(services.known.port, host)).status, 200, host);
+      assert.equal((await request(services.known.port, host)).status, 200, host);
     }
     for (const host of ['evil.example', 'a.files.example.org']) {
-      assertFailure(await ask(services.known.port, host), 403, /^The host .* is not the host of PUBLIC_URL/);
+      assertFailure(await request(services.known.port, host), 403, /^The host .* is not the host of PUBLIC_URL/);
     }
   });
 });
@@ -135,7 +135,7 @@ describe('A request that a page of another site makes a browser send', () => {
     { 'sec-fetch-site': 'cross-site', origin: 'http://localhost:8080' },
   ];
   const headersOf = (more: Record<string, string>) => ({ host: 'localhost:8080', ...more });
-  const create = (port: number, headers: Record<string, string>): Promise<Answer> =>
+  const create = (port: number, headers: Record<string, string>): Promise<Response> =>
     postJson(port, '/create_folder', { path: 'made' }, headersOf(headers));
 
   it('changes nothing, whoever may reach the service', async () => {

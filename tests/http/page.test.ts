@@ -10,7 +10,7 @@ import type { Listing } from '../../src/http/schemas.ts';
 import { StoreError } from '../../src/model/error.ts';
 import { disk } from '../contract/backend.ts';
 import { NAMES } from '../contract/names.ts';
-import { type Answer, assertFailure, escapePath, jsonOf, plant, send } from './client.ts';
+import { assertFailure, escapePath, jsonOf, plant, type Response, send } from './client.ts';
 import { startService, type TestService } from './service.ts';
 
 const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
@@ -54,8 +54,8 @@ describe('The web page', () => {
         assert.equal(page.status, 200);
         assert.equal(page.headers['content-type'], 'text/html; charset=utf-8');
         assert.equal(json.headers['content-type'], 'application/json; charset=utf-8');
-        const { answer, status, folder, readOnly, maxUploadSize } = embeddedIn(page);
-        assert.deepEqual(answer, jsonOf(json));
+        const { response, status, folder, readOnly, maxUploadSize } = embeddedIn(page);
+        assert.deepEqual(response, jsonOf(json));
         assert.deepEqual([status, readOnly, maxUploadSize], [200, false, null]);
         assert.equal(folder, jsonOf(json)['prefix']);
       });
@@ -64,7 +64,7 @@ describe('The web page', () => {
     it('a cursor leads on, in the page as in JSON', async () => {
       const { cursor } = jsonOf(await get('/photos?limit=1'));
       const path = `/photos?cursor=${encodeURIComponent(String(cursor))}`;
-      assert.deepEqual(embeddedIn(await open(path)).answer, jsonOf(await get(path)));
+      assert.deepEqual(embeddedIn(await open(path)).response, jsonOf(await get(path)));
     });
 
     it('?preview= changes nothing of JSON', async () =>
@@ -131,8 +131,8 @@ describe('The web page', () => {
         const embedded = embeddedIn(page);
         assert.deepEqual([page.status, embedded.status, embedded.folder], [status, status, folder]);
         assert.equal(new URL(`${embedded.base}-/assets/`, `http://host${path}`).pathname, '/-/assets/');
-        assert.match(String(embedded.answer['error']), error);
-        assert.equal(embedded.answer['success'], false);
+        assert.match(String(embedded.response['error']), error);
+        assert.equal(embedded.response['success'], false);
         assertFailure(await get(path), status, error);
       });
     }
@@ -193,13 +193,13 @@ describe('The web page', () => {
       it(`${path} names everything relative to itself`, async () => {
         const html = (await open(path)).body.toString();
         for (const root of ['/', '/below/a/']) {
-          const asked = `http://host${root.slice(0, -1)}${path}`;
-          assert.equal(new URL(embeddedIn(html).base, asked).pathname, root);
+          const requested = `http://host${root.slice(0, -1)}${path}`;
+          assert.equal(new URL(embeddedIn(html).base, requested).pathname, root);
           const urls = [...html.matchAll(/ (?:href|src)="([^"]*)"/g)].map(([, url = '']) => decodeText(url));
           assert.ok(urls.length >= 2);
           for (const url of urls) {
             assert.match(url, /^\.{1,2}\//);
-            assert.ok(new URL(url, asked).href.startsWith(`http://host${root}`), url);
+            assert.ok(new URL(url, requested).href.startsWith(`http://host${root}`), url);
           }
         }
       });
@@ -210,7 +210,7 @@ describe('The web page', () => {
     for (const folder of ['hostile', 'hostile/<', 'hostile/</script><script>alert(1)<', 'folders']) {
       const url = `/${escapePath(folder)}`;
       const html = (await open(url)).body.toString();
-      assert.deepEqual(embeddedIn(html).answer, jsonOf(await get(url)));
+      assert.deepEqual(embeddedIn(html).response, jsonOf(await get(url)));
       // All that is markup is ours: the rest has neither tags nor comments, and no quote ends an attribute.
       const elements = [...html.matchAll(/<[^>]*>?/g)].map(([tag]) => tag);
       for (const tag of elements) assert.match(tag, OUR_TAGS);
@@ -222,37 +222,37 @@ describe('The web page', () => {
   describe('without scripts', () => {
     it('is a list of links to what is there', async () => {
       for (const folder of ['', 'hostile', 'folders', 'photos', 'file', 'thumb', '-']) {
-        const asked = `/?prefix=${encodeURIComponent(folder)}`;
-        const { entries } = jsonOf(await get(asked)) as { entries: { type: string; name: string; path: string }[] };
-        const links = linksIn(await open(asked));
+        const requested = `/?prefix=${encodeURIComponent(folder)}`;
+        const { entries } = jsonOf(await get(requested)) as { entries: { type: string; name: string; path: string }[] };
+        const links = linksIn(await open(requested));
         assert.deepEqual(
           links.map(({ text }) => text),
           entries.map(({ type, name }) => (type === 'folder' ? `${name}/` : name)),
         );
         for (const [index, { type, path }] of entries.entries()) {
-          const { pathname, search } = new URL(links[index]?.url ?? '', `http://host${asked}`);
-          const answer = await get(pathname + search);
-          assert.equal(answer.status, 200, path);
-          if (type === 'folder') assert.equal(jsonOf(answer)['prefix'], path);
+          const { pathname, search } = new URL(links[index]?.url ?? '', `http://host${requested}`);
+          const response = await get(pathname + search);
+          assert.equal(response.status, 200, path);
+          if (type === 'folder') assert.equal(jsonOf(response)['prefix'], path);
         }
       }
     });
 
     it('leads to the next page', async () => {
-      for (const asked of [
+      for (const requested of [
         '/photos?limit=1',
         '/?prefix=photos&limit=1',
         '/?limit=1',
         '/?prefix=hostile&limit=3',
         '/?prefix=file&limit=1',
       ]) {
-        const next = linksIn(await open(asked)).at(-1);
+        const next = linksIn(await open(requested)).at(-1);
         assert.equal(next?.text, 'More');
-        const { pathname, search } = new URL(next.url, `http://host${asked}`);
-        const { cursor, prefix } = jsonOf(await get(asked));
+        const { pathname, search } = new URL(next.url, `http://host${requested}`);
+        const { cursor, prefix } = jsonOf(await get(requested));
         const page = embeddedIn(await open(pathname + search));
         const path = `/?prefix=${encodeURIComponent(String(prefix))}&cursor=${encodeURIComponent(String(cursor))}`;
-        assert.deepEqual(page.answer, jsonOf(await get(path)));
+        assert.deepEqual(page.response, jsonOf(await get(path)));
       }
     });
 
@@ -387,12 +387,12 @@ describe('The document', () => {
     early: 'early.js',
     icon: 'mark.svg',
   };
-  const answer: Listing = { success: true, prefix: 'a/', entries: [] };
+  const response: Listing = { success: true, prefix: 'a/', entries: [] };
   const html = renderDocument(page, {
     base: '../',
     folder: 'a/',
     status: 200,
-    answer,
+    answer: response,
     readOnly: false,
     maxUploadSize: null,
     access: null,
@@ -504,16 +504,16 @@ const TYPES: Readonly<Record<string, RegExp>> = {
 const OUR_TAGS =
   /^<(!doctype html|html lang="en"|meta [\w"=,; -]+|link rel="[a-z]+"( type="image\/svg\+xml")? href="[\w./-]+"|script( type="module")? src="[\w./-]+"|div id="page"|script type="application\/json" id="embedded"|a href="[^"<>']*"|\/?(title|head|body|noscript|p|ul|li|bdi|a)|\/(html|div|script))>$/;
 
-interface EmbeddedAnswer {
+interface EmbeddedResponse {
   readonly base: string;
   readonly folder: string;
   readonly status: number;
-  readonly answer: Record<string, unknown>;
+  readonly response: Record<string, unknown>;
   readonly readOnly: boolean;
   readonly maxUploadSize: number | null;
 }
 
-function embeddedIn(page: Answer | string): EmbeddedAnswer {
+function embeddedIn(page: Response | string): EmbeddedResponse {
   return JSON.parse(jsonIn(typeof page === 'string' ? page : page.body.toString()));
 }
 
@@ -524,7 +524,7 @@ function jsonIn(html: string): string {
 }
 
 /** The links of the list for people without scripts. */
-function linksIn(page: Answer): { url: string; text: string }[] {
+function linksIn(page: Response): { url: string; text: string }[] {
   const [, list = ''] = /<noscript>(.*?)<\/noscript/s.exec(page.body.toString()) ?? [];
   return [...list.matchAll(/<a href="([^"]*)">(.*?)<\/a>/gs)].map(([, url = '', text = '']) => ({
     url: decodeText(url),
@@ -534,7 +534,7 @@ function linksIn(page: Answer): { url: string; text: string }[] {
 
 const decodeText = (html: string) => html.replace(/&#(\d+);/g, (_, code) => String.fromCharCode(Number(code)));
 
-function directivesOf(headers: Answer['headers']): Record<string, string> {
+function directivesOf(headers: Response['headers']): Record<string, string> {
   const policy = String(headers['content-security-policy']);
   return Object.fromEntries(
     policy.split('; ').map((directive) => {

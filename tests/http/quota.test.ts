@@ -6,7 +6,7 @@ import type { Quota, Store } from '../../src/model/store.ts';
 import { observe } from '../../src/stores/layers/observe.ts';
 import { readOnly } from '../../src/stores/layers/read-only.ts';
 import { disk, memory } from '../contract/backend.ts';
-import { answerOf, assertFailure, jsonOf, send, sendBytes } from './client.ts';
+import { assertFailure, jsonOf, responseOf, send, sendBytes } from './client.ts';
 import { startService } from './service.ts';
 
 /** The service on a store whose backend tells this quota, behind the layers; it has these members instead of its own. */
@@ -53,8 +53,8 @@ describe('The quota of a store', () => {
       ports.push(service.port);
     }
     for (const port of ports) {
-      const { headers, ...answer } = await send(port, '/-/health/ready', { headers: { prefer: 'quota' } });
-      assert.deepEqual(jsonOf({ ...answer, headers }), { success: true, message: 'The service is ready.' });
+      const { headers, ...response } = await send(port, '/-/health/ready', { headers: { prefer: 'quota' } });
+      assert.deepEqual(jsonOf({ ...response, headers }), { success: true, message: 'The service is ready.' });
       assert.deepEqual([headers['x-store-quota'], headers['preference-applied']], [undefined, undefined]);
     }
   });
@@ -69,10 +69,10 @@ describe('The quota of a store', () => {
   ] as const) {
     it(`comes as a header of the answer to ${method} ${path} when it is preferred`, async (t) => {
       const port = await start(t, () => QUOTA);
-      const answer = await send(port, path, { method, headers: { prefer: 'quota' } });
-      assert.equal(answer.status, status);
-      assert.equal(answer.headers['x-store-quota'], 'limit=5000, remaining=4987, reset=1795269601');
-      assert.equal(answer.headers['preference-applied'], 'quota');
+      const response = await send(port, path, { method, headers: { prefer: 'quota' } });
+      assert.equal(response.status, status);
+      assert.equal(response.headers['x-store-quota'], 'limit=5000, remaining=4987, reset=1795269601');
+      assert.equal(response.headers['preference-applied'], 'quota');
       const plain = await send(port, path, { method });
       assert.equal(plain.headers['x-store-quota'], undefined);
     });
@@ -120,10 +120,10 @@ describe('The quota of a store', () => {
         },
       }),
     );
-    const answer = await send(port, '/-/health/ready', { headers: { prefer: 'quota' } });
-    assertFailure(answer, 503, 'No more requests.');
-    assert.equal(answer.headers['retry-after'], '9');
-    assert.equal(answer.headers['x-store-quota'], 'limit=5000, remaining=0, reset=1795269601');
+    const response = await send(port, '/-/health/ready', { headers: { prefer: 'quota' } });
+    assertFailure(response, 503, 'No more requests.');
+    assert.equal(response.headers['retry-after'], '9');
+    assert.equal(response.headers['x-store-quota'], 'limit=5000, remaining=0, reset=1795269601');
   });
 
   it('stands in the description of the interface', async (t) => {
@@ -153,17 +153,17 @@ describe('The quota of a store', () => {
   it('comes with the lines of progress', async (t) => {
     const port = await start(t, () => QUOTA);
     const headers = { prefer: 'quota', accept: 'application/x-ndjson' };
-    const answer = await send(port, '/delete_folder/missing', { method: 'DELETE', headers });
-    assert.equal(answer.headers['x-store-quota'], 'limit=5000, remaining=4987, reset=1795269601');
+    const response = await send(port, '/delete_folder/missing', { method: 'DELETE', headers });
+    assert.equal(response.headers['x-store-quota'], 'limit=5000, remaining=4987, reset=1795269601');
   });
 
   it('is asked for in any line of the header', async (t) => {
     const port = await start(t, () => QUOTA);
     const request = (...lines: string[]) =>
       sendBytes(port, ['GET / HTTP/1.1', 'Host: localhost', 'Connection: close', ...lines, '\r\n'].join('\r\n'));
-    const asked = answerOf(await request('Prefer: respond-async', 'PREFER: wait=5,Quota'));
-    assert.equal(asked.headers['preference-applied'], 'quota');
-    const other = answerOf(await request('Prefer: respond-async', 'Prefer: wait=5'));
+    const requested = responseOf(await request('Prefer: respond-async', 'PREFER: wait=5,Quota'));
+    assert.equal(requested.headers['preference-applied'], 'quota');
+    const other = responseOf(await request('Prefer: respond-async', 'Prefer: wait=5'));
     assert.equal(other.headers['preference-applied'], undefined);
   });
 

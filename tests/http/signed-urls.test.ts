@@ -173,8 +173,8 @@ describe('signed URLs', () => {
     it('an expired URL, with that reason', async () => {
       await withService({ presignExpires: -1 }, async (late) => {
         await upload(late.port, LARGE, BYTES);
-        for (const asked of ['', '?download=1']) {
-          const response = await send(late.port, urlOf(await signedBy(late, LARGE, asked)));
+        for (const requested of ['', '?download=1']) {
+          const response = await send(late.port, urlOf(await signedBy(late, LARGE, requested)));
           assertFailure(response, 403, /expired/);
           assert.equal(response.headers['content-disposition'], undefined);
         }
@@ -228,7 +228,7 @@ const urlOf = ({ pathname, search }: URL) => pathname + search;
 
 /** Where the service redirects to for a file; the root of the service where it does not. */
 async function signedBy({ port }: TestService, path: string, query = ''): Promise<URL> {
-  const asked = `/file/${escapePath(path)}${query}`;
-  const { status, headers } = await send(port, asked);
-  return new URL(status === 302 ? String(headers.location) : '/', `http://127.0.0.1:${port}${asked}`);
+  const requested = `/file/${escapePath(path)}${query}`;
+  const { status, headers } = await send(port, requested);
+  return new URL(status === 302 ? String(headers.location) : '/', `http://127.0.0.1:${port}${requested}`);
 }

@@ -264,7 +264,7 @@ describe('The fake GitHub API', () => {
   it('enforces permissions, protected branches and archived repositories', async (t) => {
     const { ask, github, repository } = await open(t);
     const write = () => ask('POST', '/git/blobs', { content: '' });
-    const statusOf = async (asked: Promise<Reply>) => (await asked).status;
+    const statusOf = async (requested: Promise<Reply>) => (await requested).status;
     assert.equal(await statusOf(ask('GET', '', undefined, { authorization: 'token other' })), 401);
     github.permissions.write = false;
     assert.equal(await statusOf(write()), 403);

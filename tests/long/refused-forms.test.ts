@@ -13,8 +13,8 @@ test('rejected forms leave nothing in memory', async (t) => {
   const parts = Array.from({ length: 101 }, (_, index) => ({ name: `field ${index}`, value: '' }));
   const form = formOf([{ name: 'file', filename: 'refused', value: Buffer.alloc(65_537, 'x') }, ...parts]);
   for (let request = 0; request < MANY; request += 20) {
-    const answers = await Promise.all(Array.from({ length: 20 }, () => postBytes(port, form)));
-    for (const { status } of answers) assert.equal(status, 400);
+    const responses = await Promise.all(Array.from({ length: 20 }, () => postBytes(port, form)));
+    for (const { status } of responses) assert.equal(status, 400);
   }
   const busy = await anonymousMemory(pid);
   await until('half of what that took is given back', async () => (await anonymousMemory(pid)) < busy / 2);

@@ -6,7 +6,7 @@ import { createToken } from '../../src/access/credentials.ts';
 import { type Holdall, runHoldall, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
 import { hashForTest } from '../../testing/passwords.ts';
 import { until } from '../../testing/until.ts';
-import { type Answer, assertFailure, jsonOf, postJson, send } from '../http/client.ts';
+import { assertFailure, jsonOf, postJson, type Response, send } from '../http/client.ts';
 import { untilAllServe } from './serving.ts';
 
 const PASSWORD = 'correct horse';
@@ -38,21 +38,21 @@ const byToken = (token: string) => ({ authorization: `Bearer ${token}` });
 
 /** Signs in, and gives the cookie. */
 async function signIn({ port }: Holdall): Promise<string> {
-  const answer = await postJson(port, '/-/session', { name: 'ann', password: PASSWORD });
-  assert.equal(answer.status, 200, answer.body.toString());
-  return answer.headers['set-cookie']?.[0]?.split(';')[0] ?? assert.fail('No cookie came.');
+  const response = await postJson(port, '/-/session', { name: 'ann', password: PASSWORD });
+  assert.equal(response.status, 200, response.body.toString());
+  return response.headers['set-cookie']?.[0]?.split(';')[0] ?? assert.fail('No cookie came.');
 }
 
 /** Asks until every process has answered so, and none otherwise in between. */
-async function untilAllAnswer(holdall: Holdall, headers: Record<string, string>, status: number): Promise<void> {
+async function untilAllResponse(holdall: Holdall, headers: Record<string, string>, status: number): Promise<void> {
   const pids = holdall.serving();
   await until(`all processes answer ${status}`, async () => {
     const before = holdall.log.length;
-    const answers: Answer[] = [];
-    for (let count = 0; count < 4 * pids.length; count++) answers.push(await send(holdall.port, '/', { headers }));
+    const responses: Response[] = [];
+    for (let count = 0; count < 4 * pids.length; count++) responses.push(await send(holdall.port, '/', { headers }));
     const lines = holdall.log.slice(before).filter(({ msg }) => msg === 'request');
     return (
-      answers.every((answer) => answer.status === status) &&
+      responses.every((response) => response.status === status) &&
       pids.every((pid) => lines.some((line) => line['pid'] === pid))
     );
   });
@@ -97,20 +97,20 @@ describe('A service with an access file', () => {
 
     await t.test('applies a changed access file in all processes and ignores an invalid one', async () => {
       const { ann } = ACCESS.people;
-      await untilAllAnswer(holdall, { cookie }, 200);
+      await untilAllResponse(holdall, { cookie }, 200);
 
       await replace(file, '{ "people": {}, "grants": [{ "folder": "/", "to": "nobody", "rights": ["read"] }] }');
       const told = () => holdall.log.filter(({ msg }) => String(msg).startsWith('Access file unusable'));
       await until('each process has told of it', () => told().length === 2);
       assert.match(JSON.stringify(told()[0]), /line 1, column \d+ \(grants\[0\]\.to\)/);
-      await untilAllAnswer(holdall, byToken(laptop.token), 200);
+      await untilAllResponse(holdall, byToken(laptop.token), 200);
 
       // Another password ends the sessions, and not the tokens.
       await replace(file, { ...ACCESS, people: { ann: { ...ann, password: hashForTest('another') } } });
-      await untilAllAnswer(holdall, byToken(laptop.token), 200);
+      await untilAllResponse(holdall, byToken(laptop.token), 200);
       await until('the session is over', async () => !(await signedIn(holdall, cookie)));
       await replace(file, { ...ACCESS, people: { ann: { password: hash } } });
-      await untilAllAnswer(holdall, byToken(laptop.token), 401);
+      await untilAllResponse(holdall, byToken(laptop.token), 401);
     });
   });
 

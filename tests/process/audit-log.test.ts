@@ -193,16 +193,16 @@ async function hasPending(file: string): Promise<boolean> {
 }
 
 const EVENT: AuditEvent = { event: 'change', action: 'upload', path: 'a', outcome: 'done' };
-const ASKER: Actor = { user: undefined, authMethod: undefined, clientAddress: '192.0.2.1', requestId: 'r' };
+const CLIENT: Actor = { user: undefined, authMethod: undefined, clientAddress: '192.0.2.1', requestId: 'r' };
 
 describe('A line of the audit log', () => {
   it('truncates long values and stays on one line for any value', async (t) => {
     const file = join(await temporaryFolder(t), 'audit.log');
     const audit = openAuditLog(file, { error: () => assert.fail('Nothing is wrong.') });
     const long = '\n"\u0000\u001b[31m'.repeat(2000);
-    audit.write({ ...EVENT, path: long, destination: 'x'.repeat(2048), reason: `${'x'.repeat(2047)}😀` }, ASKER);
+    audit.write({ ...EVENT, path: long, destination: 'x'.repeat(2048), reason: `${'x'.repeat(2047)}😀` }, CLIENT);
     const unseen = 'b\r\nc\u007f\u009b31m\u2028\u202e';
-    audit.write({ ...EVENT, name: unseen }, { ...ASKER, requestId: long });
+    audit.write({ ...EVENT, name: unseen }, { ...CLIENT, requestId: long });
     audit.close();
     const [first = '', second = '', end] = (await readFile(file, 'utf8')).split('\n');
     assert.equal(end, '');
@@ -225,10 +225,10 @@ describe('A line of the audit log', () => {
     const spare = join(folder, 'spare');
     await writeFile(spare, Buffer.alloc(8192));
     let written = 0;
-    while (told.length === 0) audit.write({ ...EVENT, path: `${'a'.repeat(2000)}${written++}` }, ASKER);
+    while (told.length === 0) audit.write({ ...EVENT, path: `${'a'.repeat(2000)}${written++}` }, CLIENT);
     assert.match(JSON.stringify(told), /"reason":"ENOSPC/);
     await rm(spare);
-    audit.write({ ...EVENT, path: 'after' }, ASKER);
+    audit.write({ ...EVENT, path: 'after' }, CLIENT);
     audit.close();
     const lines = (await readFile(join(folder, 'audit.log'), 'utf8')).split('\n');
     assert.equal(lines.length, written + 2);
@@ -242,7 +242,7 @@ describe('A line of the audit log', () => {
     const told: object[] = [];
     const audit = openAuditLog(file, { error: (details: object) => void told.push(details) });
     audit.close();
-    audit.write(EVENT, ASKER);
+    audit.write(EVENT, CLIENT);
     audit.reopen();
     audit.close();
     assert.match(JSON.stringify(told), /"path":"a".*"reason":"The audit log is closed\."/);

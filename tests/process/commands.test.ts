@@ -96,16 +96,16 @@ describe('holdall password', () => {
   }
 
   /** Runs it on a terminal of its own, on which answers are typed one after the other. */
-  const runOnTerminal = async (t: TestContext, answers: readonly string[]) => {
+  const runOnTerminal = async (t: TestContext, responses: readonly string[]) => {
     const command = `'${process.execPath}' '${SCRIPT}' password`;
     const child = spawn('script', ['-qec', command, '/dev/null'], { stdio: ['pipe', 'pipe', 'inherit'] });
     atEnd(t, () => child.kill('SIGKILL'));
     let shown = '';
     child.stdout.on('data', (chunk: Buffer) => void (shown += chunk.toString()));
     const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
-    for (const [index, answer] of answers.entries()) {
+    for (const [index, response] of responses.entries()) {
       await until('it asks', () => shown.split(': ').length > index + 1);
-      child.stdin.write(answer);
+      child.stdin.write(response);
     }
     return { code: await ended, shown };
   };
@@ -180,7 +180,7 @@ describe('holdall access explain', () => {
     .split('\n')
     .flatMap((line, index) => (line === '    {' ? [index + 1] : []));
 
-  for (const [asked, code, said] of [
+  for (const [requested, code, said] of [
     ['ann fetch photos/a.jpg', 0, [/"ann" may fetch the file "\/photos\/a.jpg"/, 0, 1]],
     ['ann fetch photosx/a.jpg', 0, [0]],
     ['ann fetch photos/closed/a.jpg', 1, [/may not/, 2, /overridden by line/]],
@@ -203,9 +203,9 @@ describe('holdall access explain', () => {
     ['bob --group staff list staff', 0, [4]],
     ['carl --group staff read staff/x', 0, [4]],
   ] as const) {
-    it(`explains the permissions for: ${asked}`, async (t) => {
+    it(`explains the permissions for: ${requested}`, async (t) => {
       const file = await accessFile(t, FILE);
-      const ran = await runHere(`access explain ${asked}`, { ACCESS_FILE: file });
+      const ran = await runHere(`access explain ${requested}`, { ACCESS_FILE: file });
       assert.deepEqual([ran.code, ran.stderr], [code, ''], ran.stdout);
       for (const each of said) {
         assert.match(ran.stdout, typeof each === 'number' ? new RegExp(`^ +line ${lines[each]}, "/`, 'm') : each);
@@ -213,7 +213,7 @@ describe('holdall access explain', () => {
     });
   }
 
-  for (const asked of [
+  for (const requested of [
     'carl read a',
     'ann eat a',
     'ann toString a',
@@ -224,9 +224,9 @@ describe('holdall access explain', () => {
     'everyone --group staff read a',
     'ann read a --file nowhere.json',
   ]) {
-    it(`exits with 2 for invalid arguments: ${asked}`, async (t) => {
+    it(`exits with 2 for invalid arguments: ${requested}`, async (t) => {
       const file = await accessFile(t, FILE);
-      const ran = await runHere(`access explain ${asked}`, { ACCESS_FILE: file });
+      const ran = await runHere(`access explain ${requested}`, { ACCESS_FILE: file });
       assert.deepEqual([ran.code, ran.stdout], [2, '']);
       assert.match(ran.stderr, /^holdall: \S/);
     });

@@ -84,10 +84,10 @@ describe('Metrics', () => {
     atEnd(t, () => isRunning(stuck) && process.kill(stuck, 'SIGCONT'));
     // One of two connections goes to the process that is stuck.
     const headers = { authorization: `Bearer ${TOKEN}` };
-    const answer = await Promise.any([1, 2, 3].map(() => send(holdall.port, '/-/metrics', { headers })));
+    const response = await Promise.any([1, 2, 3].map(() => send(holdall.port, '/-/metrics', { headers })));
     process.kill(stuck, 'SIGCONT');
-    assert.equal(answer.status, 200);
-    assert.equal(answer.body.toString().match(/^holdall_http_requests_in_flight\{/gm)?.length, 1);
+    assert.equal(response.status, 200);
+    assert.equal(response.body.toString().match(/^holdall_http_requests_in_flight\{/gm)?.length, 1);
   });
 
   it('include the requesting worker before it is ready, without waiting', async () => {

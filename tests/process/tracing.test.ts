@@ -93,7 +93,7 @@ describe('Traces', () => {
     const { port } = traced.holdall;
     await untilAllServe(traced.holdall);
     await Promise.all([...Array(COUNT).keys()].map((index) => upload(port, `folder ${index}/file`, 'x')));
-    const ask = async (index: number) => {
+    const request = async (index: number) => {
       const headers = { 'x-request-id': `rename-${index}` };
       const { status } = await postJson(
         port,
@@ -105,7 +105,7 @@ describe('Traces', () => {
       await send(port, `/folder%20${index}/`, { headers: { 'x-request-id': `list-${index}` } });
       await send(port, `/thumb/folder%20${index}/other`, { headers: { 'x-request-id': `thumb-${index}` } });
     };
-    await Promise.all([...Array(COUNT).keys()].map(ask));
+    await Promise.all([...Array(COUNT).keys()].map(request));
     const spans = await traced.stop();
     assert.equal(new Set(spans.map(({ resource }) => resource['process.pid'])).size, 2);
     const operations = (requestId: string) => partsOf(spans, requestIn(spans, requestId)).map(({ name }) => name);
@@ -129,11 +129,11 @@ describe('Traces', () => {
 
   it('continue the trace of the proxy and follow its sampling decision', async (t) => {
     const traced = await startTraced(t, { settings: { OTEL_TRACES_SAMPLER: 'parentbased_always_off' } });
-    const ask = (id: string, traceparent: string) =>
+    const request = (id: string, traceparent: string) =>
       send(traced.holdall.port, '/', { headers: { 'x-request-id': id, traceparent } });
-    await ask('traced', `00-${TRACE}-${PARENT}-01`);
-    await ask('left-out', `00-${TRACE}-${PARENT}-00`);
-    await ask('not-a-trace', `00-${'0'.repeat(32)}-${PARENT}-01`);
+    await request('traced', `00-${TRACE}-${PARENT}-01`);
+    await request('left-out', `00-${TRACE}-${PARENT}-00`);
+    await request('not-a-trace', `00-${'0'.repeat(32)}-${PARENT}-01`);
     await send(traced.holdall.port, '/');
     const spans = await traced.stop();
     assert.deepEqual(
@@ -195,21 +195,21 @@ describe('Traces', () => {
       const agent = new Agent({ keepAlive: true, maxSockets: 8 });
       atEnd(t, () => agent.destroy());
       // Of two spans each: more than go out together, so that nobody waits for the time to send them.
-      const ask = async () => {
-        const answers = await Promise.all(Array.from({ length: 260 }, () => send(holdall.port, '/', { agent })));
-        for (const { status } of answers) assert.equal(status, 200);
+      const request = async () => {
+        const responses = await Promise.all(Array.from({ length: 260 }, () => send(holdall.port, '/', { agent })));
+        for (const { status } of responses) assert.equal(status, 200);
       };
-      await ask();
+      await request();
       const [line] = await until(
         'the failure is logged',
         () => linesOf(/^Trace export failed/)[0] && linesOf(/^Trace export/),
       );
       assert.match(String(line?.['url']), /^http:\/\/127\.0\.0\.1:\d+\/v1\/traces$/);
-      await ask();
+      await request();
       if (!isGone) {
         collector.behaviour = 'takes';
         await until('the recovery is logged', async () => {
-          await ask();
+          await request();
           return linesOf(/^Trace export recovered/).length > 0;
         });
         assert.ok(collector.spans.length >= 512);

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
-import { type Answer, beginUpload, escapePath, formOf, send } from '../http/client.ts';
+import { beginUpload, escapePath, formOf, type Response, send } from '../http/client.ts';
 
 /** The two orders in which the parts of an upload may come. */
 export const ORDERS = ['prefix first', 'file first'] as const;
@@ -11,7 +11,7 @@ export interface OpenUpload {
   /** Settles when the system has taken the bytes; rejects when the connection is broken. */
   send(bytes: Buffer): Promise<void>;
   /** Ends the form. Rejects when the connection ends without an answer. */
-  finish(): Promise<Answer>;
+  finish(): Promise<Response>;
   /** Closes the connection as it stands. */
   cut(): void;
 }
@@ -57,9 +57,9 @@ export async function openDownload(
 
 /** Where `/file/` redirects to for a large file, as a path. */
 export async function signedPath(port: number, path: string): Promise<string> {
-  const asked = `/file/${escapePath(path)}`;
-  const { status, headers } = await send(port, asked);
-  if (status !== 302) throw new Error(`GET ${asked} answered ${status}, where a redirect was expected.`);
-  const { pathname, search } = new URL(headers.location ?? '', `http://127.0.0.1${asked}`);
+  const requested = `/file/${escapePath(path)}`;
+  const { status, headers } = await send(port, requested);
+  if (status !== 302) throw new Error(`GET ${requested} answered ${status}, where a redirect was expected.`);
+  const { pathname, search } = new URL(headers.location ?? '', `http://127.0.0.1${requested}`);
   return pathname + search;
 }

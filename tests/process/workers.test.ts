@@ -24,8 +24,8 @@ describe('Two workers', { skip }, () => {
       const range = { range: 'bytes=0-4' };
       const seen = holdall.log.length;
       await until('each worker has answered the URL', async () => {
-        const answer = await send(holdall.port, signed.pathname + signed.search, { headers: range });
-        assert.deepEqual([answer.status, answer.body.toString()], [206, 'large']);
+        const response = await send(holdall.port, signed.pathname + signed.search, { headers: range });
+        assert.deepEqual([response.status, response.body.toString()], [206, 'large']);
         return haveResponded(holdall.log.slice(seen), holdall.serving());
       });
     });
@@ -85,7 +85,7 @@ describe('Two workers', { skip }, () => {
       postJson(holdall.port, '/-/session', { name: 'ann', password }, from('192.0.2.1'));
     const statusesOf = async (sent: readonly Promise<{ status: number }>[]) =>
       Object.entries(Object.groupBy(await Promise.all(sent), ({ status }) => String(status))).map(
-        ([status, answers = []]) => [Number(status), answers.length],
+        ([status, responses = []]) => [Number(status), responses.length],
       );
 
     const guesses = Array.from({ length: 16 }, (_, index) => guess(`wrong ${index}`));

@@ -4,7 +4,6 @@ import * as fc from 'fast-check';
 import { type Backend, disk, memory } from '../contract/backend.ts';
 import { isFullForm } from '../full-forms.ts';
 import {
-  type Answer,
   assertFailure,
   assertSuccess,
   escapePath,
@@ -12,6 +11,7 @@ import {
   pathsBelow,
   postForm,
   postJson,
+  type Response,
   send,
 } from '../http/client.ts';
 import { startService, type TestService } from '../http/service.ts';
@@ -64,14 +64,14 @@ const SEGMENTS = [254, 255, 256].flatMap((bytes) => [
 ]);
 const LENGTHS = [1023, 1024, 1025].map(segmentsOf);
 
-const piece = fc.oneof(
+const chunk = fc.oneof(
   fc.string({ unit: 'binary', minLength: 1, maxLength: 6 }),
   fc.string({ unit: 'grapheme', minLength: 1, maxLength: 6 }),
   fc.constantFrom(...FRAGMENTS),
 );
-const segment = fc.array(piece, { minLength: 1, maxLength: 4 }).map((pieces) => pieces.join('').replaceAll('/', ''));
+const segment = fc.array(chunk, { minLength: 1, maxLength: 4 }).map((chunks) => chunks.join('').replaceAll('/', ''));
 const path = fc.oneof(
-  { weight: 4, arbitrary: fc.array(piece, { maxLength: 8 }).map((pieces) => pieces.join('')) },
+  { weight: 4, arbitrary: fc.array(chunk, { maxLength: 8 }).map((chunks) => chunks.join('')) },
   { weight: 6, arbitrary: fc.array(segment, { minLength: 1, maxLength: 4 }).map((segments) => segments.join('/')) },
   {
     weight: 1,
@@ -164,9 +164,9 @@ async function assertRefused(port: number, text: string): Promise<void> {
   // As the path of a folder, one that ends with a slash may be right.
   const calls = [...transfers, ...(text.endsWith('/') ? [] : [folders]), ...(escaped === undefined ? [] : byUrl)];
   for (const call of calls) {
-    const answer = await call();
-    assert.equal(answer.status, 400, `${call.toString()}: ${answer.body.toString()}`);
-    assertFailure(answer, 400, /./);
+    const response = await call();
+    assert.equal(response.status, 400, `${call.toString()}: ${response.body.toString()}`);
+    assertFailure(response, 400, /./);
   }
   assert.deepEqual(await pathsBelow(port), ['z'], 'nothing is listed that was not there');
   assert.equal((await send(port, '/delete/z', { method: 'DELETE' })).status, 200);
@@ -234,7 +234,7 @@ async function roundTripOfFolder(port: number, text: string, named: string): Pro
 }
 
 /** Uploads a file that holds its own path without the leading slash. */
-async function put(port: number, text: string): Promise<Answer> {
+async function put(port: number, text: string): Promise<Response> {
   const slash = text.lastIndexOf('/') + 1;
   const name = text.slice(slash);
   const uploadAs = (filename: string) =>

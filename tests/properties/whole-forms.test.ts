@@ -11,7 +11,7 @@ import { tries } from '../seeds.ts';
 const BOUNDARY = 'b-1';
 
 /** What forms are made of, and what may be wrong with them. */
-const PIECES = [
+const CHUNKS = [
   `--${BOUNDARY}`,
   `\r\n--${BOUNDARY}\r\n`,
   `\r\n--${BOUNDARY}--\r\n`,
@@ -35,14 +35,14 @@ const PIECES = [
   'text',
 ];
 
-const header = fc.array(fc.constantFrom(...PIECES.slice(7, 19)), { minLength: 1, maxLength: 5 });
+const header = fc.array(fc.constantFrom(...CHUNKS.slice(7, 19)), { minLength: 1, maxLength: 5 });
 const part = fc
   .tuple(header, fc.constantFrom('', 'text', '\r\n', `--${BOUNDARY}`, '\r\n--b'))
   .map(([lines, body]) => `--${BOUNDARY}\r\n${lines.join('\r\n')}\r\n\r\n${body}\r\n`);
 const wellFormed = fc
   .array(part, { maxLength: 10 })
   .chain((parts) => fc.constantFrom('', '\r\n', 'more').map((rest) => `${parts.join('')}--${BOUNDARY}--${rest}`));
-const anything = fc.array(fc.constantFrom(...PIECES), { maxLength: 12 }).map((pieces) => pieces.join(''));
+const anything = fc.array(fc.constantFrom(...CHUNKS), { maxLength: 12 }).map((chunks) => chunks.join(''));
 
 test('a buffered form is parsed like the same form read as a stream', async (t) => {
   await fc.assert(

@@ -1,5 +1,5 @@
 import sharp from 'sharp';
-import { type Answer, escapePath, followLocation, postForm, postJson, send } from '../http/client.ts';
+import { escapePath, followLocation, postForm, postJson, type Response, send } from '../http/client.ts';
 import { type Content, contentOf, createLedger, type Ledger, type State } from './ledger.ts';
 import { createSender, type Operation, type RetryOptions } from './operations.ts';
 
@@ -22,10 +22,10 @@ export interface Client {
 }
 
 /** Fetches a file and follows the redirect. */
-export async function fetchFile(port: number, path: string): Promise<Answer> {
-  const asked = `/file/${escapePath(path)}`;
-  const answer = await send(port, asked);
-  return answer.status === 302 ? followLocation(port, asked, answer.headers.location ?? '') : answer;
+export async function fetchFile(port: number, path: string): Promise<Response> {
+  const requested = `/file/${escapePath(path)}`;
+  const response = await send(port, requested);
+  return response.status === 302 ? followLocation(port, requested, response.headers.location ?? '') : response;
 }
 
 /** The rounds of each kind of client. */
@@ -70,7 +70,7 @@ function createActions({ port }: Service, home: string, { ledger, sender, wrong 
   const change = async (
     kind: string,
     states: ReadonlyMap<string, State>,
-    request: () => Promise<Answer>,
+    request: () => Promise<Response>,
     options: RetryOptions = {},
   ): Promise<boolean> => {
     const settle = [...states].map(([path, state]) => ledger.ask(path, state));
@@ -102,24 +102,24 @@ function createActions({ port }: Service, home: string, { ledger, sender, wrong 
     },
     async fetch(name) {
       const path = home + name;
-      const answer = await sender.once('fetch', () => fetchFile(port, path), [200, 404]);
-      if (!answer) return;
-      const found = answer.status === 200 ? answer.body : undefined;
+      const response = await sender.once('fetch', () => fetchFile(port, path), [200, 404]);
+      if (!response) return;
+      const found = response.status === 200 ? response.body : undefined;
       if (!ledger.allows(path, found)) wrong.push(`fetched ${path}: ${describe(found)}`);
     },
     async list(folder) {
       const prefix = home + folder;
-      const answer = await sender.once('list', () => send(port, `/?prefix=${encodeURIComponent(prefix)}`));
-      if (!answer) return;
-      const { entries } = JSON.parse(answer.body.toString()) as { entries: { path: string; type: string }[] };
+      const response = await sender.once('list', () => send(port, `/?prefix=${encodeURIComponent(prefix)}`));
+      if (!response) return;
+      const { entries } = JSON.parse(response.body.toString()) as { entries: { path: string; type: string }[] };
       const shown = new Set(entries.filter(({ type }) => type === 'file').map(({ path }) => path));
       const here = ledger.paths().filter((path) => path.startsWith(prefix) && !path.slice(prefix.length).includes('/'));
       for (const path of here) if (ledger.mustShow(path) && !shown.has(path)) wrong.push(`not listed: ${path}`);
       for (const path of shown) if (!ledger.mayShow(path)) wrong.push(`listed: ${path}`);
     },
     async thumbnail(name) {
-      const answer = await sender.once('thumbnail', () => send(port, `/thumb/${escapePath(home + name)}`));
-      return answer?.body;
+      const response = await sender.once('thumbnail', () => send(port, `/thumb/${escapePath(home + name)}`));
+      return response?.body;
     },
     report: (problem) => void wrong.push(`${home}: ${problem}`),
   };

@@ -40,10 +40,10 @@ export function createLedger(): Ledger {
     ask(path, state) {
       const at = known.get(path) ?? { state: undefined, open: new Set() };
       known.set(path, at);
-      const asked = { state };
-      at.open.add(asked);
+      const requested = { state };
+      at.open.add(requested);
       return (tries) => {
-        if (tries === 1) at.open.delete(asked);
+        if (tries === 1) at.open.delete(requested);
         at.state = state;
       };
     },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { concurrently } from '../../src/concurrency/concurrently.ts';
 import { until } from '../../testing/until.ts';
-import { type Answer, send } from '../http/client.ts';
+import { type Response, send } from '../http/client.ts';
 import { type Client, createClient, fetchFile, ROLES, type Service } from './clients.ts';
 import type { Operation } from './operations.ts';
 
@@ -90,10 +90,10 @@ async function filesBelow(port: number, folder: string): Promise<string[]> {
 }
 
 /** Asks until the answer is none of a service that is too busy for it. */
-const whenNotBusy = (ask: () => Promise<Answer>): Promise<Answer> =>
+const whenNotBusy = (request: () => Promise<Response>): Promise<Response> =>
   until('the service is not too busy', async () => {
-    const answer = await ask();
-    return answer.status !== 503 && answer;
+    const response = await request();
+    return response.status !== 503 && response;
   });
 
 async function* each<Item>(items: Iterable<Item>): AsyncGenerator<Item> {

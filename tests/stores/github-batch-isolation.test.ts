@@ -159,23 +159,23 @@ describe('A failed change in a batch', () => {
 
   it('is dropped when it is aborted while queued, and committed when it is aborted while in progress', async (t) => {
     const { store, host, repository } = await openRepository(t);
-    const [asked, answered] = [event(), event()];
+    const [requested, responded] = [event(), event()];
     host.intercept(async ({ route }) => {
       if (route !== PATCH_REF) return undefined;
-      asked.happen();
-      await answered.happened;
+      requested.happen();
+      await responded.happened;
       return undefined;
     });
     const underWay = new AbortController();
     const waiting = new AbortController();
     const first = store.write(file('first'), upload('1'), { signal: underWay.signal });
-    await asked.happened;
+    await requested.happened;
     const second = store.createFolder(folder('second'), { signal: waiting.signal });
     const third = store.write(file('third'), upload('3'));
     waiting.abort(new Error('not wanted any more'));
     underWay.abort(new Error('too late'));
     await assert.rejects(second, /not wanted any more/);
-    answered.happen();
+    responded.happen();
     await Promise.all([first, third]);
     assert.deepEqual(Object.keys(await filesIn(repository)), ['README.md', 'first', 'third']);
   });

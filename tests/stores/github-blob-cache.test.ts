@@ -165,14 +165,14 @@ describe('A blob during its download', () => {
     const blob = blobOf(randomBytes(1000));
     const aborter = new AbortController();
     const response = Promise.withResolvers<Readable>();
-    const asked = Promise.withResolvers<void>();
+    const requested = Promise.withResolvers<void>();
     const body = new PassThrough();
     const fetch = () => {
-      asked.resolve();
+      requested.resolve();
       return response.promise;
     };
     const opened = cache.open(blob, fetch, { signal: aborter.signal });
-    await asked.promise;
+    await requested.promise;
     aborter.abort();
     await assert.rejects(opened, { name: 'AbortError' });
     response.resolve(body);

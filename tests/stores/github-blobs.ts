@@ -59,13 +59,13 @@ export function hostOf({ bytes }: TestBlob) {
     fetch: async (signal: AbortSignal) => {
       host.calls++;
       host.signals.push(signal);
-      return Readable.from(piecesOf(bytes));
+      return Readable.from(chunksOf(bytes));
     },
   };
   return host;
 }
 
-function* piecesOf(bytes: Buffer) {
+function* chunksOf(bytes: Buffer) {
   for (let start = 0; start < bytes.length; start += 16_000) yield bytes.subarray(start, start + 16_000);
 }
 
@@ -73,12 +73,12 @@ function* piecesOf(bytes: Buffer) {
 export const neverFetch: Fetch = async () => assert.fail('The blob was fetched again.');
 
 /** Creates a host whose body the test writes. It responds at once, or with `answer`; aborts end it. */
-export function heldHost(answer?: Promise<Readable>) {
+export function heldHost(response?: Promise<Readable>) {
   const body = new PassThrough();
   const signals: AbortSignal[] = [];
   const fetch = (signal: AbortSignal) => {
     signals.push(signal);
-    return untilAborted(answer ?? Promise.resolve(body), signal);
+    return untilAborted(response ?? Promise.resolve(body), signal);
   };
   return { body, signals, fetch };
 }

@@ -32,12 +32,12 @@ describe('The documented cost of requests', () => {
     '`/-/health/ready`',
   ];
   for (const costCase of COST_CASES) {
-    const { name, ask } = costCase;
+    const { name, ask: request } = costCase;
     if (!isFullForm && !representative.includes(name)) continue;
     it(`matches the requests to GitHub: ${name}`, async (t) => {
       const { host, port } = ending(t, await serveCase(costCase));
       host.forget();
-      const { status } = await ask(port);
+      const { status } = await request(port);
       assert.ok(status < 400, `status ${status}`);
       const sent = host.requests.map(({ route, status: responded }) => `${responded} ${route}`);
       const cost = costOf(host.requests);
@@ -56,8 +56,8 @@ describe('A hundred uploads at once', () => {
     const { host, port, repository } = ending(t, await serveRepository(undefined, { gatherFor: 50 }));
     const before = await countCommits();
     host.forget();
-    const answers = await Promise.all(Array.from({ length: 100 }, (_, index) => uploadOne(port, index)));
-    assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
+    const responses = await Promise.all(Array.from({ length: 100 }, (_, index) => uploadOne(port, index)));
+    assert.deepEqual(new Set(responses.map(({ status }) => status)), new Set([200]));
     const commits = (await countCommits()) - before;
     assert.ok(commits >= 1 && commits <= 20, `${commits} commits`);
     const names = (await repository.git('ls-tree', '--name-only', `${repository.branch}:uploads`)).split('\n');

@@ -25,9 +25,9 @@ describe('A folder of 5,000 files', () => {
     it(`is ${name} in one commit with at most six requests and no blob`, async (t) => {
       const { store, host, repository } = await openRepository(t, { files: { ...many, 'README.md': 'text' } });
       await operate(store);
-      const asked = host.requests.map(({ route }) => route);
-      assert.ok(asked.length <= 6, asked.join('\n'));
-      assert.ok(!asked.some((route) => route.includes('blobs')), asked.join('\n'));
+      const requested = host.requests.map(({ route }) => route);
+      assert.ok(requested.length <= 6, requested.join('\n'));
+      assert.ok(!requested.some((route) => route.includes('blobs')), requested.join('\n'));
       assert.equal(await countCommits(repository), 2);
       const count = Object.keys(await filesIn(repository)).length;
       assert.equal(count, name === 'removed' ? 1 : name === 'copied' ? 2 * FILES + 1 : FILES + 1);

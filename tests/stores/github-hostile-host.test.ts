@@ -8,7 +8,7 @@ import { file, folder, pathsIn, textOf, upload } from '../contract/bytes.ts';
 import { isFullForm } from '../full-forms.ts';
 import { send } from '../http/client.ts';
 import type { Need } from '../runner/needs.ts';
-import { answering, answerOf, GET_BRANCH, GET_TREE, MIB, unavailable } from './github-reading.ts';
+import { answering, GET_BRANCH, GET_TREE, MIB, responseOf, unavailable } from './github-reading.ts';
 import {
   bytesUpload,
   countCommits,
@@ -264,7 +264,7 @@ describe('A response with surprising headers or body', () => {
   it('is read as JSON under every JSON media type of GitHub', async (t) => {
     for (const type of ['application/vnd.github+json', 'application/vnd.github.v3+json; charset=utf-8']) {
       const opened = await openRepository(t, { files: { a: 'a' } }, { trust: 0 });
-      const body = JSON.stringify(await answerOf(opened, '/branches/main'));
+      const body = JSON.stringify(await responseOf(opened, '/branches/main'));
       opened.host.intercept(answering(GET_BRANCH, { status: 200, headers: { 'content-type': type }, body }));
       assert.deepEqual(await pathsIn(opened.store, ''), ['a']);
     }

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { describe, it, type TestContext } from 'node:test';
 import type { Content } from '../../testing/servers/github.ts';
 import { type Served, serveRepository } from '../../testing/servers/github-costs.ts';
-import { type Answer, send } from '../http/client.ts';
+import { type Response, send } from '../http/client.ts';
 import type { Need } from '../runner/needs.ts';
 import { MIB } from './github-reading.ts';
 
@@ -19,38 +19,38 @@ async function serve(t: TestContext, files: Readonly<Record<string, Content>>): 
 }
 
 /** Follows a redirect with nothing but its URL. */
-async function follow({ headers }: Answer): Promise<Answer> {
+async function follow({ headers }: Response): Promise<Response> {
   const { port, pathname, search, host } = new URL(headers.location ?? '');
   return send(Number(port), pathname + search, { headers: { host } });
 }
 
-const tokenIn = ({ headers }: Answer) => new URL(headers.location ?? '').searchParams.get('token');
+const tokenIn = ({ headers }: Response) => new URL(headers.location ?? '').searchParams.get('token');
 
 describe('A file of 6 MB or more', () => {
   it('redirects to a new URL of the host for each request', async (t) => {
     const { port, host } = await serve(t, { 'folder with space/ä & %.bin': LARGE });
     const path = `/file/${encodeURIComponent('folder with space')}/${encodeURIComponent('ä & %.bin')}`;
-    const answers = [await send(port, path), await send(port, path), await send(port, `${path}?download=1`)];
-    for (const answer of answers) {
-      assert.equal(answer.status, 302);
-      const found = await follow(answer);
+    const responses = [await send(port, path), await send(port, path), await send(port, `${path}?download=1`)];
+    for (const response of responses) {
+      assert.equal(response.status, 302);
+      const found = await follow(response);
       assert.equal(found.status, 200);
       assert.ok(found.body.equals(LARGE));
     }
-    assert.equal(new Set(answers.map(tokenIn)).size, answers.length);
-    assert.equal(host.downloadRequests.length, answers.length);
+    assert.equal(new Set(responses.map(tokenIn)).size, responses.length);
+    assert.equal(host.downloadRequests.length, responses.length);
     for (const { headers } of host.downloadRequests) assert.equal(headers.authorization, undefined);
     // Each URL works once.
-    const [first] = answers;
+    const [first] = responses;
     assert.ok(first);
     assert.equal((await follow(first)).status, 404);
   });
 
   it('downloads the version at the time of the redirect, also after later commits', async (t) => {
     const { port, repository } = await serve(t, { a: LARGE });
-    const answer = await send(port, '/file/a');
+    const response = await send(port, '/file/a');
     await repository.commit({ a: null });
-    assert.ok((await follow(answer)).body.equals(LARGE));
+    assert.ok((await follow(response)).body.equals(LARGE));
   });
 
   it('is not read by the service, also for ranges and HEAD', async (t) => {

@@ -113,7 +113,7 @@ describe('A Git LFS pointer', () => {
     objects: [{ oid, actions: { download: { href: 'http://127.0.0.1:1/', header } } }],
   });
   const offering = (oid: string, href: string) => ({ objects: [{ oid, actions: { download: { href } } }] });
-  const answers = [
+  const responses = [
     ['a web page', () => ({ status: 200, headers: { 'content-type': 'text/html' }, body: '<html>Log in</html>' })],
     ['other JSON', () => ({ status: 200, body: { message: 'Hello' } })],
     ['no object', () => ({ status: 200, body: { objects: [null, { oid: 7 }] } })],
@@ -127,10 +127,10 @@ describe('A Git LFS pointer', () => {
     ['403', (oid: string) => ({ status: 403, body: offering(oid, 'http://127.0.0.1:1/') })],
   ] satisfies [string, (oid: string) => OwnAnswer][];
   const used = ['a web page', 'another object', 'another scheme', 'an invalid header', '404'];
-  for (const [name, answerFor] of isFullForm ? answers : answers.filter(([each]) => used.includes(each))) {
+  for (const [name, responseFor] of isFullForm ? responses : responses.filter(([each]) => used.includes(each))) {
     it(`is served unchanged when the host responds with ${name}`, async (t) => {
       const { store, host, pointer, oid } = await open(t, 'a.bin', { '.gitattributes': ATTRIBUTES });
-      host.intercept(({ route }) => (route === BATCH ? answerFor(oid) : undefined));
+      host.intercept(({ route }) => (route === BATCH ? responseFor(oid) : undefined));
       assert.equal(await textOf(store, 'a.bin'), pointer);
     });
   }
@@ -158,8 +158,8 @@ describe('A Git LFS pointer', () => {
   it('is a transient error while the server of the objects fails', async (t) => {
     const { store, host } = await open(t, 'a.bin', { '.gitattributes': ATTRIBUTES });
     const limited = { status: 403, headers: { 'retry-after': '60' } };
-    for (const answer of [{ status: 500 }, { status: 429 }, limited, 'cut'] as const) {
-      host.intercept(({ route }) => (route === BATCH ? answer : undefined));
+    for (const response of [{ status: 500 }, { status: 429 }, limited, 'cut'] as const) {
+      host.intercept(({ route }) => (route === BATCH ? response : undefined));
       await assert.rejects(store.stat(file('a.bin')), unavailable(/Git LFS server/));
     }
     host.intercept(undefined);
@@ -303,10 +303,10 @@ describe('A large Git LFS object', () => {
     const { port, host, repository } = served;
     const { pointer } = repository.addLfsObject(large);
     await repository.commit({ 'a.bin': pointer, '.gitattributes': ATTRIBUTES });
-    const answers = [await send(port, '/file/a.bin'), await send(port, '/file/a.bin')];
-    const locations = answers.map(({ headers }) => headers.location ?? '');
+    const responses = [await send(port, '/file/a.bin'), await send(port, '/file/a.bin')];
+    const locations = responses.map(({ headers }) => headers.location ?? '');
     assert.deepEqual(
-      answers.map(({ status }) => status),
+      responses.map(({ status }) => status),
       [302, 302],
     );
     assert.equal(new Set(locations).size, 2);

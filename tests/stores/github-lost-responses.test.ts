@@ -8,7 +8,7 @@ import { file, folder, ofKind, treeOf, upload } from '../contract/bytes.ts';
 import { isFullForm } from '../full-forms.ts';
 import { representatives } from '../representatives.ts';
 import type { Need } from '../runner/needs.ts';
-import { answerOf } from './github-reading.ts';
+import { responseOf } from './github-reading.ts';
 import {
   bytesUpload,
   countCommits,
@@ -95,7 +95,7 @@ describe('A branch update whose response is lost while the host returns the old 
   async function arrange(t: TestContext, { foreign, lags }: { foreign: number; lags: number }) {
     const opened = await openRepository(t, { files: { m: 'm' } }, { trust: 0 });
     const { host, repository } = opened;
-    const old = { status: 200, body: await answerOf(opened, '/branches/main') };
+    const old = { status: 200, body: await responseOf(opened, '/branches/main') };
     let [patches, looks] = [0, 0];
     host.intercept(({ route }) => {
       if (route === PATCH_REF && ++patches === 1) return 'cut when done';

@@ -161,12 +161,12 @@ describe('A secondary rate limit', () => {
     '403 with an invalid Retry-After': [{ status: 403, headers: { 'retry-after': 'soon' }, body: {} }, 60],
   };
   const used = ['403 with seconds', '403 with a message', '429 without a time', '429 with an HTTP date'];
-  for (const [name, [answer, seconds]] of representatives(responses, ...used)) {
+  for (const [name, [response, seconds]] of representatives(responses, ...used)) {
     it(`applies to every request: ${name}`, async (t) => {
       stopClock(t);
       const { store, host, repository } = await openRepository(t, {}, { trust: 0 });
       await store.write(file('a'), upload('1'));
-      host.intercept(({ route }) => (route === POST_COMMIT ? answer : undefined));
+      host.intercept(({ route }) => (route === POST_COMMIT ? response : undefined));
       await assert.rejects(store.write(file('a'), upload('2')), retryLater(seconds, seconds));
       const { length } = host.requests;
       await assert.rejects(pathsIn(store, ''), retryLater(seconds, seconds));

@@ -213,12 +213,12 @@ describe('A push by another client on top of our commit, before our response arr
   it('is visible at once and stays visible, also to concurrent listings', async (t) => {
     const { store, host, repository } = await openRepository(t, {}, { trust: 0 });
     const everything = ['README.md', 'ours', 'theirs'];
-    const asked = event();
+    const requested = event();
     const release = event();
     let looking: Promise<string[]> | undefined;
     host.intercept(async ({ route, body }) => {
       if (route === GET_BRANCH && looking) {
-        asked.happen();
+        requested.happen();
         await release.happened;
       }
       if (route !== PATCH_REF) return undefined;
@@ -227,7 +227,7 @@ describe('A push by another client on top of our commit, before our response arr
       await repository.commit({ theirs: 'x' });
       assert.deepEqual(await pathsIn(store, ''), everything);
       looking = pathsIn(store, '');
-      await asked.happened;
+      await requested.happened;
       return { status: 200, body: { ref: 'refs/heads/main', object: { type: 'commit', sha: body.sha } } };
     });
     await store.write(file('ours'), upload('x'));

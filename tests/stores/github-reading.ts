@@ -40,7 +40,7 @@ export function answering(route: string, answer: OwnAnswer | 'cut'): Interceptor
 }
 
 /** Returns the host's JSON response to a GET. */
-export async function answerOf({ options }: Pick<Opened, 'options'>, path: string): Promise<unknown> {
+export async function responseOf({ options }: Pick<Opened, 'options'>, path: string): Promise<unknown> {
   const { apiUrl, owner, repository, token } = options;
   const url = `${apiUrl}/repos/${owner}/${repository}${path}`;
   const response = await fetch(url, { headers: { authorization: `token ${token}` } });

@@ -6,11 +6,11 @@ import { isFullForm } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import {
   answering,
-  answerOf,
   BRANCH,
   GET_BRANCH,
   GET_TREE,
   requestsDuring,
+  responseOf,
   TREES,
   UNCHANGED,
   unavailable,
@@ -190,7 +190,7 @@ describe('A host response older than our own commit', () => {
       const opened = await openRepository(t, { files: FILES }, { trust: 0 });
       const { store, host, repository } = opened;
       await store.list(folder(''));
-      const old = await answerOf(opened, '/branches/main');
+      const old = await responseOf(opened, '/branches/main');
       for (const path of between) await repository.commit({ [path]: 'theirs' });
       await store.write(file('ours.txt'), upload('ours'));
       host.intercept(answering(GET_BRANCH, { status: 200, body: old, headers: { etag: 'W/"old"' } }));
@@ -204,14 +204,14 @@ describe('A host response older than our own commit', () => {
     });
   }
 
-  for (const [name, answer] of [
+  for (const [name, response] of [
     ['tells of a head that was never seen', 'old'],
     ['says that nothing changed', 'same'],
   ] as const) {
     it(`does not hide the commit: it was in progress during the commit, and ${name}`, async (t) => {
       const opened = await openRepository(t, { files: FILES }, { trust: 0 });
       const { store, host, repository } = opened;
-      const old = { status: 200, body: await answerOf(opened, '/branches/main') };
+      const old = { status: 200, body: await responseOf(opened, '/branches/main') };
       await repository.commit({ 'theirs.txt': 'theirs' });
       const [arrived, released] = [event(), event()];
       const slow: Promise<string[]>[] = [];
@@ -219,7 +219,7 @@ describe('A host response older than our own commit', () => {
         if (route === GET_BRANCH && slow.length > 0) {
           arrived.happen();
           await released.happened;
-          return answer === 'old' ? old : { status: 304 };
+          return response === 'old' ? old : { status: 304 };
         }
         if (route !== PATCH_REF) return undefined;
         slow.push(pathsIn(store, ''));

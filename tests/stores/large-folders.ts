@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { comparePaths } from '../../src/model/path.ts';
 import { openFakeBucket } from '../../testing/servers/fake-bucket.ts';
 import { transfersOf } from '../../testing/servers/objects.ts';
-import { type OwnAnswer, refusal, type S3Request } from '../../testing/servers/s3-proxy.ts';
+import { type OwnResponse, refusal, type S3Request } from '../../testing/servers/s3-proxy.ts';
 import { until } from '../../testing/until.ts';
 import { folder, ofKind } from '../contract/bytes.ts';
 
@@ -108,7 +108,7 @@ function bucketOf(keys: Iterable<string>, pageSize: number) {
     for (const key of added) present.add(key);
     sorted = undefined;
   };
-  const respond = ({ operation, key = '', query }: S3Request): OwnAnswer => {
+  const respond = ({ operation, key = '', query }: S3Request): OwnResponse => {
     if (operation === 'ListObjectsV2') {
       sorted ??= [...present].toSorted(comparePaths);
       return list(sorted, query, pageSize);
@@ -125,7 +125,7 @@ function bucketOf(keys: Iterable<string>, pageSize: number) {
 }
 
 /** Implements ListObjectsV2 as documented. The continuation token is the last key of the page. */
-function list(keys: readonly string[], query: URLSearchParams, pageSize: number): OwnAnswer {
+function list(keys: readonly string[], query: URLSearchParams, pageSize: number): OwnResponse {
   const prefix = query.get('prefix') ?? '';
   const maxKeys = Math.min(Number(query.get('max-keys')), pageSize);
   const after = query.get('continuation-token') ?? query.get('start-after') ?? '';
@@ -159,7 +159,7 @@ function firstIndex(keys: readonly string[], prefix: string, after: string): num
   return low;
 }
 
-function page(found: ReadonlyMap<string, string>, continuation: string): OwnAnswer {
+function page(found: ReadonlyMap<string, string>, continuation: string): OwnResponse {
   return { status: 200, body: `<ListBucketResult>${continuation}${[...found.values()].join('')}</ListBucketResult>` };
 }
 

@@ -11,7 +11,7 @@ import {
   transfersOf,
 } from '../../testing/servers/objects.ts';
 import { openProxied } from '../../testing/servers/proxied-bucket.ts';
-import { errorXml, firstOf, type OwnAnswer, refusal } from '../../testing/servers/s3-proxy.ts';
+import { errorXml, firstOf, type OwnResponse, refusal } from '../../testing/servers/s3-proxy.ts';
 import { file, folder, ofKind, textOf, upload } from '../contract/bytes.ts';
 import { isFullForm } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
@@ -151,7 +151,7 @@ describe('A store that returns 501 for If-None-Match on CopyObject', () => {
 });
 
 describe('An Error document in a 200 response to CopyObject', () => {
-  const failed: OwnAnswer = { status: 200, body: errorXml('InternalError') };
+  const failed: OwnResponse = { status: 200, body: errorXml('InternalError') };
 
   it('is retried', async (t) => {
     const opened = await openProxied(t);

@@ -3,7 +3,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { DeleteObjectCommand } from '@aws-sdk/client-s3';
 import { put, transfersOf } from '../../testing/servers/objects.ts';
 import { openProxied, type ProxiedBucket, serveProxied } from '../../testing/servers/proxied-bucket.ts';
-import { type Interceptor, type OwnAnswer, refusal, type S3Request } from '../../testing/servers/s3-proxy.ts';
+import { type Interceptor, type OwnResponse, refusal, type S3Request } from '../../testing/servers/s3-proxy.ts';
 import { file, folder, ofKind, plant, treeOf } from '../contract/bytes.ts';
 import { postJson, send } from '../http/client.ts';
 import { representatives } from '../representatives.ts';
@@ -115,7 +115,7 @@ describe('A store that returns 200 without copying', () => {
     await plantFolders(opened);
     const before = await bucket.keys();
     const etag = (await store.stat(file('f/a+b'))).etag;
-    const success: OwnAnswer = { status: 200, body: `<CopyObjectResult><ETag>"${etag}"</ETag></CopyObjectResult>` };
+    const success: OwnResponse = { status: 200, body: `<CopyObjectResult><ETag>"${etag}"</ETag></CopyObjectResult>` };
     proxy.intercept((request) =>
       request.operation === 'CopyObject' && sourceOf(request).includes('+') ? success : undefined,
     );

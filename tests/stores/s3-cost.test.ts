@@ -23,14 +23,14 @@ describe('The documented number of S3 requests', () => {
     'move or rename a folder of 10 objects',
     '`/-/health/ready`',
   ];
-  for (const { name, plant, ask } of COST_CASES) {
+  for (const { name, plant, request } of COST_CASES) {
     if (!isFullForm && !representative.includes(name)) continue;
     it(`matches the requests sent: ${name}`, async (t) => {
       const { bucket, proxy, port, store } = await serveProxied(t);
       await plant?.(bucket, port, store);
       proxy.forget();
       proxy.intercept(withEtag);
-      const { status } = await ask(port);
+      const { status } = await request(port);
       assert.ok(status < 400, `The status is ${status}.`);
       const operations = proxy.requests.map(({ operation }) => operation);
       const cost = costOf(proxy.requests);

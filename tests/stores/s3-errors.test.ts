@@ -6,7 +6,7 @@ import { S3ErrorResponse, toStoreError } from '../../src/stores/s3/errors.ts';
 import { openS3 } from '../../src/stores/s3/s3.ts';
 import type { TestBucket } from '../../testing/servers/bucket.ts';
 import { openProxied, serveProxied } from '../../testing/servers/proxied-bucket.ts';
-import { firstOf, type OwnAnswer, refusal } from '../../testing/servers/s3-proxy.ts';
+import { firstOf, type OwnResponse, refusal } from '../../testing/servers/s3-proxy.ts';
 import { file, folder, textOf, upload } from '../contract/bytes.ts';
 import { assertFailure, send } from '../http/client.ts';
 import { representatives } from '../representatives.ts';
@@ -15,7 +15,7 @@ import type { Need } from '../runner/needs.ts';
 export const needs: readonly Need[] = ['bucket'];
 
 /** Returns this response to the first `times` requests. */
-function respondFirst(times: number, response: OwnAnswer): () => OwnAnswer | undefined {
+function respondFirst(times: number, response: OwnResponse): () => OwnResponse | undefined {
   let count = 0;
   return () => (count++ < times ? response : undefined);
 }

@@ -5,7 +5,7 @@ import { CopyObjectCommand, DeleteObjectCommand, PutObjectCommand } from '@aws-s
 import { createBucket, type TestBucket } from '../../testing/servers/bucket.ts';
 import { openProxied, type ProxiedBucket, serveProxied } from '../../testing/servers/proxied-bucket.ts';
 import { file, ofKind, textOf, upload } from '../contract/bytes.ts';
-import { type Answer, assertFailure, begin, send, within } from '../http/client.ts';
+import { assertFailure, begin, type Response, send, within } from '../http/client.ts';
 import type { Need } from '../runner/needs.ts';
 import { BLUE, plain } from '../thumbnails/images.ts';
 
@@ -46,7 +46,7 @@ async function operationsFor({ proxy, port }: Served, path: string, call: Parame
 }
 
 /** Follows a redirect to the store. */
-async function follow({ headers }: Answer, method = 'GET', range?: string): Promise<Answer> {
+async function follow({ headers }: Response, method = 'GET', range?: string): Promise<Response> {
   const { port, pathname, search, host } = new URL(headers.location ?? '');
   return send(Number(port), pathname + search, { method, headers: { host, ...(range !== undefined && { range }) } });
 }

@@ -5,23 +5,27 @@ import { DeleteObjectCommand } from '@aws-sdk/client-s3';
 import { Capabilities, RETEST_MS } from '../../src/stores/s3/capabilities.ts';
 import { bytesAt, LARGE, MAX_COPY_BYTES, put, transfersOf } from '../../testing/servers/objects.ts';
 import { openProxied, type ProxiedBucket } from '../../testing/servers/proxied-bucket.ts';
-import { firstOf, type OwnAnswer, refusal, type S3Request, type Verdict } from '../../testing/servers/s3-proxy.ts';
+import { firstOf, type OwnResponse, refusal, type S3Request, type Verdict } from '../../testing/servers/s3-proxy.ts';
 import { file, folder, ofKind, plant, textOf, upload } from '../contract/bytes.ts';
 import { representatives } from '../representatives.ts';
 import type { Need } from '../runner/needs.ts';
 
 export const needs: readonly Need[] = ['bucket'];
 
-const page = (content: string): OwnAnswer => ({ status: 200, headers: { 'content-type': 'text/html' }, body: content });
+const page = (content: string): OwnResponse => ({
+  status: 200,
+  headers: { 'content-type': 'text/html' },
+  body: content,
+});
 
 /** Responses that a proxy may send instead of the store. */
-const PROXY_RESPONSES: Readonly<Record<string, OwnAnswer>> = {
+const PROXY_RESPONSES: Readonly<Record<string, OwnResponse>> = {
   'a web page': page('<!DOCTYPE html><html><body>Sign in<br></body></html>'),
   'a web page that is well-formed XML': page('<html><head><title>Sign in</title></head><body/></html>'),
   'an empty response': { status: 200 },
 };
 
-const listing = (content: string): OwnAnswer => ({
+const listing = (content: string): OwnResponse => ({
   status: 200,
   body: `<ListBucketResult><Name>b</Name><IsTruncated>false</IsTruncated>${content}</ListBucketResult>`,
 });
@@ -29,7 +33,7 @@ const listing = (content: string): OwnAnswer => ({
 const object = (key: string) => `<Contents><Key>${key}</Key><Size>1</Size><ETag>"e"</ETag></Contents>`;
 
 describe('A listing with keys that were not requested', () => {
-  const listings: Readonly<Record<string, OwnAnswer>> = {
+  const listings: Readonly<Record<string, OwnResponse>> = {
     'keys outside the folder': listing(object('f/a') + object('other/x')),
     'common prefixes although no delimiter was sent': listing(
       `${object('f/a')}<CommonPrefixes><Prefix>f/sub/</Prefix></CommonPrefixes>`,
@@ -118,7 +122,7 @@ describe('A 200 response that the store did not send', () => {
 
 describe('A response to a read', () => {
   const etag = { etag: '"e"' };
-  const partial = (range: string | undefined, body: string): OwnAnswer => ({
+  const partial = (range: string | undefined, body: string): OwnResponse => ({
     status: 206,
     headers: { ...etag, ...(range !== undefined && { 'content-range': range }) },
     body,

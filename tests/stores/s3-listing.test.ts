@@ -5,7 +5,7 @@ import type { Entry } from '../../src/model/store.ts';
 import { openFakeBucket } from '../../testing/servers/fake-bucket.ts';
 import { put } from '../../testing/servers/objects.ts';
 import { openProxied, type ProxiedBucket } from '../../testing/servers/proxied-bucket.ts';
-import { type Interceptor, type OwnAnswer, refusal, type S3Request } from '../../testing/servers/s3-proxy.ts';
+import { type Interceptor, type OwnResponse, refusal, type S3Request } from '../../testing/servers/s3-proxy.ts';
 import { file, folder, ofKind, pathsIn, plant, textOf, upload } from '../contract/bytes.ts';
 import type { Need } from '../runner/needs.ts';
 
@@ -19,7 +19,7 @@ interface Page {
   readonly token?: string;
 }
 
-function pageResponse({ keys = [], prefixes = [], isTruncated = false, token }: Page): OwnAnswer {
+function pageResponse({ keys = [], prefixes = [], isTruncated = false, token }: Page): OwnResponse {
   const contents = keys.map(
     (key) =>
       `<Contents><Key>${key}</Key><LastModified>2026-01-02T03:04:05.678Z</LastModified><ETag>&quot;e&quot;</ETag><Size>1</Size></Contents>`,
@@ -31,7 +31,7 @@ function pageResponse({ keys = [], prefixes = [], isTruncated = false, token }: 
 }
 
 /** Returns these pages in order for any continuation, by token or by key, and then the last page forever. */
-function scripted(pages: readonly Page[]): (request: S3Request) => OwnAnswer {
+function scripted(pages: readonly Page[]): (request: S3Request) => OwnResponse {
   let requests = 0;
   return () => {
     assert.ok(requests < 50, 'The listing does not end.');

@@ -4,7 +4,7 @@ import type { Store } from '../../src/model/store.ts';
 import { openFakeBucket } from '../../testing/servers/fake-bucket.ts';
 import { put } from '../../testing/servers/objects.ts';
 import { openProxied, type ProxiedBucket, serveProxied } from '../../testing/servers/proxied-bucket.ts';
-import { firstOf, type OwnAnswer, refusal } from '../../testing/servers/s3-proxy.ts';
+import { firstOf, type OwnResponse, refusal } from '../../testing/servers/s3-proxy.ts';
 import { file, folder, ofKind } from '../contract/bytes.ts';
 import { assertFailure, assertSuccess, send } from '../http/client.ts';
 import { representatives } from '../representatives.ts';
@@ -24,7 +24,7 @@ async function removeTree(store: Store, signal?: AbortSignal): Promise<void> {
 }
 
 /** Returns a DeleteObjects response with an Error for each of these keys. */
-function deleteErrors(errors: Readonly<Record<string, string>>): OwnAnswer {
+function deleteErrors(errors: Readonly<Record<string, string>>): OwnResponse {
   const elements = Object.entries(errors).map(
     ([key, code]) => `<Error><Key>${key}</Key><Code>${code}</Code><Message>as it is</Message></Error>`,
   );
@@ -205,7 +205,7 @@ describe('A removal', () => {
 });
 
 /** Returns the first page of a listing with 1,000 of these keys, or the second with the rest. */
-function listingOf(keys: readonly string[], token: string | undefined): OwnAnswer {
+function listingOf(keys: readonly string[], token: string | undefined): OwnResponse {
   const found = token === undefined ? keys.slice(0, 1000) : keys.slice(1000);
   const contents = found.map((key) => `<Contents><Key>${key}</Key><Size>1</Size><ETag>"e"</ETag></Contents>`);
   const next = token === undefined ? '<NextContinuationToken>2</NextContinuationToken>' : '';

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { openFakeBucket } from '../../testing/servers/fake-bucket.ts';
-import { type OwnAnswer, refusal } from '../../testing/servers/s3-proxy.ts';
+import { type OwnResponse, refusal } from '../../testing/servers/s3-proxy.ts';
 import { file, folder, ofKind, pathsIn, upload } from '../contract/bytes.ts';
 
-const xmlResponse = (body: string): OwnAnswer => ({ status: 200, body });
+const xmlResponse = (body: string): OwnResponse => ({ status: 200, body });
 
 /** Valid spellings of a listing with one file, `a & b`, of 7 bytes. */
 const LISTINGS: Record<string, string> = {

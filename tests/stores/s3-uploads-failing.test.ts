@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { describe, it } from 'node:test';
 import { openProxied } from '../../testing/servers/proxied-bucket.ts';
-import { errorXml, type OwnAnswer, refusal, type Verdict } from '../../testing/servers/s3-proxy.ts';
+import { errorXml, type OwnResponse, refusal, type Verdict } from '../../testing/servers/s3-proxy.ts';
 import { BYTES, MIB, video } from '../../testing/servers/video.ts';
 import { until } from '../../testing/until.ts';
 import { file, ofKind, textOf, upload } from '../contract/bytes.ts';
@@ -53,7 +53,7 @@ describe('A failed upload', () => {
   };
   /** The failure of which the store gets the other parts. */
   const STORED_PARTS = 'a part is denied';
-  const PART_ACCEPTED: OwnAnswer = { status: 200, headers: { etag: '"part"' } };
+  const PART_ACCEPTED: OwnResponse = { status: 200, headers: { etag: '"part"' } };
   const used = [
     'CreateMultipartUpload is denied',
     'a part is denied',

@@ -21,20 +21,20 @@ test('renders a file once for concurrent requests', async (t) => {
   const gallery = createGallery();
   const thumbnails = thumbnailsOf(t, gallery);
   const file = gallery.put('image', image);
-  const answers = await Promise.all(Array.from({ length: 20 }, () => thumbnails.get(file)));
+  const responses = await Promise.all(Array.from({ length: 20 }, () => thumbnails.get(file)));
   assert.equal(gallery.reads.length, 1);
-  assert.equal(new Set(answers).size, 1);
+  assert.equal(new Set(responses).size, 1);
 });
 
 test('limits concurrent renders and starts them in request order', async (t) => {
   const gallery = createGallery();
   const thumbnails = thumbnailsOf(t, gallery, { maxRenders: 2 });
   const open = gallery.hold();
-  const answers = putMany(gallery, 6).map((file) => thumbnails.get(file));
+  const responses = putMany(gallery, 6).map((file) => thumbnails.get(file));
   await settled();
   assert.deepEqual(gallery.reads, ['image 0', 'image 1']);
   open();
-  await Promise.all(answers);
+  await Promise.all(responses);
   assert.deepEqual(gallery.reads, ['image 0', 'image 1', 'image 2', 'image 3', 'image 4', 'image 5']);
 });
 
@@ -44,11 +44,11 @@ test('queues eight requests for each of many concurrent renders', async (t) => {
   const open = gallery.hold();
   const [last, ...files] = putMany(gallery, 9 + 9 * 8 + 1);
   assert.ok(last);
-  const answers = files.map((file) => thumbnails.get(file));
+  const responses = files.map((file) => thumbnails.get(file));
   await settled();
   await assert.rejects(thumbnails.get(last), { kind: 'unavailable' });
   open();
-  await Promise.all(answers);
+  await Promise.all(responses);
 });
 
 test('queues a full page of tiles and rejects the next request with a retry delay', async (t) => {
@@ -57,7 +57,7 @@ test('queues a full page of tiles and rejects the next request with a retry dela
   const open = gallery.hold();
   const [last, ...files] = putMany(gallery, 1 + WAITING + 1);
   assert.ok(last);
-  const answers = files.map((file) => thumbnails.get(file));
+  const responses = files.map((file) => thumbnails.get(file));
   await settled();
   await assert.rejects(thumbnails.get(last), (error: unknown) => {
     assert.ok(isStoreError(error, 'unavailable'));
@@ -65,7 +65,7 @@ test('queues a full page of tiles and rejects the next request with a retry dela
     return true;
   });
   open();
-  assert.equal((await Promise.all(answers)).length, 1 + WAITING);
+  assert.equal((await Promise.all(responses)).length, 1 + WAITING);
   await thumbnails.get(last);
 });
 
@@ -76,7 +76,7 @@ test('removes a cancelled request from the queue', async (t) => {
   const [first, second, ...others] = putMany(gallery, 1 + WAITING + 1);
   assert.ok(first && second);
   const leaving = new AbortController();
-  const answer = thumbnails.get(first);
+  const response = thumbnails.get(first);
   const dropped = thumbnails.get(second, { signal: leaving.signal });
   const waiting = others.slice(0, WAITING - 1).map((file) => thumbnails.get(file));
   await settled();
@@ -85,7 +85,7 @@ test('removes a cancelled request from the queue', async (t) => {
   // The queue was full; whoever left made room.
   const late = others.slice(WAITING - 1).map((file) => thumbnails.get(file));
   open();
-  await Promise.all([answer, ...waiting, ...late]);
+  await Promise.all([response, ...waiting, ...late]);
   assert.ok(!gallery.reads.includes('image 1'));
 });
 
@@ -96,14 +96,14 @@ test('closes the source of a cancelled render and starts the next render', async
   assert.ok(first && second);
   const open = gallery.hold();
   const leaving = [new AbortController(), new AbortController()];
-  const answers = leaving.map(({ signal }) => thumbnails.get(first, { signal }));
+  const responses = leaving.map(({ signal }) => thumbnails.get(first, { signal }));
   await until('the file is read', () => gallery.bodies.length === 1);
   leaving[0]?.abort(new Error('left first'));
-  await assert.rejects(Promise.resolve(answers[0]), /left first/);
+  await assert.rejects(Promise.resolve(responses[0]), /left first/);
   await settled();
   assert.equal(gallery.bodies[0]?.destroyed, false, 'the other one still waits');
   leaving[1]?.abort(new Error('left last'));
-  await assert.rejects(Promise.resolve(answers[1]), /left last/);
+  await assert.rejects(Promise.resolve(responses[1]), /left last/);
   await until('the body is closed', () => gallery.bodies[0]?.destroyed === true);
   open();
   await thumbnails.get(second);
@@ -184,7 +184,7 @@ test('does not cache a failed render', async (t) => {
   const thumbnails = thumbnailsOf(t, flaky);
   const together = await Promise.allSettled([thumbnails.get(file), thumbnails.get(file)]);
   assert.deepEqual(
-    together.map((answer) => answer.status === 'rejected' && answer.reason === lost),
+    together.map((response) => response.status === 'rejected' && response.reason === lost),
     [true, true],
   );
   await assert.rejects(thumbnails.get(file), (error) => error === lost);
@@ -250,8 +250,8 @@ test('aborts all requests when it closes', async (t) => {
   const [first, second, third] = putMany(gallery, 3);
   assert.ok(first && second && third);
   gallery.hold();
-  const answers = [first, second].map((file) => thumbnails.get(file));
-  const refused = answers.map((answer) => assert.rejects(answer, { kind: 'unavailable', retryAfter: 1 }));
+  const responses = [first, second].map((file) => thumbnails.get(file));
+  const refused = responses.map((response) => assert.rejects(response, { kind: 'unavailable', retryAfter: 1 }));
   await until('the file is read', () => gallery.bodies.length === 1);
   await thumbnails.close();
   await Promise.all(refused);
@@ -263,10 +263,10 @@ test('aborts all requests when it closes', async (t) => {
 test('closes after the drawing in progress completes', async (t) => {
   const gallery = createGallery();
   const thumbnails = thumbnailsOf(t, gallery, { maxRenders: 1 });
-  const answer = thumbnails.get(gallery.put('image', await noise(1, 2500).png({ compressionLevel: 0 }).toBuffer()));
-  const settledAnswer = Promise.allSettled([answer]);
+  const response = thumbnails.get(gallery.put('image', await noise(1, 2500).png({ compressionLevel: 0 }).toBuffer()));
+  const settledResponse = Promise.allSettled([response]);
   await until('sharp draws', () => sharp.counters().process + sharp.counters().queue > 0);
   await thumbnails.close();
   assert.deepEqual(sharp.counters(), { queue: 0, process: 0 });
-  await settledAnswer;
+  await settledResponse;
 });

@@ -75,9 +75,9 @@ test('prevents an SVG from reading files', async (t) => {
 });
 
 test('prevents an SVG from sending network requests', async (t) => {
-  const asked: (string | undefined)[] = [];
+  const requested: (string | undefined)[] = [];
   const server = createServer((request, response) => {
-    asked.push(request.url);
+    requested.push(request.url);
     response.end();
   }).listen(0, '127.0.0.1');
   t.after(() => server.close());
@@ -99,7 +99,7 @@ test('prevents an SVG from sending network requests', async (t) => {
   }
   await assertBlank(t, document('<text>&colour;</text>', entity));
   await assertBlank(t, document('', `<!DOCTYPE svg SYSTEM "${origin}/svg.dtd">`));
-  assert.deepEqual(asked, []);
+  assert.deepEqual(requested, []);
 });
 
 test('rejects an SVG with exponential entity expansion', async (t) => {
@@ -130,10 +130,10 @@ test('kills the drawing process of an SVG when all its requests are cancelled', 
   const gallery = createGallery();
   const thumbnails = thumbnailsOf(t, gallery, { maxRenders: 1, renderTimeoutMs: 600_000 });
   const leaving = new AbortController();
-  const asked = thumbnails.get(gallery.put('endless.svg', endlessSvg()), { signal: leaving.signal });
+  const requested = thumbnails.get(gallery.put('endless.svg', endlessSvg()), { signal: leaving.signal });
   await until('a drawing process runs', hasProcess);
   leaving.abort(new Error('left'));
-  await assert.rejects(asked, /left/);
+  await assert.rejects(requested, /left/);
   const next = gallery.put('red.svg', svg('<rect width="600" height="400" fill="rgb(200,40,40)"/>'));
   await assertThumbnail(await thumbnails.get(next), [160, 160, RED]);
   await assertNoProcess();
@@ -142,11 +142,11 @@ test('kills the drawing process of an SVG when all its requests are cancelled', 
 test('kills the drawing process of an SVG when the service closes', async (t) => {
   const gallery = createGallery();
   const thumbnails = thumbnailsOf(t, gallery, { renderTimeoutMs: 600_000 });
-  const asked = assert.rejects(thumbnails.get(gallery.put('endless.svg', endlessSvg())), { kind: 'unavailable' });
+  const requested = assert.rejects(thumbnails.get(gallery.put('endless.svg', endlessSvg())), { kind: 'unavailable' });
   await until('a drawing process runs', hasProcess);
   await thumbnails.close();
   await assertNoProcess();
-  await asked;
+  await requested;
 });
 
 test('rejects an SVG that is too large after decompression', async (t) => {
@@ -176,7 +176,7 @@ test('draws one SVG at a time and closes while others are queued', async (t) => 
   if (process.platform !== 'linux') return t.skip('reads /proc, which only Linux has');
   const gallery = createGallery();
   const thumbnails = thumbnailsOf(t, gallery, { maxRenders: 4, maxChildProcesses: 1, renderTimeoutMs: 600_000 });
-  const asked = [0, 1, 2, 3].map((index) =>
+  const requested = [0, 1, 2, 3].map((index) =>
     assert.rejects(thumbnails.get(gallery.put(`${index}.svg`, endlessSvg())), { kind: 'unavailable' }),
   );
   await until('the drawing process runs', async () => (await drawingProcesses()).length > 0);
@@ -185,7 +185,7 @@ test('draws one SVG at a time and closes while others are queued', async (t) => 
   assert.equal((await drawingProcesses()).length, 1);
   await thumbnails.close();
   assert.equal((await drawingProcesses()).length, 0);
-  await Promise.all(asked);
+  await Promise.all(requested);
 });
 
 test('asks for a retry and caches nothing when the drawing process is killed from outside', async (t) => {
@@ -221,7 +221,7 @@ test('passes no environment variables of the service to a drawing process', asyn
   if (process.platform !== 'linux') return t.skip('reads /proc, which only Linux has');
   const gallery = createGallery();
   const thumbnails = thumbnailsOf(t, gallery, { renderTimeoutMs: 600_000 });
-  const asked = assert.rejects(thumbnails.get(gallery.put('endless.svg', endlessSvg())), { kind: 'unavailable' });
+  const requested = assert.rejects(thumbnails.get(gallery.put('endless.svg', endlessSvg())), { kind: 'unavailable' });
   let child: string | undefined;
   await until('the drawing process runs', async () => {
     [child] = await drawingProcesses();
@@ -229,5 +229,5 @@ test('passes no environment variables of the service to a drawing process', asyn
   });
   assert.equal(await readFile(`/proc/${child}/environ`, 'utf8'), '');
   await thumbnails.close();
-  await asked;
+  await requested;
 });

@@ -25,9 +25,9 @@ it('The focus stays in the folder when it is refused, read, emptied, empty or fi
   await page.getByText('The bucket is locked.').waitFor();
   const retry = button(page, 'Retry');
   await isFocused(retry);
-  const asked = page.waitForResponse((response) => isListing(new URL(response.url())));
+  const requested = page.waitForResponse((response) => isListing(new URL(response.url())));
   await page.keyboard.press('Enter');
-  await asked;
+  await requested;
   await isFocused(retry);
   await page.unroute(isListing);
   await page.keyboard.press('Enter');

@@ -206,12 +206,12 @@ function changeAsOwn(page: Page): Promise<number[]> {
     const headers = { 'content-type': 'application/json' };
     const form = new FormData();
     form.set('file', new File(['own'], 'own.txt'));
-    const answers = [
+    const responses = [
       await fetch('create_folder', { method: 'POST', headers, body: JSON.stringify({ path: 'own' }) }),
       await fetch('upload', { method: 'POST', body: form }),
       await fetch('delete/victim.txt', { method: 'DELETE' }),
     ];
-    return answers.map(({ status }) => status);
+    return responses.map(({ status }) => status);
   });
 }
 

@@ -35,18 +35,18 @@ test('Texts are read in parts, and code, JSON and tables are formatted, and seen
   const { page } = await visit(t, files, '', { isCacheEmpty: true });
   const next = () => page.getByRole('button', { name: 'Next file' }).click();
   const region = contents(page);
-  const asked = requestsOf(page, '/file/0.txt');
+  const requested = requestsOf(page, '/file/0.txt');
   await page.locator('[data-path="0.txt"]').dblclick();
   await page.getByText('Showing the first 262 kB of 2 MB').waitFor();
   assert.deepEqual(
-    asked().map(({ range }) => range),
+    requested().map(({ range }) => range),
     ['bytes=0-262143'],
   );
   const lines = () => region.locator('.line');
   await becomes(() => lines().count(), 257);
   await page.getByRole('button', { name: 'Show more' }).click();
   await page.getByText('Showing the first 1.3 MB of 2 MB').waitFor();
-  assert.equal(asked().at(-1)?.range, 'bytes=262144-1310719');
+  assert.equal(requested().at(-1)?.range, 'bytes=262144-1310719');
   // No line is lost or torn where the parts meet, except the last one, which continues in the next part.
   const tornLines = () =>
     lines().evaluateAll((all, length) => {

@@ -70,7 +70,7 @@ test('Each image is fitted, enlarged by keys, wheel and double click, and moved'
     '4.txt': 'four',
   };
   const { page } = await visit(t, files, '');
-  const asked = requestsOf(page, '/file/');
+  const requested = requestsOf(page, '/file/');
   await page.locator('[data-path="1.jpg"]').dblclick();
   const image = page.getByRole('dialog').getByRole('img', { name: '1.jpg' });
   const box = () => boxOf(image);
@@ -79,7 +79,10 @@ test('Each image is fitted, enlarged by keys, wheel and double click, and moved'
     const { width, height } = await box();
     return width <= 1440 && height <= 860 && width > 1000 ? { width, height } : undefined;
   });
-  await until('the next image is asked for', () => asked().some(({ url }) => url.endsWith('/file/2.jpg')) || undefined);
+  await until(
+    'the next image is asked for',
+    () => requested().some(({ url }) => url.endsWith('/file/2.jpg')) || undefined,
+  );
 
   await page.keyboard.press('+');
   await until('it is larger', async () => (await box()).width > fitted.width * 1.4);
@@ -197,10 +200,10 @@ test('A video seeks by ranges, a sound plays, an SVG runs nothing, and a file wi
   await viewer.getByText('BIN file · 4 bytes').waitFor();
   await next();
   await viewer.getByText('This file is empty.').waitFor();
-  const asked = requestsOf(page, '/file/');
+  const requested = requestsOf(page, '/file/');
   await next();
   await page.getByRole('dialog', { name: 'i.iso' }).getByText('There is no preview of files of this type.').waitFor();
-  assert.deepEqual(asked(), []);
+  assert.deepEqual(requested(), []);
 
   await next();
   const scan = page.getByRole('dialog', { name: 'j.tiff' });
@@ -244,8 +247,8 @@ test('A preview that fails shows the reason and a way to continue', async (t) =>
   await page.goto(`${site.url}?preview=1.txt`);
   const viewer = page.getByRole('dialog');
   await viewer.getByText('Showing the first 262 kB').waitFor();
-  const answer = await fetch(`${site.url}delete/1.txt`, { method: 'DELETE' });
-  assert.equal(answer.status, 200);
+  const response = await fetch(`${site.url}delete/1.txt`, { method: 'DELETE' });
+  assert.equal(response.status, 200);
   await viewer.getByRole('button', { name: 'Show more' }).click();
   await viewer.getByText('There is no such file.').waitFor();
 

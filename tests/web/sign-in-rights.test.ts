@@ -107,9 +107,9 @@ describe('A user who is not signed in', () => {
     await page.keyboard.press('Backspace');
     await page.keyboard.press('Backspace');
     // The listing of a folder brings its permissions.
-    const answered = page.waitForResponse((response) => response.url().includes('prefix=team'));
+    const responded = page.waitForResponse((response) => response.url().includes('prefix=team'));
     await moving.getByRole('option', { name: 'team' }).click();
-    await (await answered).finished();
+    await (await responded).finished();
     await moving.getByText('There are no folders in here.').waitFor();
     await moving.getByRole('button', { name: 'Move 1 item here' }).click();
     const told = messages(page).getByRole('listitem').filter({ hasText: 'moved to' });

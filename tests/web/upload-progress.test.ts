@@ -13,9 +13,9 @@ export const needs: readonly Need[] = ['browser'];
 describe('Uploads in progress', () => {
   it('show their progress and completed files, ask before the page is left, and store nothing once cancelled', async (t) => {
     const { site, page } = await openSite(t);
-    const asked: string[] = [];
+    const requested: string[] = [];
     page.on('dialog', (dialog) => {
-      asked.push(dialog.type());
+      requested.push(dialog.type());
       void dialog.dismiss();
     });
     // Slow enough that the large file is never complete before the test cancels it.
@@ -23,7 +23,7 @@ describe('Uploads in progress', () => {
     await uploadFiles(page, [picked('one.bin', Buffer.alloc(6_000_000)), picked('small.txt', 'done')]);
     await trayTells(page, /Uploading \d of 2.*%.*kB\/s.*left/);
     await page.evaluate(() => setTimeout(() => window.location.reload()));
-    await becomes(() => [...asked], ['beforeunload']);
+    await becomes(() => [...requested], ['beforeunload']);
     const parts: number[] = [];
     await until('progress is made', async () => {
       parts.push(Number(await tray(page).locator('> .progress-bar').getAttribute('aria-valuenow')));
@@ -41,7 +41,7 @@ describe('Uploads in progress', () => {
     assert.deepEqual(await site.paths(), ['small.txt']);
     assert.equal(await row(page, 'one.bin').count(), 0);
     await page.reload();
-    assert.equal(asked.length, 1);
+    assert.equal(requested.length, 1);
   });
 
   it('wait while the device is offline, and leave the tray after success, except while it is pointed at', async (t) => {

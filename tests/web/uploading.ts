@@ -45,10 +45,10 @@ export async function uploadFolder(page: Page, folder: string): Promise<void> {
  * is not for a person, on another way than keys and clicks come: without an answer of the page in between, one that is
  * asked too soon would be shown to nobody, for ever.
  */
-export async function chooserAfter(page: Page, ask: () => Promise<void>): Promise<FileChooser> {
+export async function chooserAfter(page: Page, request: () => Promise<void>): Promise<FileChooser> {
   const [chooser] = await Promise.all([
     page.waitForEvent('filechooser'),
-    page.evaluate(() => document.readyState).then(ask),
+    page.evaluate(() => document.readyState).then(request),
   ]);
   return chooser;
 }
@@ -67,8 +67,12 @@ export async function localFolder(t: TestContext, files: Readonly<Record<string,
 export const tray = (page: Page): Locator => page.getByRole('region', { name: 'Uploads and changes' });
 
 /** Waits until the tray says so of all uploads; for so many milliseconds, where they take longer than most things do. */
-export async function trayTells(page: Page, words: string | RegExp, { patience = 20_000 } = {}): Promise<void> {
-  await tray(page).locator('header').filter({ hasText: words }).waitFor({ timeout: patience });
+export async function trayTells(
+  page: Page,
+  words: string | RegExp,
+  { patience: timeoutMs = 20_000 } = {},
+): Promise<void> {
+  await tray(page).locator('header').filter({ hasText: words }).waitFor({ timeout: timeoutMs });
 }
 
 /** What the tray says of one file. */

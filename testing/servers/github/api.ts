@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { tooLarge } from './blobs.ts';
 import { wantsObject } from './contents.ts';
-import { type Answer, type Call, type GitHubRequest, type Host, notFound, Refusal } from './exchange.ts';
+import { type Call, type GitHubRequest, type Host, notFound, Refusal, type Response } from './exchange.ts';
 import type { HostedRepository } from './repository.ts';
 import { ROUTES, type Route } from './routes.ts';
-import { answerProblem, requestProblem } from './schemas.ts';
+import { requestProblem, responseProblem } from './schemas.ts';
 import type { Body } from './serving.ts';
 
 export const API_PATH = '/api/v3';
@@ -60,22 +60,22 @@ function aim(method: string, path: string): Target | undefined {
 }
 
 /** Serves a request and holds it, and what is answered, to GitHub's description. */
-export async function serveApi(state: ApiState, request: GitHubRequest, body: Body): Promise<Answer> {
+export async function serveApi(state: ApiState, request: GitHubRequest, body: Body): Promise<Response> {
   const { authorization } = request.headers;
   const isAuthenticated = authorization !== undefined;
   const quota = isAuthenticated ? state.quota : state.anonymousQuota;
-  let answer: Answer;
+  let response: Response;
   try {
     if (isAuthenticated && !isToken(authorization, state.token)) throw new Refusal(401, 'Bad credentials');
     charge(quota);
-    answer = await dispatch(state, request, body, isAuthenticated);
+    response = await dispatch(state, request, body, isAuthenticated);
   } catch (error) {
-    answer = error instanceof Refusal ? error.answer : broken(state, error);
+    response = error instanceof Refusal ? error.response : broken(state, error);
   }
-  answer = conditional(held(state, request, answer), request);
+  response = conditional(held(state, request, response), request);
   // Only for those who say who they are: "Use conditional requests" of the best practices.
-  if (answer.status === 304 && isAuthenticated) quota.remaining += 1;
-  return { ...answer, headers: { ...usualHeaders(quota, request.headers.accept), ...answer.headers } };
+  if (response.status === 304 && isAuthenticated) quota.remaining += 1;
+  return { ...response, headers: { ...usualHeaders(quota, request.headers.accept), ...response.headers } };
 }
 
 function isToken(authorization: string, token: string): boolean {
@@ -102,7 +102,7 @@ async function dispatch(
   request: GitHubRequest,
   body: Body,
   isAuthenticated: boolean,
-): Promise<Answer> {
+): Promise<Response> {
   const { host } = state;
   const target = aim(request.method, request.path);
   const repository =
@@ -143,37 +143,37 @@ function refuseWriting({ permissions }: Host, { isArchived }: HostedRepository, 
   if (isArchived) throw new Refusal(403, 'Repository was archived so is read-only.');
 }
 
-function moved(address: string, { method, query }: GitHubRequest): Answer {
+function moved(address: string, { method, query }: GitHubRequest): Response {
   const url = query.size > 0 ? `${address}?${query.toString()}` : address;
   const [status, message] =
     method === 'GET' ? ([301, 'Moved Permanently'] as const) : ([307, 'Temporary Redirect'] as const);
-  return new Refusal(status, message, { url }, { location: url }).answer;
+  return new Refusal(status, message, { url }, { location: url }).response;
 }
 
 /** An answer that GitHub would not give is none. */
-function held(state: ApiState, { route, headers }: GitHubRequest, answer: Answer): Answer {
-  if (answer.json === undefined) return answer;
+function held(state: ApiState, { route, headers }: GitHubRequest, response: Response): Response {
+  if (response.json === undefined) return response;
   const mediaType = wantsObject(headers.accept ?? '') ? 'application/vnd.github.object' : 'application/json';
-  const problem = answerProblem(route, { status: answer.status, mediaType, body: answer.json });
-  return problem === undefined ? answer : violated(state, problem);
+  const problem = responseProblem(route, { status: response.status, mediaType, body: response.json });
+  return problem === undefined ? response : violated(state, problem);
 }
 
-function violated(state: ApiState, problem: string): Answer {
+function violated(state: ApiState, problem: string): Response {
   return broken(state, new Error(`Against GitHub's description of its API: ${problem}`));
 }
 
-function broken(state: ApiState, error: unknown): Answer {
+function broken(state: ApiState, error: unknown): Response {
   state.fail(error);
-  return new Refusal(500, error instanceof Error ? error.message : String(error)).answer;
+  return new Refusal(500, error instanceof Error ? error.message : String(error)).response;
 }
 
-function conditional(answer: Answer, { method, headers }: GitHubRequest): Answer {
-  const { status, json, bytes } = answer;
-  if (method !== 'GET' || status !== 200) return answer;
+function conditional(response: Response, { method, headers }: GitHubRequest): Response {
+  const { status, json, bytes } = response;
+  if (method !== 'GET' || status !== 200) return response;
   const hash = bytes?.sha ?? createHash('sha256').update(JSON.stringify(json)).digest('hex');
   const etag = `W/"${hash}"`;
   const isKnown = headers['if-none-match']?.split(/\s*,\s*/).includes(etag);
-  return isKnown ? { status: 304, headers: { etag } } : { ...answer, headers: { ...answer.headers, etag } };
+  return isKnown ? { status: 304, headers: { etag } } : { ...response, headers: { ...response.headers, etag } };
 }
 
 let requestCount = 0;

@@ -1,5 +1,5 @@
 import { nodeId, urlOf } from './addresses.ts';
-import { type Answer, type Bytes, type Call, notFound, Refusal } from './exchange.ts';
+import { type Bytes, type Call, notFound, Refusal, type Response } from './exchange.ts';
 import type { ObjectHeader } from './objects.ts';
 import type { HostedRepository } from './repository.ts';
 
@@ -7,7 +7,7 @@ import type { HostedRepository } from './repository.ts';
 const MOST_THAT_IS_READ = 100 * 2 ** 20;
 
 /** `POST /repos/{owner}/{repo}/git/blobs` */
-export async function createBlob(call: Call): Promise<Answer> {
+export async function createBlob(call: Call): Promise<Response> {
   const { content, encoding = 'utf-8' } = call.body as { readonly content: string; readonly encoding?: string };
   const bytes = encoding === 'base64' ? decodeBase64(content) : Buffer.from(content);
   if (bytes.length > call.host.limits.blobBytes) throw tooLarge();
@@ -17,13 +17,13 @@ export async function createBlob(call: Call): Promise<Answer> {
 }
 
 /** `GET /repos/{owner}/{repo}/git/blobs/{file_sha}` */
-export async function getBlob(call: Call): Promise<Answer> {
+export async function getBlob(call: Call): Promise<Response> {
   const { repository, parameter, accept } = call;
   const header = await repository.objects.header(parameter);
   if (header?.type !== 'blob') throw notFound();
   const { sha, size } = header;
   refuseTooLarge(size);
-  if (isRaw(accept)) return rawAnswer(bytesOf(repository, header));
+  if (isRaw(accept)) return rawResponse(bytesOf(repository, header));
   const content = wrap((await repository.objects.read(sha)).toString('base64'));
   const url = `${urlOf(call)}/git/blobs/${sha}`;
   return { status: 200, json: { sha, node_id: nodeId('B', sha), size, url, content, encoding: 'base64' } };
@@ -33,7 +33,7 @@ export function isRaw(accept: string): boolean {
   return /application\/vnd\.github(?:\.v3)?\.raw\b/.test(accept);
 }
 
-export function rawAnswer(bytes: Bytes): Answer {
+export function rawResponse(bytes: Bytes): Response {
   return { status: 200, headers: { 'content-type': 'application/vnd.github.raw+json; charset=utf-8' }, bytes };
 }
 

@@ -1,5 +1,5 @@
 import { htmlUrl, nodeId, urlOf } from './addresses.ts';
-import { type Answer, type Call, notFound, Refusal } from './exchange.ts';
+import { type Call, notFound, Refusal, type Response } from './exchange.ts';
 import { isSha } from './objects.ts';
 
 interface Person {
@@ -37,13 +37,13 @@ export interface DescribedCommit {
 const OWNER = { name: 'octocat', email: '1+octocat@users.noreply.github.com' };
 
 /** `POST /repos/{owner}/{repo}/git/commits` */
-export async function createCommit(call: Call): Promise<Answer> {
+export async function createCommit(call: Call): Promise<Response> {
   const commit = await readCommit(call, await writeCommit(call, call.body as CommitOrder));
   return { status: 201, headers: { location: `${urlOf(call)}/git/commits/${commit.sha}` }, json: commit };
 }
 
 /** `GET /repos/{owner}/{repo}/git/commits/{commit_sha}` */
-export async function getCommit(call: Call): Promise<Answer> {
+export async function getCommit(call: Call): Promise<Response> {
   const header = await call.repository.objects.header(call.parameter);
   if (header?.type !== 'commit') throw notFound();
   return { status: 200, json: await readCommit(call, header.sha) };

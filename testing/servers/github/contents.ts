@@ -1,8 +1,8 @@
 import { posix } from 'node:path';
 import { htmlUrl, urlOf } from './addresses.ts';
-import { bytesOf, decodeBase64, isRaw, rawAnswer, refuseTooLarge, tooLarge, wrap } from './blobs.ts';
+import { bytesOf, decodeBase64, isRaw, rawResponse, refuseTooLarge, tooLarge, wrap } from './blobs.ts';
 import { type CommitOrder, readCommit, writeCommit } from './commits.ts';
-import { type Answer, type Call, notFound, Refusal } from './exchange.ts';
+import { type Call, notFound, Refusal, type Response } from './exchange.ts';
 import { isSha, type ObjectHeader, type TreeEntry, typeOf } from './objects.ts';
 import { fromBytes, toBytes } from './paths.ts';
 import { refuseProtected } from './refs.ts';
@@ -24,7 +24,7 @@ interface Place {
 }
 
 /** `GET /repos/{owner}/{repo}/contents/{path}` */
-export async function getContents(call: Call): Promise<Answer> {
+export async function getContents(call: Call): Promise<Response> {
   const { repository, parameter, accept } = call;
   const ref = call.query.get('ref') ?? repository.defaultBranch;
   const place = { ref, path: toBytes(parameter.replace(/\/$/, '')) };
@@ -42,7 +42,7 @@ export async function getContents(call: Call): Promise<Answer> {
     return { status: 200, json: isObject ? { ...describe(call, place, found), entries } : entries };
   }
   refuseTooLarge(header.size);
-  if (isRaw(accept)) return rawAnswer(bytesOf(repository, header));
+  if (isRaw(accept)) return rawResponse(bytesOf(repository, header));
   const target = mode === '120000' ? (await repository.objects.read(header.sha)).toString('latin1') : undefined;
   const followed = target === undefined ? found : await follow(repository, place, target);
   if (!followed?.header) return { status: 200, json: { ...describe(call, place, found), target } };
@@ -129,7 +129,7 @@ interface ContentsOrder extends Pick<CommitOrder, 'message' | 'author' | 'commit
 }
 
 /** `PUT /repos/{owner}/{repo}/contents/{path}` */
-export async function putContents(call: Call): Promise<Answer> {
+export async function putContents(call: Call): Promise<Response> {
   const { repository, parameter: path } = call;
   const { content, sha, branch = repository.defaultBranch, ...order } = call.body as ContentsOrder;
   const { objects } = repository;

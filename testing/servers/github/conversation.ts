@@ -8,7 +8,7 @@ export type Parse<Reply> = (received: Buffer) => { readonly reply: Reply; readon
 /** A process that answers one question after the other, in their order. It starts with the first question. */
 export interface Conversation {
   /** Rejects with what the process wrote on standard error when it ends before it has answered. */
-  ask<Reply>(question: string | Buffer, parse: Parse<Reply>): Promise<Reply>;
+  request<Reply>(question: string | Buffer, parse: Parse<Reply>): Promise<Reply>;
   /** Lets it end, and waits until it has. */
   end(): Promise<void>;
 }
@@ -56,7 +56,7 @@ export function converse({ folder, env }: Surroundings, ...args: readonly string
   };
 
   return {
-    ask(question, parse) {
+    request(question, parse) {
       if (isEnded) return Promise.reject(new Error(`git ${args.join(' ')} is needed no more.`));
       running ??= start();
       const { child, pending } = running;

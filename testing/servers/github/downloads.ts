@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { bytesOf } from './blobs.ts';
 import { findAt } from './contents.ts';
-import { type Answer, type Bytes, type GitHubRequest, notFound } from './exchange.ts';
+import { type Bytes, type GitHubRequest, notFound, type Response } from './exchange.ts';
 import { toBytes } from './paths.ts';
 import type { HostedRepository } from './repository.ts';
 import { slice } from './serving.ts';
@@ -14,7 +14,7 @@ export interface Downloads {
   addressOf(repository: HostedRepository, ref: string, path: string): string;
   /** The address of an object of Git LFS, good for any number of them. */
   addressOfLfs(oid: string, bytes: Buffer): string;
-  serve(request: GitHubRequest): Promise<Answer>;
+  serve(request: GitHubRequest): Promise<Response>;
   /** Revokes all addresses. */
   clear(): void;
 }
@@ -94,9 +94,9 @@ function mayTake({ tokens }: Offer, { method, query }: GitHubRequest): boolean {
 }
 
 /** As raw.githubusercontent.com says it. */
-function notFoundHere(): Answer {
+function notFoundHere(): Response {
   const bytes = Buffer.from('404: Not Found');
-  const { status } = notFound().answer;
+  const { status } = notFound().response;
   return { status, headers: HEADERS, bytes: { sha: '', size: bytes.length, open: () => Readable.from([bytes]) } };
 }
 
@@ -110,7 +110,7 @@ const HEADERS = {
 };
 
 /** One range of bytes at the most: RFC 9110, 14.1.2. */
-function partOf(bytes: Bytes, { headers }: GitHubRequest): Answer {
+function partOf(bytes: Bytes, { headers }: GitHubRequest): Response {
   const etag = `"${bytes.sha}"`;
   const usual = { ...HEADERS, etag };
   if (headers['if-none-match'] === etag) return { status: 304, headers: usual };

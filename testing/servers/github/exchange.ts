@@ -20,7 +20,7 @@ export interface GitHubRequest {
   readonly time: number;
 }
 
-export interface AnsweredRequest extends GitHubRequest {
+export interface RespondedRequest extends GitHubRequest {
   /** 0 where the connection was cut without an answer. */
   readonly status: number;
   /** Whether it was answered 304, which costs nothing of the quota. */
@@ -28,7 +28,7 @@ export interface AnsweredRequest extends GitHubRequest {
 }
 
 /** An answer that the host never gave. */
-export interface OwnAnswer {
+export interface OwnResponse {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
   /** Text as it is; anything else as JSON. */
@@ -39,12 +39,12 @@ export interface OwnAnswer {
  * What becomes of a request: it is served where undefined; is answered in another way, without being served; the
  * connection is cut before it is served, or when that is done, or behind so many bytes of the answer's body.
  */
-export type Verdict = undefined | 'cut' | 'cut when done' | { readonly cutBehind: number } | OwnAnswer;
+export type Verdict = undefined | 'cut' | 'cut when done' | { readonly cutBehind: number } | OwnResponse;
 
 /** Looks at a request before it is served; while it does not settle, the request is held. */
 export type Interceptor = (request: GitHubRequest) => Verdict | Promise<Verdict>;
 
-export interface Answer {
+export interface Response {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
   /** Either `json` or `bytes`, or neither. */
@@ -95,7 +95,7 @@ export interface Host {
 /** An answer that is an error. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
-  readonly answer: Answer;
+  readonly response: Response;
 
   constructor(
     status: number,
@@ -105,7 +105,7 @@ export class Refusal extends Error {
   ) {
     super(message);
     const json = { message, ...more, documentation_url: 'https://docs.github.com/rest', status: String(status) };
-    this.answer = { status, headers, json };
+    this.response = { status, headers, json };
   }
 }
 

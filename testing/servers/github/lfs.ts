@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Downloads } from './downloads.ts';
-import { type Answer, type GitHubRequest, notFound, Refusal } from './exchange.ts';
+import { type GitHubRequest, notFound, Refusal, type Response } from './exchange.ts';
 import type { HostedRepository } from './repository.ts';
 
 /*
@@ -20,7 +20,7 @@ export interface LfsState {
   find(owner: string, name: string): HostedRepository | undefined;
 }
 
-interface AskedObject {
+interface RequestedObject {
   readonly oid: string;
   readonly size: number;
 }
@@ -31,18 +31,18 @@ export function describeLfsRequest(incoming: IncomingMessage): Omit<GitHubReques
   return { route: `${method} ${name}`, method, path, query: new URLSearchParams(), headers, time: performance.now() };
 }
 
-export async function serveLfs(state: LfsState, request: GitHubRequest): Promise<Answer> {
+export async function serveLfs(state: LfsState, request: GitHubRequest): Promise<Response> {
   try {
     return { ...batch(state, request), headers: { 'content-type': MEDIA_TYPE } };
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    const challenge: Answer['headers'] =
-      error.answer.status === 401 ? { 'lfs-authenticate': 'Basic realm="GitHub"' } : {};
-    return { ...error.answer, headers: { 'content-type': MEDIA_TYPE, ...challenge } };
+    const challenge: Response['headers'] =
+      error.response.status === 401 ? { 'lfs-authenticate': 'Basic realm="GitHub"' } : {};
+    return { ...error.response, headers: { 'content-type': MEDIA_TYPE, ...challenge } };
   }
 }
 
-function batch(state: LfsState, { method, path, headers, body }: GitHubRequest): Answer {
+function batch(state: LfsState, { method, path, headers, body }: GitHubRequest): Response {
   const [, owner = '', name = ''] = BATCH.exec(path) ?? [];
   const repository = state.find(owner, name);
   if (method !== 'POST' || !repository || !state.isOffered()) throw notFound();
@@ -50,7 +50,7 @@ function batch(state: LfsState, { method, path, headers, body }: GitHubRequest):
   if (!headers.accept?.startsWith(MEDIA_TYPE)) throw new Refusal(406, `Accept is not ${MEDIA_TYPE}`);
   if (!headers['content-type']?.startsWith(MEDIA_TYPE)) throw new Refusal(415, `Content-Type is not ${MEDIA_TYPE}`);
   if (!isBatch(body)) throw new Refusal(422, 'Not a batch of objects to download');
-  const objects = body.objects.map((asked) => offer(state, repository, asked));
+  const objects = body.objects.map((requested) => offer(state, repository, requested));
   return { status: 200, json: { transfer: 'basic', objects, hash_algo: 'sha256' } };
 }
 
@@ -66,18 +66,19 @@ function refuseStrangers(
   if (isPrivate && !permissions.read) throw notFound();
 }
 
-function isBatch(body: unknown): body is { readonly objects: readonly AskedObject[] } {
+function isBatch(body: unknown): body is { readonly objects: readonly RequestedObject[] } {
   if (typeof body !== 'object' || body === null) return false;
   const isDownload = 'operation' in body && body.operation === 'download';
-  return isDownload && 'objects' in body && Array.isArray(body.objects) && body.objects.every(isAskedObject);
+  return isDownload && 'objects' in body && Array.isArray(body.objects) && body.objects.every(isRequestedObject);
 }
 
-function isAskedObject(asked: unknown): asked is AskedObject {
-  if (typeof asked !== 'object' || asked === null || !('oid' in asked) || !('size' in asked)) return false;
-  return typeof asked.oid === 'string' && typeof asked.size === 'number';
+function isRequestedObject(requested: unknown): requested is RequestedObject {
+  if (typeof requested !== 'object' || requested === null || !('oid' in requested) || !('size' in requested))
+    return false;
+  return typeof requested.oid === 'string' && typeof requested.size === 'number';
 }
 
-function offer(state: LfsState, { lfsObjects }: HostedRepository, { oid, size }: AskedObject): unknown {
+function offer(state: LfsState, { lfsObjects }: HostedRepository, { oid, size }: RequestedObject): unknown {
   const bytes = lfsObjects.get(oid);
   if (!bytes) return { oid, size, error: { code: 404, message: 'Object does not exist' } };
   if (bytes.length !== size) return { oid, size, error: { code: 422, message: 'Not the size of the object' } };

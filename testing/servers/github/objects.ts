@@ -66,7 +66,7 @@ export function openObjects(surroundings: Surroundings): ObjectStore {
   const find = async (sha: string): Promise<ObjectHeader | undefined> => {
     const loose = readLooseObject(folder, sha);
     if (loose) return { sha, type: loose.type as ObjectType, size: loose.bytes.length };
-    return hasPacks() ? await packs.ask(`info ${sha}\n`, parseHeader) : undefined;
+    return hasPacks() ? await packs.request(`info ${sha}\n`, parseHeader) : undefined;
   };
   const header = async (sha: string) => {
     if (!isSha(sha)) return undefined;
@@ -75,7 +75,7 @@ export function openObjects(surroundings: Surroundings): ObjectStore {
     return found;
   };
   const read = async (sha: string) =>
-    readLooseObject(folder, sha)?.bytes ?? (await packs.ask(`contents ${sha}\n`, parseContents)).bytes;
+    readLooseObject(folder, sha)?.bytes ?? (await packs.request(`contents ${sha}\n`, parseContents)).bytes;
   return {
     header,
     async resolve(ref) {

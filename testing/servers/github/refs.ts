@@ -1,11 +1,11 @@
 import { nodeId, urlOf } from './addresses.ts';
 import { runGit } from './conversation.ts';
-import { type Answer, type Call, notFound, Refusal } from './exchange.ts';
+import { type Call, notFound, Refusal, type Response } from './exchange.ts';
 import type { ObjectHeader } from './objects.ts';
 import type { HostedRepository } from './repository.ts';
 
 /** `GET /repos/{owner}/{repo}/git/ref/{ref}` */
-export async function getRef(call: Call): Promise<Answer> {
+export async function getRef(call: Call): Promise<Response> {
   const ref = `refs/${call.parameter}`;
   const target = isRefName(ref) ? await call.repository.objects.resolve(ref) : undefined;
   if (!target) throw notFound();
@@ -13,7 +13,7 @@ export async function getRef(call: Call): Promise<Answer> {
 }
 
 /** `POST /repos/{owner}/{repo}/git/refs` */
-export async function createRef(call: Call): Promise<Answer> {
+export async function createRef(call: Call): Promise<Response> {
   const { ref, sha } = call.body as { readonly ref: string; readonly sha: string };
   const { objects } = call.repository;
   if (!isRefName(ref))
@@ -36,7 +36,7 @@ export async function createRef(call: Call): Promise<Answer> {
 }
 
 /** `PATCH /repos/{owner}/{repo}/git/refs/{ref}` */
-export async function updateRef(call: Call): Promise<Answer> {
+export async function updateRef(call: Call): Promise<Response> {
   const { sha, force = false } = call.body as { readonly sha: string; readonly force?: boolean };
   const { repository } = call;
   const ref = `refs/${call.parameter}`;

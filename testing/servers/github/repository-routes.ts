@@ -1,15 +1,15 @@
 import { htmlUrl, nodeId, urlOf } from './addresses.ts';
 import { readCommit } from './commits.ts';
-import { type Answer, type Call, type Host, notFound } from './exchange.ts';
+import { type Call, type Host, notFound, type Response } from './exchange.ts';
 import type { HostedRepository } from './repository.ts';
 
 /** `GET /repos/{owner}/{repo}` */
-export async function getRepository(call: Call): Promise<Answer> {
+export async function getRepository(call: Call): Promise<Response> {
   return { status: 200, json: describeRepository(call) };
 }
 
 /** `GET /repos/{owner}/{repo}/branches/{branch}` */
-export async function getBranch(call: Call): Promise<Answer> {
+export async function getBranch(call: Call): Promise<Response> {
   const { repository, parameter: branch } = call;
   const head = await repository.objects.resolve(`refs/heads/${branch}`);
   if (!head) throw notFound();

@@ -1,7 +1,7 @@
 import { createBlob, getBlob } from './blobs.ts';
 import { createCommit, getCommit } from './commits.ts';
 import { getContents, putContents } from './contents.ts';
-import type { Answer, Call } from './exchange.ts';
+import type { Call, Response } from './exchange.ts';
 import { createRef, getRef, updateRef } from './refs.ts';
 import { getBranch, getRepository } from './repository-routes.ts';
 import { createTree } from './tree-changes.ts';
@@ -15,7 +15,7 @@ export interface Route {
   readonly pattern: RegExp;
   /** "Git Repository is empty.": whether that is said where there is no commit. */
   readonly needsCommits: boolean;
-  readonly serve: (call: Call) => Promise<Answer>;
+  readonly serve: (call: Call) => Promise<Response>;
 }
 
 export const ROUTES: readonly Route[] = [

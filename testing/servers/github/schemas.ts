@@ -33,7 +33,7 @@ export function requestProblem(route: string, body: unknown): string | undefined
 }
 
 /** What an answer has against the description, which does not know all answers. */
-export function answerProblem(
+export function responseProblem(
   route: string,
   { status, mediaType, body }: { readonly status: number; readonly mediaType: string; readonly body: unknown },
 ): string | undefined {

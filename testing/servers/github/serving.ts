@@ -1,7 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { Answer, AnsweredRequest, Bytes, GitHubRequest, Interceptor, OwnAnswer, Verdict } from './exchange.ts';
+import type {
+  Bytes,
+  GitHubRequest,
+  Interceptor,
+  OwnResponse,
+  RespondedRequest,
+  Response,
+  Verdict,
+} from './exchange.ts';
 
 /** A server's part in an exchange. */
 export interface Service {
@@ -12,10 +20,10 @@ export interface Service {
   /** Bytes above which a body is not kept. */
   mostOf(request: Omit<GitHubRequest, 'body'>): number;
   interceptor(): Interceptor | undefined;
-  serve(request: GitHubRequest, body: Body): Promise<Answer>;
+  serve(request: GitHubRequest, body: Body): Promise<Response>;
   /** Headers of every answer of this server, in the host's own and in an interceptor's. */
   headers(): Readonly<Record<string, string>>;
-  record(request: AnsweredRequest): void;
+  record(request: RespondedRequest): void;
   /** What went wrong here and not in the service under test. */
   fail(error: unknown): void;
 }
@@ -51,10 +59,10 @@ async function exchange(service: Service, incoming: IncomingMessage, response: S
   if (verdict === 'cut') {
     record(seen, 0);
     response.destroy();
-  } else if (isOwnAnswer(verdict)) {
+  } else if (isOwnResponse(verdict)) {
     incoming.resume();
     record(seen, verdict.status);
-    await send(incoming, response, ownAnswer(verdict, service.headers()), Number.POSITIVE_INFINITY);
+    await send(incoming, response, ownResponse(verdict, service.headers()), Number.POSITIVE_INFINITY);
   } else {
     const body = early ?? (await readBody(incoming, most));
     const request = { ...described, body: parse(body) };
@@ -70,7 +78,7 @@ function leaving(response: ServerResponse): Promise<undefined> {
   return new Promise((resolve) => response.once('close', () => resolve(undefined)));
 }
 
-function isOwnAnswer(verdict: Verdict): verdict is OwnAnswer {
+function isOwnResponse(verdict: Verdict): verdict is OwnResponse {
   return typeof verdict === 'object' && 'status' in verdict;
 }
 
@@ -102,7 +110,7 @@ function shorten(body: unknown): unknown {
   return typeof content === 'string' && content.length > 65536 ? { ...body, content: content.slice(0, 65536) } : body;
 }
 
-function ownAnswer({ status, headers, body }: OwnAnswer, usual: Readonly<Record<string, string>>): Answer {
+function ownResponse({ status, headers, body }: OwnResponse, usual: Readonly<Record<string, string>>): Response {
   if (typeof body !== 'string') return { status, headers: { ...usual, ...headers }, json: body };
   const bytes = Buffer.from(body);
   const typed = { 'content-type': 'text/plain; charset=utf-8', ...usual, ...headers };
@@ -112,7 +120,7 @@ function ownAnswer({ status, headers, body }: OwnAnswer, usual: Readonly<Record<
 async function send(
   incoming: IncomingMessage,
   response: ServerResponse,
-  { status, headers, json, bytes = json === undefined ? undefined : jsonBytes(json) }: Answer,
+  { status, headers, json, bytes = json === undefined ? undefined : jsonBytes(json) }: Response,
   cutBehind: number,
 ): Promise<void> {
   const type = json === undefined ? {} : { 'content-type': 'application/json; charset=utf-8' };

@@ -1,6 +1,6 @@
 import { urlOf } from './addresses.ts';
 import { type Folder, folderOf, isFolder, openFolder, writeFolder } from './editable-tree.ts';
-import { type Answer, type Call, notFound, notKnown, Refusal } from './exchange.ts';
+import { type Call, notFound, notKnown, Refusal, type Response } from './exchange.ts';
 import { isSha, type ObjectStore, typeOf } from './objects.ts';
 import { isMalformed, toBytes } from './paths.ts';
 import { describeTree, treeOf } from './trees.ts';
@@ -21,7 +21,7 @@ export interface Change {
 }
 
 /** `POST /repos/{owner}/{repo}/git/trees` */
-export async function createTree(call: Call): Promise<Answer> {
+export async function createTree(call: Call): Promise<Response> {
   const { tree: orders, base_tree: base } = call.body as {
     readonly tree: readonly Order[];
     readonly base_tree?: string;

@@ -1,5 +1,5 @@
 import { urlOf } from './addresses.ts';
-import { type Answer, type Call, notFound } from './exchange.ts';
+import { type Call, notFound, type Response } from './exchange.ts';
 import { isSha, type ObjectHeader, type TreeEntry, typeOf } from './objects.ts';
 import { fromBytes } from './paths.ts';
 import { isRefName } from './refs.ts';
@@ -15,7 +15,7 @@ interface DescribedEntry {
 }
 
 /** `GET /repos/{owner}/{repo}/git/trees/{tree_sha}` */
-export async function getTree(call: Call): Promise<Answer> {
+export async function getTree(call: Call): Promise<Response> {
   const found = await findTree(call.repository, call.parameter);
   if (!found) throw notFound();
   const isRecursive = call.query.has('recursive');

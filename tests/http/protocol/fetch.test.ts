@@ -47,12 +47,12 @@ function checksRequest(): void {
   const PATH = '/file/a%20b/%C3%A9.txt';
 
   it('returns 403 when a page loads the file as a script or style, and 200 when it displays the file', async () => {
-    const asked = (site: string, destination: string) =>
+    const requested = (site: string, destination: string) =>
       service.get(PATH, { 'sec-fetch-site': site, 'sec-fetch-dest': destination });
     for (const destination of ['script', 'style', 'worker', 'sharedworker', 'serviceworker'])
-      assertFailure(await asked('same-origin', destination), 403, new RegExp(destination));
+      assertFailure(await requested('same-origin', destination), 403, new RegExp(destination));
     for (const destination of ['image', 'video', 'iframe', 'document', 'empty'])
-      assert.equal((await asked('same-origin', destination)).status, 200, destination);
+      assert.equal((await requested('same-origin', destination)).status, 200, destination);
   });
 
   it('HEAD ignores Range, which is defined only for GET (section 14.2)', async () => {
@@ -134,8 +134,8 @@ function givesRanges(): void {
     assertFailure(await service.get('/file/missing', { range: 'bytes=0-1' }), 404, /missing/));
 
   const range = 'bytes=2-3';
-  const statusWith = async (ifRange: string, asked = range) =>
-    (await service.get(PATH, { range: asked, 'if-range': ifRange })).status;
+  const statusWith = async (ifRange: string, requested = range) =>
+    (await service.get(PATH, { range: requested, 'if-range': ifRange })).status;
 
   it('returns the range for If-Range with the etag, and the whole file for other, weak or malformed etags', async () => {
     const { headers } = await service.get(PATH);
@@ -355,13 +355,13 @@ function redirects(): void {
   const PATH = `/file/${escapePath(LARGE)}`;
 
   it('redirects to the URL of the store, with the configured expiry', async () => {
-    const asked: unknown[] = [];
+    const requested: unknown[] = [];
     const elsewhere = await startService(memory, {
       presignExpires: 77,
       wrap: (store) => ({
         ...store,
         async presign(file, { expires, download }) {
-          asked.push([file.path, expires, download]);
+          requested.push([file.path, expires, download]);
           return 'https://objects.example/x?signature=y';
         },
       }),
@@ -373,7 +373,7 @@ function redirects(): void {
         assert.deepEqual([status, headers.location], [302, 'https://objects.example/x?signature=y']);
       }
       assertFailure(await send(elsewhere.port, '/file/missing.bin'), 404, /missing\.bin/);
-      assert.deepEqual(asked, [
+      assert.deepEqual(requested, [
         [LARGE, 77, false],
         [LARGE, 77, true],
       ]);

@@ -218,11 +218,11 @@ function movesContents(): void {
   });
 
   it('allows the Range header in a CORS preflight', async () => {
-    const asking = { origin: 'https://files.example.org', 'access-control-request-method': 'GET' };
+    const requesting = { origin: 'https://files.example.org', 'access-control-request-method': 'GET' };
     const url = await located('/file/a.html');
     const response = await served.get(
       url,
-      { ...HOST, ...asking, 'access-control-request-headers': 'range' },
+      { ...HOST, ...requesting, 'access-control-request-headers': 'range' },
       'OPTIONS',
     );
     assert.equal(response.status, 204);

@@ -3,13 +3,13 @@ import { afterEach, beforeEach, describe, it } from 'node:test';
 import { until } from '../../../testing/until.ts';
 import { memory } from '../../contract/backend.ts';
 import {
-  answerOf,
   assertFailure,
   assertSuccess,
   type HttpResponse,
   pathsBelow,
   plant,
   postJson,
+  responseOf,
   send,
   sendBytes,
   treeOf,
@@ -163,7 +163,7 @@ describe('JSON bodies', () => {
       ['Transfer-Encoding: chunked\r\n\r\nd\r\n{"path": "z"}\r\n', cut],
       ['Transfer-Encoding: chunked\r\n\r\nzz\r\n{"path": "z"}\r\n0\r\n\r\n', /not valid HTTP/],
     ] as const) {
-      assertFailure(answerOf(await sendBytes(port, head + rest, { ends: true })), 400, message);
+      assertFailure(responseOf(await sendBytes(port, head + rest, { ends: true })), 400, message);
     }
     assert.deepEqual(await pathsBelow(port), []);
   });

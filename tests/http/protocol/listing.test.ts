@@ -18,16 +18,16 @@ type Listed =
       readonly etag: string;
     };
 
-interface ListingAnswer {
+interface ListingResponse {
   readonly success: boolean;
   readonly prefix: string;
   readonly entries: readonly Listed[];
   readonly cursor?: string;
 }
 
-function listingOf(response: HttpResponse): ListingAnswer {
+function listingOf(response: HttpResponse): ListingResponse {
   assert.equal(response.status, 200, response.body.toString());
-  return jsonOf(response) as unknown as ListingAnswer;
+  return jsonOf(response) as unknown as ListingResponse;
 }
 
 const pathsOf = (response: HttpResponse) => listingOf(response).entries.map((entry) => entry.path);
@@ -124,7 +124,7 @@ describe('listing', () => {
 
   describe('pages', () => {
     it('has a default limit of 1000', async () => {
-      const asked: (number | undefined)[] = [];
+      const requested: (number | undefined)[] = [];
       const entryOf = (number: number): Entry => {
         const path = file(`${number + 1000}`);
         return { kind: 'file', path, size: 0, etag: 'x', modified: null, type: 'text/plain' };
@@ -133,7 +133,7 @@ describe('listing', () => {
         wrap: (store) => ({
           ...store,
           async list(_folder, { limit } = {}) {
-            asked.push(limit);
+            requested.push(limit);
             return { entries: Array.from({ length: limit ?? 5000 }, (_, number) => entryOf(number)), cursor: 'more' };
           },
         }),
@@ -142,7 +142,7 @@ describe('listing', () => {
         assert.equal(listingOf(await send(large.port, '/')).entries.length, 1000);
         assert.equal(listingOf(await send(large.port, '/?limit=1000')).entries.length, 1000);
         assert.equal(listingOf(await send(large.port, '/?limit=1')).cursor, 'more');
-        assert.deepEqual(asked, [1000, 1000, 1]);
+        assert.deepEqual(requested, [1000, 1000, 1]);
       } finally {
         await large.stop();
       }

@@ -7,7 +7,6 @@ import { until } from '../../../testing/until.ts';
 import { disk, memory } from '../../contract/backend.ts';
 import { isFullForm } from '../../full-forms.ts';
 import {
-  answerOf,
   assertFailure,
   assertSuccess,
   BOUNDARY,
@@ -16,6 +15,7 @@ import {
   plant,
   postForm,
   postJson,
+  responseOf,
   send,
   sendBytes,
   upload,
@@ -173,7 +173,7 @@ describe('the request id', () => {
     }
     const twice =
       'GET / HTTP/1.1\r\nHost: localhost\r\nX-Request-Id: a\r\nX-Request-Id: b\r\nConnection: close\r\n\r\n';
-    assert.match(String(answerOf(await sendBytes(port, twice)).headers['x-request-id']), /^[\w-]{36}$/);
+    assert.match(String(responseOf(await sendBytes(port, twice)).headers['x-request-id']), /^[\w-]{36}$/);
   });
 });
 
@@ -210,7 +210,7 @@ describe('malformed HTTP', () => {
     it(`${what} returns ${status} with the envelope and a request id, and closes the connection`, async () => {
       const received = await sendBytes(port, bytes);
       assert.match(received, /^HTTP\/1\.1 \d+ .*\r\n(.*\r\n)*content-type: application\/json/i, received);
-      const response = answerOf(received);
+      const response = responseOf(received);
       assertFailure(response, status, /./);
       assert.equal(response.headers['x-content-type-options'], 'nosniff');
       assert.equal(response.headers['cross-origin-resource-policy'], 'same-origin');
@@ -223,7 +223,7 @@ describe('malformed HTTP', () => {
     const request = `${head}Content-Length: ${form.length}\r\n\r\n${form.toString()}`;
     for (const end of ['hello\r\n\r\n', 'CONNECT localhost:80 HTTP/1.1\r\nHost: localhost\r\n\r\n']) {
       const received = await sendBytes(port, request + request + end);
-      const [first, second, ...others] = received.split(/(?=HTTP\/1\.1 )/).map(answerOf);
+      const [first, second, ...others] = received.split(/(?=HTTP\/1\.1 )/).map(responseOf);
       for (const response of [first, second]) {
         assert.ok(response);
         assertSuccess(response, { message: 'File uploaded successfully', path: 'a' });

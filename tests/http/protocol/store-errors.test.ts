@@ -29,7 +29,7 @@ describe('a read-only service', () => {
     const store = await inner.promise;
     await store.write(parseFile('a'), { body: Readable.from([Buffer.from('1')]), type: 'text/plain' });
     await store.createFolder(parseFolder('f'));
-    for (const response of await askForChanges(locked.port)) {
+    for (const response of await requestForChanges(locked.port)) {
       assertFailure(response, 403, 'This service is read-only.');
     }
     assert.equal((await send(locked.port, '/file/a')).body.toString(), '1');
@@ -78,18 +78,18 @@ async function startWith(wrap: (store: Store) => Store, test: TestContext): Prom
 }
 
 /** One request to every endpoint that asks the store. */
-async function askEverything(port: number): Promise<HttpResponse[]> {
+async function requestEverything(port: number): Promise<HttpResponse[]> {
   return [
     await send(port, '/'),
     await send(port, '/?prefix=f'),
     await send(port, '/file/a'),
     await send(port, '/thumb/a'),
-    ...(await askForChanges(port)),
+    ...(await requestForChanges(port)),
   ];
 }
 
 /** One request to every endpoint that changes something. */
-async function askForChanges(port: number): Promise<HttpResponse[]> {
+async function requestForChanges(port: number): Promise<HttpResponse[]> {
   const file = { name: 'file', filename: 'a', value: 'x' };
   const prefix = { name: 'prefix', value: 'f' };
   return [
@@ -128,7 +128,7 @@ describe('errors of the store', () => {
     const faulty = await startWith(wrap, test);
     for (const [each, status] of Object.entries(STATUSES) as [ErrorKind, number][]) {
       kind = each;
-      for (const response of await askEverything(faulty.port)) {
+      for (const response of await requestEverything(faulty.port)) {
         assertFailure(response, status, new RegExp(`^It is ${kind}\\.`));
         assert.equal(jsonOf(response)['code'], kind);
       }
@@ -147,7 +147,7 @@ describe('errors of the store', () => {
       [3600, '3600'],
     ] as const) {
       retryAfter = seconds;
-      for (const response of await askEverything(faulty.port)) {
+      for (const response of await requestEverything(faulty.port)) {
         assertFailure(response, 503, 'The store is unreachable.');
         assert.equal(response.headers['retry-after'], header);
       }
@@ -170,7 +170,7 @@ describe('errors of the store', () => {
     );
     for (const each of secrets) {
       secret = each;
-      for (const response of await askEverything(faulty.port)) {
+      for (const response of await requestEverything(faulty.port)) {
         const id = String(response.headers['x-request-id']);
         const error = `Something failed inside the service. Its log says more, under the request id ${id}.`;
         assertFailure(response, 500, error);

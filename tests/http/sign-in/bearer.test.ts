@@ -18,7 +18,7 @@ import { person, type SignedInService, startSignedInService } from './signed-in-
 
 const AUDIENCE = 'https://files.example.org';
 
-const ask = ({ port }: SignedInService, authorization: string) =>
+const request = ({ port }: SignedInService, authorization: string) =>
   send(port, '/-/session', { headers: { authorization } });
 
 describe('a token of the access file', () => {
@@ -38,7 +38,7 @@ describe('a token of the access file', () => {
 
   it('stands for its person, however the scheme is written', async () => {
     for (const scheme of ['Bearer', 'bearer', 'BEARER ']) {
-      assert.equal(jsonOf(await ask(service, `${scheme} ${lasting.token}`))['name'], 'ann');
+      assert.equal(jsonOf(await request(service, `${scheme} ${lasting.token}`))['name'], 'ann');
     }
   });
 
@@ -53,12 +53,12 @@ describe('a token of the access file', () => {
       'Bearer eyJhbGciOiJub25lIn0.eyJzdWIiOiJhbm4ifQ.',
     ];
     for (const authorization of others) {
-      const answer = await ask(service, authorization);
-      assertFailure(answer, 401, /^Invalid or revoked token\.$/);
-      assert.match(String(answer.headers['www-authenticate']), /^Bearer realm="Holdall"/);
+      const response = await request(service, authorization);
+      assertFailure(response, 401, /^Invalid or revoked token\.$/);
+      assert.match(String(response.headers['www-authenticate']), /^Bearer realm="Holdall"/);
     }
     for (const authorization of ['', 'Digest username="ann"', lasting.token, `Token ${lasting.token}`]) {
-      assertFailure(await ask(service, authorization), 401, /must be Bearer or Basic/);
+      assertFailure(await request(service, authorization), 401, /must be Bearer or Basic/);
     }
     assert.doesNotMatch(JSON.stringify([service.events, service.log]), new RegExp(lasting.token.slice(0, 20)));
   });
@@ -66,16 +66,16 @@ describe('a token of the access file', () => {
   it('expires, and is over when it is taken back or its person goes', async () => {
     mock.timers.enable({ apis: ['Date'], now: Date.parse('2029-12-31T23:59:59Z') });
     try {
-      assert.equal((await ask(service, `Bearer ${brief.token}`)).status, 200);
+      assert.equal((await request(service, `Bearer ${brief.token}`)).status, 200);
       mock.timers.setTime(Date.parse('2030-01-01T00:00:00Z'));
-      assertFailure(await ask(service, `Bearer ${brief.token}`), 401, /expired on 2030-01-01T00:00:00/);
-      assert.equal((await ask(service, `Bearer ${lasting.token}`)).status, 200);
+      assertFailure(await request(service, `Bearer ${brief.token}`), 401, /expired on 2030-01-01T00:00:00/);
+      assert.equal((await request(service, `Bearer ${lasting.token}`)).status, 200);
     } finally {
       mock.timers.reset();
     }
     for (const people of [[person('ann')], []]) {
       service.change(people);
-      assertFailure(await ask(service, `Bearer ${lasting.token}`), 401, /Invalid or revoked/);
+      assertFailure(await request(service, `Bearer ${lasting.token}`), 401, /Invalid or revoked/);
     }
     service.change([ann]);
   });
@@ -126,15 +126,15 @@ describe('a JSON Web Token', () => {
   ) => new SignJWT(payload).setProtectedHeader(header).sign(key);
 
   const assertRefused = async (token: string, reason: RegExp, where = service) =>
-    assertFailure(await ask(where, `Bearer ${token}`), 401, reason);
+    assertFailure(await request(where, `Bearer ${token}`), 401, reason);
 
   it('stands for the name that it tells', async () => {
     const token = await sign(claims({ groups: ['ops'] }));
-    assert.equal(jsonOf(await ask(service, `Bearer ${token}`))['name'], 'robot');
+    assert.equal(jsonOf(await request(service, `Bearer ${token}`))['name'], 'robot');
     const asAccess = await sign(claims(), { alg: 'RS256', kid: 'k1', typ: 'at+jwt' });
-    assert.equal((await ask(service, `Bearer ${asAccess}`)).status, 200);
-    assert.deepEqual(new Set(issuer.asked), new Set(['/.well-known/openid-configuration', '/jwks']));
-    assert.equal(issuer.asked.length, 2);
+    assert.equal((await request(service, `Bearer ${asAccess}`)).status, 200);
+    assert.deepEqual(new Set(issuer.requested), new Set(['/.well-known/openid-configuration', '/jwks']));
+    assert.equal(issuer.requested.length, 2);
   });
 
   it('has the groups that it tells', async () => {
@@ -157,14 +157,14 @@ describe('a JSON Web Token', () => {
   it('must be for this service, by its issuer, and have time left', async () => {
     const now = Math.floor(Date.now() / 1000);
     const { exp: _, ...endless } = claims();
-    const { aud: __, ...forNobody } = claims();
-    const { iss: ___, ...ofNobody } = claims();
+    const { aud: __, ...forAnonymous } = claims();
+    const { iss: ___, ...ofAnonymous } = claims();
     for (const [payload, reason] of [
       [claims({ aud: 'https://other.example.org' }), /claim "aud" of the token is invalid/],
       [claims({ aud: `${AUDIENCE}/` }), /claim "aud" of the token is invalid/],
-      [forNobody, /claim "aud" of the token is invalid/],
+      [forAnonymous, /claim "aud" of the token is invalid/],
       [claims({ iss: `${issuer.issuer}/` }), /claim "iss" of the token is invalid/],
-      [ofNobody, /claim "iss" of the token is invalid/],
+      [ofAnonymous, /claim "iss" of the token is invalid/],
       [claims({ exp: now - 31 }), /has expired/],
       [endless, /claim "exp" of the token is invalid/],
       [claims({ nbf: now + 300 }), /claim "nbf" of the token is invalid/],
@@ -174,7 +174,7 @@ describe('a JSON Web Token', () => {
     ] as const) {
       await assertRefused(await sign(payload), reason);
     }
-    assert.equal((await ask(service, `Bearer ${await sign(claims({ exp: now - 5 }))}`)).status, 200);
+    assert.equal((await request(service, `Bearer ${await sign(claims({ exp: now - 5 }))}`)).status, 200);
     for (const typ of ['logout+jwt', 'dpop+jwt', 'application/secevent+jwt']) {
       await assertRefused(
         await sign(claims(), { alg: 'RS256', kid: 'k1', typ }),
@@ -195,11 +195,11 @@ describe('a JSON Web Token', () => {
       await sign(claims(), { alg: 'HS256', kid: 'k1' }, secret),
       /algorithm of the token is not supported/,
     );
-    const stranger = await generateKeyPair('RS256');
-    await assertRefused(await sign(claims(), { alg: 'RS256', kid: 'k1' }, stranger.privateKey), /signature/);
+    const anonymous = await generateKeyPair('RS256');
+    await assertRefused(await sign(claims(), { alg: 'RS256', kid: 'k1' }, anonymous.privateKey), /signature/);
     // A key that the token brings itself.
-    const jwk = await exportJWK(stranger.publicKey);
-    await assertRefused(await sign(claims(), { alg: 'RS256', kid: 'k1', jwk }, stranger.privateKey), /signature/);
+    const jwk = await exportJWK(anonymous.publicKey);
+    await assertRefused(await sign(claims(), { alg: 'RS256', kid: 'k1', jwk }, anonymous.privateKey), /signature/);
     const [head = '', , signature = ''] = (await sign(claims())).split('.');
     await assertRefused(`${head}.${encode(claims({ sub: 'root' }))}.${signature}`, /signature/);
     await assertRefused('a.b.c', /neither/);
@@ -215,7 +215,7 @@ describe('a JSON Web Token', () => {
     const byMail = await startSignedInService({ jwt: settings({ nameClaim: 'email' }) });
     try {
       const mail = (verified: unknown) => sign(claims({ email: 'ann@example.org', email_verified: verified }));
-      assert.equal(jsonOf(await ask(byMail, `Bearer ${await mail(true)}`))['name'], 'ann@example.org');
+      assert.equal(jsonOf(await request(byMail, `Bearer ${await mail(true)}`))['name'], 'ann@example.org');
       for (const verified of [false, undefined, 'true', 1]) {
         await assertRefused(await mail(verified), /no verified e-mail address/, byMail);
       }
@@ -228,19 +228,19 @@ describe('a JSON Web Token', () => {
     mock.timers.enable({ apis: ['Date'], now: Date.now() });
     try {
       const old = await sign(claims());
-      assert.equal((await ask(service, `Bearer ${old}`)).status, 200);
+      assert.equal((await request(service, `Bearer ${old}`)).status, 200);
       const former = keys;
       keys = await newKeys('k2', 'EdDSA');
       mock.timers.setTime(Date.now() + 6000);
       const fresh = await sign(claims(), { alg: 'EdDSA', kid: 'k2' });
-      assert.equal((await ask(service, `Bearer ${fresh}`)).status, 200);
+      assert.equal((await request(service, `Bearer ${fresh}`)).status, 200);
       await assertRefused(await sign(claims(), { alg: 'RS256', kid: 'k1' }, former.privateKey), /unknown key/);
       // Tokens that are made up do not have the issuer asked each time.
-      const asked = issuer.asked.length;
+      const requested = issuer.requested.length;
       for (let kid = 0; kid < 5; kid++) {
         await assertRefused(await sign(claims(), { alg: 'EdDSA', kid: `made up ${kid}` }), /unknown key/);
       }
-      assert.equal(issuer.asked.length, asked);
+      assert.equal(issuer.requested.length, requested);
     } finally {
       mock.timers.reset();
     }
@@ -251,26 +251,26 @@ describe('a JSON Web Token', () => {
     const token = await sign(claims());
     const document = { issuer: issuer.issuer, jwks_uri: issuer.jwksUrl };
     const place = '/.well-known/openid-configuration';
-    const asking = await startSignedInService({ jwt: settings() });
+    const requesting = await startSignedInService({ jwt: settings() });
     const named = await startSignedInService({ jwt: settings({ jwksUrl: issuer.jwksUrl }) });
     try {
-      for (const answer of [500, { issuer: 'https://evil.example.org', jwks_uri: issuer.jwksUrl }, {}, []]) {
-        issuer.answer(place, answer);
-        assertFailure(await ask(asking, `Bearer ${token}`), 503, /keys of the token issuer/);
+      for (const response of [500, { issuer: 'https://evil.example.org', jwks_uri: issuer.jwksUrl }, {}, []]) {
+        issuer.answer(place, response);
+        assertFailure(await request(requesting, `Bearer ${token}`), 503, /keys of the token issuer/);
       }
       issuer.answer(place, document);
-      assert.equal((await ask(asking, `Bearer ${token}`)).status, 200);
-      for (const answer of [500, { keys: 'none' }, {}]) {
-        issuer.answer('/jwks', answer);
-        const answered = await ask(named, `Bearer ${token}`);
-        assertFailure(answered, 503, /keys of the token issuer/);
-        assert.equal(answered.headers['retry-after'], '1');
+      assert.equal((await request(requesting, `Bearer ${token}`)).status, 200);
+      for (const response of [500, { keys: 'none' }, {}]) {
+        issuer.answer('/jwks', response);
+        const responded = await request(named, `Bearer ${token}`);
+        assertFailure(responded, 503, /keys of the token issuer/);
+        assert.equal(responded.headers['retry-after'], '1');
       }
       // What needs no issuer goes on.
       assert.equal((await send(named.port, '/-/session')).status, 200);
-      assertFailure(await ask(named, 'Bearer holdall_x'), 401, /Invalid or revoked/);
+      assertFailure(await request(named, 'Bearer holdall_x'), 401, /Invalid or revoked/);
     } finally {
-      await asking.stop();
+      await requesting.stop();
       await named.stop();
     }
   });

@@ -1,10 +1,10 @@
-import { type Answer, type Call, send } from '../client.ts';
+import { type Call, type Response, send } from '../client.ts';
 
 /** Keeps cookies as a browser does, and sends them back: those of each port by themselves. */
 export interface Browser {
-  send(port: number, path: string, call?: Call): Promise<Answer>;
+  send(port: number, path: string, call?: Call): Promise<Response>;
   /** Goes to a URL and wherever it leads, through all redirects, and gives the last answer and its URL. */
-  visit(url: string): Promise<Answer & { readonly url: URL }>;
+  visit(url: string): Promise<Response & { readonly url: URL }>;
   /** The cookies of a port. */
   cookies(port: number): Map<string, string>;
 }
@@ -23,17 +23,17 @@ export function createBrowser(): Browser {
     async send(port, path, call = {}) {
       const jar = cookies(port);
       const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join('; ');
-      const answer = await send(port, path, { ...call, headers: { ...(cookie && { cookie }), ...call.headers } });
-      for (const line of answer.headers['set-cookie'] ?? []) keep(jar, line);
-      return answer;
+      const response = await send(port, path, { ...call, headers: { ...(cookie && { cookie }), ...call.headers } });
+      for (const line of response.headers['set-cookie'] ?? []) keep(jar, line);
+      return response;
     },
     async visit(start) {
       let url = new URL(start);
       for (let redirects = 0; redirects < MOST_REDIRECTS; redirects++) {
         const headers = { host: url.host, accept: 'application/json' };
-        const answer = await browser.send(Number(url.port), url.pathname + url.search, { headers });
-        const { location } = answer.headers;
-        if (location === undefined) return { ...answer, url };
+        const response = await browser.send(Number(url.port), url.pathname + url.search, { headers });
+        const { location } = response.headers;
+        if (location === undefined) return { ...response, url };
         url = new URL(location, url);
       }
       throw new Error(`${start} leads from one place to the next without end.`);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it, mock } from 'node:test';
 import { verifyPassword } from '../../../src/access/credentials.ts';
 import { hashForTest } from '../../../testing/passwords.ts';
-import { type Answer, assertFailure, assertSuccess, jsonOf, postJson, send } from '../client.ts';
+import { assertFailure, assertSuccess, jsonOf, postJson, type Response, send } from '../client.ts';
 import { createBrowser } from './browser.ts';
 import { person, type SignedInService, startSignedInService } from './signed-in-service.ts';
 
@@ -26,10 +26,10 @@ const signIn = (name: string, password: string, headers: Record<string, string> 
 describe('the sign-in form', () => {
   it('tells who one is and how to sign in', async () => {
     const browser = createBrowser();
-    const asNobody = await browser.send(service.port, '/-/session');
-    assert.deepEqual(jsonOf(asNobody), { success: true, name: null, signIn: { password: true, provider: false } });
-    assert.equal(asNobody.headers['cache-control'], 'no-store');
-    assert.equal(asNobody.headers['set-cookie'], undefined);
+    const asAnonymous = await browser.send(service.port, '/-/session');
+    assert.deepEqual(jsonOf(asAnonymous), { success: true, name: null, signIn: { password: true, provider: false } });
+    assert.equal(asAnonymous.headers['cache-control'], 'no-store');
+    assert.equal(asAnonymous.headers['set-cookie'], undefined);
     await browser.send(service.port, '/-/session', postOf({ name: 'ann', password: 'correct horse' }));
     assert.equal(jsonOf(await browser.send(service.port, '/-/session'))['name'], 'ann');
     assert.equal((await browser.send(service.port, '/')).status, 200);
@@ -44,8 +44,8 @@ describe('the sign-in form', () => {
     assert.match(cookieOf(secure), /^__Host-holdall=[\w.-]+; Max-Age=3600; Path=\/; HttpOnly; Secure; SameSite=Lax$/);
     // By HTTPS, a cookie that another host could have set counts for nothing.
     const tossed = cookieOf(plain).split(';')[0] ?? '';
-    const answer = await send(service.port, '/', { headers: { cookie: tossed, 'x-forwarded-proto': 'https' } });
-    assertFailure(answer, 401, /^Sign in/);
+    const response = await send(service.port, '/', { headers: { cookie: tossed, 'x-forwarded-proto': 'https' } });
+    assertFailure(response, 401, /^Sign in/);
   });
 
   it('answers an unknown name, a wrong password and a person without one alike', async () => {
@@ -58,9 +58,9 @@ describe('the sign-in form', () => {
       ['__proto__', 'x'],
       ['', ''],
     ] as const) {
-      const answer = await signIn(name, password);
-      assertFailure(answer, 401, WRONG);
-      assert.equal(answer.headers['set-cookie'], undefined, name);
+      const response = await signIn(name, password);
+      assertFailure(response, 401, WRONG);
+      assert.equal(response.headers['set-cookie'], undefined, name);
     }
   });
 
@@ -77,9 +77,9 @@ describe('the sign-in form', () => {
       { name: { $ne: null }, password: { $ne: null } },
     ];
     for (const body of bodies) {
-      const answer = await postJson(service.port, '/-/session', body, elsewhere());
-      assertFailure(answer, 400, /must be \{"name": "…", "password": "…"\}/);
-      assert.doesNotMatch(answer.body.toString(), /secret-text|7777777/);
+      const response = await postJson(service.port, '/-/session', body, elsewhere());
+      assertFailure(response, 400, /must be \{"name": "…", "password": "…"\}/);
+      assert.doesNotMatch(response.body.toString(), /secret-text|7777777/);
     }
     const form = { 'content-type': 'application/x-www-form-urlencoded', ...elsewhere() };
     const posted = await send(service.port, '/-/session', {
@@ -213,7 +213,7 @@ describe('the sign-in form', () => {
 });
 
 describe('Authorization: Basic', () => {
-  const ask = (credentials: Buffer | string, headers: Record<string, string> = {}) =>
+  const request = (credentials: Buffer | string, headers: Record<string, string> = {}) =>
     send(service.port, '/', {
       headers: {
         authorization: `Basic ${Buffer.from(credentials).toString('base64')}`,
@@ -224,10 +224,10 @@ describe('Authorization: Basic', () => {
     });
 
   it('is taken over HTTPS, and from this machine', async () => {
-    assert.equal((await ask('ann:correct horse')).status, 200);
+    assert.equal((await request('ann:correct horse')).status, 200);
     const near = { authorization: `basic ${btoa('ann:correct horse')}` };
     assert.equal((await send(service.port, '/', { headers: near })).status, 200);
-    const inTheClear = await ask('ann:correct horse', { 'x-forwarded-proto': 'http' });
+    const inTheClear = await request('ann:correct horse', { 'x-forwarded-proto': 'http' });
     assertFailure(inTheClear, 403, /requires HTTPS.*TRUST_PROXY/);
   });
 
@@ -247,12 +247,12 @@ describe('Authorization: Basic', () => {
 
   it('is read as UTF-8, up to the first colon, and exactly', async () => {
     service.change([ANN, person('zoë', { password: hashForTest('pass:wörd') })]);
-    assert.equal((await ask('zoë:pass:wörd')).status, 200);
-    assertFailure(await ask(Buffer.from('zoë:pass:wörd', 'latin1')), 401, /UTF-8 and Base64/);
-    assertFailure(await ask('no colon'), 401, /UTF-8 and Base64/);
-    assertFailure(await ask(''), 401, /UTF-8 and Base64/);
-    assertFailure(await ask('ann:wrong'), 401, WRONG);
-    assertFailure(await ask(`ann:${'x'.repeat(1025)}`), 400, /longer than 1024 bytes/);
+    assert.equal((await request('zoë:pass:wörd')).status, 200);
+    assertFailure(await request(Buffer.from('zoë:pass:wörd', 'latin1')), 401, /UTF-8 and Base64/);
+    assertFailure(await request('no colon'), 401, /UTF-8 and Base64/);
+    assertFailure(await request(''), 401, /UTF-8 and Base64/);
+    assertFailure(await request('ann:wrong'), 401, WRONG);
+    assertFailure(await request(`ann:${'x'.repeat(1025)}`), 400, /longer than 1024 bytes/);
     const odd = { authorization: 'Basic $$$', 'x-forwarded-proto': 'https' };
     assertFailure(await send(service.port, '/', { headers: odd }), 401, /UTF-8 and Base64/);
   });
@@ -263,24 +263,25 @@ describe('Authorization: Basic', () => {
     const known = service.events.length;
     // Some proxies append the port of the client, which is another one for each connection.
     const fromPort = (port: number) => ({ 'x-forwarded-for': `${headers['x-forwarded-for']}:${port}` });
-    const answers = await Promise.all(
-      Array.from({ length: 50 }, (_, index) => ask('ann:correct horse', fromPort(50_000 + index))),
+    const responses = await Promise.all(
+      Array.from({ length: 50 }, (_, index) => request('ann:correct horse', fromPort(50_000 + index))),
     );
-    assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
+    assert.deepEqual(new Set(responses.map(({ status }) => status)), new Set([200]));
     assert.equal(service.events.slice(known).filter(({ event }) => event === 'sign-in').length, 1);
     service.change([person('ann', { password: hashForTest('another') })]);
-    assertFailure(await ask('ann:correct horse', headers), 401, WRONG);
+    assertFailure(await request('ann:correct horse', headers), 401, WRONG);
     service.change([]);
-    assertFailure(await ask('ann:another', headers), 401, WRONG);
+    assertFailure(await request('ann:another', headers), 401, WRONG);
     service.change([ANN]);
   });
 
   it('counts guesses as the form does, even beside one who is signed in', async () => {
     service.change([ANN]);
     const from = elsewhere();
-    assert.equal((await ask('ann:correct horse', from)).status, 200);
-    for (let attempt = 0; attempt < 10; attempt++) assertFailure(await ask(`ann:guess ${attempt}`, from), 401, WRONG);
-    const refused = await ask('ann:correct horse', from);
+    assert.equal((await request('ann:correct horse', from)).status, 200);
+    for (let attempt = 0; attempt < 10; attempt++)
+      assertFailure(await request(`ann:guess ${attempt}`, from), 401, WRONG);
+    const refused = await request('ann:correct horse', from);
     assertFailure(refused, 429, /^Too many sign-in attempts/);
     assert.match(refused.headers['retry-after'] ?? '', /^\d+$/);
     assertFailure(await signIn('ann', 'correct horse', from), 429, /^Too many sign-in attempts/);
@@ -298,7 +299,7 @@ describe('Authorization: Basic', () => {
   });
 });
 
-function cookieOf({ headers }: Answer): string {
+function cookieOf({ headers }: Response): string {
   const [line, ...others] = headers['set-cookie'] ?? [];
   assert.deepEqual(others, []);
   return line ?? assert.fail('No cookie is set.');

@@ -65,8 +65,8 @@ export async function startPair({
 export async function untilCallback({ publicUrl }: Pair, browser: Browser = createBrowser()): Promise<URL> {
   let url = new URL(`${publicUrl}/-/sign-in`);
   while (url.pathname !== '/-/sign-in/callback') {
-    const answer = await browser.send(Number(url.port), url.pathname + url.search, { headers: { host: url.host } });
-    url = new URL(answer.headers.location ?? assert.fail(`${url.href}: ${answer.body.toString()}`), url);
+    const response = await browser.send(Number(url.port), url.pathname + url.search, { headers: { host: url.host } });
+    url = new URL(response.headers.location ?? assert.fail(`${url.href}: ${response.body.toString()}`), url);
   }
   return url;
 }

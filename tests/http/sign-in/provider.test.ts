@@ -4,7 +4,7 @@ import { after, before, describe, it, mock } from 'node:test';
 import { PERMISSIONS } from '../../../src/access/policy.ts';
 import { ROOT } from '../../../src/model/path.ts';
 import { findFreePort } from '../../../testing/servers/free-port.ts';
-import { type Answer, assertFailure, jsonOf, send } from '../client.ts';
+import { assertFailure, jsonOf, type Response, send } from '../client.ts';
 import { createBrowser } from './browser.ts';
 import { ANN, type Pair, startPair, untilCallback } from './provider-pair.ts';
 import { person, startSignedInService } from './signed-in-service.ts';
@@ -15,7 +15,7 @@ before(async () => {
 });
 after(() => pair.stop());
 
-const callBack = (url: URL, browser = createBrowser()): Promise<Answer> =>
+const callBack = (url: URL, browser = createBrowser()): Promise<Response> =>
   browser.send(Number(url.port), url.pathname + url.search);
 
 const nameOf = async ({ service }: Pair, browser = createBrowser()) =>
@@ -65,7 +65,7 @@ describe('signing in by a provider', () => {
         assert.equal(await nameOf(other, browser), 'ann');
         assert.equal(other.provider.provedBy, options.secretInBody ? undefined : 'Basic');
         const wantsMore = options.tellsInToken !== true;
-        assert.equal(other.provider.asked.includes('/me'), wantsMore);
+        assert.equal(other.provider.requested.includes('/me'), wantsMore);
         other.provider.person = { claims: { ...ANN, groups: ['opsx'] } };
         assert.equal((await createBrowser().visit(`${other.publicUrl}/-/sign-in`)).status, 403);
       } finally {
@@ -84,8 +84,8 @@ describe('signing in by a provider', () => {
     ]) {
       pair.provider.person = { claims };
       const browser = createBrowser();
-      const answer = await callBack(await untilCallback(pair, browser), browser);
-      assertFailure(answer, 403, /no verified e-mail address/);
+      const response = await callBack(await untilCallback(pair, browser), browser);
+      assertFailure(response, 403, /no verified e-mail address/);
       assert.equal(browser.cookies(pair.service.port).size, 0);
     }
     pair.provider.person = { claims: ANN };
@@ -106,9 +106,9 @@ describe('signing in by a provider', () => {
     ] as const) {
       pair.provider.person = { refusal };
       const browser = createBrowser();
-      const answer = await callBack(await untilCallback(pair, browser), browser);
-      assertFailure(answer, status, error);
-      assert.doesNotMatch(answer.body.toString(), /<b>/);
+      const response = await callBack(await untilCallback(pair, browser), browser);
+      assertFailure(response, status, error);
+      assert.doesNotMatch(response.body.toString(), /<b>/);
     }
     pair.provider.person = { claims: ANN };
   });
@@ -128,9 +128,9 @@ describe('signing in by a provider', () => {
       const browser = createBrowser();
       const url = await untilCallback(pair, browser);
       alter(url.searchParams);
-      const answer = await callBack(url, browser);
+      const response = await callBack(url, browser);
       assert.equal(await nameOf(pair, browser), null);
-      return answer;
+      return response;
     };
     for (const attempt of [
       change((query) => query.delete('state')),
@@ -142,8 +142,8 @@ describe('signing in by a provider', () => {
       change((query) => query.set('response', 'a.b.c')),
       change((query) => query.set('error', 'access\u0000<script>')),
     ]) {
-      const answer = await attempt();
-      assertFailure(answer, 400, /Sign in again\.$/);
+      const response = await attempt();
+      assertFailure(response, 400, /Sign in again\.$/);
     }
     const browser = createBrowser();
     const url = await untilCallback(pair, browser);
@@ -163,10 +163,12 @@ describe('signing in by a provider', () => {
   });
 
   it('tells people on the page what went wrong', async () => {
-    const answer = await send(pair.service.port, '/-/sign-in/callback', { headers: { accept: 'text/html,*/*;q=0.8' } });
-    assert.equal(answer.status, 400);
-    assert.match(answer.headers['content-type'] ?? '', /^text\/html/);
-    assert.match(answer.body.toString(), /This sign-in began in another browser/);
+    const response = await send(pair.service.port, '/-/sign-in/callback', {
+      headers: { accept: 'text/html,*/*;q=0.8' },
+    });
+    assert.equal(response.status, 400);
+    assert.match(response.headers['content-type'] ?? '', /^text\/html/);
+    assert.match(response.body.toString(), /This sign-in began in another browser/);
   });
 
   it('takes ten minutes at the most', async () => {
@@ -208,9 +210,9 @@ describe('a provider that is down', () => {
     const other = await startPair();
     try {
       other.provider.isUp = false;
-      const answer = await send(other.service.port, '/-/sign-in');
-      assertFailure(answer, 503, /identity provider is unavailable/);
-      assert.equal(answer.headers['retry-after'], '1');
+      const response = await send(other.service.port, '/-/sign-in');
+      assertFailure(response, 503, /identity provider is unavailable/);
+      assert.equal(response.headers['retry-after'], '1');
       assert.equal((await send(other.service.port, '/-/session')).status, 200);
       other.provider.isUp = true;
       const browser = createBrowser();

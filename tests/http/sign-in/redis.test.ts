@@ -56,9 +56,9 @@ describe('two services with one Redis', () => {
     postJson(port, '/-/session', { name, password }, { 'x-forwarded-for': from });
 
   const begin = async (): Promise<Record<string, string>> => {
-    const answer = await signIn(here, 'secret', '192.0.2.1');
-    assertSuccess(answer, { message: 'Signed in.', name: 'ann' });
-    return { cookie: answer.headers['set-cookie']?.[0]?.split(';')[0] ?? '' };
+    const response = await signIn(here, 'secret', '192.0.2.1');
+    assertSuccess(response, { message: 'Signed in.', name: 'ann' });
+    return { cookie: response.headers['set-cookie']?.[0]?.split(';')[0] ?? '' };
   };
 
   const statusAt = async ({ port }: SignedInService, headers: Record<string, string>) =>
@@ -82,17 +82,17 @@ describe('two services with one Redis', () => {
 
   it('count attempts together, and show nobody whose', async () => {
     for (let attempt = 0; attempt < 10; attempt++) {
-      const answer = await signIn(attempt % 2 === 0 ? here : there, `guess ${attempt}`, '192.0.2.2');
-      assertFailure(answer, 401, /^Wrong username/);
+      const response = await signIn(attempt % 2 === 0 ? here : there, `guess ${attempt}`, '192.0.2.2');
+      assertFailure(response, 401, /^Wrong username/);
     }
     for (const service of [here, there]) {
-      const answer = await signIn(service, 'secret', '192.0.2.2');
-      assertFailure(answer, 429, /^Too many sign-in attempts/);
-      assert.match(answer.headers['retry-after'] ?? '', /^([1-9]|[1-5]\d|60)$/);
+      const response = await signIn(service, 'secret', '192.0.2.2');
+      assertFailure(response, 429, /^Too many sign-in attempts/);
+      assert.match(response.headers['retry-after'] ?? '', /^([1-9]|[1-5]\d|60)$/);
     }
     for (const [index, { name }] of COLLEAGUES.entries()) {
-      const answer = await signIn(index % 2 === 0 ? here : there, 'secret', '192.0.2.3', name);
-      assert.equal(answer.status, 200, name);
+      const response = await signIn(index % 2 === 0 ? here : there, 'secret', '192.0.2.3', name);
+      assert.equal(response.status, 200, name);
     }
     const keys = (await connections[0]?.redis.keys('holdall:*')) ?? [];
     assert.ok(keys.length > 0);
@@ -108,9 +108,9 @@ describe('two services with one Redis', () => {
     await redis.stop();
     await until('it is away', () => connections.every((connection) => connection.redis.status !== 'ready'));
     assert.match(told.join('\n'), /^(Redis unreachable; .*, sessions unavailable\n?){2}$/);
-    const answer = await send(there.port, '/', { headers });
-    assertFailure(answer, 503, /whether the session is revoked: Redis does not respond/);
-    assert.match(answer.headers['retry-after'] ?? '', /^\d+$/);
+    const response = await send(there.port, '/', { headers });
+    assertFailure(response, 503, /whether the session is revoked: Redis does not respond/);
+    assert.match(response.headers['retry-after'] ?? '', /^\d+$/);
     const ending = await send(there.port, '/-/session', { method: 'DELETE', headers: left });
     assertFailure(ending, 503, /^The session could not be revoked everywhere: Redis does not respond/);
     // This browser is signed out all the same.

@@ -28,9 +28,9 @@ describe('signing in by a provider', () => {
       'photos\u0001x',
       'http:\\\\evil.example.org',
     ]) {
-      const answer = await send(pair.service.port, `/-/sign-in?return=${encodeURIComponent(place)}`);
-      assertFailure(answer, 400, /outside the service/);
-      assert.equal(answer.headers['set-cookie'], undefined, place);
+      const response = await send(pair.service.port, `/-/sign-in?return=${encodeURIComponent(place)}`);
+      assertFailure(response, 400, /outside the service/);
+      assert.equal(response.headers['set-cookie'], undefined, place);
     }
     assertFailure(await send(pair.service.port, '/-/sign-in?return=a&return=b'), 400, /must be string/);
     const browser = createBrowser();
@@ -59,20 +59,23 @@ describe('a service below a path of a proxy', () => {
         groupsClaim: 'groups',
       },
     });
-    const ask = (place: string) =>
+    const request = (place: string) =>
       send(below.port, `/-/sign-in?return=${encodeURIComponent(place)}`, { headers: { host: 'example.org' } });
     try {
-      const answer = await ask('photos/');
-      const location = new URL(answer.headers.location ?? '');
+      const response = await request('photos/');
+      const location = new URL(response.headers.location ?? '');
       assert.equal(location.searchParams.get('redirect_uri'), `${publicUrl}/-/sign-in/callback`);
       // The proxy is not trusted, but the address is one of HTTPS.
-      assert.match(answer.headers['set-cookie']?.[0] ?? '', /^__Host-holdall-sign-in=.*; Path=\/; HttpOnly; Secure; /);
+      assert.match(
+        response.headers['set-cookie']?.[0] ?? '',
+        /^__Host-holdall-sign-in=.*; Path=\/; HttpOnly; Secure; /,
+      );
       for (const place of ['/', '..', '../', '%2e%2e/', 'a/../../', '/files/x', './../filesx/', '?/..//../..']) {
         const expected = place === '?/..//../..' ? 302 : 400;
-        assert.equal((await ask(place)).status, expected, place);
+        assert.equal((await request(place)).status, expected, place);
       }
       for (const place of ['', 'a/../b', '?preview=a%2F..', 'notes:2026/x/']) {
-        assert.equal((await ask(place)).status, 302, place);
+        assert.equal((await request(place)).status, 302, place);
       }
     } finally {
       await below.stop();

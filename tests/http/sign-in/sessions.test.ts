@@ -8,7 +8,7 @@ import { createSessionRevocations } from '../../../src/access/session-revocation
 import { createSeal } from '../../../src/access/sessions.ts';
 import { hashForTest } from '../../../testing/passwords.ts';
 import { until } from '../../../testing/until.ts';
-import { type Answer, assertFailure, assertSuccess, postJson, send } from '../client.ts';
+import { assertFailure, assertSuccess, postJson, type Response, send } from '../client.ts';
 import { person, type SignedInService, startSignedInService } from './signed-in-service.ts';
 
 const PASSWORD = hashForTest('secret');
@@ -28,20 +28,20 @@ after(async () => {
 
 /** The value of the cookie of a new session of Ann. */
 async function begin({ port } = service): Promise<string> {
-  const answer = await postJson(port, '/-/session', { name: 'ann', password: 'secret' });
-  assertSuccess(answer, { message: 'Signed in.', name: 'ann' });
-  return /^holdall=([^;]+)/.exec(answer.headers['set-cookie']?.[0] ?? '')?.[1] ?? assert.fail('There is no cookie.');
+  const response = await postJson(port, '/-/session', { name: 'ann', password: 'secret' });
+  assertSuccess(response, { message: 'Signed in.', name: 'ann' });
+  return /^holdall=([^;]+)/.exec(response.headers['set-cookie']?.[0] ?? '')?.[1] ?? assert.fail('There is no cookie.');
 }
 
 /** Asks for the root with a cookie, or the text of a `Cookie` header. */
-const ask = (cookie: string, { port } = service) =>
+const request = (cookie: string, { port } = service) =>
   send(port, '/', { headers: { cookie: cookie.includes('=') ? cookie : `holdall=${cookie}` } });
 
 /** Expects an answer for somebody who has not signed in, which takes the cookie away. */
-function assertOver(answer: Answer, what = ''): void {
-  assert.equal(answer.status, 401, what);
-  assertFailure(answer, 401, 'Sign in to read the root.');
-  assert.deepEqual(answer.headers['set-cookie'], ['holdall=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax'], what);
+function assertOver(response: Response, what = ''): void {
+  assert.equal(response.status, 401, what);
+  assertFailure(response, 401, 'Sign in to read the root.');
+  assert.deepEqual(response.headers['set-cookie'], ['holdall=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax'], what);
 }
 
 describe('a session', () => {
@@ -51,7 +51,7 @@ describe('a session', () => {
     const parts = one.split('.').map((part) => Buffer.from(part, 'base64url').toString('latin1'));
     assert.deepEqual(JSON.parse(parts[0] ?? ''), { alg: 'dir', enc: 'A256GCM' });
     assert.doesNotMatch(parts.slice(1).join(), /ann/);
-    assert.equal((await ask(one)).status, 200);
+    assert.equal((await request(one)).status, 200);
   });
 
   it('is none with any character altered, left out or added', async () => {
@@ -63,12 +63,12 @@ describe('a session', () => {
       const index = alphabet.indexOf(character);
       const next = index === -1 ? 'A' : alphabet[index ^ 1];
       const altered = cookie.slice(0, position) + next + cookie.slice(position + 1);
-      assertOver(await ask(altered), `${position} of ${cookie}`);
+      assertOver(await request(altered), `${position} of ${cookie}`);
     }
     for (const altered of [cookie.slice(0, -1), `${cookie}A`, `${cookie}.`, `.${cookie}`, cookie.toLowerCase()]) {
-      assertOver(await ask(altered), altered);
+      assertOver(await request(altered), altered);
     }
-    assert.equal((await ask(cookie)).status, 200);
+    assert.equal((await request(cookie)).status, 200);
   });
 
   it('is none in a cookie of any other form', async () => {
@@ -87,9 +87,9 @@ describe('a session', () => {
       `holdall=${header({ alg: 'PBES2-HS256+A128KW', enc: 'A256GCM', p2c: 2 ** 30, p2s: 'AAAA' })}.AAAA.${vector}.${content}.${tag}`,
       `holdall=${header({ alg: 'dir', enc: 'A256GCM', zip: 'DEF' })}..${vector}.${content}.${tag}`,
     ];
-    for (const text of odd) assertOver(await ask(text), text.slice(0, 200));
+    for (const text of odd) assertOver(await request(text), text.slice(0, 200));
     for (const text of [`x=1;holdall=${cookie};y=2`, `holdall2=z; holdall=${cookie} ; xholdall=x`]) {
-      assert.equal((await ask(text)).status, 200, text);
+      assert.equal((await request(text)).status, 200, text);
     }
   });
 
@@ -101,11 +101,11 @@ describe('a session', () => {
       `holdall=x; holdall=${cookie}`,
       `holdall=; holdall=${cookie}`,
     ]) {
-      const answer = await ask(text);
-      assertFailure(answer, 401, 'Sign in to read the root.');
-      assert.equal(answer.headers['set-cookie'], undefined, text);
+      const response = await request(text);
+      assertFailure(response, 401, 'Sign in to read the root.');
+      assert.equal(response.headers['set-cookie'], undefined, text);
     }
-    assert.equal((await ask(cookie)).status, 200);
+    assert.equal((await request(cookie)).status, 200);
   });
 
   it('is over once it was signed out of, whatever other cookies of that name there are', async () => {
@@ -113,41 +113,41 @@ describe('a session', () => {
     assertSuccess(await signOut(`x; holdall=${cookie}; holdall=${other}; holdall=${'A'.repeat(5000)}`), {
       message: 'Signed out.',
     });
-    assertOver(await ask(cookie));
-    assertOver(await ask(other));
-    assert.equal((await ask(beyond)).status, 200);
+    assertOver(await request(cookie));
+    assertOver(await request(other));
+    assert.equal((await request(beyond)).status, 200);
   });
 
   it('is over once it was signed out of while it did not count', async () => {
     const [cookie, other] = [await begin(), await begin()];
     service.change([person('ann', { password: hashForTest('another') })]);
-    assertOver(await ask(cookie));
+    assertOver(await request(cookie));
     assertSuccess(await signOut(cookie), { message: 'Signed out.' });
     service.change([ANN]);
-    assertOver(await ask(cookie));
+    assertOver(await request(cookie));
     // The same entry is the same again.
-    assert.equal((await ask(other)).status, 200);
+    assert.equal((await request(other)).status, 200);
   });
 
   it('is none if another key made it, or the same key for something else', async () => {
     const other = await startSignedInService({ people: [ANN] });
     try {
-      assertOver(await ask(await begin(other)));
+      assertOver(await request(await begin(other)));
     } finally {
       await other.stop();
     }
     const seal = createSeal(KEY, 'session');
     const claims = (await seal.open(await begin())) ?? assert.fail('The cookie is not sealed.');
     const later = new Date(Date.now() + 60_000);
-    assert.equal((await ask(await seal.close(claims, later))).status, 200);
-    assertOver(await ask(await createSeal(KEY, 'sign-in').close(claims, later)));
+    assert.equal((await request(await seal.close(claims, later))).status, 200);
+    assertOver(await request(await createSeal(KEY, 'sign-in').close(claims, later)));
     for (const odd of [
       { name: 'ann' },
       { ...claims, groups: 'all' },
       { ...claims, by: 'x' },
       { ...claims, entry: 'x' },
     ]) {
-      assertOver(await ask(await seal.close(odd, later)));
+      assertOver(await request(await seal.close(odd, later)));
     }
   });
 
@@ -156,12 +156,12 @@ describe('a session', () => {
     try {
       const cookie = await begin();
       const known = await begin();
-      assert.equal((await ask(known)).status, 200);
+      assert.equal((await request(known)).status, 200);
       mock.timers.setTime(Date.now() + 3_599_000 - (Date.now() % 1000));
-      assert.equal((await ask(known)).status, 200);
+      assert.equal((await request(known)).status, 200);
       mock.timers.setTime(Date.now() + 1000);
-      assertOver(await ask(known), 'one that was read before');
-      assertOver(await ask(cookie), 'one that was not');
+      assertOver(await request(known), 'one that was read before');
+      assertOver(await request(cookie), 'one that was not');
     } finally {
       mock.timers.reset();
     }
@@ -176,22 +176,22 @@ describe('a session', () => {
       [],
     ]) {
       service.change(people);
-      assertOver(await ask(cookie), JSON.stringify(people));
+      assertOver(await request(cookie), JSON.stringify(people));
     }
     // What is not about signing in leaves it be.
     service.change([person('ann', { password: PASSWORD, groups: ['family'] })]);
-    assert.equal((await ask(cookie)).status, 200);
+    assert.equal((await request(cookie)).status, 200);
     service.change([ANN]);
   });
 
   it('is over once it was signed out of, for whoever has the cookie, while others go on', async () => {
     const [cookie, other] = [await begin(), await begin()];
     const known = service.events.length;
-    const answer = await signOut(cookie);
-    assertSuccess(answer, { message: 'Signed out.' });
-    assert.deepEqual(answer.headers['set-cookie'], ['holdall=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax']);
-    assertOver(await ask(cookie));
-    assert.equal((await ask(other)).status, 200);
+    const response = await signOut(cookie);
+    assertSuccess(response, { message: 'Signed out.' });
+    assert.deepEqual(response.headers['set-cookie'], ['holdall=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax']);
+    assertOver(await request(cookie));
+    assert.equal((await request(other)).status, 200);
     assertSuccess(await signOut(cookie), { message: 'Signed out.' });
     assertSuccess(await send(service.port, '/-/session', { method: 'DELETE' }), { message: 'Signed out.' });
     const events = service.events.slice(known).filter(({ event }) => event === 'sign-out');
@@ -204,17 +204,17 @@ describe('a session', () => {
   it('ends by POST as well, whatever its body', async () => {
     const cookie = await begin();
     const headers = { cookie: `holdall=${cookie}`, 'content-type': 'application/json' };
-    const answer = await send(service.port, '/-/session/end', { method: 'POST', headers, body: '{' });
-    assertSuccess(answer, { message: 'Signed out.' });
-    assertOver(await ask(cookie));
+    const response = await send(service.port, '/-/session/end', { method: 'POST', headers, body: '{' });
+    assertSuccess(response, { message: 'Signed out.' });
+    assertOver(await request(cookie));
   });
 
   it('is over where another one begins in its place', async () => {
     const cookie = await begin();
     const headers = { cookie: `holdall=${cookie}` };
-    const answer = await postJson(service.port, '/-/session', { name: 'ann', password: 'secret' }, headers);
-    assert.equal(answer.status, 200);
-    assertOver(await ask(cookie));
+    const response = await postJson(service.port, '/-/session', { name: 'ann', password: 'secret' }, headers);
+    assert.equal(response.status, 200);
+    assertOver(await request(cookie));
   });
 
   it('stays over for every process that shares the folder, and after a restart', async () => {
@@ -222,16 +222,16 @@ describe('a session', () => {
     const options = { people: [ANN], key: KEY, endedSessionsFolder: folder };
     const other = await startSignedInService(options);
     try {
-      assert.equal((await ask(cookie, other)).status, 200);
+      assert.equal((await request(cookie, other)).status, 200);
       await signOut(cookie);
-      assertOver(await ask(cookie, other));
+      assertOver(await request(cookie, other));
     } finally {
       await other.stop();
     }
     const restarted = await startSignedInService(options);
     try {
-      assertOver(await ask(cookie, restarted));
-      assert.equal((await ask(await begin(), restarted)).status, 200);
+      assertOver(await request(cookie, restarted));
+      assert.equal((await request(await begin(), restarted)).status, 200);
     } finally {
       await restarted.stop();
     }
@@ -253,9 +253,9 @@ describe('the folder of ended sessions', () => {
     const unlucky = await startSignedInService({ people: [ANN], key: KEY, endedSessionsFolder });
     try {
       const headers = { cookie: `holdall=${await begin(unlucky)}` };
-      const answer = await send(unlucky.port, '/-/session', { method: 'DELETE', headers });
-      assertFailure(answer, 503, /^The session could not be revoked everywhere: the revocation could not be stored/);
-      assert.match(answer.headers['retry-after'] ?? '', /^\d+$/);
+      const response = await send(unlucky.port, '/-/session', { method: 'DELETE', headers });
+      assertFailure(response, 503, /^The session could not be revoked everywhere: the revocation could not be stored/);
+      assert.match(response.headers['retry-after'] ?? '', /^\d+$/);
       assert.equal(unlucky.events.filter(({ event }) => event === 'sign-out').length, 0);
     } finally {
       await unlucky.stop();
@@ -315,6 +315,6 @@ describe('the folder of ended sessions', () => {
   });
 });
 
-function signOut(cookie: string): Promise<Answer> {
+function signOut(cookie: string): Promise<Response> {
   return send(service.port, '/-/session', { method: 'DELETE', headers: { cookie: `holdall=${cookie}` } });
 }

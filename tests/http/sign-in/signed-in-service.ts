@@ -54,7 +54,7 @@ export async function startSignedInService({
   });
   const events: (AuditEvent & Actor)[] = [];
   const audit: Audit = {
-    write: (event, asker) => void events.push({ ...asker, ...event }),
+    write: (event, client) => void events.push({ ...client, ...event }),
     reopen: () => {},
     close: () => {},
   };

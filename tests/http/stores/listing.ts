@@ -193,16 +193,16 @@ type Listed =
       readonly etag: string;
     };
 
-interface ListingAnswer {
+interface ListingResponse {
   readonly success: boolean;
   readonly prefix: string;
   readonly entries: readonly Listed[];
   readonly cursor?: string;
 }
 
-function listingOf(response: HttpResponse): ListingAnswer {
+function listingOf(response: HttpResponse): ListingResponse {
   assert.equal(response.status, 200, response.body.toString());
-  return jsonOf(response) as unknown as ListingAnswer;
+  return jsonOf(response) as unknown as ListingResponse;
 }
 
 const pathsOf = (response: HttpResponse) => listingOf(response).entries.map((entry) => entry.path);

@@ -44,8 +44,8 @@ describe('What the page asks the service', () => {
   });
 
   it('is refused in the words of the envelope, and by the status of an answer that has none', async (t) => {
-    const url = await serve(t, ({ url: asked }, response) => {
-      if (asked === '/ours') {
+    const url = await serve(t, ({ url: requested }, response) => {
+      if (requested === '/ours') {
         response.writeHead(503, { 'retry-after': '7' }).end('{"success": false, "error": "The disk is asleep."}');
       } else {
         response.writeHead(502, { 'content-type': 'text/html' }).end('<h1>Bad gateway</h1>');
@@ -59,24 +59,24 @@ describe('What the page asks the service', () => {
   });
 
   it('is given up where it stands still, and never while it goes on', async (t) => {
-    const patience = 1_000;
-    const url = await serve(t, ({ url: asked }, response) => {
-      if (asked === '/silent') return;
+    const timeoutMs = 1_000;
+    const url = await serve(t, ({ url: requested }, response) => {
+      if (requested === '/silent') return;
       response.writeHead(200, { 'content-type': 'application/json' }).write('{"success": true,');
-      if (asked === '/stuck') return;
-      let pieces = 0;
+      if (requested === '/stuck') return;
+      let chunks = 0;
       const dripping = setInterval(() => {
-        if (++pieces < 15) return void response.write(' ');
+        if (++chunks < 15) return void response.write(' ');
         clearInterval(dripping);
         response.end('"entries": []}');
       }, 100);
     });
     const onProgress = () => {};
     const [slow] = await Promise.all([
-      ask(`${url}slow`, { patience }),
-      assert.rejects(ask(`${url}silent`, { patience }), ofStatus(0, /^$/)),
-      assert.rejects(ask(`${url}stuck`, { patience }), ofStatus(0, /^$/)),
-      assert.rejects(askWithProgress(`${url}silent`, { patience, onProgress }), ofStatus(0, /^$/)),
+      ask(`${url}slow`, { patience: timeoutMs }),
+      assert.rejects(ask(`${url}silent`, { patience: timeoutMs }), ofStatus(0, /^$/)),
+      assert.rejects(ask(`${url}stuck`, { patience: timeoutMs }), ofStatus(0, /^$/)),
+      assert.rejects(askWithProgress(`${url}silent`, { patience: timeoutMs, onProgress }), ofStatus(0, /^$/)),
     ]);
     assert.deepEqual(slow, { success: true, entries: [] });
   });
@@ -99,9 +99,9 @@ describe('What the page asks the service', () => {
       '"total":2,"bytes":9}}\n',
       '{"success":true,"message":"Größe","status":200}\n',
     ].join('');
-    const url = await serve(t, ({ url: asked }, response) => {
+    const url = await serve(t, ({ url: requested }, response) => {
       response.writeHead(200, { 'content-type': 'application/x-ndjson' });
-      const bytes = Buffer.from(asked === '/whole' ? lines : lines.slice(0, 60));
+      const bytes = Buffer.from(requested === '/whole' ? lines : lines.slice(0, 60));
       // Byte by byte, so that a character comes in two pieces as well.
       for (const byte of bytes) response.write(Buffer.of(byte));
       response.end();

@@ -36,8 +36,8 @@ export async function createFolderScene({
   const preferences = createPreferences(undefined);
   const language = await createLanguage(preferences, ['en']);
   const compareNames = computed(() => language.value.formats.compareNames);
-  const answer = await service.list(shown);
-  const folder = createFolder(service, { order: preferences.order, compareNames }, { path: shown, answer });
+  const response = await service.list(shown);
+  const folder = createFolder(service, { order: preferences.order, compareNames }, { path: shown, answer: response });
   const selection = createSelection(folder);
   return {
     folder,

@@ -68,7 +68,7 @@ function createBrowser() {
       act: () => act(),
       said: () => messages.shown.value.map(({ text }) => text),
       /** Signs in, in the dialog that is shown, or declines. */
-      answer(signedIn: string | null) {
+      response(signedIn: string | null) {
         if (signedIn !== null) account.arrive(signedIn);
         questions.at(-1)?.close();
       },
@@ -91,37 +91,37 @@ afterEach(() => sessionStorage.clear());
 
 describe('A page whose session expired', () => {
   it('shows one sign-in dialog for all requests that were refused', async () => {
-    const { account, questions, answer } = createBrowser().open();
-    const asked = Promise.all([account.askAgain(), account.askAgain(), account.ask()]);
+    const { account, questions, response } = createBrowser().open();
+    const requested = Promise.all([account.askAgain(), account.askAgain(), account.ask()]);
     assert.equal(account.name.value, null);
     assert.equal(questions.length, 1);
-    answer('ann');
-    assert.deepEqual(await asked, [true, true, true]);
+    response('ann');
+    assert.deepEqual(await requested, [true, true, true]);
     assert.deepEqual(stateOf(account), { name: 'ann', lastName: 'ann', times: 1, isLeaving: false });
   });
 
   it('shows no further dialog after the user declined, until the user does something', async () => {
-    const { account, questions, act, answer } = createBrowser().open();
-    const asked = account.askAgain();
-    answer(null);
-    assert.equal(await asked, false);
+    const { account, questions, act, response } = createBrowser().open();
+    const requested = account.askAgain();
+    response(null);
+    assert.equal(await requested, false);
     assert.equal(await account.askAgain(), false);
     assert.equal(questions.length, 1);
     act();
-    const askedAgain = account.askAgain();
+    const requestedAgain = account.askAgain();
     assert.equal(questions.length, 2);
-    answer('ann');
-    assert.equal(await askedAgain, true);
+    response('ann');
+    assert.equal(await requestedAgain, true);
   });
 
   it('shows the dialog to a user who declined and then chooses to sign in', async () => {
-    const { account, questions, answer } = createBrowser().open();
-    const asked = account.askAgain();
-    answer(null);
-    await asked;
+    const { account, questions, response } = createBrowser().open();
+    const requested = account.askAgain();
+    response(null);
+    await requested;
     const chosen = account.ask();
     assert.equal(questions.length, 2);
-    answer('ann');
+    response('ann');
     assert.equal(await chosen, true);
   });
 

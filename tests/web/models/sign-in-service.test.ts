@@ -48,11 +48,11 @@ interface SceneOptions {
 function createScene({ fail, signsIn = () => true, whoIs = () => 'ann', granted = () => ALL }: SceneOptions) {
   const memory = createMemoryService({ 'photos/cat.txt': 'meow' }).service;
   const sent: (keyof Service)[] = [];
-  const send = async <Answer>(kind: keyof Service, answer: () => Promise<Answer>): Promise<Answer> => {
+  const send = async <Response>(kind: keyof Service, response: () => Promise<Response>): Promise<Response> => {
     sent.push(kind);
     const error = await fail(kind, sent.filter((each) => each === kind).length);
     if (error) throw error;
-    return answer();
+    return response();
   };
   const service: Service = {
     list: (folder) => send('list', async () => ({ ...(await memory.list(folder)), rights: [...granted()] })),
@@ -65,20 +65,20 @@ function createScene({ fail, signsIn = () => true, whoIs = () => 'ann', granted 
     check: () => send('check', async () => {}),
   };
   const times = signal(0);
-  let asked = 0;
-  let asking: Promise<boolean> | undefined;
+  let requested = 0;
+  let requesting: Promise<boolean> | undefined;
   const ask = async () => {
-    asked++;
+    requested++;
     const isSignedIn = await signsIn();
     if (isSignedIn) times.value++;
-    asking = undefined;
+    requesting = undefined;
     return isSignedIn;
   };
-  const askAgain = () => {
-    asking ??= ask();
-    return asking;
+  const requestAgain = () => {
+    requesting ??= ask();
+    return requesting;
   };
-  const account = testAccount({ times, askAgain });
+  const account = testAccount({ times, requestAgain });
   const shown = signal('photos/');
   const rights = createRights({ isReadOnly: false, isControlled: true, isNobody: () => false, shown });
   let changing = 0;
@@ -90,7 +90,7 @@ function createScene({ fail, signsIn = () => true, whoIs = () => 'ann', granted 
     rights,
     times,
     sent,
-    asked: () => asked,
+    requested: () => requested,
     changing: () => changing,
   };
 }
@@ -104,7 +104,7 @@ describe('A request that requires signing in', () => {
     for (const kind of KINDS) {
       const scene = createScene({ fail: (_kind, attempt) => (attempt === 1 ? expired() : undefined) });
       await REQUESTS[kind](scene.service, never);
-      assert.deepEqual([scene.sent, scene.asked(), scene.changing()], [[kind, kind], 1, 0], kind);
+      assert.deepEqual([scene.sent, scene.requested(), scene.changing()], [[kind, kind], 1, 0], kind);
     }
   });
 
@@ -118,9 +118,9 @@ describe('A request that requires signing in', () => {
 
   it('counts as a change in progress while the user is asked', async () => {
     for (const kind of KINDS) {
-      const { promise: answer, resolve: signIn } = Promise.withResolvers<boolean>();
+      const { promise: response, resolve: signIn } = Promise.withResolvers<boolean>();
       const fail = (_kind: keyof Service, attempt: number) => (attempt === 1 ? expired() : undefined);
-      const scene = createScene({ fail, signsIn: () => answer });
+      const scene = createScene({ fail, signsIn: () => response });
       const request = REQUESTS[kind](scene.service, never);
       await settled();
       assert.equal(scene.changing(), CHANGES.includes(kind) ? 1 : 0, kind);
@@ -132,8 +132,8 @@ describe('A request that requires signing in', () => {
 
   it('ends with the reason of its signal while the user is asked', async () => {
     for (const kind of KINDS) {
-      const { promise: answer, resolve: signIn } = Promise.withResolvers<boolean>();
-      const scene = createScene({ fail: expired, signsIn: () => answer });
+      const { promise: response, resolve: signIn } = Promise.withResolvers<boolean>();
+      const scene = createScene({ fail: expired, signsIn: () => response });
       const leaving = new AbortController();
       const request = REQUESTS[kind](scene.service, leaving.signal);
       await settled();
@@ -152,7 +152,7 @@ describe('A request that requires signing in', () => {
     scene.times.value++;
     refuse(expired());
     await request;
-    assert.deepEqual([scene.sent, scene.asked()], [['check', 'check'], 0]);
+    assert.deepEqual([scene.sent, scene.requested()], [['check', 'check'], 0]);
   });
 
   it('asks once for all requests, and again for a session that expires later', async () => {
@@ -165,10 +165,10 @@ describe('A request that requires signing in', () => {
       },
     });
     await Promise.all(KINDS.map((kind) => REQUESTS[kind](scene.service, never)));
-    assert.equal(scene.asked(), 1);
+    assert.equal(scene.requested(), 1);
     isExpired = true;
     await REQUESTS.read(scene.service, never);
-    assert.equal(scene.asked(), 2);
+    assert.equal(scene.requested(), 2);
   });
 });
 
@@ -179,14 +179,14 @@ describe('An upload without a response', () => {
   it('is sent again after signing in when the service returns 401', async () => {
     const scene = createScene({ fail: failFirst, whoIs: () => null });
     await REQUESTS.upload(scene.service, never);
-    assert.deepEqual([scene.sent, scene.asked()], [['upload', 'upload'], 1]);
+    assert.deepEqual([scene.sent, scene.requested()], [['upload', 'upload'], 1]);
   });
 
   it('fails when the user is signed in, or the service does not respond', async () => {
     for (const name of ['ann', undefined]) {
       const scene = createScene({ fail: failFirst, whoIs: () => name });
       await assert.rejects(REQUESTS.upload(scene.service, never), { status: 0 });
-      assert.deepEqual([scene.sent, scene.asked()], [['upload'], 0]);
+      assert.deepEqual([scene.sent, scene.requested()], [['upload'], 0]);
     }
   });
 });
@@ -196,7 +196,7 @@ describe('A request without permission', () => {
     for (const kind of CHANGES) {
       const { promise: listed, resolve: list } = Promise.withResolvers<void>();
       const scene = createScene({
-        fail: (asked) => (asked === kind ? forbidden() : undefined),
+        fail: (requested) => (requested === kind ? forbidden() : undefined),
         granted() {
           list();
           return ['read'];

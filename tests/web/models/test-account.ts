@@ -5,11 +5,11 @@ interface AccountBehaviour {
   /** Counts the times that a user signed in. */
   readonly times: Signal<number>;
   /** Returns whether the user signs in. */
-  askAgain(): Promise<boolean>;
+  requestAgain(): Promise<boolean>;
 }
 
 /** Returns the account of the user "ann", who can sign in with a password. */
-export function testAccount({ times, askAgain }: AccountBehaviour): Account {
+export function testAccount({ times, requestAgain }: AccountBehaviour): Account {
   return {
     name: signal('ann'),
     lastName: signal('ann'),
@@ -18,8 +18,8 @@ export function testAccount({ times, askAgain }: AccountBehaviour): Account {
     canSignIn: true,
     times,
     isLeaving: signal(false),
-    ask: askAgain,
-    askAgain,
+    ask: requestAgain,
+    askAgain: requestAgain,
     arrive() {},
     async signOut() {},
     leave() {},

@@ -5,11 +5,11 @@ import { createLanguage } from '../../../web/src/text/language.ts';
 import { when } from './folder-scene.ts';
 
 describe('The language of the page', () => {
-  const languageOf = async (...asked: readonly string[]) =>
-    (await createLanguage(createPreferences(undefined), asked)).value.tag;
+  const languageOf = async (...requested: readonly string[]) =>
+    (await createLanguage(createPreferences(undefined), requested)).value.tag;
 
   it('is the first supported one of the browser, and otherwise English', async () => {
-    for (const [asked, expected] of [
+    for (const [requested, expected] of [
       [['zh-CN'], 'zh-Hans'],
       [['zh'], 'zh-Hans'],
       [['zh-SG', 'en'], 'zh-Hans'],
@@ -21,7 +21,7 @@ describe('The language of the page', () => {
       [['not a tag'], 'en'],
       [[], 'en'],
     ] as const) {
-      assert.deepEqual([asked, await languageOf(...asked)], [asked, expected]);
+      assert.deepEqual([requested, await languageOf(...requested)], [requested, expected]);
     }
   });
 

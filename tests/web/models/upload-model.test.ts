@@ -66,7 +66,7 @@ describe('An upload whose response was lost', () => {
     const scene = await createUploadScene({
       files: { 'a.txt': 'theirs' },
       override: loseFirst(),
-      answer: () => KEEP_BOTH,
+      response: () => KEEP_BOTH,
     });
     scene.add({ 'a.txt': 'mine' });
     await scene.idle();
@@ -252,7 +252,7 @@ describe('A name conflict', () => {
     const decisions = { 'a.txt': 'replace', 'b.txt': 'keep-both', 'c.txt': 'skip' } as const;
     const scene = await createUploadScene({
       files: FILES,
-      answer: ({ name }) => ({ decision: decisions[name as keyof typeof decisions], forAll: false }),
+      response: ({ name }) => ({ decision: decisions[name as keyof typeof decisions], forAll: false }),
     });
     scene.add(NEW);
     await scene.idle();
@@ -273,7 +273,7 @@ describe('A name conflict', () => {
     const others: number[] = [];
     const scene = await createUploadScene({
       files: FILES,
-      answer: (question) => {
+      response: (question) => {
         others.push(question.others());
         return others.length === 1 ? { decision: 'replace', forAll: true } : SKIP;
       },
@@ -291,7 +291,7 @@ describe('A name conflict', () => {
   });
 
   it('skips all files of the batch when the user leaves the question', async () => {
-    const scene = await createUploadScene({ files: FILES, answer: () => null });
+    const scene = await createUploadScene({ files: FILES, response: () => null });
     scene.add(NEW);
     await scene.idle();
     assert.equal(scene.questions.length, 1);
@@ -300,7 +300,7 @@ describe('A name conflict', () => {
   });
 
   it('is detected by the service, and numbered until a name is free', async () => {
-    const scene = await createUploadScene({ answer: () => KEEP_BOTH });
+    const scene = await createUploadScene({ response: () => KEEP_BOTH });
     await scene.place({ 'a.txt': 'theirs', 'a (2).txt': 'theirs too' });
     scene.add({ 'a.txt': 'mine' });
     await scene.idle();
@@ -325,7 +325,7 @@ describe('A name conflict', () => {
       [['read', 'write'], false],
       [['read', 'write', 'manage'], true],
     ] as const) {
-      const scene = await createUploadScene({ files: FILES, rights, answer: () => SKIP });
+      const scene = await createUploadScene({ files: FILES, rights, response: () => SKIP });
       scene.add({ 'a.txt': 'new a' });
       await scene.idle();
       assert.deepEqual(
@@ -533,20 +533,20 @@ describe('Uploads after the session has expired', () => {
   function expired(isWilling: () => boolean) {
     const times = signal(0);
     let isSignedIn = false;
-    let asked = 0;
-    let asking: Promise<boolean> | undefined;
-    const askOnce = async () => {
-      asked += 1;
+    let requested = 0;
+    let requesting: Promise<boolean> | undefined;
+    const requestOnce = async () => {
+      requested += 1;
       if (!isWilling()) return false;
       isSignedIn = true;
       times.value += 1;
       return true;
     };
-    const askAgain = () => {
-      asking ??= Promise.resolve().then(askOnce);
-      return asking;
+    const requestAgain = () => {
+      requesting ??= Promise.resolve().then(requestOnce);
+      return requesting;
     };
-    const account = testAccount({ times, askAgain });
+    const account = testAccount({ times, requestAgain });
     const shown = signal('');
     const rights = createRights({ isReadOnly: false, isControlled: false, isNobody: () => false, shown });
     const override = (service: Service): Partial<Service> => {
@@ -559,30 +559,30 @@ describe('Uploads after the session has expired', () => {
       return watchService(guarded, { account, rights, shown, count() {}, whoIs });
     };
     const forget = () => {
-      asking = undefined;
+      requesting = undefined;
     };
-    return { override, asked: () => asked, forget };
+    return { override, requested: () => requested, forget };
   }
 
   it('continue when the user signs in, who is asked once', async () => {
-    const { override, asked } = expired(() => true);
+    const { override, requested } = expired(() => true);
     const scene = await createUploadScene({ override });
     scene.add(six);
     await scene.idle();
     assert.equal(scene.result(), '6 files uploaded');
     assert.equal(scene.stored.get('new 5.txt'), '5');
-    assert.equal(asked(), 1);
+    assert.equal(requested(), 1);
   });
 
   it('fail with the words of the service when the user declines, and Retry asks again', async () => {
     let isWilling = false;
-    const { override, asked, forget } = expired(() => isWilling);
+    const { override, requested, forget } = expired(() => isWilling);
     const scene = await createUploadScene({ override });
     scene.add(six);
     await scene.idle();
     assert.equal(scene.result(), '6 failed');
     assert.equal(scene.statusOf('new 0.txt'), 'Sign in to upload files.');
-    assert.equal(asked(), 1);
+    assert.equal(requested(), 1);
     isWilling = true;
     forget();
     assert.equal(scene.retryable(), 6);

@@ -128,9 +128,9 @@ describe('The sum of uploads', () => {
   it('tells the time that is left of what moves, not of what waits for an answer', () => {
     let time = 0;
     const tally = createTally(() => time);
-    const [sending, asking] = [fileItem('a', { size: 3000 }), fileItem('b', { size: 90_000 })];
-    for (const item of [sending, asking]) tally.add(item);
-    tally.move(asking, 'asking');
+    const [sending, requesting] = [fileItem('a', { size: 3000 }), fileItem('b', { size: 90_000 })];
+    for (const item of [sending, requesting]) tally.add(item);
+    tally.move(requesting, 'asking');
     tally.move(sending, 'sending');
     tally.publish();
     time = 2000;
@@ -146,11 +146,11 @@ describe('A name that is taken', () => {
   it('is asked about once for all that were added together, and for no others', async () => {
     const [first, second] = [newBatch(), newBatch()];
     const items = [first, first, first, second].map((batch, index) => fileItem(`${index}`, { batch }));
-    const asked: string[] = [];
+    const requested: string[] = [];
     const decided: string[] = [];
     const conflicts = createConflicts({
       ask: async (item) => {
-        asked.push(item.name);
+        requested.push(item.name);
         return { decision: item.batch === first ? 'replace' : 'skip', forAll: item.batch === first };
       },
       onDecided: (item, decision) => {
@@ -163,24 +163,24 @@ describe('A name that is taken', () => {
       conflicts.add(item);
     }
     await until('all are decided', () => decided.length === 4);
-    assert.deepEqual(asked, ['0', '3']);
+    assert.deepEqual(requested, ['0', '3']);
     assert.deepEqual(decided, ['0 replace', '1 replace', '2 replace', '3 skip']);
   });
 
   it('is asked about again for each where the answer was not for all, but not once it is cancelled', async () => {
     const batch = newBatch();
-    const asked: string[] = [];
+    const requested: string[] = [];
     const { queue, settled } = queueOf({
       names: namesOf(['a', 'b', 'c']),
       ask: async ({ name }) => {
-        asked.push(name);
+        requested.push(name);
         queue.cancel(queue.items.value.filter((item) => item.name === 'b'));
         return { decision: 'skip', forAll: false };
       },
     });
     queue.add(['a', 'b', 'c'].map((name) => fileItem(name, { batch })));
     await settled();
-    assert.deepEqual(asked, ['a', 'c']);
+    assert.deepEqual(requested, ['a', 'c']);
     assert.deepEqual(
       queue.items.value.map(({ state }) => state.value),
       ['skipped', 'cancelled', 'skipped'],

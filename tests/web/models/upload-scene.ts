@@ -34,7 +34,7 @@ export interface UploadSceneOptions {
   readonly rights?: readonly Right[];
   /** Replaces members of the service. */
   readonly override?: (service: Service) => Partial<Service>;
-  readonly answer?: (question: Question) => ConflictReply | Promise<ConflictReply>;
+  readonly response?: (question: Question) => ConflictReply | Promise<ConflictReply>;
 }
 
 /** The upload model of a page on a service in memory. */
@@ -75,7 +75,7 @@ export async function createUploadScene({
   maxUploadSize,
   rights: granted,
   override = () => ({}),
-  answer = ({ name }) => assert.fail(`Unexpected question about "${name}".`),
+  response = ({ name }) => assert.fail(`Unexpected question about "${name}".`),
 }: UploadSceneOptions = {}): Promise<UploadScene> {
   const memory = createMemoryService(files);
   const service: Service = { ...memory.service, ...override(memory.service) };
@@ -118,7 +118,7 @@ export async function createUploadScene({
       async askAboutConflict({ name }, conflict) {
         const question = { name, ...conflict };
         questions.push(question);
-        return answer(question);
+        return response(question);
       },
       watchUser: (onBusy) => {
         act = onBusy;
