@@ -10,7 +10,7 @@ import { atEnd, type Holdall, startHoldall, temporaryFolder } from '../../testin
 import { photograph } from '../faults/trees.ts';
 import { type Call, type Response, send } from '../http/client.ts';
 
-/** Stands in every file that the asker may not read, and in the name of one in each folder. */
+/** Stands in every file that the client may not read, and in the name of one in each folder. */
 export const SECRET = 'the-treasure-of-others';
 
 /** A request: its path as it stands, and the rest. */
@@ -24,7 +24,7 @@ export interface House {
   readonly base: string;
   readonly root: string;
   readonly accessFile: string;
-  /** Sends a request of the asker. Fails where the answer gives away anything, or is a fault of the service. */
+  /** Sends a request of the client. Fails where the response gives away anything, or is a fault of the service. */
   attack(...attack: Attack): Promise<Response>;
   /** Sends a request of somebody who may do everything. */
   requestAsOwner(...attack: Attack): Promise<Response>;
@@ -35,9 +35,9 @@ export interface House {
 }
 
 export interface HouseOptions {
-  /** Folders beside `mine/`, and in it, that are closed to the asker; each holds the usual things. */
+  /** Folders beside `mine/`, and in it, that are closed to the client; each holds the usual things. */
   readonly closed?: readonly string[];
-  /** Grants to `asker`, beside that for `mine/`. */
+  /** Grants to `client`, beside that for `mine/`. */
   readonly grants?: readonly { readonly folder: string; readonly rights: readonly string[] }[];
   readonly settings?: Readonly<Record<string, string>>;
 }
@@ -63,11 +63,11 @@ export async function startHouse(
   const personOf = (name: string, { hash }: { hash: string }) => ({ tokens: [{ name, hash }] });
   const rights = ['read', 'write', 'manage'];
   const policy = {
-    people: { owner: personOf('owner', owner), client: personOf('asker', client) },
+    people: { owner: personOf('owner', owner), client: personOf('client', client) },
     grants: [
       { folder: '/', to: { person: 'owner' }, rights },
-      { folder: '/mine/', to: { person: 'asker' }, rights },
-      ...grants.map((grant) => ({ ...grant, to: { person: 'asker' } })),
+      { folder: '/mine/', to: { person: 'client' }, rights },
+      ...grants.map((grant) => ({ ...grant, to: { person: 'client' } })),
     ],
   };
   await writeFile(accessFile, JSON.stringify(policy));
@@ -104,7 +104,7 @@ export async function startHouse(
   };
 }
 
-/** Everything that there is to find in a folder that is closed to the asker. */
+/** Everything that there is to find in a folder that is closed to the client. */
 function hide(folder: string, image: Buffer): void {
   mkdirSync(join(folder, 'folder'), { recursive: true });
   for (const name of ['secret.txt', `${SECRET}.txt`, 'folder/secret.txt']) writeFileSync(join(folder, name), SECRET);

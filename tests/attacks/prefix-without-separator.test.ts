@@ -11,7 +11,7 @@ import { type House, startHouse } from './house.ts';
 const SIBLINGS = ['mine2', 'Mine', 'mi', 'mine%2f'];
 const MORE_SIBLINGS = ['mine ', ' mine', 'mine.', 'MINE', 'mine\\', 'ｍｉｎｅ', 'mine\u200b', 'm\u0456ne'];
 
-/** The asker's own is composed (NFC); this is the same to the eye. */
+/** The client's own is composed (NFC); this is the same to the eye. */
 const COMPOSED = 'caf\u00e9';
 const DECOMPOSED = 'cafe\u0301';
 

@@ -81,9 +81,9 @@ interface Parameter {
   readonly request: (form: string) => Attack;
   /** What may be named here. */
   readonly works: string;
-  /** What the asker is after. */
+  /** What the client is after. */
   readonly goal: string;
-  /** The statuses of what the asker is after, named as it is: those of a refusal, unless these are given. */
+  /** The statuses of what the client is after, named as it is: those of a refusal, unless these are given. */
   readonly plainly?: readonly number[];
   /** It takes a text, that is not of a URL. */
   readonly isText?: true;
@@ -102,7 +102,7 @@ const reads = {
     assert.ok(status >= 400, `${form}: ${status} ${body.toString()}`),
 } as const;
 
-/** A listing may be that of the asker's own folder, by another name, and never one of others. */
+/** A listing may be that of the client's own folder, by another name, and never one of others. */
 const lists = {
   check: (response: Response, form: string) => {
     if (response.status >= 400) return;
@@ -158,7 +158,7 @@ const PARAMETERS: readonly Parameter[] = [
     request: (form) => [`/?cursor=${encodeCursor({ last: form })}`],
     works: 'mine/',
     goal: '../',
-    // It is a place in a list that has nothing but what the asker may see.
+    // It is a place in a list that has nothing but what the client may see.
     plainly: [200],
     isText: true,
     ...lists,
