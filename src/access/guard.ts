@@ -196,8 +196,8 @@ class GuardedUpload {
 
   /** Translates the error of a failed upload. A taken name is a refusal for users who may only add files. */
   fail(error: unknown): never {
-    const isTakenName = !this.#canReplace && this.target?.condition === undefined;
-    if (this.target && isTakenName && isStoreError(error, 'condition-failed')) {
+    const isNameInUse = !this.#canReplace && this.target?.condition === undefined;
+    if (this.target && isNameInUse && isStoreError(error, 'condition-failed')) {
       this.#checks.refuse('upload', this.target.path, 'replace');
     }
     throw error;

@@ -158,7 +158,7 @@ export class PermissionChecks {
     this.requireThroughout('write', action, to);
     this.requireForContents(action, to);
     if (replace) this.requireThroughout('manage', action, to);
-    else if (!this.policy.allows(this.user, 'read', to) && (await isTaken(this.#files, to))) {
+    else if (!this.policy.allows(this.user, 'read', to) && (await isPathInUse(this.#files, to))) {
       this.refuse(action, to, 'replace');
     }
   }
@@ -186,7 +186,7 @@ export class PermissionChecks {
       // Other messages could reveal internals.
       const reason = isStoreError(error) ? { reason: error.message } : undefined;
       this.#options.record({ ...eventOf(action, changed), outcome: 'failed', ...reason });
-      throw isHidden ? nameTaken(destination) : error;
+      throw isHidden ? nameInUse(destination) : error;
     }
   }
 
@@ -210,7 +210,7 @@ const isConflict = (error: unknown): error is StoreError =>
   isStoreError(error, 'already-exists') || isStoreError(error, 'wrong-kind') || isStoreError(error, 'condition-failed');
 
 /** Returns the error for a new file whose name is taken, with the same message for every conflict. */
-function nameTaken(path: Path): StoreError {
+function nameInUse(path: Path): StoreError {
   const message = `Something has the name of ${quoted(path)} or of one of its folders. Send another name.`;
   return new StoreError('name-taken', message);
 }
@@ -228,7 +228,7 @@ function conflictingFiles(path: Path): FilePath[] {
  * Returns whether a file or folder exists at a destination. A store can mistake an identical one for the result of an
  * interrupted copy. A user who can't read it could then test guesses of its content.
  */
-async function isTaken(files: Files, to: Path): Promise<boolean> {
+async function isPathInUse(files: Files, to: Path): Promise<boolean> {
   try {
     return await exists(isFolder(to) ? files.list(to, { limit: 1 }) : files.stat(to));
   } catch (error) {

@@ -34,7 +34,7 @@ export interface CacheFolderOptions {
 
 /**
  * Creates a cache folder that evicts the least recently used files. A process sweeps the folder at its start, and after
- * it has added a tenth of `size`. A sweep reduces the cache to `largestKept`. Each process can therefore exceed the
+ * it has added a tenth of `size`. A sweep reduces the cache to `targetSize`. Each process can therefore exceed the
  * limit by at most a tenth or one file, whichever is larger.
  */
 export function createCacheFolder({ path, size, names, warn }: CacheFolderOptions): CacheFolder {
@@ -46,7 +46,7 @@ export function createCacheFolder({ path, size, names, warn }: CacheFolderOption
   const sweepWhenDue = () => {
     if (sweeping || unswept === 0 || unswept < size / 10 || closing.signal.aborted) return;
     unswept = 0;
-    sweeping = sweep(path, { names, target: largestKept(size), signal: closing.signal })
+    sweeping = sweep(path, { names, target: targetSize(size), signal: closing.signal })
       .catch(warn)
       .finally(() => {
         sweeping = undefined;
@@ -81,7 +81,7 @@ export function createCacheFolder({ path, size, names, warn }: CacheFolderOption
 }
 
 /** Returns the bytes that a sweep leaves in a cache of `size` bytes. A sweep would remove a larger file immediately. */
-export function largestKept(size: number): number {
+export function targetSize(size: number): number {
   return size * 0.9;
 }
 

@@ -74,15 +74,15 @@ export async function readProbe(
 export async function removeProbe(files: Files, probe: FolderPath, signal: AbortSignal): Promise<Finding> {
   try {
     await untilAborted(undefinedIfNotFound(files.deleteFolder(probe, { signal })), signal);
-    const isLeft = await untilAborted(exists(files.list(probe, { signal, limit: 1 })), signal);
-    if (!isLeft) return ok(`Removed the probe folder "${probe}".`);
-    return leftBehind(probe, 'The store confirmed the removal, but still lists the folder.');
+    const remains = await untilAborted(exists(files.list(probe, { signal, limit: 1 })), signal);
+    if (!remains) return ok(`Removed the probe folder "${probe}".`);
+    return notRemoved(probe, 'The store confirmed the removal, but still lists the folder.');
   } catch (error) {
-    return leftBehind(probe, error instanceof Error ? error.message : String(error));
+    return notRemoved(probe, error instanceof Error ? error.message : String(error));
   }
 }
 
-function leftBehind(probe: FolderPath, reason: string): Finding {
+function notRemoved(probe: FolderPath, reason: string): Finding {
   return failed(
     `The probe folder "${probe}" was not removed: ${reason}`,
     `Delete the folder "${probe}" manually. It contains only files of the doctor.`,
@@ -92,11 +92,11 @@ function leftBehind(probe: FolderPath, reason: string): Finding {
 /** Returns the folder, or its nearest existing ancestor if it is missing. */
 export async function nearestFolder(folder: string): Promise<string> {
   for (let current = resolve(folder); ; current = dirname(current)) {
-    const isThere = await stat(current).then(
+    const exists = await stat(current).then(
       () => true,
       () => false,
     );
-    if (isThere || current === dirname(current)) return current;
+    if (exists || current === dirname(current)) return current;
   }
 }
 

@@ -59,13 +59,13 @@ export async function sendRequest(
     if (length === body?.length) sent.end(body);
     else sent.write(body);
     const response = await promise;
-    const pieces: Buffer[] = [];
+    const chunks: Buffer[] = [];
     const arrivals: number[] = [];
-    for await (const piece of response as AsyncIterable<Buffer>) {
-      pieces.push(piece);
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      chunks.push(chunk);
       arrivals.push(performance.now() - began);
     }
-    const bytes = Buffer.concat(pieces);
+    const bytes = Buffer.concat(chunks);
     return {
       status: response.statusCode ?? 0,
       headers: response.headers,

@@ -13,11 +13,11 @@ export function readConfig(environment: Variables): Config {
   const problems = new Map<SettingName, string>();
   for (const [name, setting] of Object.entries(SETTINGS) as [SettingName, Setting<unknown>][]) {
     // STORAGE_TYPE is the first setting, so its value is already known.
-    const given = environment[name] || defaultOf(name, values.STORAGE_TYPE as StorageType | undefined);
-    if (given === null) continue;
-    const reading = setting.read(given);
+    const text = environment[name] || defaultOf(name, values.STORAGE_TYPE as StorageType | undefined);
+    if (text === null) continue;
+    const reading = setting.read(text);
     if ('value' in reading) values[name] = reading.value;
-    else problems.set(name, `${name} ${reading.problem}${describeValue(given, setting)}. ${exampleOf(name)}`);
+    else problems.set(name, `${name} ${reading.problem}${describeValue(text, setting)}. ${exampleOf(name)}`);
   }
   const config = values as Partial<Config>;
   // An invalid setting is reported only once.
@@ -29,7 +29,7 @@ export function readConfig(environment: Variables): Config {
 
 function defaultOf(name: SettingName, type: StorageType | undefined): string | null {
   const defaults: Readonly<Partial<Record<string, string>>> = findBackend(type)?.defaults ?? {};
-  return defaults[name] ?? SETTINGS[name].fallback;
+  return defaults[name] ?? SETTINGS[name].defaultText;
 }
 
 function exampleOf(name: SettingName): string {
@@ -70,14 +70,14 @@ export function servedFolder(config: Config): ServedFolder | undefined {
  */
 export function findServedFolder(environment: Variables, file: Variables): ServedFolder | undefined {
   const isServing = ({ folderSetting: setting }: RegisteredBackend) => setting !== undefined && environment[setting];
-  const typeIn = (variables: Variables) => variables['STORAGE_TYPE'] || SETTINGS.STORAGE_TYPE.fallback;
+  const typeIn = (variables: Variables) => variables['STORAGE_TYPE'] || SETTINGS.STORAGE_TYPE.defaultText;
   const backend =
     environment['STORAGE_TYPE'] === undefined
       ? (BACKENDS.find(isServing) ?? findBackend(typeIn(file)))
       : findBackend(typeIn(environment));
   const setting = backend?.folderSetting;
   if (setting === undefined) return undefined;
-  return { setting, path: (environment[setting] ?? file[setting]) || SETTINGS[setting].fallback };
+  return { setting, path: (environment[setting] ?? file[setting]) || SETTINGS[setting].defaultText };
 }
 
 type Variables = Readonly<Record<string, string | undefined>>;
@@ -127,10 +127,10 @@ const REQUIRED_TOGETHER = [
   ['SECURITY_EXPIRES', 'SECURITY_CONTACT'],
 ] as const satisfies readonly (readonly [SettingName, ...SettingName[]])[];
 
-function describeValue(given: string, setting: Setting<unknown>): string {
+function describeValue(text: string, setting: Setting<unknown>): string {
   // A URL can contain a password or a token by mistake.
-  const mayHoldSecret = setting.isSecret || /[@?]/.test(given);
-  return mayHoldSecret ? '' : `, not ${JSON.stringify(given)}`;
+  const mayHoldSecret = setting.isSecret || /[@?]/.test(text);
+  return mayHoldSecret ? '' : `, not ${JSON.stringify(text)}`;
 }
 
 /** The variables of an environment file. */

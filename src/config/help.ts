@@ -47,8 +47,8 @@ export function describeCommands(names: readonly CommandName[] = COMMAND_NAMES):
 /** Returns the output of `--help`. */
 export function helpText(version: string): string {
   const settings = Object.entries(SETTINGS).map(([name, setting]: [string, Setting<unknown>]) => {
-    const fallback = setting.fallback === null ? '' : ` [${setting.fallback}]`;
-    return `  ${name}${fallback}\n      ${setting.help.replaceAll('`', '')}`;
+    const defaultText = setting.defaultText === null ? '' : ` [${setting.defaultText}]`;
+    return `  ${name}${defaultText}\n      ${setting.help.replaceAll('`', '')}`;
   });
   return `Holdall ${version}: one HTTP interface for the files in a folder of this machine, a bucket or a repository.
 

@@ -142,4 +142,4 @@ async function removeProbeFolder(
 }
 
 /** Discards the log of the store, because the checks report the problems. */
-const SILENT: StoreLog = { info() {}, warn() {}, error() {}, retried() {}, committed() {} };
+const SILENT: StoreLog = { info() {}, warn() {}, error() {}, onRetry() {}, onCommit() {} };

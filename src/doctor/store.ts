@@ -66,8 +66,8 @@ export const STORE_CHECKS: readonly StoreCheck[] = [
         return failed(found, 'The store, its file system or a proxy changes names: use another one.');
       }
       const listed = entries.filter((entry) => entry.kind === 'file');
-      const looked = await Promise.all(listed.map(({ path }) => store.stat(path, { signal })));
-      const other = listed.find((entry, index) => !isSame(entry, looked[index]));
+      const stats = await Promise.all(listed.map(({ path }) => store.stat(path, { signal })));
+      const other = listed.find((entry, index) => !isSame(entry, stats[index]));
       if (other === undefined) return ok('Listed the written files with the same names, sizes and ETags.');
       return failed(
         `"${other.path.slice(probe.length)}" has another size or ETag in the listing than in its metadata.`,

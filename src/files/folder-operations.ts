@@ -27,12 +27,12 @@ export function createFolderOperations(store: Store): FolderOperations {
     },
 
     async copyFolder(from, to, options) {
-      await requireApart(store, from, to, options);
+      await requireSeparateFolders(store, from, to, options);
       await (store.copyFolder ?? itemwise.copyFolder)(from, to, options);
     },
 
     async moveFolder(from, to, options) {
-      await requireApart(store, from, to, options);
+      await requireSeparateFolders(store, from, to, options);
       await (store.moveFolder ?? itemwise.moveFolder)(from, to, options);
     },
   };
@@ -50,7 +50,12 @@ export function createItemwiseOperations<Item extends { readonly size: number }>
 }
 
 /** Throws if one of two folders is the root, or if they are equal or inside each other. */
-async function requireApart(store: Store, from: FolderPath, to: FolderPath, options: FolderOptions): Promise<void> {
+async function requireSeparateFolders(
+  store: Store,
+  from: FolderPath,
+  to: FolderPath,
+  options: FolderOptions,
+): Promise<void> {
   if (from === ROOT) throw new StoreError('root-not-allowed', "The root can't be copied, moved or renamed.");
   if (to === ROOT) throw new StoreError('root-not-allowed', "The root can't be the destination: name the new folder.");
   if (from === to) {

@@ -31,7 +31,7 @@ export class FolderTransfer<Item extends { readonly size: number }> {
   /** The items of the source, as they were listed for copying. */
   readonly #listed = new SeenItems();
   /** Whether another client deleted one of these items before it was copied. */
-  #isAnyGone = false;
+  #isAnyMissing = false;
   /** Relative paths of items that the destination already had; only for a copy that may be undone. */
   #skipped: Set<string> | undefined;
 
@@ -75,7 +75,7 @@ export class FolderTransfer<Item extends { readonly size: number }> {
     await this.#requirePathLengths();
     await this.#copyItems();
     // A second, identical move may have moved everything meanwhile.
-    if (this.#listed.size === 0) await requireGone(this.#tree, this.#from, this.#options);
+    if (this.#listed.size === 0) await requireRemoved(this.#tree, this.#from, this.#options);
     const now = await this.#requireCopied();
     // If the destination had everything that the source has, it can be the result of this move, interrupted while
     // removing.
@@ -113,10 +113,10 @@ export class FolderTransfer<Item extends { readonly size: number }> {
     try {
       await this.#copyItems();
       if (this.#listed.size === 0) {
-        await requireGone(this.#tree, this.#from, this.#options);
+        await requireRemoved(this.#tree, this.#from, this.#options);
         throw notFound(this.#from);
       }
-      return hasExtras || this.#isAnyGone ? await this.#requireCopied() : undefined;
+      return hasExtras || this.#isAnyMissing ? await this.#requireCopied() : undefined;
     } catch (error) {
       if (this.#skipped) await this.#undo(this.#skipped);
       throw error;
@@ -172,7 +172,7 @@ export class FolderTransfer<Item extends { readonly size: number }> {
     if (source === undefined) return;
     const { signal } = this.#options;
     if (await this.#comparison.isCopied(pair, { signal })) this.#skipped?.add(this.#relativePath(source));
-    else if (!(await this.#copyItem(source, present))) this.#isAnyGone = true;
+    else if (!(await this.#copyItem(source, present))) this.#isAnyMissing = true;
     if (this.#tree.isFile(source)) this.#progress.add(source.size);
   }
 
@@ -272,11 +272,11 @@ export async function deleteItems<Item extends { readonly size: number }>(
   const items = tree.walkInAnyOrder?.(folder, { signal }) ?? tree.walk(folder, { signal });
   const counted = progress.countFiles(items, (item) => tree.isFile(item));
   await tree.remove(counted, { onlyUnchanged: false, signal, onRemoved });
-  if (!isAnyRemoved) await requireGone(tree, folder, { signal });
+  if (!isAnyRemoved) await requireRemoved(tree, folder, { signal });
 }
 
 /** Throws `unavailable` if a folder exists although its listing is empty, even without its marker. */
-async function requireGone<Item extends { readonly size: number }>(
+async function requireRemoved<Item extends { readonly size: number }>(
   tree: ItemTree<Item>,
   folder: FolderPath,
   { signal }: Cancellable,

@@ -27,13 +27,17 @@ export function describeApi(app: App): void {
     // A path that URL resolution would change is not the path of any document.
     const [path = ''] = (raw.url ?? '').split('?');
     if (URL.parse(path, 'http://localhost')?.pathname !== path) return reply.callNotFound();
-    const { statusCode, headers: given, rawPayload } = await (await documents()).inject({ url: raw.url, headers });
+    const {
+      statusCode,
+      headers: documentHeaders,
+      rawPayload,
+    } = await (await documents()).inject({ url: raw.url, headers });
     if (statusCode === 404) {
-      const policy = given['content-security-policy'];
+      const policy = documentHeaders['content-security-policy'];
       if (policy !== undefined) reply.header('content-security-policy', policy);
       return reply.callNotFound();
     }
-    const { connection: _connection, date: _date, ...about } = given;
+    const { connection: _connection, date: _date, ...about } = documentHeaders;
     return reply
       .code(statusCode)
       .headers({ ...about, 'permissions-policy': PERMISSIONS_POLICY })

@@ -97,12 +97,12 @@ function isFastifyError(error: unknown): error is FastifyError {
 /** Describes the first schema violation: the field, the rule, and the invalid value. */
 function describeValidation({ validation, validationContext }: FastifyError): string {
   const [mistake] = validation ?? [];
-  const place = validationContext === 'querystring' ? 'query' : (validationContext ?? 'request');
-  if (!mistake) return `The ${place} is not valid.`;
-  if (mistake.keyword === 'required') return `The ${place} lacks ${quoted(String(mistake.params['missingProperty']))}.`;
+  const part = validationContext === 'querystring' ? 'query' : (validationContext ?? 'request');
+  if (!mistake) return `The ${part} is not valid.`;
+  if (mistake.keyword === 'required') return `The ${part} lacks ${quoted(String(mistake.params['missingProperty']))}.`;
   const field = mistake.instancePath.slice(1).replaceAll('~1', '/').replaceAll('~0', '~');
   const rule = mistake.message ?? 'is not valid';
-  if (field === '') return mistake.keyword === 'type' ? `The ${place} must be a JSON object.` : `The ${place} ${rule}.`;
+  if (field === '') return mistake.keyword === 'type' ? `The ${part} must be a JSON object.` : `The ${part} ${rule}.`;
   const value = 'data' in mistake ? (JSON.stringify(mistake.data) ?? '') : '';
-  return `The field ${quoted(field)} of the ${place} ${rule}, and is ${value.length > 100 ? `${value.slice(0, 100)}…` : value}.`;
+  return `The field ${quoted(field)} of the ${part} ${rule}, and is ${value.length > 100 ? `${value.slice(0, 100)}…` : value}.`;
 }

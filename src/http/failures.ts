@@ -65,10 +65,10 @@ export function sendFailure(error: unknown, request: FastifyRequest, reply: Fast
 /** Logs an error, sets the status and headers of `reply`, and returns the error for the client. */
 export function beginFailure(error: unknown, request: FastifyRequest, reply: FastifyReply): Failure {
   const problem = problemOf(error, request.id);
-  const hasLeft = reply.raw.destroyed || (request.raw.destroyed && !request.raw.complete);
-  if (problem.status === 500 && !hasLeft) request.log.error({ err: error }, 'A request failed.');
+  const isDisconnected = reply.raw.destroyed || (request.raw.destroyed && !request.raw.complete);
+  if (problem.status === 500 && !isDisconnected) request.log.error({ err: error }, 'A request failed.');
   // An overload is logged where it is detected, not once per request.
-  if (problem.status === 503 && !hasLeft && !(error instanceof HttpError))
+  if (problem.status === 503 && !isDisconnected && !(error instanceof HttpError))
     request.log.warn({ err: error }, 'A request could not be served now.');
   // Headers of the response that failed.
   for (const name of ['content-length', 'content-disposition', 'etag', 'last-modified']) reply.removeHeader(name);
@@ -98,7 +98,7 @@ function refuseExpectation(request: IncomingMessage, response: ServerResponse, r
 }
 
 /** Milliseconds that a client has to read the error before its connection closes. */
-const LINGER = 1000;
+const CLOSE_TIMEOUT_MS = 1000;
 
 /** Handles invalid HTTP and timeouts, for which no request exists: responds on the raw socket. */
 function refuseConnection(error: NodeJS.ErrnoException, socket: Socket): void {
@@ -107,14 +107,14 @@ function refuseConnection(error: NodeJS.ErrnoException, socket: Socket): void {
     code: 'malformed-request',
     message: 'The request is not valid HTTP.',
   };
-  answerLast(socket, problem);
+  respondAndClose(socket, problem);
 }
 
 /** Rejects CONNECT. Node.js would close the connection without a response, and has removed its listeners. */
 function refuseTunnel(socket: Duplex): void {
   for (const event of ['error', 'timeout']) socket.on(event, () => socket.destroy());
   const message = 'The method CONNECT is for proxies, and this service is not a proxy.';
-  answerLast(socket, { code: 'unsupported-method', message });
+  respondAndClose(socket, { code: 'unsupported-method', message });
 }
 
 /** A problem for which no request exists. */
@@ -124,16 +124,16 @@ type RawProblem = Pick<Problem, 'code' | 'message'>;
 const ended = new WeakSet<Duplex>();
 
 /** Responds on a raw socket, after the responses to all complete requests, and closes the connection. */
-function answerLast(socket: Duplex, problem: RawProblem): void {
+function respondAndClose(socket: Duplex, problem: RawProblem): void {
   if (ended.has(socket)) return;
   ended.add(socket);
-  const inTurn = () => {
-    const answer = answerUnderWay(socket);
-    if (answer?.req.complete) return void answer.once('finish', inTurn);
+  const respond = () => {
+    const pending = pendingResponse(socket);
+    if (pending?.req.complete) return void pending.once('finish', respond);
     // The previous response already closes the connection.
     if (socket.writableEnded) return;
     // A response has begun; the client would read another one as part of its body.
-    if (answer?.headersSent) return void socket.destroy();
+    if (pending?.headersSent) return void socket.destroy();
     const { status } = ERROR_CODES[problem.code];
     const body = JSON.stringify(failureOf(problem));
     const headers = {
@@ -146,16 +146,16 @@ function answerLast(socket: Duplex, problem: RawProblem): void {
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
     socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`);
     // The client may never close its side.
-    const timer = setTimeout(() => socket.destroy(), LINGER).unref();
+    const timer = setTimeout(() => socket.destroy(), CLOSE_TIMEOUT_MS).unref();
     socket.once('close', () => clearTimeout(timer));
   };
-  inTurn();
+  respond();
 }
 
 /** Returns the response in progress on a connection, from the internal field that Node.js itself uses. */
-function answerUnderWay(socket: Duplex): ServerResponse | undefined {
-  const answer: unknown = Reflect.get(socket, '_httpMessage');
-  return answer instanceof ServerResponse ? answer : undefined;
+function pendingResponse(socket: Duplex): ServerResponse | undefined {
+  const response: unknown = Reflect.get(socket, '_httpMessage');
+  return response instanceof ServerResponse ? response : undefined;
 }
 
 const CLIENT_ERRORS: Readonly<Record<string, RawProblem>> = {

@@ -155,8 +155,8 @@ export function parseModifiedField(text: string): Date {
  * Returns whether a file has the modification time that its client set, within the resolution of file systems (FAT: two
  * seconds).
  */
-export function isModifiedTimeKept(given: Date | undefined, { modified }: FileEntry): boolean {
-  return given !== undefined && modified !== null && Math.abs(modified.getTime() - given.getTime()) <= 2_000;
+export function hasModifiedTime(requested: Date | undefined, { modified }: FileEntry): boolean {
+  return requested !== undefined && modified !== null && Math.abs(modified.getTime() - requested.getTime()) <= 2_000;
 }
 
 /** Returns whether the year has four digits, as dates in JSON and HTTP require. */

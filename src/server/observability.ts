@@ -68,15 +68,15 @@ export function createStoreObserver(
     info: (message, details) => logger.info(withRequestId(details), message),
     warn: (message, details) => logger.warn(withRequestId(details), message),
     error: (message, details) => logger.error(withRequestId(details), message),
-    retried: () => metrics?.storeRetried(),
-    committed: (changes) => metrics?.commitCreated(changes),
+    onRetry: () => metrics?.storeRetried(),
+    onCommit: (changes) => metrics?.commitCreated(changes),
     callCompleted(call) {
       if (isDebugLogged) logger.debug(withRequestId(call), 'store');
       const { member: operation, outcome, milliseconds } = call;
       metrics?.storeCallCompleted({ operation, outcome, seconds: milliseconds / 1000 });
     },
     ...((isDebugLogged || isTraced) && {
-      asked(request) {
+      onRequest(request) {
         if (isDebugLogged) logger.debug(withRequestId(request), 'backend');
         currentRequest()?.span?.addBackendRequest(request);
       },

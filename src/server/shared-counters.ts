@@ -1,8 +1,8 @@
 import cluster, { type Worker } from 'node:cluster';
 import {
+  type ConsumeRequest,
+  type ConsumeResult,
   FixedWindows,
-  type TakeRequest,
-  type TakeResult,
   type Window,
   type WindowCounters,
 } from '../http/limits/counters.ts';
@@ -16,21 +16,21 @@ export type SharedLimit = 'requests' | 'attempts';
 /** Milliseconds that the primary has to respond. Afterwards, a worker counts on its own. */
 const RESPONSE_TIMEOUT_MS = 1000;
 
-type CounterRequest = readonly [id: string, request: TakeRequest];
+type CounterRequest = readonly [id: string, request: ConsumeRequest];
 
 /** Messages between a worker and the primary. `window` notifies the other workers of a change. */
 type Message =
   | {
-      readonly kind: 'take';
+      readonly kind: 'consume';
       readonly limit: SharedLimit;
       readonly batch: number;
       readonly requests: readonly CounterRequest[];
     }
   | {
-      readonly kind: 'taken';
+      readonly kind: 'consumed';
       readonly limit: SharedLimit;
       readonly batch: number;
-      readonly taken: readonly TakeResult[];
+      readonly results: readonly ConsumeResult[];
     }
   | { readonly kind: 'refund'; readonly limit: SharedLimit; readonly id: string }
   | { readonly kind: 'window'; readonly limit: SharedLimit; readonly id: string; readonly window: Window };
@@ -39,12 +39,12 @@ type Message =
 export function serveCountersToWorkers(): void {
   const counters = { requests: new FixedWindows(), attempts: new FixedWindows() };
   cluster.on('message', (worker: Worker, message: Message | { readonly kind: undefined }) => {
-    if (message.kind === 'take') {
+    if (message.kind === 'consume') {
       const { limit, batch, requests } = message;
-      const taken = requests.map(([id, request]) => counters[limit].take(id, request));
-      sendToWorker(worker, { kind: 'taken', limit, batch, taken });
+      const results = requests.map(([id, request]) => counters[limit].consume(id, request));
+      sendToWorker(worker, { kind: 'consumed', limit, batch, results });
       for (const [index, [id]] of requests.entries()) {
-        const window = taken[index];
+        const window = results[index];
         if (window && window.granted > 0) announceWindow(worker, limit, id, window);
       }
     } else if (message.kind === 'refund') {
@@ -73,11 +73,11 @@ function sendToWorker(worker: Worker, message: Message): void {
 
 interface PendingRequest {
   readonly request: CounterRequest;
-  readonly resolve: (taken: TakeResult) => void;
+  readonly resolve: (result: ConsumeResult) => void;
 }
 
 /**
- * Creates the counters of a worker. The primary holds their values. All units that one turn of the event loop takes
+ * Creates the counters of a worker. The primary holds their values. All units that one turn of the event loop consumes
  * go into one message. While the primary does not respond, this process counts on its own and calls `warn`.
  */
 export function createPrimaryCounters(limit: SharedLimit, warn: () => void): WindowCounters {
@@ -104,7 +104,7 @@ class PrimaryCounters implements WindowCounters {
     process.on('message', (message: Message) => this.#receive(message));
   }
 
-  take(id: string, request: TakeRequest): Promise<TakeResult> {
+  consume(id: string, request: ConsumeRequest): Promise<ConsumeResult> {
     return new Promise((resolve) => {
       if (this.#pending.push({ request: [id, request], resolve }) === 1) setImmediate(() => this.#sendBatch());
     });
@@ -127,26 +127,26 @@ class PrimaryCounters implements WindowCounters {
     const fallBack = () => this.#countLocally(batch);
     this.#batches.set(batch, { pending, timer: setTimeout(fallBack, RESPONSE_TIMEOUT_MS).unref() });
     const requests = pending.map(({ request }) => request);
-    sendToPrimary({ kind: 'take', limit: this.#limit, batch, requests }, fallBack);
+    sendToPrimary({ kind: 'consume', limit: this.#limit, batch, requests }, fallBack);
   }
 
   #countLocally(batch: number): void {
     const pending = this.#removeBatch(batch);
     if (!pending) return;
     this.#warn();
-    for (const { request, resolve } of pending) resolve(this.#own.take(...request));
+    for (const { request, resolve } of pending) resolve(this.#own.consume(...request));
   }
 
   #receive(message: Message): void {
     if (message.kind === 'window' && message.limit === this.#limit) {
       this.#reported.set(message.id, message.window);
-    } else if (message.kind === 'taken' && message.limit === this.#limit) {
+    } else if (message.kind === 'consumed' && message.limit === this.#limit) {
       const pending = this.#removeBatch(message.batch) ?? [];
       for (const [index, { request, resolve }] of pending.entries()) {
-        const taken = message.taken[index];
-        if (!taken) continue;
-        if (this.#limit === 'attempts') this.#reported.set(request[0], taken);
-        resolve(taken);
+        const result = message.results[index];
+        if (!result) continue;
+        if (this.#limit === 'attempts') this.#reported.set(request[0], result);
+        resolve(result);
       }
     }
   }

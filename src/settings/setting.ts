@@ -4,7 +4,7 @@ import type { Reader } from './readers.ts';
 export interface Setting<Type> {
   readonly read: Reader<Type>;
   /** Default if the variable is missing or empty, in the syntax of the variable. Null if there is no default. */
-  readonly fallback: string | null;
+  readonly defaultText: string | null;
   readonly example: string;
   readonly help: string;
   /** Whether the value is never printed. */
@@ -20,7 +20,7 @@ type ValueOf<Declared> = Declared extends Setting<infer Type> ? Type : never;
 
 /** The values of a group of settings by name. A setting without a default can be undefined. */
 export type ValuesOf<Group extends SettingGroup> = {
-  readonly [Name in keyof Group]: Group[Name]['fallback'] extends string
+  readonly [Name in keyof Group]: Group[Name]['defaultText'] extends string
     ? ValueOf<Group[Name]>
     : ValueOf<Group[Name]> | undefined;
 };

@@ -1,9 +1,9 @@
 import { StoreError } from '../model/error.ts';
 import type { BackendRequest, BackendResponse } from '../observability/tracer.ts';
 
-/** Values of `retryAfter` in seconds: `SOON` if the host is busy, `LATER` if the operator has to act. */
-export const RETRY_SOON_SECONDS = 2;
-export const RETRY_LATER_SECONDS = 30;
+/** Values of `retryAfter` in seconds: short if the host is busy, long if the operator must act. */
+export const SHORT_RETRY_AFTER_SECONDS = 2;
+export const LONG_RETRY_AFTER_SECONDS = 30;
 
 /** How error messages name a remote host and its settings. */
 export interface RemoteHost {
@@ -29,7 +29,7 @@ export function networkProblem(
     unreachable: `can't be reached: look at ${setting} and the network.`,
     insecure: `can't be talked to safely (${found.code}): look at ${setting} and its certificate.`,
   };
-  const retryAfter = found.failure === 'insecure' ? RETRY_LATER_SECONDS : RETRY_SOON_SECONDS;
+  const retryAfter = found.failure === 'insecure' ? LONG_RETRY_AFTER_SECONDS : SHORT_RETRY_AFTER_SECONDS;
   return new StoreError('store-unreachable', `${name} ${messages[found.failure]}`, { cause: error, retryAfter });
 }
 
@@ -91,22 +91,22 @@ export type RequestObserver = (request: BackendRequest) => void;
  * Sends a request and reports it when the response headers arrive or the request fails. Adds no overhead without an
  * observer.
  */
-export async function sendObserved<Answer>(
-  tell: RequestObserver | undefined,
+export async function sendObserved<Result>(
+  observe: RequestObserver | undefined,
   { method, url }: Pick<BackendRequest, 'method' | 'url'>,
-  send: () => Promise<Answer>,
-  read: (answer: Answer) => BackendResponse,
-): Promise<Answer> {
-  if (!tell) return send();
+  send: () => Promise<Result>,
+  read: (response: Result) => BackendResponse,
+): Promise<Result> {
+  if (!observe) return send();
   const started = performance.now();
-  const told = (answer: BackendResponse) =>
-    tell({ method, url: url.split('?')[0] ?? '', ...answer, milliseconds: performance.now() - started });
+  const report = (response: BackendResponse) =>
+    observe({ method, url: url.split('?')[0] ?? '', ...response, milliseconds: performance.now() - started });
   try {
-    const answer = await send();
-    told(read(answer));
-    return answer;
+    const response = await send();
+    report(read(response));
+    return response;
   } catch (error) {
-    told({ status: undefined, backendId: undefined });
+    report({ status: undefined, backendId: undefined });
     throw error;
   }
 }
@@ -118,9 +118,9 @@ export interface StoreLog {
   /** Logs an event after which the operator must act. */
   error(message: string, details: object): void;
   /** Called after each request to the backend. Undefined if requests are not observed. */
-  readonly asked?: RequestObserver | undefined;
+  readonly onRequest?: RequestObserver | undefined;
   /** Called for each retry of a request to the backend. */
-  retried(): void;
+  onRetry(): void;
   /** Called for each commit, with the number of changes that it combines. */
-  committed(changes: number): void;
+  onCommit(changes: number): void;
 }

@@ -67,7 +67,7 @@ async function createOn(
       commitMessage: '{summary}',
       author: undefined,
       cache: { folder, size: 64 * 1024 * 1024 },
-      log: { info: logTo('info'), warn: logTo('warn'), error: logTo('error'), retried() {}, committed() {} },
+      log: { info: logTo('info'), warn: logTo('warn'), error: logTo('error'), onRetry() {}, onCommit() {} },
       gatherFor: 0,
       retryAfter: 1,
     },

@@ -44,9 +44,9 @@ describe('A setting that is not set', () => {
 
 describe('Each setting', () => {
   it('has a valid example, a valid default and a help text', () => {
-    for (const [name, { example, fallback, help, read }] of ALL) {
+    for (const [name, { example, defaultText, help, read }] of ALL) {
       if (name !== 'SIGNING_KEY') assert.ok('value' in read(example), `${name}=${example}`);
-      if (fallback !== null) assert.ok('value' in read(fallback), `${name}=${fallback}`);
+      if (defaultText !== null) assert.ok('value' in read(defaultText), `${name}=${defaultText}`);
       assert.match(help, /\.$/, name);
     }
   });
@@ -54,8 +54,8 @@ describe('Each setting', () => {
   it('is in the help output with its default', () => {
     const help = helpText('1.2.3');
     assert.match(help, /^Holdall 1\.2\.3/);
-    for (const [name, { fallback }] of ALL) {
-      assert.ok(help.includes(fallback === null ? `\n  ${name}\n` : `\n  ${name} [${fallback}]\n`), name);
+    for (const [name, { defaultText }] of ALL) {
+      assert.ok(help.includes(defaultText === null ? `\n  ${name}\n` : `\n  ${name} [${defaultText}]\n`), name);
     }
   });
 });
@@ -377,7 +377,7 @@ describe('The GitHub settings', () => {
   it('default to one worker', () => {
     assert.equal(readConfig(REPOSITORY).WORKERS, 1);
     assert.equal(readConfig({ ...REPOSITORY, WORKERS: '3' }).WORKERS, 3);
-    assert.equal(readConfig({}).WORKERS, Number(SETTINGS.WORKERS.fallback));
+    assert.equal(readConfig({}).WORKERS, Number(SETTINGS.WORKERS.defaultText));
   });
 
   it('are rejected once each when they are invalid, without their secrets', () => {

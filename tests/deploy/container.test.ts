@@ -44,7 +44,7 @@ describe('The container image', () => {
     assert.match(contentOf(all('USER').at(-1)), /^[1-9]\d*:[1-9]\d*$/);
     assert.equal(contentOf(all('STOPSIGNAL').at(-1)), 'SIGTERM');
     assert.deepEqual(listOf(all('ENTRYPOINT').at(-1)), ['node', '/app/bin/holdall.js']);
-    assert.equal(contentOf(all('EXPOSE').at(-1)), SETTINGS.PORT.fallback);
+    assert.equal(contentOf(all('EXPOSE').at(-1)), SETTINGS.PORT.defaultText);
   });
 
   it('has the package version, the tested Node.js version and only existing settings', async () => {

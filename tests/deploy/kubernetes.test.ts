@@ -91,7 +91,7 @@ describe('The Kubernetes manifests', () => {
 
   it('probe existing endpoints and forward to the port of Holdall', async () => {
     const [container] = only('Deployment').spec?.template.spec?.containers ?? [];
-    assert.deepEqual(container?.ports, [{ name: 'http', containerPort: Number(SETTINGS.PORT.fallback) }]);
+    assert.deepEqual(container?.ports, [{ name: 'http', containerPort: Number(SETTINGS.PORT.defaultText) }]);
     const service = await startService(disk);
     try {
       for (const probe of [container?.startupProbe, container?.livenessProbe, container?.readinessProbe]) {

@@ -5,7 +5,7 @@ import { SETTINGS } from '../../src/config/settings.ts';
 const KILL_DELAY = 5;
 
 /** The seconds after which a service with the default settings has ended at the latest, once it was told to stop. */
-export const LONGEST_STOP = Number(SETTINGS.SHUTDOWN_TIMEOUT.fallback) + KILL_DELAY;
+export const LONGEST_STOP = Number(SETTINGS.SHUTDOWN_TIMEOUT.defaultText) + KILL_DELAY;
 
 /** Expects that each of the names is a setting, or one of `others`. */
 export function assertSettings(names: Iterable<string>, others: readonly string[] = []): void {

@@ -24,7 +24,7 @@ describe('The documentation', () => {
     );
     for (const { row, name } of rows) {
       const setting: Setting<unknown> = SETTINGS[name as keyof typeof SETTINGS];
-      const fallback = setting.fallback === null ? 'none' : `\`${setting.fallback}\``;
+      const fallback = setting.defaultText === null ? 'none' : `\`${setting.defaultText}\``;
       assert.ok(row.endsWith(` | ${setting.help} |`), name);
       assert.ok(row.includes(setting.example), name);
       // The number of workers depends on the machine.

@@ -8,10 +8,10 @@ function sharedCounters() {
   const windows = new FixedWindows();
   let calls = 0;
   const counters: WindowCounters = {
-    async take(id, request) {
+    async consume(id, request) {
       calls++;
       await new Promise(setImmediate);
-      return windows.take(id, request);
+      return windows.consume(id, request);
     },
     refund: async (id) => void windows.refund(id),
     peek: (id) => windows.peek(id),

@@ -130,7 +130,7 @@ interface Refusal {
 
 /** Opens the store as a start does, and returns the reason for which that is refused. */
 async function refusalOf(settings: Readonly<Record<string, string>>): Promise<string> {
-  const log = { info() {}, warn() {}, error() {}, retried() {}, committed() {} };
+  const log = { info() {}, warn() {}, error() {}, onRetry() {}, onCommit() {} };
   const { store } = await openStore(readConfig(settings), log);
   assert.ok(store.check);
   try {

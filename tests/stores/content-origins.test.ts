@@ -66,7 +66,7 @@ describe('contentOrigins', () => {
         CACHE_DIR: await temporaryFolder(t),
         ...settings,
       });
-      const opened = await openStore(config, { info() {}, warn() {}, error() {}, retried() {}, committed() {} });
+      const opened = await openStore(config, { info() {}, warn() {}, error() {}, onRetry() {}, onCommit() {} });
       await opened.store.close?.();
       assert.deepEqual(opened.contentOrigins, origins);
     });

@@ -16,7 +16,7 @@ const LONG_AGO = new Date('2020-01-01T00:00:00Z');
 describe('A listing of a disk folder that other programs change', () => {
   let root: string;
   let disk: Disk;
-  const warnings: { readonly leftOut?: number }[] = [];
+  const warnings: { readonly omitted?: number }[] = [];
 
   const names = async (path: string) => {
     const { entries } = await disk.store.list(folder(path));
@@ -91,7 +91,7 @@ describe('A listing of a disk folder that other programs change', () => {
     const listings = await Promise.all([names('large/'), names('large/'), names('large/')]);
     for (const listed of [...listings, await names('large/')])
       assert.deepEqual(listed, ['folder!', 'folder/', ...long]);
-    assert.deepEqual(new Set(warnings.map(({ leftOut }) => leftOut)), new Set([2]));
+    assert.deepEqual(new Set(warnings.map(({ omitted }) => omitted)), new Set([2]));
   });
 });
 

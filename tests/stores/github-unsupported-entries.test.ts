@@ -33,17 +33,17 @@ describe('Symbolic links and submodules', () => {
     });
     const { store, repository } = opened;
     assert.deepEqual(await treeOf(store), { 'a.txt': 'a', 'f/': null, 'f/b.txt': 'b', 'only/': null });
-    const leftOut = { submodules: 3, links: 4, namesThatAreNotUtf8: 0, namesOfNoPath: 0 };
+    const omitted = { submodules: 3, links: 4, namesThatAreNotUtf8: 0, namesOfNoPath: 0 };
     assert.deepEqual(
       warnings(opened).map(({ details }) => details),
-      [leftOut],
+      [omitted],
     );
     await repository.commit({ 'new.txt': 'new' });
     await having(store, 'check')();
     assert.equal(warnings(opened).length, 1);
     await repository.commit({ another: link('a.txt') });
     await having(store, 'check')();
-    assert.deepEqual(warnings(opened)[1]?.details, { ...leftOut, links: 5 });
+    assert.deepEqual(warnings(opened)[1]?.details, { ...omitted, links: 5 });
   });
 
   it('are not found, and neither are paths through them', async (t) => {

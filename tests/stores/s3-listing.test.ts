@@ -217,7 +217,7 @@ describe('Keys that are not valid paths', () => {
     assert.deepEqual(await pathsIn(store, 'f'), ['f/good']);
     assert.deepEqual(
       warnings.map(({ details }) => details),
-      [{ folder: 'f/', leftOut: INVALID_KEYS.length }],
+      [{ folder: 'f/', omitted: INVALID_KEYS.length }],
     );
     if (store.walk === undefined) assert.fail('The S3 store has no walk.');
     const walked: Entry[] = [];
@@ -233,7 +233,7 @@ describe('Keys that are not valid paths', () => {
     assert.deepEqual(await pathsIn(opened.store, ''), ['a/', 'good']);
     assert.deepEqual(
       opened.warnings.map(({ details }) => details),
-      [{ folder: '', leftOut: 1 }],
+      [{ folder: '', omitted: 1 }],
     );
     assert.deepEqual(await pathsIn(opened.store, 'a'), []);
   });
@@ -244,7 +244,7 @@ describe('Keys that are not valid paths', () => {
     assert.deepEqual(await pathsIn(store, ''), ['a', 'd', 'f/']);
     assert.deepEqual(
       warnings.map(({ details }) => details),
-      [{ folder: '', leftOut: 3 }],
+      [{ folder: '', omitted: 3 }],
     );
   });
 

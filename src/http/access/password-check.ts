@@ -84,7 +84,7 @@ export class PasswordCheck {
   /** Counts an attempt and checks the password. Returns whether it is correct. */
   async #attempt({ name, password }: Credentials, userEntry: UserEntry | undefined, ip: string): Promise<boolean> {
     const attempt = { name, address: ip };
-    requireAttempts(await this.#throttle.take(attempt));
+    requireAttempts(await this.#throttle.consume(attempt));
     const isCorrect = await verifyPassword(password, userEntry?.password).catch(async (error: unknown) => {
       // The password was not checked, so this was not a guess. Overload must not use up the attempts of legitimate
       // users.
@@ -159,9 +159,13 @@ export class SignInThrottle {
   }
 
   /** Counts an attempt. Returns the seconds to wait if the attempt exceeds a limit. */
-  async take(attempt: Attempt): Promise<number | undefined> {
+  async consume(attempt: Attempt): Promise<number | undefined> {
     for (const { keyOf, max, seconds } of ATTEMPT_LIMITS) {
-      const { granted, ends } = await this.#counters.take(this.#idOf(keyOf(attempt)), { wanted: 1, max, seconds });
+      const { granted, ends } = await this.#counters.consume(this.#idOf(keyOf(attempt)), {
+        requested: 1,
+        max,
+        seconds,
+      });
       if (granted === 0) return secondsUntil(ends);
     }
     return undefined;

@@ -2,30 +2,30 @@ import type { Redis } from 'ioredis';
 import { LRUCache } from 'lru-cache';
 import { maxEntries } from '../../cache/lru-options.ts';
 
-/** Counters of fixed time windows. A window begins with the first unit taken from it, and is dropped when it ends. */
+/** Counters of fixed time windows. A window begins with the first unit consumed, and is dropped when it ends. */
 export interface WindowCounters {
-  /** Takes up to `wanted` units of the window of `id`, which has `max` units. Grants 0 if none are left. */
-  take(id: string, request: TakeRequest): Promise<TakeResult>;
+  /** Consumes up to `requested` units of the window of `id`, which has `max` units. Grants 0 if none are left. */
+  consume(id: string, request: ConsumeRequest): Promise<ConsumeResult>;
   /** Returns one unit. Has no effect after the end of the window. */
   refund(id: string): Promise<void>;
   /** Returns the last known state of a window without a round trip; undefined if none is known. */
   peek(id: string): Window | undefined;
 }
 
-export interface TakeRequest {
-  readonly wanted: number;
+export interface ConsumeRequest {
+  readonly requested: number;
   readonly max: number;
   readonly seconds: number;
 }
 
 export interface Window {
-  /** Units taken so far. */
+  /** Units consumed so far. */
   readonly count: number;
   /** Milliseconds since 1970. */
   readonly ends: number;
 }
 
-export interface TakeResult extends Window {
+export interface ConsumeResult extends Window {
   readonly granted: number;
 }
 
@@ -38,14 +38,14 @@ const MAX_WINDOWS = 50_000;
 export class FixedWindows {
   readonly #windows = new LRUCache<string, { count: number; readonly ends: number }>(maxEntries(MAX_WINDOWS));
 
-  take(id: string, { wanted, max, seconds }: TakeRequest): TakeResult {
+  consume(id: string, { requested, max, seconds }: ConsumeRequest): ConsumeResult {
     const now = Date.now();
     let window = this.#windows.get(id);
     if (!window || window.ends <= now) {
       window = { count: 0, ends: now + seconds * 1000 };
       this.#windows.set(id, window);
     }
-    const granted = Math.max(0, Math.min(wanted, max - window.count));
+    const granted = Math.max(0, Math.min(requested, max - window.count));
     window.count += granted;
     return { granted, count: window.count, ends: window.ends };
   }
@@ -73,14 +73,14 @@ export class FixedWindows {
 export function createLocalCounters(): WindowCounters {
   const windows = new FixedWindows();
   return {
-    take: async (id, request) => windows.take(id, request),
+    consume: async (id, request) => windows.consume(id, request),
     refund: async (id) => void windows.refund(id),
     peek: (id) => windows.peek(id),
   };
 }
 
-/** Takes up to ARGV[1] units of at most ARGV[2]. The first unit of a window sets its end. */
-const TAKE_SCRIPT = `
+/** Consumes up to ARGV[1] units of at most ARGV[2]. The first unit of a window sets its end. */
+const CONSUME_SCRIPT = `
   local count = tonumber(redis.call('GET', KEYS[1]) or '0')
   local granted = math.max(0, math.min(tonumber(ARGV[1]), tonumber(ARGV[2]) - count))
   if granted > 0 then count = redis.call('INCRBY', KEYS[1], granted) end
@@ -104,7 +104,11 @@ export function createRedisCounters(
 ): WindowCounters {
   const known = new FixedWindows();
 
-  const runScript = async (script: string, id: string, values: readonly number[]): Promise<TakeResult | undefined> => {
+  const runScript = async (
+    script: string,
+    id: string,
+    values: readonly number[],
+  ): Promise<ConsumeResult | undefined> => {
     try {
       const response = await redis.eval(script, 1, prefix + id, ...values);
       const [granted, count, ttl] = Array.isArray(response) ? response : [];
@@ -119,9 +123,9 @@ export function createRedisCounters(
   };
 
   return {
-    take: async (id, request) =>
-      (await runScript(TAKE_SCRIPT, id, [request.wanted, request.max, request.seconds * 1000])) ??
-      fallback.take(id, request),
+    consume: async (id, request) =>
+      (await runScript(CONSUME_SCRIPT, id, [request.requested, request.max, request.seconds * 1000])) ??
+      fallback.consume(id, request),
     async refund(id) {
       if (!(await runScript(REFUND_SCRIPT, id, []))) await fallback.refund(id);
     },

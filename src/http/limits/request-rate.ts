@@ -140,9 +140,9 @@ class Leases {
   }
 
   async #renew(client: string, lease: Lease, seconds: number, max: number): Promise<void> {
-    const wanted = Math.max(1, Math.floor(max * LEASE_SHARE), lease.unserved);
+    const requested = Math.max(1, Math.floor(max * LEASE_SHARE), lease.unserved);
     try {
-      const { granted, ends } = await this.#counters.take(client, { wanted, max, seconds });
+      const { granted, ends } = await this.#counters.consume(client, { requested, max, seconds });
       lease.remaining += granted;
       lease.unserved = lease.waiting - granted;
       lease.ends = ends;

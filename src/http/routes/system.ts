@@ -123,8 +123,8 @@ export function metricsRoute(app: App, { token, format }: ServiceMetrics): void 
 export function createTokenCheck(token: Buffer): (request: Pick<FastifyRequest, 'headers'>) => boolean {
   const expected = digest(token);
   return ({ headers }) => {
-    const given = /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1];
-    return given !== undefined && timingSafeEqual(digest(given), expected);
+    const token = /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1];
+    return token !== undefined && timingSafeEqual(digest(token), expected);
   };
 }
 

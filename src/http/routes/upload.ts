@@ -12,7 +12,7 @@ import { allowLongBody } from '../limits/slow-clients.ts';
 import { clientSignal } from '../long-operations.ts';
 import { boundaryOf, type Form, type Part, readForm, readText, skipPart } from '../multipart.ts';
 import {
-  isModifiedTimeKept,
+  hasModifiedTime,
   parseModifiedField,
   parseModifiedHeader,
   quoteEtag,
@@ -74,7 +74,7 @@ export function uploadRoute(app: App, { readOnly }: Pick<Service, 'readOnly'>): 
         };
         const file = await accessOf(request).files.upload(incoming, { signal });
         reply.header('etag', quoteEtag(file.etag));
-        if (isModifiedTimeKept(modified(), file)) reply.header('x-oc-mtime', 'accepted');
+        if (hasModifiedTime(modified(), file)) reply.header('x-oc-mtime', 'accepted');
         return { success: true, message: 'File uploaded successfully', path: file.path } as const;
       } catch (error) {
         discardRest(request.raw);

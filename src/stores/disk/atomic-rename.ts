@@ -30,15 +30,15 @@ export async function inParent<Result>(
  * Returns the stats of the file `path` in its parent `folder`; undefined if the name is free. Throws `wrong-kind` if
  * the name belongs to anything other than a regular file.
  */
-export async function lookUpFile(folder: Folder, path: FilePath): Promise<BigIntStats | undefined> {
-  const found = await folder.lookUp(nameOf(path));
+export async function findFile(folder: Folder, path: FilePath): Promise<BigIntStats | undefined> {
+  const found = await folder.find(nameOf(path));
   if (found && !found.isFile()) throw kindConflict(path);
   return found;
 }
 
 /** Returns the stats of a folder; undefined if the name is free. Throws `wrong-kind` if it is not a folder. */
-export async function lookUpFolder(folder: Folder, path: FolderPath): Promise<BigIntStats | undefined> {
-  const found = await folder.lookUp(nameOf(path));
+export async function findFolder(folder: Folder, path: FolderPath): Promise<BigIntStats | undefined> {
+  const found = await folder.find(nameOf(path));
   if (found && !found.isDirectory()) throw kindConflict(path);
   return found;
 }
@@ -56,7 +56,7 @@ export async function renameToNew(from: string, to: string, path: FilePath, temp
     await link(from, to);
   } catch (error) {
     if (areLinksRefused(error)) return renameUnlessPresent(from, to);
-    // link(2) also fails with ENOENT if `from` is replaced during the call. Then the new file is moved instead.
+    // link(2) also fails with ENOENT if `from` is replaced during the call. Then the new file is movedPath instead.
     if (systemErrorCode(error) === 'ENOENT' && (await identityOf(from)) !== source)
       return renameToNew(from, to, path, temporary);
     // A file with one link has only one name: `from` and `to` are two spellings of it. Unlinking either would delete
@@ -65,20 +65,20 @@ export async function renameToNew(from: string, to: string, path: FilePath, temp
     if (!(await isInterruptedMove(from, to, source))) throw error;
     isOurs = false;
   }
-  const aside = await temporary.name();
+  const movedPath = await temporary.name();
   try {
-    await rename(from, aside);
+    await rename(from, movedPath);
   } catch (error) {
-    // Another caller moved or removed the file first. Remove the new link, so that only one caller succeeds.
+    // Another caller movedPath or removed the file first. Remove the new link, so that only one caller succeeds.
     if (isOurs && systemErrorCode(error) === 'ENOENT' && (await identityOf(to)) === source) await unlink(to);
     throw error;
   }
   // Check the file only after it was renamed away: if another program has replaced `from` meanwhile, restore the new
   // file.
-  const identity = await identityOf(aside);
+  const identity = await identityOf(movedPath);
   const isMoved = identity === source || identity === (await identityOf(to).catch(() => undefined));
-  if (isMoved) await unlink(aside);
-  else await temporary.recovery.restoreFile(aside, from, path);
+  if (isMoved) await unlink(movedPath);
+  else await temporary.recovery.restoreFile(movedPath, from, path);
 }
 
 /** Milliseconds within which a concurrent caller of `renameToNew` completes its second step. */

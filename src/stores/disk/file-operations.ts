@@ -5,7 +5,7 @@ import { isStoreError, quoted, StoreError, systemErrorCode } from '../../model/e
 import { type FilePath, nameOf } from '../../model/path.ts';
 import type { Cancellable, FileEntry, Replacing } from '../../model/store.ts';
 import { alreadyExists, notFound, requireEtag, versionReplaced } from '../../model/store-errors.ts';
-import { inParent, lookUpFile, renameToNew } from './atomic-rename.ts';
+import { findFile, inParent, renameToNew } from './atomic-rename.ts';
 import { toStoreError } from './errors.ts';
 import type { Folder } from './folder.ts';
 import { copyOpenFile, entryOf } from './metadata.ts';
@@ -30,7 +30,7 @@ export class DiskFileOperations {
 
   remove(file: FilePath, { ifMatch }: { readonly ifMatch?: string }): Promise<void> {
     return inParent(this.#root, file, async (folder) => {
-      const found = await folder.lookUp(nameOf(file));
+      const found = await folder.find(nameOf(file));
       if (!found?.isFile()) throw notFound(file);
       requireEtag(entryOf(file, found), ifMatch);
       if (ifMatch === undefined) await unlink(folder.at(nameOf(file)));
@@ -45,11 +45,11 @@ export class DiskFileOperations {
    */
   async #removeVersion(folder: Folder, file: FilePath, etag: string): Promise<void> {
     const path = folder.at(nameOf(file));
-    const aside = await this.#temporary.name();
-    await rename(path, aside);
-    const version = entryOf(file, await lstat(aside, { bigint: true }));
-    if (version.etag === etag) return unlink(aside);
-    await this.#temporary.recovery.restoreFile(aside, path, file);
+    const moved = await this.#temporary.name();
+    await rename(path, moved);
+    const version = entryOf(file, await lstat(moved, { bigint: true }));
+    if (version.etag === etag) return unlink(moved);
+    await this.#temporary.recovery.restoreFile(moved, path, file);
     throw versionReplaced(file);
   }
 
@@ -87,14 +87,14 @@ export class DiskFileOperations {
     to: FilePath,
     { replace, isLast }: Replacing & { isLast: boolean },
   ): Promise<boolean> {
-    const source = await folder.lookUp(nameOf(from));
+    const source = await folder.find(nameOf(from));
     if (!source?.isFile()) throw notFound(from);
     await using target = await this.#root.makeParent(to);
     // Another request moved the folder meanwhile, and the file with it. Both paths are then one name of the file.
     if (nameOf(from) === nameOf(to) && isSameInode(await folder.stats(), await target.stats())) throw notFound(from);
     const [sourcePath, targetPath] = [folder.at(nameOf(from)), target.at(nameOf(to))];
     try {
-      const present = await lookUpFile(target, to);
+      const present = await findFile(target, to);
       // An interrupted move leaves two names of one file. rename(2) does nothing for these; `renameToNew` completes the
       // move.
       const isPlainRename = this.#isRespelled(from, to) || (replace && !isSameInode(present, source));
@@ -102,11 +102,11 @@ export class DiskFileOperations {
         ? rename(sourcePath, targetPath)
         : renameToNew(sourcePath, targetPath, from, this.#temporary));
     } catch (error) {
-      const isTaken = systemErrorCode(error) === 'EEXIST';
+      const isNameInUse = systemErrorCode(error) === 'EEXIST';
       // The source, the destination or the destination folder changed meanwhile.
-      const hasChanged = systemErrorCode(error) === 'ENOENT' || (isTaken && replace);
+      const hasChanged = systemErrorCode(error) === 'ENOENT' || (isNameInUse && replace);
       if (hasChanged && !isLast) return false;
-      throw isTaken ? alreadyExists(to, error) : toStoreError(error, to);
+      throw isNameInUse ? alreadyExists(to, error) : toStoreError(error, to);
     }
     await target.sync();
     await folder.sync();

@@ -4,10 +4,10 @@ import type { NameComparison } from '../../model/name-comparison.ts';
 import { type FolderPath, nameOf, ROOT } from '../../model/path.ts';
 import type { Cancellable, Replacing, Reporting, Store } from '../../model/store.ts';
 import { alreadyExists, notEmpty, notFound } from '../../model/store-errors.ts';
-import { inParent, lookUpFolder } from './atomic-rename.ts';
+import { findFolder, inParent } from './atomic-rename.ts';
 import { toStoreError } from './errors.ts';
 import type { Folder } from './folder.ts';
-import { type DiskLog, isNameTaken } from './recovery.ts';
+import { type DiskLog, isNameInUse } from './recovery.ts';
 import type { Root } from './root.ts';
 import type { Temporary } from './temporary.ts';
 import { copyTree, removeTree, requirePathLengths } from './trees.ts';
@@ -60,17 +60,17 @@ export class DiskFolderOperations {
 
   async removeTree(folder: FolderPath, options: Reporting & Cancellable = {}): Promise<void> {
     options.signal?.throwIfAborted();
-    const aside = await this.#temporary.name();
+    const moved = await this.#temporary.name();
     await inParent(this.#root, folder, async (parent) => {
-      await this.#moveAside(parent, folder, aside);
+      await this.#renameFolder(parent, folder, moved);
       await parent.sync();
     });
-    await removeTree(aside, options).catch((error: unknown) => this.#warnNotDeleted(aside, error));
+    await removeTree(moved, options).catch((error: unknown) => this.#warnNotDeleted(moved, error));
   }
 
   async moveFolder(from: FolderPath, to: FolderPath, { replace, signal }: FolderOptions): Promise<void> {
     if (Buffer.byteLength(to) > Buffer.byteLength(from)) await requirePathLengths(this.#root, from, to);
-    requireApart(this.#root.names, from, to);
+    rejectNesting(this.#root.names, from, to);
     signal?.throwIfAborted();
     await using parent = await this.#root.openParent(from);
     const source = parent.at(nameOf(from));
@@ -83,7 +83,7 @@ export class DiskFolderOperations {
   async copyFolder(from: FolderPath, to: FolderPath, { replace, ...options }: FolderOptions): Promise<void> {
     const copy = await this.#temporary.name();
     try {
-      requireApart(this.#root.names, from, to);
+      rejectNesting(this.#root.names, from, to);
       if (isSameName(this.#root.names, from, to)) throw sameFolder(from, to);
       await this.#list(from, { limit: 1 });
       await this.#requireDestination(to, { replace });
@@ -100,7 +100,7 @@ export class DiskFolderOperations {
 
   /** Throws, before anything is copied, if the destination exists and must not be replaced, or is not a folder. */
   async #requireDestination(to: FolderPath, { replace }: Replacing): Promise<void> {
-    const present = await undefinedIfNotFound(inParent(this.#root, to, (parent) => lookUpFolder(parent, to)));
+    const present = await undefinedIfNotFound(inParent(this.#root, to, (parent) => findFolder(parent, to)));
     if (present && !replace) throw alreadyExists(to);
   }
 
@@ -115,18 +115,18 @@ export class DiskFolderOperations {
     const replaced: string[] = [];
     try {
       for (let attempt = 1; ; attempt++) {
-        const present = await lookUpFolder(parent, to);
+        const present = await findFolder(parent, to);
         if (present && !replace) throw alreadyExists(to);
-        const aside = present && (await this.#setAside(parent, to));
-        if (aside !== undefined) replaced.unshift(aside);
+        const moved = present && (await this.#moveToRecovery(parent, to));
+        if (moved !== undefined) replaced.unshift(moved);
         if (await renameToFree(source, target, { isLast: attempt === MAX_REPLACE_ATTEMPTS })) break;
       }
     } catch (error) {
-      for (const aside of replaced) await this.#temporary.recovery.restoreFolder(aside, target, to);
-      throw isNameTaken(error) ? alreadyExists(to, error) : toStoreError(error, to);
+      for (const moved of replaced) await this.#temporary.recovery.restoreFolder(moved, target, to);
+      throw isNameInUse(error) ? alreadyExists(to, error) : toStoreError(error, to);
     }
     await parent.sync();
-    for (const aside of replaced) await this.#deleteReplaced(aside);
+    for (const moved of replaced) await this.#deleteReplaced(moved);
   }
 
   /** Renames a folder to another spelling of its name, which the file system treats as equal. */
@@ -135,49 +135,49 @@ export class DiskFolderOperations {
     try {
       await rename(source, parent.at(nameOf(to)));
     } catch (error) {
-      throw isNameTaken(error) ? alreadyExists(to, error) : toStoreError(error, to);
+      throw isNameInUse(error) ? alreadyExists(to, error) : toStoreError(error, to);
     }
     await parent.sync();
   }
 
   /** Moves a folder to the recovery folder and returns its new path; undefined if it no longer exists. */
-  async #setAside(parent: Folder, folder: FolderPath): Promise<string | undefined> {
+  async #moveToRecovery(parent: Folder, folder: FolderPath): Promise<string | undefined> {
     const { recovery } = this.#temporary;
-    const aside = await recovery.reserve(nameOf(folder));
+    const moved = await recovery.reserve(nameOf(folder));
     try {
-      await this.#moveAside(parent, folder, aside);
-      return aside;
+      await this.#renameFolder(parent, folder, moved);
+      return moved;
     } catch (error) {
-      await recovery.release(aside);
+      await recovery.release(moved);
       if (isStoreError(error, 'not-found')) return undefined;
       throw error;
     }
   }
 
-  /** Renames a folder to the absolute path `aside`. Throws `not-found` if it is not a folder. */
-  async #moveAside(parent: Folder, folder: FolderPath, aside: string): Promise<void> {
+  /** Renames a folder to the absolute path `moved`. Throws `not-found` if it is not a folder. */
+  async #renameFolder(parent: Folder, folder: FolderPath, moved: string): Promise<void> {
     const source = parent.at(nameOf(folder));
     await requireFolderAt(source, folder);
     try {
-      await rename(source, aside);
+      await rename(source, moved);
     } catch (error) {
       throw toStoreError(error, folder);
     }
-    if ((await lstat(aside)).isDirectory()) return;
+    if ((await lstat(moved)).isDirectory()) return;
     // Another program replaced the folder by a file or link before the rename.
-    await this.#temporary.recovery.restoreFile(aside, source, folder);
+    await this.#temporary.recovery.restoreFile(moved, source, folder);
     throw notFound(folder);
   }
 
   /** Deletes a folder that was replaced. Moves it first, so that an interruption leaves a temporary folder. */
-  async #deleteReplaced(aside: string): Promise<void> {
+  async #deleteReplaced(moved: string): Promise<void> {
     try {
       const temporary = await this.#temporary.name();
-      await rename(aside, temporary);
-      await this.#temporary.recovery.release(aside);
+      await rename(moved, temporary);
+      await this.#temporary.recovery.release(moved);
       await removeTree(temporary);
     } catch (error) {
-      this.#warnNotDeleted(aside, error);
+      this.#warnNotDeleted(moved, error);
     }
   }
 
@@ -205,7 +205,7 @@ async function renameToFree(source: string, target: string, { isLast }: { isLast
   } catch (error) {
     if (isReserved) await rmdir(target).catch(() => {});
     // ENOTDIR: another program created a file of this name.
-    if (!isLast && (isNameTaken(error) || systemErrorCode(error) === 'ENOTDIR')) return false;
+    if (!isLast && (isNameInUse(error) || systemErrorCode(error) === 'ENOTDIR')) return false;
     throw error;
   }
 }
@@ -228,7 +228,7 @@ const isSameName = (names: NameComparison, from: FolderPath, to: FolderPath): bo
  * Throws `folder-into-itself` if one folder may be inside the other under another spelling, on a file system that folds
  * names.
  */
-function requireApart(names: NameComparison, from: FolderPath, to: FolderPath): void {
+function rejectNesting(names: NameComparison, from: FolderPath, to: FolderPath): void {
   const [source, destination] = [names.possible(from), names.possible(to)];
   if (source === destination || !(source.startsWith(destination) || destination.startsWith(source))) return;
   throw new StoreError(

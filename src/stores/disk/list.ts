@@ -25,7 +25,7 @@ export function createLister(root: Root, log: Pick<DiskLog, 'warn'>): Store['lis
       if (omitted > 0) {
         log.warn('A listing omits entries that no path can name, or that are neither files nor folders.', {
           folder: path,
-          leftOut: omitted,
+          omitted,
         });
       }
       const page = pageOf(path, names, { cursor, limit }, (name) => path + name);
@@ -42,7 +42,7 @@ async function completeAll(
   path: FolderPath,
   names: readonly (FilePath | FolderPath)[],
 ): Promise<Entry[]> {
-  const found = (await folder.lookUpAll(names.filter((name) => !isFolder(name)))).values();
+  const found = (await folder.findAll(names.filter((name) => !isFolder(name)))).values();
   const entries: Entry[] = [];
   for (const name of names) {
     if (isFolder(name)) {

@@ -87,7 +87,7 @@ export function createRecentFiles({ system, updatesTimesOfMappedWrites, absolute
         return isUnchanged && folders.every((folder) => folder?.isDirectory()) ? known : evict(path);
       };
       try {
-        const found = system.sync.lookUpAll(known.paths);
+        const found = system.sync.findAll(known.paths);
         return found instanceof Promise ? found.then(verify, () => evict(path)) : verify(found);
       } catch {
         // The caller then opens the file and gets the error.

@@ -48,16 +48,16 @@ export class RecoveryFolder {
   }
 
   /**
-   * Renames the file `aside` back to `target`, the absolute path of `path`. Another file that has the name meanwhile
-   * counts as the newer version, and `aside` is removed. A file that can't be restored is moved to this folder.
+   * Renames the file `moved` back to `target`, the absolute path of `path`. Another file that has the name meanwhile
+   * counts as the newer version, and `moved` is removed. A file that can't be restored is moved to this folder.
    */
-  async restoreFile(aside: string, target: string, path: FilePath | FolderPath): Promise<void> {
+  async restoreFile(moved: string, target: string, path: FilePath | FolderPath): Promise<void> {
     try {
-      await restoreFile(aside, target);
+      await restoreFile(moved, target);
     } catch (error) {
       const reserved = await this.reserve(nameOf(path));
-      await rename(aside, reserved);
-      this.#reportKept(path, reserved, error);
+      await rename(moved, reserved);
+      this.#reportUnrestored(path, reserved, error);
     }
   }
 
@@ -70,11 +70,11 @@ export class RecoveryFolder {
       await restoreFolder(Buffer.from(reserved), Buffer.from(target));
       await this.release(reserved);
     } catch (error) {
-      this.#reportKept(path, reserved, error);
+      this.#reportUnrestored(path, reserved, error);
     }
   }
 
-  #reportKept(path: FilePath | FolderPath, recovered: string, error: unknown): void {
+  #reportUnrestored(path: FilePath | FolderPath, recovered: string, error: unknown): void {
     this.#options.log.error('An item could not be restored to its path and is kept in the recovery folder.', {
       path,
       recovered,
@@ -111,32 +111,32 @@ async function countUnlessEmpty(folder: string): Promise<0 | 1> {
 }
 
 /**
- * Renames `aside` to `target`. Removes `aside` instead if another file has the name. Rejects with EEXIST if anything
+ * Renames `moved` to `target`. Removes `moved` instead if another file has the name. Rejects with EEXIST if anything
  * else has it.
  */
-async function restoreFile(aside: string | Buffer, target: string | Buffer): Promise<void> {
+async function restoreFile(moved: string | Buffer, target: string | Buffer): Promise<void> {
   try {
-    await link(aside, target);
-    await unlink(aside);
+    await link(moved, target);
+    await unlink(moved);
   } catch (error) {
-    if (areLinksRefused(error)) await rename(aside, target);
-    else if (systemErrorCode(error) === 'EEXIST' && (await lstat(target)).isFile()) await unlink(aside);
+    if (areLinksRefused(error)) await rename(moved, target);
+    else if (systemErrorCode(error) === 'EEXIST' && (await lstat(target)).isFile()) await unlink(moved);
     else throw error;
   }
 }
 
-async function restoreFolder(aside: Buffer, target: Buffer): Promise<void> {
+async function restoreFolder(moved: Buffer, target: Buffer): Promise<void> {
   try {
-    await rename(aside, target);
+    await rename(moved, target);
   } catch (error) {
-    if (!isNameTaken(error)) throw error;
-    await mergeFolders(aside, target);
-    await rmdir(aside);
+    if (!isNameInUse(error)) throw error;
+    await mergeFolders(moved, target);
+    await rmdir(moved);
   }
 }
 
-async function mergeFolders(aside: Buffer, target: Buffer): Promise<void> {
-  await using from = await openDirHandle(aside);
+async function mergeFolders(moved: Buffer, target: Buffer): Promise<void> {
+  await using from = await openDirHandle(moved);
   await using to = await openDirHandle(target);
   for (const child of await from.children()) {
     const [source, destination] = [from.at(child.name), to.at(child.name)];
@@ -145,9 +145,9 @@ async function mergeFolders(aside: Buffer, target: Buffer): Promise<void> {
 }
 
 /** Returns whether a rename or link failed because the destination exists. */
-export const isNameTaken = (error: unknown): boolean => NAME_TAKEN.has(systemErrorCode(error) ?? '');
+export const isNameInUse = (error: unknown): boolean => NAME_IN_USE_CODES.has(systemErrorCode(error) ?? '');
 
-const NAME_TAKEN = new Set(['EEXIST', 'ENOTEMPTY']);
+const NAME_IN_USE_CODES = new Set(['EEXIST', 'ENOTEMPTY']);
 
 /**
  * Returns whether the system refused a hard link: on file systems without hard links (FAT, some network file systems),

@@ -240,7 +240,7 @@ export class Root {
    */
   async #requireForeign(syscalls: Syscalls, path: FilePath | FolderPath): Promise<void> {
     const [first = ''] = path.split('/', 1);
-    const [found, own] = await syscalls.lookUpAll([this.#prefix + first, this.#prefix + RESERVED_FOLDER]);
+    const [found, own] = await syscalls.findAll([this.#prefix + first, this.#prefix + RESERVED_FOLDER]);
     if (found && own && found.ino === own.ino && found.dev === own.dev) throw notFound(path);
   }
 
@@ -271,7 +271,7 @@ export class Root {
 }
 
 const isPresent = (syscalls: Syscalls, path: string): Promise<boolean> =>
-  Promise.resolve(syscalls.lookUp(path)).then(
+  Promise.resolve(syscalls.find(path)).then(
     (found) => found !== undefined,
     () => false,
   );

@@ -6,7 +6,7 @@ import type { SettingsOf } from '../backend.ts';
 export const DISK_SETTINGS = {
   DISK_ROOT: {
     read: text,
-    fallback: './data',
+    defaultText: './data',
     example: '/srv/files',
     help: 'Folder to serve. Created if missing. `.holdall` inside it is reserved for Holdall.',
   },

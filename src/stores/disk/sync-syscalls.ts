@@ -46,12 +46,12 @@ function createSyncSyscalls(other: Syscalls): Syscalls {
 
 function syncReads(other: Syscalls, { run, runAll }: BlockingBudget) {
   return {
-    lookUp: (path) =>
+    find: (path) =>
       run(
-        () => lookUpSync(path),
-        async () => other.lookUp(path),
+        () => findSync(path),
+        async () => other.find(path),
       ),
-    lookUpAll: (paths) => runAll(paths, lookUpSync, async (path) => other.lookUp(path)),
+    findAll: (paths) => runAll(paths, findSync, async (path) => other.find(path)),
     open: (path, flags) =>
       run(
         () => openSync(path, flags),
@@ -112,7 +112,7 @@ function syncChanges(other: Syscalls, { run }: BlockingBudget) {
   } satisfies Partial<Syscalls>;
 }
 
-function lookUpSync(path: string): BigIntStats | undefined {
+function findSync(path: string): BigIntStats | undefined {
   return lstatSync(path, { bigint: true, throwIfNoEntry: false });
 }
 

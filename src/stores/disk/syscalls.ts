@@ -37,9 +37,9 @@ export interface Syscalls {
   close(file: number): MaybePromise<void>;
   statOpen(file: number): MaybePromise<BigIntStats>;
   /** Returns the stats of a path without following a symbolic link; undefined if it does not exist. */
-  lookUp(path: string): MaybePromise<BigIntStats | undefined>;
-  /** Returns the result of `lookUp` for each path, in the same order. */
-  lookUpAll(paths: readonly string[]): MaybePromise<(BigIntStats | undefined)[]>;
+  find(path: string): MaybePromise<BigIntStats | undefined>;
+  /** Returns the result of `find` for each path, in the same order. */
+  findAll(paths: readonly string[]): MaybePromise<(BigIntStats | undefined)[]>;
   readLink(path: string): MaybePromise<string>;
   /** Reads from `position` until the buffer is full or the file ends. Returns the number of bytes. */
   read(file: number, buffer: Buffer, position: number): MaybePromise<number>;
@@ -98,7 +98,7 @@ const BIGINT = { bigint: true } as const;
 export function createThreadpoolSyscalls({ isLocal, threads }: DiskTraits): Syscalls {
   const limitRead = createLimiter(threads >>> 1);
   const limitChange = createLimiter(threads >>> 1);
-  const lookUp = (path: string): Promise<BigIntStats | undefined> =>
+  const find = (path: string): Promise<BigIntStats | undefined> =>
     limitRead(() =>
       threadpool.lstat(path, BIGINT).catch((error: unknown) => {
         if (systemErrorCode(error) === 'ENOENT') return undefined;
@@ -106,8 +106,8 @@ export function createThreadpoolSyscalls({ isLocal, threads }: DiskTraits): Sysc
       }),
     );
   return {
-    lookUp,
-    lookUpAll: (paths) => Promise.all(paths.map(lookUp)),
+    find,
+    findAll: (paths) => Promise.all(paths.map(find)),
     open: (path, flags) => limitRead(() => threadpool.open(path, flags)),
     close: (file) => threadpool.close(file),
     statOpen: (file) => limitRead(() => threadpool.stat(file, BIGINT)),

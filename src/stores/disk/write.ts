@@ -7,7 +7,7 @@ import type { Cancellable, FileEntry, StagedUpload, Upload, WriteCondition } fro
 import { preconditionFailed, requireSize } from '../../model/store-errors.ts';
 import { forEachChunk } from '../../streams/bodies.ts';
 import { recyclerOf } from '../../streams/chunk-recycling.ts';
-import { lookUpFile, renameToNew } from './atomic-rename.ts';
+import { findFile, renameToNew } from './atomic-rename.ts';
 import type { MaybePromise } from './blocking-budget.ts';
 import { toStoreError } from './errors.ts';
 import { entryOf, setModified } from './metadata.ts';
@@ -100,7 +100,7 @@ export class DiskWriter {
     requireSupported(condition);
     try {
       await using folder = await this.#root.openParent(file);
-      const present = await lookUpFile(folder, file);
+      const present = await findFile(folder, file);
       if (condition === 'absent' && present) throw preconditionFailed(file);
     } catch (error) {
       const translated = toStoreError(error, file);
@@ -138,7 +138,7 @@ export class DiskWriter {
   async #renameTo(file: FilePath, { path, stats }: StagedFile, condition?: WriteCondition): Promise<FileEntry> {
     await using folder = await this.#root.makeParent(file);
     try {
-      const present = await lookUpFile(folder, file);
+      const present = await findFile(folder, file);
       const target = folder.at(nameOf(file));
       if (condition === 'absent' && present) throw preconditionFailed(file);
       if (condition === 'absent') await renameToNew(path, target, file, this.#temporary);

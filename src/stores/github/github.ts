@@ -1,6 +1,6 @@
 import { quoted, StoreError } from '../../model/error.ts';
 import type { Cancellable, FileEntry, Store } from '../../model/store.ts';
-import { RETRY_LATER_SECONDS } from '../network.ts';
+import { LONG_RETRY_AFTER_SECONDS } from '../network.ts';
 import { BlobCache } from './blobs/blob-cache.ts';
 import { LfsObjects } from './blobs/lfs.ts';
 import { isGitSettings } from './branch/objects.ts';
@@ -80,7 +80,9 @@ function requireWriteAccess(
   { mayWrite, isArchived }: { mayWrite: boolean; isArchived: boolean },
 ): void {
   const refuse = (what: string) => {
-    throw new StoreError('store-not-writable', `${what}, or set READ_ONLY=true.`, { retryAfter: RETRY_LATER_SECONDS });
+    throw new StoreError('store-not-writable', `${what}, or set READ_ONLY=true.`, {
+      retryAfter: LONG_RETRY_AFTER_SECONDS,
+    });
   };
   if (isArchived) refuse(`The repository ${repository} is archived and can't be written to: unarchive it`);
   if (!mayWrite) {

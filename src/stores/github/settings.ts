@@ -36,21 +36,21 @@ export interface GitHubOptions {
 }
 
 /** Reads the name of a GitHub user or organization. Names in GitHub Enterprise can also contain `_`. */
-const ownerName: Reader<string> = (given) =>
-  /^[A-Za-z0-9](?:[\w-]{0,38})$/.test(given)
-    ? { value: given }
+const ownerName: Reader<string> = (text) =>
+  /^[A-Za-z0-9](?:[\w-]{0,38})$/.test(text)
+    ? { value: text }
     : { problem: 'must be the name of a user or an organization: letters, digits and hyphens' };
 
 /** Reads the name of a repository. Rejects a URL, and a name with its owner. */
-const repositoryName: Reader<string> = (given) =>
-  /^[\w.-]{1,100}$/.test(given) && !/^\.{1,2}$/.test(given)
-    ? { value: given }
+const repositoryName: Reader<string> = (text) =>
+  /^[\w.-]{1,100}$/.test(text) && !/^\.{1,2}$/.test(text)
+    ? { value: text }
     : { problem: 'must be a repository name without its owner: letters, digits, dots, hyphens and underscores' };
 
 /** Reads the name of a branch, by the rules of `git check-ref-format`. */
-const branchName: Reader<string> = (given) =>
-  BRANCH.test(given) && !/(^|\/)\.|\.lock(\/|$)|\.\.|\/\/|@\{/.test(given)
-    ? { value: given }
+const branchName: Reader<string> = (text) =>
+  BRANCH.test(text) && !/(^|\/)\.|\.lock(\/|$)|\.\.|\/\/|@\{/.test(text)
+    ? { value: text }
     : { problem: 'must be a branch name without "refs/heads/", spaces or any of ~^:?*[\\' };
 
 const BRANCH = /^(?!refs\/)(?!@$)(?![-/])[^\u0000-\u0020\u007f~^:?*[\\]{1,255}(?<![/.])$/;
@@ -59,82 +59,82 @@ const BRANCH = /^(?!refs\/)(?!@$)(?![-/])[^\u0000-\u0020\u007f~^:?*[\\]{1,255}(?
 export const GITHUB_SETTINGS = {
   GITHUB_OWNER: {
     read: ownerName,
-    fallback: null,
+    defaultText: null,
     example: 'octocat',
     help: 'Owner of the repository: a user or an organization.',
     isRequired: true,
   },
   GITHUB_REPO: {
     read: repositoryName,
-    fallback: null,
+    defaultText: null,
     example: 'my-files',
     help: 'Name of the repository, without its owner.',
     isRequired: true,
   },
   GITHUB_TOKEN: {
     read: password,
-    fallback: null,
+    defaultText: null,
     example: 'github_pat_11ABCDEFG0EXAMPLE',
     help: 'Access token with the permission "Contents: read and write". Without a token, public repositories are readable, with 60 requests per hour.',
     isSecret: true,
   },
   GITHUB_BRANCH: {
     read: branchName,
-    fallback: 'main',
+    defaultText: 'main',
     example: 'files',
     help: 'Branch to serve and to commit to.',
   },
   GITHUB_CREATE_BRANCH: {
     read: yesOrNo,
-    fallback: 'false',
+    defaultText: 'false',
     example: 'true',
     help: 'Whether to create a missing branch from the default branch.',
   },
   GITHUB_API_URL: {
     read: url({ path: true }),
-    fallback: 'https://api.github.com',
+    defaultText: 'https://api.github.com',
     example: 'https://github.example.org/api/v3',
     help: 'URL of the REST API of GitHub or of a GitHub Enterprise server.',
   },
   GITHUB_COMMIT_MESSAGE: {
     read: oneLine,
-    fallback: '{summary}',
+    defaultText: '{summary}',
     example: 'files: {summary}',
     help: 'Title of commits. `{summary}` describes the change, `{count}` is the number of changes.',
   },
   GITHUB_AUTHOR_NAME: {
     read: oneLine,
-    fallback: null,
+    defaultText: null,
     example: 'Holdall',
     help: 'Author of commits. Requires `GITHUB_AUTHOR_EMAIL`. Default: the owner of the token.',
   },
   GITHUB_AUTHOR_EMAIL: {
     read: emailAddress,
-    fallback: null,
+    defaultText: null,
     example: 'holdall@example.org',
     help: 'Email address of the author. Requires `GITHUB_AUTHOR_NAME`.',
   },
   GITHUB_TRUST: {
     read: integer(0, 3600),
-    fallback: '2',
+    defaultText: '2',
     example: '0',
     help: 'Seconds for which reads use the last known state of the branch. With 0, each read first asks GitHub, which does not count against the quota while nothing changes.',
   },
   GITHUB_QUOTA_WAIT: {
     read: integer(0, 3600),
-    fallback: '10',
+    defaultText: '10',
     example: '60',
     help: 'Maximum seconds that a request waits for the rate limit of GitHub. A longer wait is a 503 with `Retry-After`.',
   },
   GITHUB_WRITES_PER_MINUTE: {
     read: integer(0, 100_000),
-    fallback: '80',
+    defaultText: '80',
     example: '0',
     help: 'Maximum write requests per minute, as GitHub recommends. A commit takes three. 0 removes the limit, for GitHub Enterprise servers.',
   },
   GITHUB_CACHE_SIZE: {
     read: size,
-    fallback: '1GiB',
+    defaultText: '1GiB',
     example: '10GiB',
     help: 'Maximum bytes of cached files in `blobs` under `CACHE_DIR`. 0 disables the cache.',
   },

@@ -1,6 +1,6 @@
 import type { RequestObserver } from '../network.ts';
 import { Capabilities } from './capabilities.ts';
-import { QUICK_TIMEOUT_MS, S3Client } from './client.ts';
+import { DEFAULT_TIMEOUT_MS, S3Client } from './client.ts';
 import { awsProviderChain, CredentialCache, type Credentials } from './credentials.ts';
 import { type BucketLocation, bucketEndpoint } from './endpoint.ts';
 
@@ -47,7 +47,7 @@ export function openBucket(options: S3Options): Bucket {
     context: { bucket, endpoint, accessKey },
     target: bucketEndpoint(options),
     credentials: new CredentialCache(provide, warn),
-    timeoutMs: options.timeoutMs ?? QUICK_TIMEOUT_MS,
+    timeoutMs: options.timeoutMs ?? DEFAULT_TIMEOUT_MS,
     onRetry,
     onRequest,
   });

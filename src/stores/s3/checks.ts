@@ -29,7 +29,7 @@ export const CHECKS: BackendChecks<S3Settings> = {
   beforeOpen: (runner, settings) => runner.run([CLOCK_CHECK], settings),
 
   async afterOpen(runner, subject, resources) {
-    const options = bucketOptions(subject.settings, { warn() {}, retried() {} });
+    const options = bucketOptions(subject.settings, { warn() {}, onRetry() {} });
     const bucket = resources.adopt(openBucket(options), ({ client }) => client.close());
     await runner.run(BUCKET_CHECKS, { ...subject, bucket });
   },

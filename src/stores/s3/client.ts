@@ -30,7 +30,7 @@ export interface S3Request<Result> extends Cancellable {
 }
 
 /** Milliseconds until the response headers arrive, for quick requests and for requests that transfer or copy bytes. */
-export const QUICK_TIMEOUT_MS = 20_000;
+export const DEFAULT_TIMEOUT_MS = 20_000;
 export const LONG_TIMEOUT_MS = 10 * 60_000;
 
 /** Maximum bytes of a response without content or listing. */

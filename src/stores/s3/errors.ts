@@ -3,7 +3,7 @@ import { parseRetryAfter } from '../../model/dates.ts';
 import { isStoreError, quoted, StoreError, type StoreErrorCode } from '../../model/error.ts';
 import type { FilePath } from '../../model/path.ts';
 import { kindConflict, notFound } from '../../model/store-errors.ts';
-import { networkProblem, RETRY_LATER_SECONDS, RETRY_SOON_SECONDS } from '../network.ts';
+import { LONG_RETRY_AFTER_SECONDS, networkProblem, SHORT_RETRY_AFTER_SECONDS } from '../network.ts';
 import type { Key } from './keys.ts';
 import { type HttpResponse, ResponseTooLongError } from './transport.ts';
 import { NotXmlError, readFields } from './xml.ts';
@@ -182,7 +182,7 @@ const subject = (key: Key | undefined) => (key === undefined ? 'The bucket' : 'T
 
 /** Returns the error for a wrong setting or a problem of this machine. Requests fail until the operator fixes it. */
 export function configurationError(code: StoreErrorCode, message: string, cause?: unknown): StoreError {
-  return new StoreError(code, message, { cause, retryAfter: RETRY_LATER_SECONDS });
+  return new StoreError(code, message, { cause, retryAfter: LONG_RETRY_AFTER_SECONDS });
 }
 
 /** Returns the error for a response that no object store sends, or not to this request. */
@@ -198,7 +198,7 @@ const TRANSIENT_CODE =
   /SlowDown|Throttl|TooManyRequests|RequestLimitExceeded|RequestTimeout|ConditionalRequestConflict|OperationAborted|NoSuchUpload|InternalError/;
 
 function busy(error: S3ErrorResponse): StoreError {
-  const retryAfter = error.retryAfter || RETRY_SOON_SECONDS;
+  const retryAfter = error.retryAfter || SHORT_RETRY_AFTER_SECONDS;
   return new StoreError('store-busy', 'The object store is busy or failing.', { cause: error, retryAfter });
 }
 

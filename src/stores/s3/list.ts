@@ -50,14 +50,14 @@ export function createLister(bucket: Bucket, entries: Entries): Store['list'] {
       position = page.next;
       // Omitted keys, such as the folder marker, make a page short. Fill it with a limited number of further requests.
       if (position && found.length < limit && pages < MAX_COMBINED_PAGES) continue;
-      if (omitted > 0) bucket.warn(INVALID_KEYS_MESSAGE, { folder, leftOut: omitted });
+      if (omitted > 0) bucket.warn(INVALID_KEYS_MESSAGE, { folder, omitted });
       entries.rememberPage(found);
       return { entries: found, cursor: position && encodeCursor(position) };
     }
   };
 }
 
-/** The log message about omitted keys. Its field `leftOut` is their number. */
+/** The log message about omitted keys. Its field `omitted` is their number. */
 export const INVALID_KEYS_MESSAGE = 'Objects are omitted from a listing: their keys are not valid paths.';
 
 interface PageRequest extends Cancellable {

@@ -5,72 +5,72 @@ import type { StoreLog } from '../network.ts';
 import type { S3Options } from './bucket.ts';
 
 /** Reads a bucket name. It must be a single URL segment, so that a path or URL is rejected. */
-const bucketName: Reader<string> = (given) =>
-  /^[A-Za-z0-9][\w.-]{0,254}$/.test(given)
-    ? { value: given }
+const bucketName: Reader<string> = (text) =>
+  /^[A-Za-z0-9][\w.-]{0,254}$/.test(text)
+    ? { value: text }
     : { problem: 'must be a bucket name: letters, digits, dots and hyphens' };
 
 /** Reads the name of a region. */
-const region: Reader<string> = (given) =>
-  /^[\w-]{1,64}$/.test(given) ? { value: given } : { problem: 'must be a region name: letters, digits and hyphens' };
+const region: Reader<string> = (text) =>
+  /^[\w-]{1,64}$/.test(text) ? { value: text } : { problem: 'must be a region name: letters, digits and hyphens' };
 
 /** The settings of a bucket. */
 export const S3_SETTINGS = {
   S3_BUCKET: {
     read: bucketName,
-    fallback: null,
+    defaultText: null,
     example: 'my-files',
     help: 'Name of the bucket.',
     isRequired: true,
   },
   S3_ENDPOINT: {
     read: url({ path: false }),
-    fallback: null,
+    defaultText: null,
     example: 'https://0123456789abcdef.r2.cloudflarestorage.com',
     help: 'URL of the store, without the bucket. Default: the AWS endpoint of `S3_REGION`.',
   },
   S3_REGION: {
     read: region,
-    fallback: 'auto',
+    defaultText: 'auto',
     example: 'eu-central-1',
     help: 'Region of the bucket. Use `auto` for R2 and for stores without regions.',
   },
   S3_ACCESS_KEY_ID: {
     read: password,
-    fallback: null,
+    defaultText: null,
     example: 'AKIAIOSFODNN7EXAMPLE',
     help: 'Access key ID. Default for `s3`: the AWS credentials of the environment.',
     isSecret: true,
   },
   S3_SECRET_ACCESS_KEY: {
     read: password,
-    fallback: null,
+    defaultText: null,
     example: 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY',
     help: 'Secret access key.',
     isSecret: true,
   },
   S3_SESSION_TOKEN: {
     read: password,
-    fallback: null,
+    defaultText: null,
     example: 'IQoJb3JpZ2luX2VjEXAMPLE',
     help: 'Session token of a temporary access key.',
     isSecret: true,
   },
   S3_ADDRESSING: {
     read: oneOf('path', 'virtual'),
-    fallback: 'path',
+    defaultText: 'path',
     example: 'virtual',
     help: 'Position of the bucket name in URLs: in the `path`, or in the host name (`virtual`).',
   },
   S3_PUBLIC_URL: {
     read: url({ path: true }),
-    fallback: null,
+    defaultText: null,
     example: 'https://files.example.org',
     help: 'Public URL of the bucket, if anyone can read it. Listings then contain the `publicUrl` of each file.',
   },
   S3_CONCURRENCY: {
     read: integer(1, 1000),
-    fallback: '64',
+    defaultText: '64',
     example: '16',
     help: 'Maximum parallel requests per folder operation.',
   },
@@ -84,7 +84,7 @@ export function endpointOf({ S3_ENDPOINT, S3_REGION }: S3Settings): string {
 }
 
 /** Returns the options of the configured bucket. */
-export function bucketOptions(settings: S3Settings, log: Pick<StoreLog, 'warn' | 'retried' | 'asked'>): S3Options {
+export function bucketOptions(settings: S3Settings, log: Pick<StoreLog, 'warn' | 'onRetry' | 'onRequest'>): S3Options {
   const { S3_BUCKET: bucket, S3_ACCESS_KEY_ID: accessKeyId, S3_SECRET_ACCESS_KEY: secretAccessKey } = settings;
   if (bucket === undefined) throw new Error('The settings of the bucket were not checked.');
   const hasKey = accessKeyId !== undefined && secretAccessKey !== undefined;
@@ -97,7 +97,7 @@ export function bucketOptions(settings: S3Settings, log: Pick<StoreLog, 'warn' |
     publicUrl: settings.S3_PUBLIC_URL,
     concurrency: settings.S3_CONCURRENCY,
     warn: (message, details) => log.warn(message, details),
-    onRetry: () => log.retried(),
-    onRequest: log.asked,
+    onRetry: () => log.onRetry(),
+    onRequest: log.onRequest,
   };
 }

@@ -90,7 +90,7 @@ function warnOfUndecodable(bucket: Bucket, folder: Key, omitted: number): void {
   if (omitted === 0) return;
   bucket.warn('Objects are not copied, moved or deleted: their keys are not UTF-8, so no request can name them.', {
     folder,
-    leftOut: omitted,
+    omitted,
   });
 }
 
@@ -129,7 +129,7 @@ export async function* walkEntries(
     else if (isFolder) yield { kind: 'folder', path: key as FolderPath };
     else yield entries.listed(path, object);
   }
-  if (omitted > 0) bucket.warn(INVALID_KEYS_MESSAGE, { folder, leftOut: omitted });
+  if (omitted > 0) bucket.warn(INVALID_KEYS_MESSAGE, { folder, omitted });
 }
 
 /** Pages that are read one by one before the rest is split into ranges. Small folders thus cost no extra request. */

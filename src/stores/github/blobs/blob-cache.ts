@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { FileHandle } from 'node:fs/promises';
 import { Readable } from 'node:stream';
-import { type CacheFolder, createCacheFolder, largestKept } from '../../../cache/cache-folder.ts';
+import { type CacheFolder, createCacheFolder, targetSize } from '../../../cache/cache-folder.ts';
 import { untilAborted } from '../../../concurrency/single-flight.ts';
 import { asError } from '../../../model/error.ts';
 import type { ResolvedRange } from '../../../model/range.ts';
@@ -198,16 +198,16 @@ class BlobFiles {
   async #serveDownload(blob: Blob, fetch: Fetch, { closing, onOpen }: Session): Promise<void> {
     const { size, stallAfter = STALL_TIMEOUT_MS } = this.#options;
     const { file, keep, discard } = await inCacheFolder(this.#createFile());
-    const isKept = blob.size <= largestKept(size);
+    const isCacheable = blob.size <= targetSize(size);
     try {
-      if (!isKept) await discard();
+      if (!isCacheable) await discard();
       await serveFile(file, blob, closing, async (tailable) => {
         const body = await fetch(closing.signal);
         if (closing.signal.aborted) body.destroy();
         closing.signal.throwIfAborted();
         onOpen(tailable);
         await download(body, blob, tailable, { signal: closing.signal, stallAfter });
-        if (!isKept) return;
+        if (!isCacheable) return;
         await keep(blob.sha, blob.size).then(
           () => this.#cached.markVerified(blob, file),
           this.#warnAbout('A file could not be cached (CACHE_DIR).'),

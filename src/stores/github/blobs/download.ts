@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { asError, isDiskFull, isStoreError, StoreError } from '../../../model/error.ts';
 import type { ResolvedRange } from '../../../model/range.ts';
-import { RETRY_LATER_SECONDS, RETRY_SOON_SECONDS } from '../../network.ts';
+import { LONG_RETRY_AFTER_SECONDS, SHORT_RETRY_AFTER_SECONDS } from '../../network.ts';
 import { type Blob, hashOfBlob } from './cached-blobs.ts';
 
 export interface DownloadOptions {
@@ -57,26 +57,26 @@ export async function inCacheFolder<Result>(operation: Promise<Result>): Promise
     const message = isDiskFull(error)
       ? 'The cache folder (CACHE_DIR) is on a full disk: free space, or lower GITHUB_CACHE_SIZE.'
       : "The cache folder (CACHE_DIR) can't be written to.";
-    throw new StoreError('cache-unavailable', message, { cause: error, retryAfter: RETRY_LATER_SECONDS });
+    throw new StoreError('cache-unavailable', message, { cause: error, retryAfter: LONG_RETRY_AFTER_SECONDS });
   }
 }
 
 function wrongContent(): StoreError {
   return new StoreError('unexpected-store-response', 'GitHub sent bytes that do not match the hash of the file.', {
-    retryAfter: RETRY_SOON_SECONDS,
+    retryAfter: SHORT_RETRY_AFTER_SECONDS,
   });
 }
 
 function connectionLost(cause: unknown): StoreError {
   return new StoreError('store-busy', 'GitHub closed the connection while it sent the file.', {
     cause,
-    retryAfter: RETRY_SOON_SECONDS,
+    retryAfter: SHORT_RETRY_AFTER_SECONDS,
   });
 }
 
 function stalled(): StoreError {
   return new StoreError('store-busy', 'GitHub stopped sending the file.', {
-    retryAfter: RETRY_SOON_SECONDS,
+    retryAfter: SHORT_RETRY_AFTER_SECONDS,
   });
 }
 
@@ -174,6 +174,6 @@ async function readAt(file: FileHandle, position: number, length: number): Promi
   const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(length), 0, length, position);
   if (bytesRead > 0) return buffer.subarray(0, bytesRead);
   throw new StoreError('cache-unavailable', 'The cached file (CACHE_DIR) was truncated while it was read.', {
-    retryAfter: RETRY_SOON_SECONDS,
+    retryAfter: SHORT_RETRY_AFTER_SECONDS,
   });
 }

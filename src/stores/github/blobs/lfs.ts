@@ -6,7 +6,7 @@ import { parseRetryAfter } from '../../../model/dates.ts';
 import { StoreError } from '../../../model/error.ts';
 import type { ResolvedRange } from '../../../model/range.ts';
 import type { Cancellable } from '../../../model/store.ts';
-import { networkProblem, RETRY_SOON_SECONDS, type StoreLog } from '../../network.ts';
+import { networkProblem, SHORT_RETRY_AFTER_SECONDS, type StoreLog } from '../../network.ts';
 import { isFile, type Tree, type TreeEntry } from '../branch/objects.ts';
 import { isJson, REQUEST_TIMEOUT_MS, timedFetch } from '../host/fetch.ts';
 import { type Host, parseWebUrl } from '../host/host.ts';
@@ -250,7 +250,7 @@ async function* slice(
   }
   if (position <= end)
     throw new StoreError('unexpected-store-response', 'The Git LFS server sent only a part of the file.', {
-      retryAfter: RETRY_SOON_SECONDS,
+      retryAfter: SHORT_RETRY_AFTER_SECONDS,
     });
 }
 
@@ -264,12 +264,12 @@ function webUrlOf(apiUrl: string): string {
 
 function busy({ status, headers }: Response): StoreError {
   const message = `The Git LFS server is busy or failing (status ${status}).`;
-  const retryAfter = parseRetryAfter(headers.get('retry-after'), headers.get('date')) ?? RETRY_SOON_SECONDS;
+  const retryAfter = parseRetryAfter(headers.get('retry-after'), headers.get('date')) ?? SHORT_RETRY_AFTER_SECONDS;
   return new StoreError('store-busy', message, { retryAfter: Math.max(1, retryAfter) });
 }
 
 function missingObject({ id }: LfsObject): StoreError {
   return new StoreError('unavailable', `The Git LFS server no longer has the object ${id}.`, {
-    retryAfter: RETRY_SOON_SECONDS,
+    retryAfter: SHORT_RETRY_AFTER_SECONDS,
   });
 }

@@ -1,7 +1,7 @@
 import { createSingleFlight, untilAborted } from '../../../concurrency/single-flight.ts';
 import { quoted, StoreError } from '../../../model/error.ts';
 import type { Cancellable } from '../../../model/store.ts';
-import { RETRY_LATER_SECONDS } from '../../network.ts';
+import { LONG_RETRY_AFTER_SECONDS } from '../../network.ts';
 import { isEmptyRepository, isErrorResponse } from '../host/errors.ts';
 import type { BranchState, Host } from '../host/host.ts';
 import type { GitHubOptions } from '../settings.ts';
@@ -228,5 +228,5 @@ function noBranch(
     ? 'with READ_ONLY=true, the branch is not created.'
     : 'set GITHUB_CREATE_BRANCH=true to create the branch from it.';
   const message = `The repository ${what} (GITHUB_BRANCH). Its default branch is ${quoted(defaultBranch)}; ${hint}`;
-  return new StoreError('branch-not-found', message, { cause, retryAfter: RETRY_LATER_SECONDS });
+  return new StoreError('branch-not-found', message, { cause, retryAfter: LONG_RETRY_AFTER_SECONDS });
 }

@@ -105,8 +105,8 @@ export function createFolder(folder: FolderPath): Change<void> {
         if (entry && !isFolder(entry)) throw kindConflict(path);
         // The requested folder gets a marker, so that it remains when it becomes empty. Existing parents stay
         // unchanged.
-        const isWanted = path === folder && !(await draft.find(markerOf(path)));
-        if (!entry || isWanted) unmarked.push(path);
+        const needsMarker = path === folder && !(await draft.find(markerOf(path)));
+        if (!entry || needsMarker) unmarked.push(path);
       }
       for (const path of unmarked) await draft.put(markerOf(path), MARKER_ENTRY, MARKER_CONTENT);
     },

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isStoreError, quoted, StoreError } from '../../../model/error.ts';
 import { shuttingDown } from '../../../model/store-errors.ts';
-import { RETRY_SOON_SECONDS } from '../../network.ts';
+import { SHORT_RETRY_AFTER_SECONDS } from '../../network.ts';
 import type { Snapshot, Snapshots } from '../branch/snapshots.ts';
 import type { Trees } from '../branch/trees.ts';
 import { type ErrorResponse, isRejectedTree, isTooLarge } from '../host/errors.ts';
@@ -39,7 +39,7 @@ interface QueuedChange {
 interface AppliedChanges {
   readonly applied: readonly QueuedChange[];
   /** Callbacks that settle the promises of all changes except `deferred`. */
-  readonly settle: readonly (() => void)[];
+  readonly settlements: readonly (() => void)[];
   /** Changes that must go into a later commit. */
   readonly deferred: readonly QueuedChange[];
 }
@@ -118,7 +118,7 @@ export class CommitQueue {
     while (this.#queue.length > 0) {
       // Changes that arrive during the wait join the batch.
       await this.#backoff.wait();
-      await this.#commitBatch(takeBatch(this.#queue), { left: MAX_REJECTED_COMMITS });
+      await this.#commitBatch(dequeueBatch(this.#queue), { left: MAX_REJECTED_COMMITS });
     }
     // No `await` between the check of the queue and this line, so that a new change always starts the work again.
     this.#working = undefined;
@@ -131,7 +131,7 @@ export class CommitQueue {
       for (let conflicts = 0; remaining.length > 0 && conflicts < MAX_CONFLICTS; ) {
         for (const item of remaining) allowCancellation(item);
         await this.#backoff.wait();
-        const attempt = await this.#attempt(remaining.filter(isWanted));
+        const attempt = await this.#attempt(remaining.filter(isPending));
         remaining = attempt.remaining;
         conflicts = attempt.hasMoved ? conflicts + 1 : 0;
       }
@@ -164,16 +164,16 @@ export class CommitQueue {
     const startedAt = performance.now();
     const before = await this.#snapshots.latest();
     const base = await this.#trees.read(before.root);
-    const wanted = batch.filter(isWanted);
-    for (const item of wanted) item.isCommitting = true;
+    const pending = batch.filter(isPending);
+    for (const item of pending) item.isCommitting = true;
     const draft = new Draft(this.#trees, base);
-    const { applied, settle, deferred } = await applyAll(draft, wanted);
+    const { applied, settlements, deferred } = await applyAll(draft, pending);
     if (applied.length > 0) await keepRoot(draft);
     const result = draft.finish();
     const summaries = applied.map(({ change }) => change.summary);
     const isDone = result.edits.length === 0 || (await this.#commit(before, result, summaries, startedAt));
-    if (!isDone) return { remaining: wanted, hasMoved: true };
-    for (const each of settle) each();
+    if (!isDone) return { remaining: pending, hasMoved: true };
+    for (const each of settlements) each();
     return { remaining: deferred, hasMoved: false };
   }
 
@@ -198,7 +198,7 @@ export class CommitQueue {
     }
     this.#backoff.recordSuccess(head, after.head, startedAt);
     this.#snapshots.moved(before, after);
-    log.committed(summaries.length);
+    log.onCommit(summaries.length);
     log.info('Committed.', {
       branch,
       commit: after.head,
@@ -211,7 +211,7 @@ export class CommitQueue {
 }
 
 /** Removes from the front as many changes as fit into one commit. */
-function takeBatch(queue: QueuedChange[]): QueuedChange[] {
+function dequeueBatch(queue: QueuedChange[]): QueuedChange[] {
   let text = 0;
   const end = queue.findIndex(({ change }, index) => {
     text += change.textBytes ?? 0;
@@ -220,7 +220,7 @@ function takeBatch(queue: QueuedChange[]): QueuedChange[] {
   return queue.splice(0, end < 0 ? queue.length : end);
 }
 
-const isWanted = ({ signal }: QueuedChange) => !signal?.aborted;
+const isPending = ({ signal }: QueuedChange) => !signal?.aborted;
 
 /** Makes a change cancellable again, and rejects it if it was cancelled during the attempt. */
 function allowCancellation(item: QueuedChange): void {
@@ -231,29 +231,29 @@ function allowCancellation(item: QueuedChange): void {
 /** Applies changes in order. Results and errors are reported only when the commit is on the branch. */
 async function applyAll(draft: Draft, batch: readonly QueuedChange[]): Promise<AppliedChanges> {
   const applied: QueuedChange[] = [];
-  const settle: (() => void)[] = [];
+  const settlements: (() => void)[] = [];
   for (const [index, item] of batch.entries()) {
     try {
       const result = await item.change.apply(draft);
       applied.push(item);
-      settle.push(() => item.resolve(result));
+      settlements.push(() => item.resolve(result));
     } catch (error) {
       // Defers all later changes as well, because they may depend on this one.
-      if (error instanceof NeedsOwnCommit && index > 0) return { applied, settle, deferred: batch.slice(index) };
-      settle.push(() => item.reject(error));
+      if (error instanceof NeedsOwnCommit && index > 0) return { applied, settlements, deferred: batch.slice(index) };
+      settlements.push(() => item.reject(error));
     }
   }
-  return { applied, settle, deferred: [] };
+  return { applied, settlements, deferred: [] };
 }
 
 function tooManyConflicts(branch: string): StoreError {
   const message = `Other clients moved the branch ${branch} during every attempt to commit the change. Send it again.`;
-  return new StoreError('file-busy', message, { retryAfter: RETRY_SOON_SECONDS });
+  return new StoreError('file-busy', message, { retryAfter: SHORT_RETRY_AFTER_SECONDS });
 }
 
 function rejectedBatch(cause: StoreError): StoreError {
   const message = `GitHub rejected this change or another one in the same commit. Send it again. ${cause.message}`;
-  return new StoreError('unavailable', message, { cause, retryAfter: RETRY_SOON_SECONDS });
+  return new StoreError('unavailable', message, { cause, retryAfter: SHORT_RETRY_AFTER_SECONDS });
 }
 
 function rejectedChange(cause: ErrorResponse): StoreError {

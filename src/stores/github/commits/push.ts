@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { StoreError } from '../../../model/error.ts';
 import type { Cancellable } from '../../../model/store.ts';
-import { RETRY_SOON_SECONDS, type StoreLog } from '../../network.ts';
+import { SHORT_RETRY_AFTER_SECONDS, type StoreLog } from '../../network.ts';
 import { MARKER } from '../branch/objects.ts';
 import type { Snapshot, Snapshots } from '../branch/snapshots.ts';
 import type { Trees } from '../branch/trees.ts';
@@ -149,7 +149,7 @@ function withId(message: string): string {
 
 function unknownOutcome(cause: unknown): StoreError {
   const message = 'GitHub did not confirm the change. Check whether it was made before you send it again.';
-  return new StoreError('outcome-unknown', message, { cause, retryAfter: RETRY_SOON_SECONDS });
+  return new StoreError('outcome-unknown', message, { cause, retryAfter: SHORT_RETRY_AFTER_SECONDS });
 }
 
 /** A snapshot of a branch with at least one commit. */
@@ -180,7 +180,7 @@ export function createFirstCommit(
       if (!isCreated) await delay(RETRY_DELAY_MS * attempt, undefined, { signal });
     }
     throw new StoreError('store-busy', 'The repository is empty, and its first commit could not be created.', {
-      retryAfter: RETRY_SOON_SECONDS,
+      retryAfter: SHORT_RETRY_AFTER_SECONDS,
     });
   };
 }

@@ -155,7 +155,7 @@ export class GitHubClient {
     try {
       // The quota may have been exhausted while this request waited.
       await this.quota.admit(state.deadline, signal);
-      if (++state.attempts > 1) this.#options.log.retried();
+      if (++state.attempts > 1) this.#options.log.onRetry();
       const response = await call(this.#parameters(options, onRedirect));
       this.quota.update(response.headers);
       if (response.status >= 300) throw new UnfollowedRedirect(locationOf(response, this.#options.apiUrl));
@@ -179,7 +179,7 @@ export class GitHubClient {
       repo: this.#repo,
       request: {
         ...(signal && { signal }),
-        fetch: followingWrites(observedFetch(send, this.#options.log.asked), onRedirect),
+        fetch: followingWrites(observedFetch(send, this.#options.log.onRequest), onRedirect),
         // `fetch` changes POST to GET for some redirects, and follows others to any origin.
         ...(effect === 'writes' && { redirect: 'manual' }),
       },

@@ -1,6 +1,6 @@
 import { parseRetryAfter } from '../../../model/dates.ts';
 import { quoted, StoreError, type StoreErrorCode } from '../../../model/error.ts';
-import { networkProblem, RETRY_LATER_SECONDS, RETRY_SOON_SECONDS } from '../../network.ts';
+import { LONG_RETRY_AFTER_SECONDS, networkProblem, SHORT_RETRY_AFTER_SECONDS } from '../../network.ts';
 import type { ResponseHeaders } from './rate-limits.ts';
 
 /** Whether a request reads or changes the repository. */
@@ -171,7 +171,7 @@ function fromProxy(status: number, apiUrl: string, cause: unknown): StoreError {
   const code = isBodyTooLarge ? 'too-large-for-store' : 'unexpected-store-response';
   return new StoreError(code, `A proxy in front of GitHub at ${apiUrl} ${reason}.`, {
     cause,
-    ...(!isBodyTooLarge && { retryAfter: RETRY_LATER_SECONDS }),
+    ...(!isBodyTooLarge && { retryAfter: LONG_RETRY_AFTER_SECONDS }),
   });
 }
 
@@ -184,13 +184,13 @@ function hasGitHubMessage({ data }: ErrorResponse): boolean {
 function notSent(cause: unknown, { name, setting }: { name: string; setting: string }): StoreError {
   const reason = cause instanceof Error ? cause.message : String(cause);
   const message = `${name} can't be called (${reason}): check ${setting}.`;
-  return new StoreError('store-misconfigured', message, { cause, retryAfter: RETRY_LATER_SECONDS });
+  return new StoreError('store-misconfigured', message, { cause, retryAfter: LONG_RETRY_AFTER_SECONDS });
 }
 
 function fromErrorResponse(error: ErrorResponse, context: RequestContext): unknown {
   const { repository, branch, effect, apiUrl } = context;
   const misconfigured = (code: StoreErrorCode, message: string) =>
-    new StoreError(code, message, { cause: error, retryAfter: RETRY_LATER_SECONDS });
+    new StoreError(code, message, { cause: error, retryAfter: LONG_RETRY_AFTER_SECONDS });
   const denied = (code: StoreErrorCode, message: string) => new StoreError(code, message, { cause: error });
   if (rateLimitSeconds(error) !== undefined) return limited(error);
   const isFromProxy = [400, 403, 407, 413].includes(error.status) && !hasGitHubMessage(error);
@@ -227,7 +227,7 @@ function fromErrorResponse(error: ErrorResponse, context: RequestContext): unkno
   }
   if (error.status === 409) {
     const message = `GitHub reported a conflict: ${quoted(error.message)}. Send the request again.`;
-    return new StoreError('store-busy', message, { cause: error, retryAfter: RETRY_SOON_SECONDS });
+    return new StoreError('store-busy', message, { cause: error, retryAfter: SHORT_RETRY_AFTER_SECONDS });
   }
   if (error.status >= 500 || error.status === 408) return busy(error);
   if (error.status < 400) return notGitHub(apiUrl, error);
@@ -248,7 +248,7 @@ function noRepository({ repository, apiUrl, hasToken }: RequestContext): string 
 }
 
 function busy(cause: ErrorResponse): StoreError {
-  const retryAfter = retryAfterSeconds(cause) ?? RETRY_SOON_SECONDS;
+  const retryAfter = retryAfterSeconds(cause) ?? SHORT_RETRY_AFTER_SECONDS;
   return new StoreError('store-busy', 'GitHub is busy or failing.', { cause, retryAfter });
 }
 
@@ -256,7 +256,7 @@ function limited(cause: ErrorResponse): StoreError {
   const message = "GitHub's rate limit is exceeded.";
   return new StoreError('quota-exhausted', message, {
     cause,
-    retryAfter: rateLimitSeconds(cause) || RETRY_SOON_SECONDS,
+    retryAfter: rateLimitSeconds(cause) || SHORT_RETRY_AFTER_SECONDS,
   });
 }
 
@@ -273,13 +273,13 @@ export function tooLarge(cause?: unknown): StoreError {
 export function redirectError(apiUrl: string, location: URL | null): StoreError {
   if (!location) return notGitHub(apiUrl);
   const message = `${apiUrl} redirects requests to ${quoted(location.origin + location.pathname)}: check GITHUB_API_URL.`;
-  return new StoreError('unexpected-store-response', message, { retryAfter: RETRY_LATER_SECONDS });
+  return new StoreError('unexpected-store-response', message, { retryAfter: LONG_RETRY_AFTER_SECONDS });
 }
 
 /** The error for a response that is not from the GitHub API. */
 export function notGitHub(apiUrl: string, cause?: unknown): StoreError {
   const message = `${apiUrl} does not respond like the GitHub API: check GITHUB_API_URL.`;
-  return new StoreError('unexpected-store-response', message, { cause, retryAfter: RETRY_LATER_SECONDS });
+  return new StoreError('unexpected-store-response', message, { cause, retryAfter: LONG_RETRY_AFTER_SECONDS });
 }
 
 /**

@@ -37,9 +37,9 @@ export function timedFetch({ timeout, streamsBody = false, onRedirect }: FetchOp
   return async (input, init) => {
     const late = new AbortController();
     const timer = setTimeout(() => late.abort(new DOMException('No response in time.', 'TimeoutError')), timeout);
-    const given = init?.signal ?? undefined;
+    const callerSignal = init?.signal ?? undefined;
     try {
-      const signal = given ? AbortSignal.any([given, late.signal]) : late.signal;
+      const signal = callerSignal ? AbortSignal.any([callerSignal, late.signal]) : late.signal;
       const response = await fetch(input, { ...init, signal });
       if (response.redirected) onRedirect?.(new URL(response.url));
       if (!streamsBody || !response.ok) return await readWhole(response);

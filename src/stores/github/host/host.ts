@@ -2,7 +2,7 @@ import { PassThrough, pipeline, Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import { asError, quoted, StoreError } from '../../../model/error.ts';
 import type { Cancellable, Quota } from '../../../model/store.ts';
-import { RETRY_LATER_SECONDS } from '../../network.ts';
+import { LONG_RETRY_AFTER_SECONDS } from '../../network.ts';
 import { FOLDER, SUBMODULE, type TreeEntry } from '../branch/objects.ts';
 import type { GitHubOptions } from '../settings.ts';
 import { type Call, GitHubClient, type SendOptions } from './client.ts';
@@ -315,7 +315,7 @@ function toParameters({ path, mode, ...change }: TreeEdit) {
 
 function renamedBranch(before: string, now: string): StoreError {
   const message = `The branch ${before} was renamed to ${quoted(now)}: set GITHUB_BRANCH.`;
-  return new StoreError('branch-not-found', message, { retryAfter: RETRY_LATER_SECONDS });
+  return new StoreError('branch-not-found', message, { retryAfter: LONG_RETRY_AFTER_SECONDS });
 }
 
 /**
