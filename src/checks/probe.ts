@@ -92,11 +92,11 @@ function notRemoved(probe: FolderPath, reason: string): Finding {
 /** Returns the folder, or its nearest existing ancestor if it is missing. */
 export async function nearestFolder(folder: string): Promise<string> {
   for (let current = resolve(folder); ; current = dirname(current)) {
-    const exists = await stat(current).then(
+    const isPresent = await stat(current).then(
       () => true,
       () => false,
     );
-    if (exists || current === dirname(current)) return current;
+    if (isPresent || current === dirname(current)) return current;
   }
 }
 

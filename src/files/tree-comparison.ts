@@ -208,8 +208,8 @@ export class SeenItems {
     const hashes = this.#hashes.subarray(0, this.#size);
     if (!this.#isSorted) hashes.sort();
     this.#isSorted = true;
-    const hash = hashOf(path, version);
-    return hashes[partitionPoint(hashes.length, (index) => (hashes[index] ?? 0) < hash)] === hash;
+    const expected = hashOf(path, version);
+    return hashes[partitionPoint(hashes.length, (index) => (hashes[index] ?? 0) < expected)] === expected;
   }
 }
 

@@ -18,8 +18,8 @@ export const host: Reader<string> = (value) => {
 
 export const oneOf =
   <const Choice extends string>(...choices: readonly Choice[]): Reader<Choice> =>
-  (text) => {
-    const value = choices.find((choice) => choice === text);
+  (input) => {
+    const value = choices.find((choice) => choice === input);
     if (value !== undefined) return { value };
     const [only, ...others] = choices;
     return { problem: others.length === 0 ? `must be ${only} or unset` : `must be one of ${choices.join(', ')}` };
@@ -27,24 +27,24 @@ export const oneOf =
 
 export const integer =
   (min: number, max: number): Reader<number> =>
-  (text) => {
-    const value = Number(text);
-    if (/^\d+$/.test(text) && value >= min && value <= max) return { value };
+  (input) => {
+    const value = Number(input);
+    if (/^\d+$/.test(input) && value >= min && value <= max) return { value };
     return { problem: `must be a whole number from ${min} to ${max}` };
   };
 
 /** Reads a number from 0 to 1. */
-export const ratio: Reader<number> = (text) => {
-  const value = Number(text);
-  return /^(?:\d*\.)?\d+$/.test(text) && value <= 1 ? { value } : { problem: 'must be a number from 0 to 1' };
+export const ratio: Reader<number> = (input) => {
+  const value = Number(input);
+  return /^(?:\d*\.)?\d+$/.test(input) && value <= 1 ? { value } : { problem: 'must be a number from 0 to 1' };
 };
 
 /**
  * Reads names and values as `name=value,name=value`, with percent-encoded values. This is the OpenTelemetry format,
  * which follows the W3C header `baggage`.
  */
-export const pairs: Reader<Readonly<Record<string, string>>> = (text) => {
-  const entries = text.split(',').map((pair) => PAIR.exec(pair.trim()));
+export const pairs: Reader<Readonly<Record<string, string>>> = (input) => {
+  const entries = input.split(',').map((pair) => PAIR.exec(pair.trim()));
   try {
     return { value: Object.fromEntries(entries.map((found) => [found?.[1], decodeURIComponent(found?.[2] ?? '%')])) };
   } catch {
@@ -55,8 +55,8 @@ export const pairs: Reader<Readonly<Record<string, string>>> = (text) => {
 /** A valid header name, and an ASCII value. */
 const PAIR = /^([\w!#$%&'*+.^`|~-]+) *= *((?:[\x21-\x7e][\x20-\x7e]*)?)$/;
 
-export const yesOrNo: Reader<boolean> = (text) =>
-  text === 'true' || text === 'false' ? { value: text === 'true' } : { problem: 'must be true or false' };
+export const yesOrNo: Reader<boolean> = (input) =>
+  input === 'true' || input === 'false' ? { value: input === 'true' } : { problem: 'must be true or false' };
 
 const UNITS = {
   '': 1,
@@ -72,8 +72,8 @@ const UNITS = {
 };
 
 /** Reads a number of bytes, with or without a unit. */
-export const size: Reader<number> = (text) => {
-  const [, number = '', unit = ''] = /^(\d+(?:\.\d+)?) ?([a-z]*)$/i.exec(text) ?? [];
+export const size: Reader<number> = (input) => {
+  const [, number = '', unit = ''] = /^(\d+(?:\.\d+)?) ?([a-z]*)$/i.exec(input) ?? [];
   const factor = Object.entries(UNITS).find(([name]) => name === unit.toUpperCase())?.[1];
   const value = Math.floor(Number(number) * (factor ?? Number.NaN));
   if (number !== '' && Number.isSafeInteger(value)) return { value };
@@ -83,67 +83,67 @@ export const size: Reader<number> = (text) => {
 /** Reads an HTTP or HTTPS URL, with or without a path, and removes trailing slashes. */
 export const url =
   ({ path }: { path: boolean }): Reader<string> =>
-  (text) => {
-    const parsed = URL.parse(text);
+  (input) => {
+    const parsed = URL.parse(input);
     if (!parsed || !/^https?:$/.test(parsed.protocol))
       return { problem: 'must be a URL that begins with https:// or http://' };
     if (parsed.username || parsed.password || parsed.search || parsed.hash) {
       return { problem: 'must be a URL without user, query or fragment' };
     }
-    const value = text.replace(/(?<!\/)\/+$/, '');
+    const value = input.replace(/(?<!\/)\/+$/, '');
     if (path || parsed.pathname === '/') return { value };
     return { problem: 'must be a URL without a path' };
   };
 
 /** Reads a text without line breaks and other control characters. */
-export const oneLine: Reader<string> = (text) =>
-  /^[^\u0000-\u001f\u007f]{1,500}$/.test(text) && text.trim() !== ''
-    ? { value: text }
+export const oneLine: Reader<string> = (input) =>
+  /^[^\u0000-\u001f\u007f]{1,500}$/.test(input) && input.trim() !== ''
+    ? { value: input }
     : { problem: 'must be one line of at most 500 characters' };
 
-export const emailAddress: Reader<string> = (text) =>
-  /^[^\s@<>]+@[^\s@<>]+$/.test(text) ? { value: text } : { problem: 'must be an email address' };
+export const emailAddress: Reader<string> = (input) =>
+  /^[^\s@<>]+@[^\s@<>]+$/.test(input) ? { value: input } : { problem: 'must be an email address' };
 
 /** Reads a secret unchanged. */
-export const password: Reader<string> = (text) =>
-  /^[\x21-\x7e]+$/.test(text) ? { value: text } : { problem: 'must contain only ASCII characters, without spaces' };
+export const password: Reader<string> = (input) =>
+  /^[\x21-\x7e]+$/.test(input) ? { value: input } : { problem: 'must contain only ASCII characters, without spaces' };
 
 /** Reads a secret unchanged, with a minimum length. */
 export const secret =
   (minBytes: number): Reader<Buffer> =>
-  (text) => {
-    const value = Buffer.from(text);
+  (input) => {
+    const value = Buffer.from(input);
     if (value.length >= minBytes) return { value };
     return { problem: `must have at least ${minBytes} bytes, not ${value.length}` };
   };
 
 /** Reads the URL of an identity provider: HTTPS, because its responses identify users, or loopback. */
-export const issuer: Reader<string> = (text) => {
-  const parsed = URL.parse(text);
+export const issuer: Reader<string> = (input) => {
+  const parsed = URL.parse(input);
   if (!parsed || parsed.username || parsed.password || parsed.search || parsed.hash) {
     return { problem: 'must be a URL without user, query or fragment' };
   }
   if (parsed.protocol === 'https:' || (parsed.protocol === 'http:' && isLoopback(parsed.hostname)))
-    return { value: text };
+    return { value: input };
   return { problem: 'must be a URL that begins with https://' };
 };
 
 /**
  * Reads an origin for file contents. A Content-Security-Policy must be able to name it, which excludes IPv6 addresses.
  */
-export const contentOrigin: Reader<string> = (text) => {
-  const reading = url({ path: false })(text);
-  if (!('value' in reading) || URL.parse(text)?.hostname.startsWith('[') !== true) return reading;
+export const contentOrigin: Reader<string> = (input) => {
+  const reading = url({ path: false })(input);
+  if (!('value' in reading) || URL.parse(input)?.hostname.startsWith('[') !== true) return reading;
   return { problem: 'must have a host name or an IPv4 address' };
 };
 
 /** Reads the name of a claim. */
-export const claim: Reader<string> = (text) =>
-  /^[\x21-\x7e]{1,200}$/.test(text) ? { value: text } : { problem: 'must be a claim name without spaces' };
+export const claim: Reader<string> = (input) =>
+  /^[\x21-\x7e]{1,200}$/.test(input) ? { value: input } : { problem: 'must be a claim name without spaces' };
 
 /** Reads a comma-separated list of addresses, networks and `loopback`. */
-export const proxies: Reader<readonly string[]> = (text) => {
-  const value = text.split(',').map((part) => part.trim());
+export const proxies: Reader<readonly string[]> = (input) => {
+  const value = input.split(',').map((part) => part.trim());
   if (value.some((part) => /^[\da-f.:]+\/0+$/i.test(part))) {
     return { problem: 'must not contain a network with /0, which would trust every client' };
   }
@@ -152,9 +152,9 @@ export const proxies: Reader<readonly string[]> = (text) => {
     : { problem: 'must be IP addresses, networks such as 10.0.0.0/8, or loopback, separated by commas' };
 };
 
-function isProxy(text: string): boolean {
-  if (text === 'loopback') return true;
-  const [address = '', bits, ...rest] = text.split('/');
+function isProxy(input: string): boolean {
+  if (input === 'loopback') return true;
+  const [address = '', bits, ...rest] = input.split('/');
   const version = isIP(address);
   if (version === 0 || rest.length > 0) return false;
   return (
@@ -163,27 +163,27 @@ function isProxy(text: string): boolean {
 }
 
 /** Reads the destination of a log. A file path must contain a `/`, so that a misspelled keyword is rejected. */
-export const logDestination: Reader<string> = (text) =>
-  text === 'stdout' || text === 'off' || (text.includes('/') && !text.endsWith('/'))
-    ? { value: text }
+export const logDestination: Reader<string> = (input) =>
+  input === 'stdout' || input === 'off' || (input.includes('/') && !input.endsWith('/'))
+    ? { value: input }
     : { problem: 'must be stdout, off, or a file path that contains a "/", such as ./audit.log' };
 
 /** Reads the URL of a Redis server. */
-export const redisUrl: Reader<string> = (text) => {
-  const parsed = URL.parse(text);
-  if (parsed && /^rediss?:$/.test(parsed.protocol) && parsed.hostname !== '') return { value: text };
+export const redisUrl: Reader<string> = (input) => {
+  const parsed = URL.parse(input);
+  if (parsed && /^rediss?:$/.test(parsed.protocol) && parsed.hostname !== '') return { value: input };
   return { problem: 'must be a URL that begins with redis:// or rediss://' };
 };
 
 /** Reads the URI of a contact (RFC 9116, section 2.5.3). */
-export const contactUri: Reader<string> = (text) =>
-  /^(https:\/\/|mailto:|tel:)[!-~]+$/i.test(text) && URL.canParse(text)
-    ? { value: text }
+export const contactUri: Reader<string> = (input) =>
+  /^(https:\/\/|mailto:|tel:)[!-~]+$/i.test(input) && URL.canParse(input)
+    ? { value: input }
     : { problem: 'must be a URI that begins with https://, mailto: or tel:' };
 
 /** Reads an instant with its time zone (RFC 3339). Refuses dates that don't exist, such as 30 February. */
-export const instant: Reader<Date> = (text) => {
-  const value = parseInstant(text);
+export const instant: Reader<Date> = (input) => {
+  const value = parseInstant(input);
   return value
     ? { value }
     : { problem: 'must be an existing date and time with its zone in RFC 3339 form, such as 2027-06-30T00:00:00Z' };

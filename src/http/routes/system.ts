@@ -123,8 +123,8 @@ export function metricsRoute(app: App, { token, format }: ServiceMetrics): void 
 export function createTokenCheck(token: Buffer): (request: Pick<FastifyRequest, 'headers'>) => boolean {
   const expected = digest(token);
   return ({ headers }) => {
-    const token = /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1];
-    return token !== undefined && timingSafeEqual(digest(token), expected);
+    const requestToken = /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1];
+    return requestToken !== undefined && timingSafeEqual(digest(requestToken), expected);
   };
 }
 
