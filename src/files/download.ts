@@ -5,8 +5,8 @@ import type { Cancellable, Content, FileEntry, Store } from '../model/store.ts';
 import type { UrlSigner } from '../model/url-signer.ts';
 
 /**
- * Maximum size of a file whose content the service sends itself. Larger files are downloaded by a presigned URL. This is
- * the 6 MB limit of the HTTP API.
+ * Maximum size of a file whose content the service sends itself: just below 6 MiB (6,291,456 bytes), the limit of the HTTP
+ * API. Larger files are downloaded by a presigned URL of the store, or by a signed URL of the service.
  */
 const MAX_DIRECT_BYTES = 6 * 1024 * 1024 - 1;
 
@@ -15,7 +15,10 @@ export interface ContentOptions {
   readonly presignExpires: number;
   /** Signs URLs of the service for files without a presigned URL; undefined if the service serves only small files. */
   readonly signer?: UrlSigner | undefined;
-  /** The origin of signed URLs, which serves all file contents. If undefined, the service serves small files directly. */
+  /**
+   * The origin of signed URLs. If set, files without a presigned URL are always downloaded from there; otherwise, the
+   * service sends small files directly.
+   */
   readonly contentOrigin?: string | undefined;
 }
 

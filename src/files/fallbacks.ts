@@ -5,7 +5,7 @@ import type { Cancellable, Entry, FileEntry, Replacing, Store } from '../model/s
 import { alreadyExists, inconsistentStore, versionReplaced } from '../model/store-errors.ts';
 import type { ItemTree, Removal } from './item-tree.ts';
 
-/* What `Files` does for stores without a capability, with the required members of `Store`. */
+/* Fallbacks of `Files` for missing optional members of `Store`, with the required members of `Store`. */
 
 /**
  * Copies one file: inside the store if it can, otherwise by reading and writing it. Without `replace`, checks for an

@@ -63,9 +63,9 @@ export class FolderTransfer<Item extends { readonly size: number }> {
 
   /**
    * Copies the folder as `copy` does, then removes from the source exactly the items that are listed at the
-   * destination. Items that arrived or changed in the source meanwhile remain. If an item of the first listing was
-   * not copied, nothing is removed from the source. An interrupted move completes when it is called again. A move
-   * can't be cancelled after the first removal.
+   * destination. Items that arrived in the source meanwhile remain, and so do items that changed, if the store supports
+   * conditional deletions. If an item of the first listing was not copied, nothing is removed from the source. An
+   * interrupted move completes when it is called again. A move can't be cancelled after the first removal.
    *
    * A failed move is never undone, because repeating the call continues from its copies. If an undo removed the
    * copies while the repeated call removes the sources, both would be lost.

@@ -28,7 +28,7 @@ const MAX_HEADERS = 50;
 const MIN_FREED_CHUNK_BYTES = 4 * 1024;
 
 /** Maximum bytes of a form that is parsed in one step, if it has arrived whole. */
-const MAX_WHOLE_FORM_BYTES = 64 * 1024;
+const MAX_BUFFERED_FORM_BYTES = 64 * 1024;
 
 /** Maximum bytes of an unknown part. */
 const MAX_UNKNOWN_PART_BYTES = 1024 * 1024;
@@ -60,12 +60,12 @@ export async function readForm(request: IncomingMessage): Promise<Form> {
   const boundary = boundaryOf(request.headers['content-type']);
   // Data that arrived together with the headers is available after this turn.
   await setImmediate();
-  return parseWhole(request, boundary) ?? new StreamedForm(request, boundary);
+  return parseBuffered(request, boundary) ?? new StreamedForm(request, boundary);
 }
 
 /** Parses a small form that has arrived whole. For any other form, returns undefined and leaves the request unread. */
-function parseWhole(request: IncomingMessage, boundary: string): Form | undefined {
-  if (!request.complete || request.readableLength > MAX_WHOLE_FORM_BYTES) return undefined;
+function parseBuffered(request: IncomingMessage, boundary: string): Form | undefined {
+  if (!request.complete || request.readableLength > MAX_BUFFERED_FORM_BYTES) return undefined;
   const bytes: Buffer | null = request.read();
   const parts = bytes && parseBufferedForm(bytes, boundary)?.map(bufferedPart);
   if (parts) return { next: async () => parts.shift(), beginFile: () => {}, problem: () => undefined };

@@ -7,7 +7,7 @@ import { S3 } from './s3/backend.ts';
 /** The settings of all backends. */
 export const BACKEND_SETTINGS = { ...DISK.settings, ...S3.settings, ...GITHUB.settings } as const;
 
-/** A backend that is given the settings of all. It reads only its own. */
+/** A backend that receives the settings of all backends. It reads only its own. */
 export type RegisteredBackend = Omit<Backend<typeof BACKEND_SETTINGS>, 'settings'> & {
   readonly settings: Partial<typeof BACKEND_SETTINGS>;
 };

@@ -34,12 +34,15 @@ export interface Folder extends AsyncDisposable {
  */
 const MIN_NAMES_FOR_ABSOLUTE_PATH = 16;
 
+/** Number of names for which the duration of a lookup is recorded, so that large and small folders are comparable. */
+const NAMES_PER_MEASUREMENT = 16;
+
 interface FolderSyscalls {
   /** The system calls for single names. */
   readonly syscalls: Syscalls;
   /** The system calls for reading and looking up all names. */
   readonly listing: Syscalls;
-  /** Records how long a lookup took, in milliseconds per `MIN_NAMES_FOR_ABSOLUTE_PATH` names. */
+  /** Records how long a lookup took, in milliseconds per `NAMES_PER_MEASUREMENT` names. */
   noteListed(milliseconds: number): void;
   readonly syncFolder: SyncFolder;
 }
@@ -79,7 +82,7 @@ export function asFolder(
     async findAll(names) {
       const started = performance.now();
       const found = (await findByPath(names)) ?? (await listing.findAll(names.map(at)));
-      noteListed((performance.now() - started) / Math.max(1, names.length / MIN_NAMES_FOR_ABSOLUTE_PATH));
+      noteListed((performance.now() - started) / Math.max(1, names.length / NAMES_PER_MEASUREMENT));
       return found;
     },
   };

@@ -307,7 +307,7 @@ async function createIn(parent: Folder, name: string, folder: FolderPath): Promi
 
 /** Returns an `unavailable` error: the root was unmounted or replaced. It must not look like an empty folder. */
 function rootReplaced(path: string): StoreError {
-  const message = `The folder ${path} (DISK_ROOT) is not the one that it was at the start: see whether its disk is mounted, or start the service anew.`;
+  const message = `The folder ${path} (DISK_ROOT) was replaced since the start. Check that its disk is mounted, or restart the service.`;
   return new StoreError('store-unreachable', message, { retryAfter: 5 });
 }
 
