@@ -56,7 +56,7 @@ it('treats a symbolic link under the root as neither a file nor a folder at ever
     );
     const count = Object.keys(links).length;
     await until('a line of the log counts them', () =>
-      holdall.log.some(({ folder, leftOut }) => folder === '' && leftOut === count),
+      holdall.log.some(({ folder, omitted }) => folder === '' && omitted === count),
     );
   });
 

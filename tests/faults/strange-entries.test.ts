@@ -89,7 +89,7 @@ it('handles file names that no path can express', async (t) => {
     const line = await until('a line of the log tells of them', () =>
       holdall.log.find(({ folder }) => folder === 'folder/'),
     );
-    assert.equal(line['leftOut'], strange.length);
+    assert.equal(line['omitted'], strange.length);
   });
 
   await t.test('omits the names from listing pages and returns no empty page', async () => {
