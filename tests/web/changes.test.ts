@@ -38,7 +38,7 @@ test('Folders are created, and entries renamed and deleted at once, with the foc
   await becomes(() => row(page, '  🎉 \u202ereversed/').getAttribute('aria-selected'), 'true');
   assert.ok(await until('the folder is stored', () => site.exists('  🎉 \u202ereversed/')));
 
-  await page.route('**/create_folder', (route) => refuse(route, 503, 'The disk is asleep.'));
+  await page.route('**/create_folder', (route) => refuse(route, 'unavailable', 'The disk is asleep.'));
   await page.keyboard.press('Alt+n');
   await dialog.getByRole('button', { name: 'Create' }).click();
   await said(page, 'The disk is asleep.');
@@ -62,7 +62,7 @@ test('Folders are created, and entries renamed and deleted at once, with the foc
   await said(page, '2 files deleted');
   assert.equal(await site.exists('file 10.txt'), false);
 
-  await page.route('**/delete/**', (route) => refuse(route, 500, 'Something is wrong with the disk.'));
+  await page.route('**/delete/**', (route) => refuse(route, 'internal-error', 'Something is wrong with the disk.'));
   await row(page, 'report.pdf').click();
   await page.keyboard.press('Delete');
   await page.getByRole('button', { name: 'Delete file' }).click();

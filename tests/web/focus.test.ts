@@ -20,7 +20,7 @@ it('The focus stays in the folder when it is refused, read, emptied, empty or fi
   const upload = button(page.locator('.folder-view'), 'Upload files');
 
   // The page repeats a request after a refusal of this kind only when the user asks for it.
-  await page.route(isListing, (route) => refuse(route, 403, 'The bucket is locked.'));
+  await page.route(isListing, (route) => refuse(route, 'denied', 'The bucket is locked.'));
   await openByKeys(page, 'only/');
   await page.getByText('The bucket is locked.').waitFor();
   const retry = button(page, 'Retry');

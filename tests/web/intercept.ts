@@ -1,8 +1,10 @@
 import type { Route } from 'playwright-core';
+import { ERROR_CODES, type ErrorCode } from '../../src/http/error-codes.ts';
 
-/** Responds with an error envelope of the service. */
-export function refuse(route: Route, status: number, error: string): Promise<void> {
-  return route.fulfill({ status, contentType: 'application/json', body: JSON.stringify({ success: false, error }) });
+/** Responds with an error of the service, with the status of its code. */
+export function refuse(route: Route, code: ErrorCode, error: string): Promise<void> {
+  const body = JSON.stringify({ success: false, code, error });
+  return route.fulfill({ status: ERROR_CODES[code].status, contentType: 'application/json', body });
 }
 
 /** Returns whether a URL is that of a folder listing. */

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
 import { ask, askWithProgress } from '../../../web/src/service/ask.ts';
 import { failureOf, isAbort, ServiceError } from '../../../web/src/service/service-error.ts';
+import { refusal } from './service-errors.ts';
 
 /** The address of a server that ends with the test. */
 async function serve(t: TestContext, answer: RequestListener): Promise<string> {
@@ -46,13 +47,15 @@ describe('What the page asks the service', () => {
   it('is refused in the words of the envelope, and by the status of an answer that has none', async (t) => {
     const url = await serve(t, ({ url: requested }, response) => {
       if (requested === '/ours') {
-        response.writeHead(503, { 'retry-after': '7' }).end('{"success": false, "error": "The disk is asleep."}');
+        response
+          .writeHead(503, { 'retry-after': '7' })
+          .end('{"success": false, "code": "unavailable", "error": "The disk is asleep."}');
       } else {
         response.writeHead(502, { 'content-type': 'text/html' }).end('<h1>Bad gateway</h1>');
       }
     });
     await assert.rejects(ask(`${url}ours`), (error: unknown) => {
-      assert.ok(error instanceof ServiceError && error.retryAfter === 7 && error.isPassing);
+      assert.ok(error instanceof ServiceError && error.retryAfter === 7 && error.code === 'unavailable');
       return ofStatus(503, /^The disk is asleep\.$/)(error);
     });
     await assert.rejects(ask(`${url}theirs`), ofStatus(502, /502/));
@@ -89,8 +92,29 @@ describe('What the page asks the service', () => {
       passing,
     );
     assert.equal(failureOf(502, undefined, null).isLost, true);
-    assert.equal(failureOf(503, { success: false, error: 'Busy.' }, null).isLost, false);
+    assert.equal(refusal('unavailable', 'Busy.').isLost, false);
+    assert.equal(refusal('outcome-unknown', 'Check the branch.').isLost, true);
+    assert.equal(refusal('store-unreachable', 'The disk does not respond.').isLost, true);
     assert.equal(failureOf(404, undefined, null).isLost, false);
+  });
+
+  it('is judged by the code of the service, and by the status of an answer without one', () => {
+    const proxy = (status: number) => failureOf(status, undefined, null);
+    assert.equal(refusal('not-found', '').isNotFound, true);
+    assert.equal(refusal('unknown-route', '').isNotFound, false);
+    assert.equal(proxy(404).isNotFound, true);
+    assert.equal(refusal('session-ended', '').isSignInRequired, true);
+    assert.equal(refusal('invalid-token', '').isSignInRequired, false);
+    assert.equal(proxy(401).isSignInRequired, true);
+    assert.equal(refusal('permission-denied', '').isPermissionDenied, true);
+    assert.equal(refusal('cross-site-request', '').isPermissionDenied, false);
+    assert.equal(proxy(403).isPermissionDenied, true);
+    assert.equal(refusal('name-taken', '').isNameTaken, true);
+    assert.equal(refusal('file-changed', '').isNameTaken, false);
+    assert.equal(proxy(412).isNameTaken, true);
+    assert.equal(refusal('rate-limited', '').isBusy, true);
+    assert.equal(refusal('bucket-not-found', '').isBusy, false);
+    assert.deepEqual([proxy(429).isBusy, proxy(503).isBusy, proxy(500).isBusy], [true, true, false]);
   });
 
   it('tells its progress, whatever the pieces in which it comes, and is not done before it says so', async (t) => {

@@ -2,9 +2,7 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it, mock } from 'node:test';
 import { ServiceError } from '../../../web/src/service/service-error.ts';
 import { createChangeScene, settle } from './change-scene.ts';
-
-const refusal = (status: number, message: string) =>
-  new ServiceError(status, message, undefined, true, status === 404 ? 'not-found' : undefined);
+import { refusal } from './service-errors.ts';
 
 /** Rejects the first call. */
 const failOnce = <Given extends readonly unknown[], Result>(
@@ -85,7 +83,7 @@ describe('Changes', () => {
         files: { 'a.txt': '', 'b.txt': '' },
         override: ({ remove }) => ({
           remove: async (path) => {
-            if (path === 'b.txt') throw refusal(500, 'Not this one.');
+            if (path === 'b.txt') throw refusal('internal-error', 'Not this one.');
             return remove(path);
           },
         }),
@@ -105,7 +103,7 @@ describe('Changes', () => {
       assert.deepEqual(ofProxy.shown(), ['cat.txt']);
       const ofService = await createChangeScene({
         files: { 'cat.txt': '' },
-        override: ({ remove }) => ({ remove: failOnce(refusal(404, 'There is no file "cat.txt".'), remove) }),
+        override: ({ remove }) => ({ remove: failOnce(refusal('not-found', 'There is no file "cat.txt".'), remove) }),
       });
       await ofService.remove('cat.txt');
       assert.deepEqual(ofService.said(), ['“cat.txt” deleted']);
@@ -274,7 +272,7 @@ describe('Changes', () => {
       const scene = await createChangeScene({
         files: { 'dog.txt': 'mine', 'photos/cat.txt': '' },
         override: ({ transfer }) => {
-          const failing = failOnce(refusal(503, 'The disk is asleep.'), transfer);
+          const failing = failOnce(refusal('unavailable', 'The disk is asleep.'), transfer);
           return { transfer: (...given) => gate.promise.then(() => failing(...given)) };
         },
       });

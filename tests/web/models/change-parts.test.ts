@@ -9,6 +9,7 @@ import { createChangeLog, withChanges } from '../../../web/src/folder/change-log
 import { freeName } from '../../../web/src/paths.ts';
 import type { Entry } from '../../../web/src/service/service.ts';
 import { ServiceError } from '../../../web/src/service/service-error.ts';
+import { refusal } from './service-errors.ts';
 
 describe('A name', () => {
   const problem = (name: string, { folder = '', isFolder = false, taken = [] as readonly string[] } = {}) =>
@@ -208,7 +209,7 @@ describe('An operation', () => {
       most = Math.max(most, ++atOnce);
       await new Promise((resolve) => setImmediate(resolve));
       atOnce--;
-      if (path === '1') throw new ServiceError(500, 'no');
+      if (path === '1') throw refusal('internal-error', 'no');
       if (path === '5') stop();
       return path;
     };
@@ -258,7 +259,7 @@ describe('An operation', () => {
       work: async ({ path }: Item) => {
         begun.push(path);
         await new Promise((resolve) => setImmediate(resolve));
-        if (path === 'draft') throw new ServiceError(409, 'taken');
+        if (path === 'draft') throw refusal('already-exists', 'taken');
       },
     });
     const rename = perform([{ path: 'draft', destination: 'notes' }], plan(['draft', 'notes']));

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createPreferences, type OrderBy } from '../../../web/src/preferences.ts';
 import type { Entry, FileEntry, Listing, Service } from '../../../web/src/service/service.ts';
-import { ServiceError } from '../../../web/src/service/service-error.ts';
 import { FOLDER_FILES as FILES } from '../folder-files.ts';
 import { createFolderScene, settled, when } from './folder-scene.ts';
+import { refusal } from './service-errors.ts';
 
 describe('The order of a folder', () => {
   /** Replaces metadata of the listed files. */
@@ -179,7 +179,7 @@ describe('A folder that could not be read', () => {
     const override = (service: Service): Partial<Service> => ({
       async list(path, options) {
         if (path === '') return service.list(path, options);
-        if (!stored.has(path)) throw new ServiceError(404, '');
+        if (!stored.has(path)) throw refusal('not-found', '');
         return { success: true, prefix: path, entries: [] };
       },
     });

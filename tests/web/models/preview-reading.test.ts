@@ -3,7 +3,7 @@ import { afterEach, describe, it, mock } from 'node:test';
 import { createTextReader, readWholeText } from '../../../web/src/previews/text/read-text.ts';
 import { readContent, StoreRefusal } from '../../../web/src/service/content.ts';
 import type { FileEntry, Service } from '../../../web/src/service/service.ts';
-import { ServiceError } from '../../../web/src/service/service-error.ts';
+import { refusal } from './service-errors.ts';
 
 const { signal } = new AbortController();
 
@@ -62,7 +62,7 @@ describe('A long text', () => {
     const bytes = Buffer.alloc(600_000, 'abcdefghi\n');
     let isGone = false;
     const { service, ranges } = serviceWith(bytes, async (_path, { from, length }) => {
-      if (isGone) throw new ServiceError(404, 'There is no such file.');
+      if (isGone) throw refusal('not-found', 'There is no such file.');
       return bytes.subarray(from, from + length);
     });
     const reader = createTextReader({ service, language: 'en' }, entryOf(bytes.length));
@@ -114,9 +114,6 @@ describe('Reading a range of a file', () => {
     });
     return requests;
   }
-  const envelope = (status: number, error: string) =>
-    new Response(JSON.stringify({ success: false, error }), { status });
-
   it('returns the bytes of a partial response', async () => {
     const requests = respond(new Response('cde', { status: 206 }));
     assert.equal(Buffer.from(await readContent('/file/a', part)).toString(), 'cde');
@@ -133,9 +130,11 @@ describe('Reading a range of a file', () => {
     assert.equal((await readContent('/file/a', part)).length, 0);
   });
 
-  it('fails with the status and the words of the service', async () => {
-    respond(envelope(404, 'There is no such file.'));
-    await assert.rejects(readContent('/file/a', part), { status: 404, message: 'There is no such file.' });
+  it('fails with the status, the code and the words of the service', async () => {
+    const envelope = { success: false, code: 'not-found', error: 'There is no such file.' };
+    respond(new Response(JSON.stringify(envelope), { status: 404 }));
+    const expected = { status: 404, code: 'not-found', message: 'There is no such file.' };
+    await assert.rejects(readContent('/file/a', part), expected);
   });
 
   it('tells a store that refuses the page from a service that is unreachable', async () => {

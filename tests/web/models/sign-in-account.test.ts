@@ -9,6 +9,7 @@ import { createPreferences } from '../../../web/src/preferences.ts';
 import { ServiceError } from '../../../web/src/service/service-error.ts';
 import { createUrls } from '../../../web/src/service/urls.ts';
 import { createLanguage } from '../../../web/src/text/language.ts';
+import { refusal } from './service-errors.ts';
 
 interface TabOptions {
   /** The signed-in user of the page. */
@@ -215,14 +216,14 @@ describe('The other tabs of the browser', () => {
 
 describe('A failed sign-in', () => {
   it('is explained in the language of the page, or in the words of the service', () => {
-    const problemOf = (status: number, words: string, retryAfter?: number) =>
-      signInProblem(new ServiceError(status, words, retryAfter), language.value);
-    assert.equal(problemOf(401, 'Wrong.'), 'The name or the password is wrong.');
-    assert.equal(problemOf(429, 'Too many.', 42), 'Too many attempts. Try again in 42 sec.');
-    assert.equal(problemOf(429, 'Too many.', 900), 'Too many attempts. Try again in 15 min.');
-    assert.equal(problemOf(429, 'Too many.'), 'Too many.');
-    assert.equal(problemOf(0, ''), language.value.text.problems.unreachable);
-    assert.equal(problemOf(503, 'The disk is asleep.'), 'The disk is asleep.');
+    const problemOf = (...failure: Parameters<typeof refusal>) => signInProblem(refusal(...failure), language.value);
+    assert.equal(problemOf('wrong-password', 'Wrong.'), 'The name or the password is wrong.');
+    assert.equal(problemOf('sign-in-throttled', 'Too many.', 42), 'Too many attempts. Try again in 42 sec.');
+    assert.equal(problemOf('sign-in-throttled', 'Too many.', 900), 'Too many attempts. Try again in 15 min.');
+    assert.equal(problemOf('sign-in-throttled', 'Too many.'), 'Too many.');
+    assert.equal(problemOf('rate-limited', 'Too many requests.', 42), 'Too many requests.');
+    assert.equal(signInProblem(new ServiceError(0, ''), language.value), language.value.text.problems.unreachable);
+    assert.equal(problemOf('unavailable', 'The disk is asleep.'), 'The disk is asleep.');
   });
 });
 

@@ -5,6 +5,7 @@ import { createRights, type Right } from '../../../web/src/access/rights.ts';
 import { watchService } from '../../../web/src/access/watched-service.ts';
 import type { Service } from '../../../web/src/service/service.ts';
 import { ServiceError } from '../../../web/src/service/service-error.ts';
+import { refusal } from './service-errors.ts';
 import { testAccount } from './test-account.ts';
 import { createMemoryService } from './upload-service.ts';
 
@@ -30,8 +31,8 @@ const REQUESTS: Readonly<Record<keyof Service, (service: Service, ending: AbortS
 const KINDS = Object.keys(REQUESTS) as readonly (keyof Service)[];
 const CHANGES: readonly (keyof Service)[] = ['upload', 'createFolder', 'rename', 'transfer', 'remove'];
 
-const expired = () => new ServiceError(401, 'Sign in first.', undefined, true);
-const forbidden = () => new ServiceError(403, 'You may not change this.', undefined, true);
+const expired = () => refusal('sign-in-required', 'Sign in first.');
+const forbidden = () => refusal('permission-denied', 'You may not change this.');
 
 interface SceneOptions {
   /** Returns the error with which a request fails; undefined if it succeeds. */

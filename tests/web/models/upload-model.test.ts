@@ -6,6 +6,7 @@ import { watchService } from '../../../web/src/access/watched-service.ts';
 import type { Service } from '../../../web/src/service/service.ts';
 import { failureOf, ServiceError } from '../../../web/src/service/service-error.ts';
 import type { Upload, UploadedFile } from '../../../web/src/service/upload.ts';
+import { refusal } from './service-errors.ts';
 import { testAccount } from './test-account.ts';
 import { createUploadScene, wantedFile } from './upload-scene.ts';
 
@@ -36,7 +37,6 @@ function heldUploads() {
 }
 
 const lost = () => new ServiceError(0, '');
-const refusal = (status: number, words: string) => failureOf(status, { success: false, error: words }, null);
 
 // Retries, summaries and highlights take no real time.
 beforeEach(() => mock.timers.enable({ apis: ['setTimeout'] }));
@@ -196,8 +196,10 @@ describe('Retry', () => {
     const sent: string[] = [];
     const override = uploadBy(({ name }, send) => {
       sent.push(name);
-      if (name === 'large.txt') return Promise.reject(refusal(413, 'Too large.'));
-      return sent.filter((other) => other === name).length === 1 ? Promise.reject(refusal(400, 'No.')) : send();
+      if (name === 'large.txt') return Promise.reject(refusal('upload-too-large', 'Too large.'));
+      return sent.filter((other) => other === name).length === 1
+        ? Promise.reject(refusal('invalid-request', 'No.'))
+        : send();
     });
     const scene = await createUploadScene({ override });
     scene.add({ 'large.txt': 'large', 'a.txt': 'a', 'b.txt': 'b' });
@@ -351,7 +353,7 @@ describe('An upload', () => {
   it('fails with the words of the service when it rejects a name', async () => {
     const words = 'The name "bell\u0007.txt" contains a control character.';
     const override = uploadBy(({ name }, send) =>
-      name.includes('\u0007') ? Promise.reject(refusal(400, words)) : send(),
+      name.includes('\u0007') ? Promise.reject(refusal('unsupported-name', words)) : send(),
     );
     const scene = await createUploadScene({ override });
     scene.add({ 'bell\u0007.txt': 'x', 'good.txt': 'y' });
@@ -391,7 +393,9 @@ describe('An upload', () => {
   });
 
   it('of a batch replaces the finished uploads in the list, except failed ones', async () => {
-    const override = uploadBy(({ name }, send) => (name === 'bad.txt' ? Promise.reject(refusal(400, 'No.')) : send()));
+    const override = uploadBy(({ name }, send) =>
+      name === 'bad.txt' ? Promise.reject(refusal('invalid-request', 'No.')) : send(),
+    );
     const scene = await createUploadScene({ override });
     scene.add({ 'a.txt': 'a', 'bad.txt': 'b' });
     await scene.idle();
@@ -553,7 +557,7 @@ describe('Uploads after the session has expired', () => {
       const guarded: Service = {
         ...service,
         upload: (upload) =>
-          isSignedIn ? service.upload(upload) : Promise.reject(refusal(401, 'Sign in to upload files.')),
+          isSignedIn ? service.upload(upload) : Promise.reject(refusal('sign-in-required', 'Sign in to upload files.')),
       };
       const whoIs = async () => (isSignedIn ? 'ann' : null);
       return watchService(guarded, { account, rights, shown, count() {}, whoIs });
@@ -598,7 +602,9 @@ describe('The permission to write', () => {
       [['read'], 0],
       [['read', 'write'], 1],
     ] as const) {
-      const override = uploadBy(() => Promise.reject(refusal(403, 'You can’t add files to this folder.')));
+      const override = uploadBy(() =>
+        Promise.reject(refusal('permission-denied', 'You can’t add files to this folder.')),
+      );
       const scene = await createUploadScene({ rights, override });
       scene.uploads.add([wantedFile('a.txt', 'a')], []);
       await scene.idle();

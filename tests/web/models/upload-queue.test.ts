@@ -13,6 +13,7 @@ import { createSending } from '../../../web/src/uploads/sending.ts';
 import { createSpeedometer, secondsLeft } from '../../../web/src/uploads/speed.ts';
 import { createTally } from '../../../web/src/uploads/tally.ts';
 import { type Batch, createItem, type QueuedItem } from '../../../web/src/uploads/upload-item.ts';
+import { refusal } from './service-errors.ts';
 
 const newBatch = (): Batch => ({ decision: null });
 
@@ -20,7 +21,7 @@ function fileItem(name: string, { size = 4, batch = newBatch(), folder = '' } = 
   return createItem({ folder, name, file: new File([new Uint8Array(size)], name) }, batch);
 }
 
-const nameTaken = () => new ServiceError(412, 'There is a file of this name.');
+const nameTaken = () => refusal('name-taken', 'There is a file of this name.');
 const stored = (item: QueuedItem) => ({ path: item.folder + item.storedName.value, etag: '"1"' });
 
 /** Names as the service has them; those that are `known` are known before anything is sent. */
@@ -362,7 +363,7 @@ describe('The queue of uploads', () => {
 
   it('refuses at once what can’t be taken, without sending it', async () => {
     const { queue, settled } = queueOf({
-      refuse: ({ size }) => (size > 10 ? new ServiceError(413, 'Too large.') : null),
+      refuse: ({ size }) => (size > 10 ? refusal('upload-too-large', 'Too large.') : null),
     });
     queue.add([fileItem('large', { size: 11 }), fileItem('small', { size: 10 })]);
     await settled();
@@ -409,7 +410,7 @@ describe('The turn of an upload', () => {
     const [first, second, third, fourth] = queue.items.value;
     assert.ok(first && second && third && fourth);
     open[0]?.resolve();
-    open[1]?.reject(new ServiceError(400, 'No.'));
+    open[1]?.reject(refusal('invalid-request', 'No.'));
     queue.cancel([third]);
     await until('the next one is sent', () => open.length === 4);
     assert.equal(isDeleted, false);
@@ -510,7 +511,7 @@ describe('What was uploaded', () => {
       },
       send: async (item) => {
         sent.push(item.mayReplace);
-        throw new ServiceError(503, 'Busy.');
+        throw refusal('store-busy', 'Busy.');
       },
     });
     queue.add([fileItem('a')]);
@@ -655,7 +656,7 @@ describe('A file on its way', () => {
   });
 
   it('waits for as long as the service asks for', async () => {
-    const { pauses } = await sendThrough({ errors: [new ServiceError(503, '', 17), undefined] });
+    const { pauses } = await sendThrough({ errors: [refusal('store-busy', '', 17), undefined] });
     assert.deepEqual(pauses, [17_000]);
   });
 
@@ -667,7 +668,7 @@ describe('A file on its way', () => {
   });
 
   it('fails at once where the problem stays', async () => {
-    const { outcomes, pauses } = await sendThrough({ errors: [new ServiceError(400, 'A bad name.')] });
+    const { outcomes, pauses } = await sendThrough({ errors: [refusal('unsupported-name', 'A bad name.')] });
     assert.deepEqual(outcomes.map(String), ['ServiceError: A bad name.']);
     assert.deepEqual(pauses, []);
   });

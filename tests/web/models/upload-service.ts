@@ -1,6 +1,6 @@
 import { nameOf, parentOf } from '../../../web/src/paths.ts';
 import type { Entry, Service } from '../../../web/src/service/service.ts';
-import { ServiceError } from '../../../web/src/service/service-error.ts';
+import { refusal } from './service-errors.ts';
 
 /** Returns a service that keeps files in memory, and its files by path. Supports all members except `read`. */
 export function createMemoryService(initial: Readonly<Record<string, string>>): {
@@ -17,8 +17,8 @@ export function createMemoryService(initial: Readonly<Record<string, string>>): 
   };
   const put = (source: string, destination: string, { overwrite, keeps }: { overwrite: boolean; keeps: boolean }) => {
     const paths = pathsAt(source);
-    if (paths.length === 0) throw new ServiceError(404, `There is no file "${source}".`, undefined, true);
-    if (isTaken(destination) && !overwrite) throw new ServiceError(409, `"${destination}" exists.`, undefined, true);
+    if (paths.length === 0) throw refusal('not-found', `There is no file "${source}".`);
+    if (isTaken(destination) && !overwrite) throw refusal('already-exists', `"${destination}" exists.`);
     for (const path of pathsAt(destination)) files.delete(path);
     for (const path of paths) {
       const copy = destination + path.slice(source.length);
@@ -29,7 +29,7 @@ export function createMemoryService(initial: Readonly<Record<string, string>>): 
   };
   const service: Service = {
     async list(prefix) {
-      if (prefix !== '' && !isFolder(prefix)) throw new ServiceError(404, 'No such folder.', undefined, true);
+      if (prefix !== '' && !isFolder(prefix)) throw refusal('not-found', 'No such folder.');
       const entries = new Map<string, Entry>();
       for (const [path, content] of files) {
         if (!path.startsWith(prefix) || path === prefix) continue;
@@ -53,8 +53,8 @@ export function createMemoryService(initial: Readonly<Record<string, string>>): 
     },
     async upload({ folder, name, file, replace }) {
       const path = folder + name;
-      if (isFolder(`${path}/`)) throw new ServiceError(409, `"${path}" is a folder.`, undefined, true);
-      if (!replace && files.has(path)) throw new ServiceError(412, 'There is a file of this name.', undefined, true);
+      if (isFolder(`${path}/`)) throw refusal('wrong-kind', `"${path}" is a folder.`);
+      if (!replace && files.has(path)) throw refusal('name-taken', 'There is a file of this name.');
       files.set(path, await file.text());
       times.set(path, new Date().toISOString());
       files.delete(parentOf(path));
@@ -76,7 +76,7 @@ export function createMemoryService(initial: Readonly<Record<string, string>>): 
     },
     read: () => Promise.reject(new Error('Not supported.')),
     async check(path) {
-      if (!files.has(path)) throw new ServiceError(404, `There is no file "${path}".`, undefined, true);
+      if (!files.has(path)) throw refusal('not-found', `There is no file "${path}".`);
     },
   };
   return { service, files };

@@ -24,7 +24,7 @@ export interface Access {
 export function createAccess({ embedded, location, ...options }: AccessOptions): Access {
   const { access, answer, readOnly: isReadOnly } = embedded;
   const { urls } = options;
-  const isShutOut = answer instanceof Error && (answer.status === 401 || isBesideFolders(urls));
+  const isShutOut = answer instanceof Error && (answer.isSignInRequired || isBesideFolders(urls));
   let changing = 0;
   const count = (by: number) => {
     changing += by;

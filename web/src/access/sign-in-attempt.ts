@@ -40,7 +40,7 @@ export function useSignInAttempt(account: Account, whenSame: () => void): SignIn
       account.arrive(signedIn);
     } catch (thrown) {
       const error = asServiceError(thrown);
-      setState({ ...RESTING, problem: signInProblem(error, language), isWrong: error.status === 401 });
+      setState({ ...RESTING, problem: signInProblem(error, language), isWrong: isWrongPassword(error) });
       passwordField.focus();
       passwordField.select();
     }
@@ -59,9 +59,11 @@ const RESTING = { isSending: false, problem: undefined, isWrong: false } as cons
 
 /** Returns why signing in failed, in the language of the page. */
 export function signInProblem(error: ServiceError, { text, formats }: Language): string {
-  if (error.status === 401) return text.account.wrong;
-  if (error.status === 429 && error.retryAfter !== undefined) {
+  if (isWrongPassword(error)) return text.account.wrong;
+  if (error.is(['sign-in-throttled'], 429) && error.retryAfter !== undefined) {
     return text.account.tooMany(formats.duration(error.retryAfter));
   }
   return reasonOf(error, text);
 }
+
+const isWrongPassword = (error: ServiceError) => error.is(['wrong-password'], 401);

@@ -27,7 +27,7 @@ export function watchService(service: Service, { account, rights, shown, count, 
       try {
         return await request();
       } catch (error) {
-        if (!(error instanceof ServiceError) || error.status !== 401) throw error;
+        if (!(error instanceof ServiceError && error.isSignInRequired)) throw error;
         // Others may have waited for the same, and somebody has signed in meanwhile.
         const hasChanged = account.times.peek() !== before;
         if (!hasChanged && !(await unlessAborted(account.askAgain(), signal))) throw error;
@@ -41,7 +41,7 @@ export function watchService(service: Service, { account, rights, shown, count, 
     } catch (error) {
       const isUnanswered = error instanceof ServiceError && error.status === 0;
       if (!isUnanswered || account.name.peek() === null || (await whoIs()) !== null) throw error;
-      throw new ServiceError(401, error.message);
+      throw new ServiceError(401, error.message, { code: 'session-ended' });
     }
   };
 
@@ -87,7 +87,7 @@ export function watchService(service: Service, { account, rights, shown, count, 
   };
 }
 
-const isForbidden = (error: unknown) => error instanceof ServiceError && error.status === 403;
+const isForbidden = (error: unknown) => error instanceof ServiceError && error.isPermissionDenied;
 
 /** Waits, but no longer than until the signal is aborted: then its reason is thrown. */
 async function unlessAborted<Result>(waiting: Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {

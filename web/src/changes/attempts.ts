@@ -36,7 +36,7 @@ export function createAttempts(
       await service.check(path, AbortSignal.timeout(CHECKED_WITHIN));
       return false;
     } catch (error) {
-      return asServiceError(error).status === 404;
+      return asServiceError(error).isNotFound;
     }
   };
   /** A folder can't be told from one that is there in part, and a copy of it is asked about as any other. */

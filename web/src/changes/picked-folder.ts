@@ -116,7 +116,7 @@ export function createPickedFolder({
     isTransferred,
     open,
     reason: computed(() => {
-      if (problem.value?.status === 404 || problem.value?.status === 403) return 'missing';
+      if (problem.value?.isNotFound || problem.value?.isPermissionDenied) return 'missing';
       if (paths.some((moved) => isWithin(path.value, moved))) return 'into-itself';
       if (kind === 'move' && paths.every((moved) => parentOf(moved) === path.value)) return 'already-here';
       return rights.mayIn(path.value, 'write') ? undefined : 'may-not-add';

@@ -99,7 +99,7 @@ export function createRename(
       messages.say({ kind: 'done', text: said, action: { label: text.controls.undo, run } });
     } else if (renamed === null) {
       messages.say({ kind: 'done', text: text.changes.notRenamedYet(what) });
-    } else if (renamed.status !== 409 || !reopen(entry, newName)) {
+    } else if (!renamed.is(['already-exists', 'wrong-kind', 'name-taken'], 409) || !reopen(entry, newName)) {
       messages.say({ kind: 'error', text: text.changes.notRenamed(what), detail: reasonOf(renamed, text) });
     }
   };

@@ -61,8 +61,7 @@ export function createTools(options: ChangesOptions, prompts: Prompts, running: 
         await service.list(path, { limit: 1 });
         return true;
       } catch (error) {
-        const { status, isOfService } = asServiceError(error);
-        return status !== 404 || !isOfService;
+        return asServiceError(error).code !== 'not-found';
       }
     },
   };

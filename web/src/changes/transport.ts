@@ -40,7 +40,7 @@ export function askingTransport(
       try {
         return await attempts.transfer(kind, step, { destination, overwrite, signal, onProgress });
       } catch (error) {
-        if (overwrite || asServiceError(error).status !== 409) throw error;
+        if (overwrite || !asServiceError(error).is(['already-exists', 'wrong-kind'], 409)) throw error;
       }
       names.take(destination);
       if (!keepsBoth) {

@@ -5,5 +5,5 @@ import type { Folder } from './folder.ts';
  * create a folder that is not.
  */
 export function isThere({ state, problem }: Pick<Folder, 'state' | 'problem'>): boolean {
-  return state.value === 'ready' && problem.value?.status !== 404;
+  return state.value === 'ready' && !problem.value?.isNotFound;
 }

@@ -3,6 +3,7 @@ import { availableAction } from '../actions/actions.ts';
 import { Button } from '../controls/button.tsx';
 import { useLanguage, usePage } from '../page.ts';
 import { parentOf, ROOT } from '../paths.ts';
+import type { ServiceError } from '../service/service-error.ts';
 import type { Text } from '../text/language.ts';
 import './states.css';
 
@@ -94,11 +95,11 @@ export function FolderProblem() {
   const { text } = useLanguage();
   const problem = folder.problem.value;
   const path = folder.path.value;
-  const way = account?.canSignIn ? wayOn(problem?.status, account.name.value) : undefined;
+  const way = account?.canSignIn ? wayOn(problem, account.name.value) : undefined;
   return (
     <div class="state" role="alert">
-      <p class="title">{titleOf(problem?.status ?? 0, text)}</p>
-      {problem?.message && problem.status !== 404 && <p class="detail">{problem.message}</p>}
+      <p class="title">{titleOf(problem, text)}</p>
+      {problem?.message && !problem.isNotFound && <p class="detail">{problem.message}</p>}
       <div class="buttons">
         {way && (
           <Button kind="primary" onClick={() => void account?.ask({ isAnew: way === 'signInAs' })}>
@@ -122,16 +123,16 @@ export function FolderProblem() {
 }
 
 /** What signing in is called, where that may help. */
-function wayOn(status: number | undefined, name: string | null): 'signIn' | 'signInAs' | undefined {
-  if (status === 401) return 'signIn';
-  return status === 403 && name !== null ? 'signInAs' : undefined;
+function wayOn(problem: ServiceError | null, name: string | null): 'signIn' | 'signInAs' | undefined {
+  if (problem?.isSignInRequired) return 'signIn';
+  return problem?.isPermissionDenied && name !== null ? 'signInAs' : undefined;
 }
 
-function titleOf(status: number, { problems }: Text): string {
-  if (status === 0) return problems.unreachable;
-  if (status === 404) return problems.missing;
-  if (status === 401) return problems.signIn;
-  return status === 429 || status === 503 ? problems.busy : problems.refused;
+function titleOf(problem: ServiceError | null, { problems }: Text): string {
+  if (!problem || problem.status === 0) return problems.unreachable;
+  if (problem.isNotFound) return problems.missing;
+  if (problem.isSignInRequired) return problems.signIn;
+  return problem.isBusy ? problems.busy : problems.refused;
 }
 
 /** Where there are so many entries that reading all of them is for a person to decide. */

@@ -12,7 +12,7 @@ import { Notice } from './notice.tsx';
 /** Why the contents of a file could not be read, and what can be done about it. */
 export function ContentProblem({ entry, error, onRetry }: { entry: FileEntry; error: Error; onRetry: () => void }) {
   const { text } = useLanguage();
-  if (error instanceof ServiceError && error.status === 404) return <MissingFile />;
+  if (error instanceof ServiceError && error.isNotFound) return <MissingFile />;
   const { title, more } = describe(error, text);
   const actions = (
     <>
@@ -33,5 +33,5 @@ function describe(error: Error, { previews, problems }: Text): { title: string; 
   if (error instanceof StoreRefusal) return { title: previews.storeRefuses, more: previews.storeRefusesHint };
   if (!(error instanceof ServiceError)) return { title: previews.unreadable, more: error.message };
   if (error.status === 0) return { title: problems.unreachable, more: previews.unreachableHint };
-  return { title: error.isPassing ? problems.busy : previews.unreadable, more: error.message };
+  return { title: error.isBusy ? problems.busy : previews.unreadable, more: error.message };
 }

@@ -10,7 +10,7 @@ export function LookedFor() {
   const { folder, rights } = usePage();
   const { text } = useLanguage();
   const problem = folder.problem.value;
-  if (problem && problem.status !== 404) {
+  if (problem && !problem.isNotFound) {
     const actions = <Button onClick={() => void folder.refresh()}>{text.controls.retry}</Button>;
     return (
       <Notice icon={<Icon name="warning" />} title={text.problems.unreachable} actions={actions} isAlert>

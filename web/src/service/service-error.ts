@@ -1,48 +1,89 @@
 import type { Failure } from '../../../src/http/schemas.ts';
 
-type ErrorCode = Failure['code'];
+export type ErrorCode = Failure['code'];
 
-/** What the service said, or why it could not be asked. */
+interface Details {
+  readonly code?: ErrorCode | undefined;
+  readonly retryAfter?: number | undefined;
+}
+
+/** The failure of a request: the error of the service or of a proxy, or the lack of a response. */
 export class ServiceError extends Error {
   override readonly name = 'ServiceError';
-  /** The HTTP status; 0 where there was no answer. */
+  /** The HTTP status; 0 without a response. */
   readonly status: number;
-  /** The error code of the service; undefined where something else answered, or nothing. */
+  /** The error code of the service; undefined if the response is from something else, such as a proxy, or missing. */
   readonly code: ErrorCode | undefined;
-  /** Seconds after which to ask again, where the service said so. */
+  /** Seconds until a retry is useful, if the response has them. */
   readonly retryAfter: number | undefined;
-  /** Whether the service itself said so: what is before it, such as a proxy, answers by itself too. */
-  readonly isOfService: boolean;
 
-  constructor(status: number, message: string, retryAfter?: number, isOfService = false, code?: ErrorCode) {
+  constructor(status: number, message: string, { code, retryAfter }: Details = {}) {
     super(message);
     this.status = status;
-    this.retryAfter = retryAfter;
-    this.isOfService = isOfService;
     this.code = code;
+    this.retryAfter = retryAfter;
   }
 
-  /**
-   * Whether the same request may succeed a little later: nothing was answered, there were too many requests, or the
-   * service failed, or a proxy before it.
-   */
+  /** Returns whether the code is one of `codes`. Without a code, such as from a proxy, the status decides. */
+  is(codes: readonly ErrorCode[], ...statuses: readonly number[]): boolean {
+    return this.code === undefined ? statuses.includes(this.status) : codes.includes(this.code);
+  }
+
+  /** Whether the file or folder does not exist. */
+  get isNotFound(): boolean {
+    return this.is(['not-found'], 404);
+  }
+
+  /** Whether the request can succeed after the user signs in. */
+  get isSignInRequired(): boolean {
+    return this.is(['sign-in-required', 'session-ended'], 401);
+  }
+
+  /** Whether the user lacks the permission. */
+  get isPermissionDenied(): boolean {
+    return this.is(['permission-denied'], 403);
+  }
+
+  /** Whether the name of a new file is taken. */
+  get isNameTaken(): boolean {
+    return this.is(['name-taken'], 412);
+  }
+
+  /** Whether the service, its store or a quota of the store is overloaded. */
+  get isBusy(): boolean {
+    return this.is(BUSY, 429, 503);
+  }
+
+  /** Whether the same request can succeed a little later. */
   get isPassing(): boolean {
     return this.status === 0 || this.status === 429 || this.status >= 500;
   }
 
-  /** Whether the service may have done what it was asked for: no answer of its own came. */
+  /** Whether the service may have carried out the request. */
   get isLost(): boolean {
-    return this.status === 0 || (this.status >= 500 && !this.isOfService);
+    if (this.code !== undefined) return OUTCOME_UNKNOWN.includes(this.code);
+    return this.status === 0 || this.status >= 500;
   }
 }
 
-/** The error of a status and of a body that may be the envelope of a failure. */
-export function failureOf(status: number, body: unknown, retryAfter: string | null): ServiceError {
-  const failure = isFailure(body) ? body : undefined;
-  const words = failure?.error ?? `The service answered with the status ${status}.`;
-  const seconds = Number(retryAfter ?? Number.NaN);
-  const wait = Number.isFinite(seconds) ? seconds : undefined;
-  return new ServiceError(status, words, wait, failure !== undefined, failure?.code);
+const BUSY: readonly ErrorCode[] = [
+  'unavailable',
+  'overloaded',
+  'rate-limited',
+  'store-busy',
+  'quota-exhausted',
+  'file-busy',
+  'shutting-down',
+];
+
+const OUTCOME_UNKNOWN: readonly ErrorCode[] = ['outcome-unknown', 'store-unreachable'];
+
+/** Returns the error for a response with this status and body; the body can be any JSON, or undefined. */
+export function failureOf(status: number, body: unknown, retryAfterHeader: string | null): ServiceError {
+  const { code, error } = isFailure(body) ? body : {};
+  const seconds = Number(retryAfterHeader ?? Number.NaN);
+  const retryAfter = Number.isFinite(seconds) ? seconds : undefined;
+  return new ServiceError(status, error ?? `The service answered with the status ${status}.`, { code, retryAfter });
 }
 
 function isFailure(body: unknown): body is Pick<Failure, 'error'> & Partial<Failure> {

@@ -10,7 +10,7 @@ export async function whoIsSignedIn(urls: Urls): Promise<string | null> {
   return name;
 }
 
-/** Gives the name of who is signed in then. A wrong name or password is a 401. */
+/** Gives the name of who is signed in then. Throws `wrong-password` for a wrong name or password. */
 export async function signIn(urls: Urls, body: { name: string; password: string }): Promise<string> {
   const { name } = await ask<{ name: string }>(urls.endpoint('-/session'), {
     method: 'POST',

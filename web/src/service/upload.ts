@@ -4,7 +4,7 @@ export interface Upload {
   readonly file: File;
   readonly folder: string;
   readonly name: string;
-  /** Whether the upload may replace an existing file; otherwise the service responds 412. */
+  /** Whether the upload may replace an existing file; otherwise the service responds `name-taken`. */
   readonly replace: boolean;
   readonly signal: AbortSignal;
   /** Receives the number of bytes of the file sent so far. */

@@ -93,7 +93,7 @@ export function createQueue(options: QueueOptions): Queue {
     conflicts.add(item);
   };
   const refused = (item: QueuedItem, error: ServiceError) => {
-    if (error.status !== 412 || item.mayReplace) return fail(item, error);
+    if (!error.isNameTaken || item.mayReplace) return fail(item, error);
     item.refusedNames += 1;
     if (item.refusedNames > MAX_REFUSED_NAMES) return fail(item, error);
     names.take(pathOf(item));

@@ -51,9 +51,9 @@ export function createSending({ service, connection, unreadable, onSent }: Sendi
       if (!(error instanceof ServiceError) || error.isLost) throw error;
       const modified = item.file?.lastModified ?? Number.NaN;
       const wanted = { path: pathOf(item), size: item.size, modified, since: earlier?.since ?? 0 };
-      const ours = error.status === 412 && earlier ? await storedBefore(service, wanted, signal) : undefined;
-      // Except for a 412, an error of this attempt leaves the outcome of earlier attempts unknown.
-      item.unanswered = error.status === 412 ? undefined : earlier;
+      const ours = error.isNameTaken && earlier ? await storedBefore(service, wanted, signal) : undefined;
+      // Except for a taken name, an error of this attempt leaves the outcome of earlier attempts unknown.
+      item.unanswered = error.isNameTaken ? undefined : earlier;
       if (ours) return { path: ours.path, etag: ours.etag };
       throw error;
     }

@@ -95,8 +95,8 @@ export function isUnfinished(state: UploadState): boolean {
 /** Returns whether a retry can succeed: a file that is too large or not permitted fails again. */
 export function canRetry({ state, problem, folder }: UploadItem, rights: Rights): boolean {
   if (state.value === 'failed') {
-    const status = problem.value?.status;
-    return status === 403 ? rights.mayIn(folder, 'write') : status !== 413;
+    if (problem.value?.isPermissionDenied) return rights.mayIn(folder, 'write');
+    return problem.value?.status !== 413;
   }
   return state.value === 'cancelled' || state.value === 'skipped';
 }
