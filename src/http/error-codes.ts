@@ -197,7 +197,7 @@ const HTTP_ERRORS = {
   },
   'form-too-large': {
     status: 413,
-    meaning: 'The form has more than 1 MiB besides its file.',
+    meaning: 'The form has more than 1 MiB in addition to its file.',
     action: 'Send the file as the part `file`, and only documented fields beside it.',
   },
   'unsupported-encoding': {

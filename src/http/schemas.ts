@@ -16,7 +16,7 @@ export const Failure = Type.Object(
       description:
         'The stable error code, for programs and translations. `components/schemas/ErrorCode` describes each.',
     }),
-    error: Type.String({ description: 'What was wrong, with which value, and what to do, for people.' }),
+    error: Type.String({ description: 'The error message for users: what failed, with which value, and what to do.' }),
   },
   { title: 'Failure' },
 );
@@ -106,23 +106,23 @@ export const Listing = Type.Object(
             path: Type.String(),
             size: Type.Integer({ description: 'Bytes.' }),
             modified: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
-              description: 'When it was written, or null where the store does not know.',
+              description: 'The modification time, or null if the store does not know it.',
             }),
             contentType: Type.String(),
             etag: Type.String({ description: 'Quoted, as in the ETag header.' }),
             publicUrl: Type.Optional(
-              Type.String({ description: 'Where everybody may read the file; there only if the bucket is public.' }),
+              Type.String({ description: 'The public URL of the file. Present only if the bucket is public.' }),
             ),
           },
           { title: 'File' },
         ),
       ]),
-      { description: 'In the order of their paths\' UTF-8 bytes, a folder compared with its "/".' },
+      { description: 'In the order of the UTF-8 bytes of their paths; the path of a folder ends with "/".' },
     ),
-    cursor: Type.Optional(Type.String({ description: 'Where the next page begins; absent on the last one.' })),
+    cursor: Type.Optional(Type.String({ description: 'The cursor of the next page. Absent on the last page.' })),
     rights: Type.Optional(
       Type.Array(Type.Union([Type.Literal('read'), Type.Literal('write'), Type.Literal('manage')]), {
-        description: 'What the asker may do in this folder; there only where an access file says who may what.',
+        description: 'The permissions of the user for this folder. Present only with an access file.',
       }),
     ),
   },
@@ -131,14 +131,14 @@ export const Listing = Type.Object(
 export type Listing = Static<typeof Listing>;
 
 export const ListingQuery = Type.Object({
-  prefix: Type.Optional(Type.String({ description: 'The folder, where it is not given as the path.' })),
+  prefix: Type.Optional(Type.String({ description: 'The folder, if it is not in the path.' })),
   limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: MAX_PAGE, default: MAX_PAGE, description: 'The most entries to give.' }),
+    Type.Integer({ minimum: 1, maximum: MAX_PAGE, default: MAX_PAGE, description: 'Maximum number of entries.' }),
   ),
-  cursor: Type.Optional(Type.String({ description: 'The `cursor` of the page before.' })),
+  cursor: Type.Optional(Type.String({ description: 'The `cursor` of the previous page.' })),
   preview: Type.Optional(
     Type.String({
-      description: 'For the web page, which shows the file of this name; it changes nothing of a listing.',
+      description: 'The name of the file that the web UI previews. Has no effect on the listing.',
     }),
   ),
 });
@@ -165,27 +165,27 @@ export const SignIn = Type.Object({ password: Type.Boolean(), provider: Type.Boo
 export type SignIn = Static<typeof SignIn>;
 
 export const FileQuery = Type.Object({
-  download: Type.Optional(Type.String({ description: "`1`: as an attachment of the file's name." })),
+  download: Type.Optional(Type.String({ description: '`1` sends the file as an attachment, which browsers save.' })),
 });
 
 const overwrite = Type.Optional(
-  Type.Boolean({ default: false, description: 'Replace what is at the destination; without it, that is a 409.' }),
+  Type.Boolean({ default: false, description: 'Replaces an existing destination. Otherwise, the response is 409.' }),
 );
 
 export const Rename = Type.Object({
-  newName: Type.String({ description: 'One name, without "/".' }),
+  newName: Type.String({ description: 'The new name, without "/".' }),
   overwrite,
 });
 
 export const Transfer = Type.Object({
   source: Type.String({ description: 'The path of the file or folder.' }),
-  destination: Type.String({ description: 'The path that it is to have.' }),
-  is_folder: Type.Boolean({ description: 'Whether a folder with everything in it is meant, or a file.' }),
+  destination: Type.String({ description: 'The new path.' }),
+  is_folder: Type.Boolean({ description: 'Whether the source is a folder, with everything in it, or a file.' }),
   overwrite,
 });
 
 export const CreateFolder = Type.Object({
-  path: Type.String({ description: 'The path of the new folder; parents are made as well.' }),
+  path: Type.String({ description: 'The path of the new folder. Missing parents are created.' }),
 });
 
 export const Upload = Type.Object({
@@ -194,15 +194,15 @@ export const Upload = Type.Object({
     description: "The file; its name is the last segment of the part's file name.",
   }),
   prefix: Type.Optional(
-    Type.String({ description: 'The folder to put it in; the root where it is missing. Before or after the file.' }),
+    Type.String({ description: 'The destination folder. Default: the root. Before or after the file.' }),
   ),
   modified: Type.Optional(
     Type.String({
       format: 'date-time',
-      description: 'The modification time to keep, if the store keeps times. Before or after the file.',
+      description: 'The modification time to store, if the store keeps times. Before or after the file.',
     }),
   ),
 });
 
 /** The path parameter of routes for a file or folder. It can contain "/". */
-export const PathParameter = Type.Object({ '*': Type.String({ description: 'The path; it may contain "/".' }) });
+export const PathParameter = Type.Object({ '*': Type.String({ description: 'The path. It can contain "/".' }) });

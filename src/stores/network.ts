@@ -23,11 +23,11 @@ export function networkProblem(
   const found = findFailure(error);
   if (!found) return undefined;
   const messages: Readonly<Record<NetworkFailure, string>> = {
-    'connection-lost': 'broke the connection off.',
-    timeout: `did not answer in time: look at ${setting} and the network.`,
-    'unknown-host': `has a name that nobody knows: look at ${nameSettings}.`,
-    unreachable: `can't be reached: look at ${setting} and the network.`,
-    insecure: `can't be talked to safely (${found.code}): look at ${setting} and its certificate.`,
+    'connection-lost': 'closed the connection.',
+    timeout: `did not respond in time. Check ${setting} and the network.`,
+    'unknown-host': `has an unknown host name. Check ${nameSettings}.`,
+    unreachable: `can't be reached. Check ${setting} and the network.`,
+    insecure: `has no valid certificate (${found.code}). Check ${setting} and the certificate.`,
   };
   const retryAfter = found.failure === 'insecure' ? LONG_RETRY_AFTER_SECONDS : SHORT_RETRY_AFTER_SECONDS;
   return new StoreError('store-unreachable', `${name} ${messages[found.failure]}`, { cause: error, retryAfter });

@@ -73,7 +73,7 @@ const PIXEL_LIMIT =
   `Thumbnails support images of up to ${MAX_PIXELS / 1_000_000} megapixels, AVIF images of up to ` +
   `${MAX_AVIF_PIXELS / 1_000_000} megapixels, and SVG images of up to 32,767 pixels per side.`;
 
-/** The conditions of a render failure besides the image. */
+/** The conditions of a render failure, apart from the image. */
 export interface FailureConditions {
   /** Maximum memory of a child process, in bytes. */
   readonly memoryLimit: number;

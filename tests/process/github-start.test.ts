@@ -78,7 +78,7 @@ describe('A start with a GitHub repository', () => {
       },
       'the name of the address is known to nobody': {
         settings: { GITHUB_API_URL: 'https://nowhere.invalid/api/v3' },
-        told: /has a name that nobody knows: look at GITHUB_API_URL/,
+        told: /has an unknown host name\. Check GITHUB_API_URL/,
       },
     };
     for (const [what, { prepare, settings = {}, told }] of Object.entries(refusals)) {

@@ -16,11 +16,11 @@ describe('An S3_ENDPOINT that is not an object store', () => {
     const { port } = server.address() as AddressInfo;
     server.close();
     await once(server, 'close');
-    await assertUnavailable(t, `http://127.0.0.1:${port}`, /can't be reached: look at S3_ENDPOINT/);
+    await assertUnavailable(t, `http://127.0.0.1:${port}`, /can't be reached\. Check S3_ENDPOINT/);
   });
 
   it('is reported when its host name does not resolve', async (t) => {
-    await assertUnavailable(t, 'http://nobody.invalid', /has a name that nobody knows: look at S3_ENDPOINT/);
+    await assertUnavailable(t, 'http://nobody.invalid', /has an unknown host name\. Check S3_ENDPOINT/);
   });
 
   it('is reported when it returns a web page', async (t) => {
@@ -79,7 +79,7 @@ describe('An S3_ENDPOINT that is not an object store', () => {
     const endpoint = await serve(t, () => void received++);
     const store = openS3({ ...OPTIONS, endpoint, timeoutMs: 100 });
     t.after(() => store.close?.());
-    const message = /did not answer in time: look at S3_ENDPOINT/;
+    const message = /did not respond in time\. Check S3_ENDPOINT/;
     await assert.rejects(store.list(folder('')), (error) => isReported(error, message));
     assert.equal(received, 4);
   });

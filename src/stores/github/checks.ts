@@ -41,7 +41,7 @@ const REPOSITORY_CHECKS: readonly StoreCheck<GitHubSettings>[] = [
     name: 'repository-quota',
     async run({ store, settings }) {
       const quota = store.quota?.();
-      if (quota === undefined) return notTried('GitHub has not told of a quota.');
+      if (quota === undefined) return notTried('GitHub has reported no quota.');
       const { limit, remaining, reset } = quota;
       const found = `${remaining} of ${limit} requests are left until ${reset.toISOString()}.`;
       if (settings.GITHUB_TOKEN === undefined) {

@@ -137,7 +137,7 @@ const ERRORS: ReadonlyMap<string, ErrorFactory> = new Map(
       [
         ['416', 'InvalidRange'],
         (cause, { key }) => {
-          const message = `The range asked for is not within the bytes of ${subject(key).toLowerCase()}.`;
+          const message = `The requested range is outside ${subject(key).toLowerCase()}.`;
           return new StoreError('range-unsatisfiable', message, { cause });
         },
       ],
@@ -254,14 +254,14 @@ export function notAnObjectStore(endpoint: string | undefined, cause?: unknown):
 /** Returns the error for a part of a file that is not the requested one. */
 export function partMismatch(endpoint: string | undefined): StoreError {
   return unexpectedResponse(
-    `${nameOf(endpoint)} returned another part of the file than Holdall asked for. Look for a proxy before the store that changes Range or Content-Range.`,
+    `${nameOf(endpoint)} returned another part of the file than the requested one. Look for a proxy before the store that changes Range or Content-Range.`,
   );
 }
 
 /** Returns the error for a listing of other keys than requested, for example from a cache that ignores the query. */
 export function listingMismatch(endpoint: string | undefined): StoreError {
   return unexpectedResponse(
-    `${nameOf(endpoint)} lists other keys than Holdall asked for. Check S3_ENDPOINT, and look for a cache or proxy before the store.`,
+    `${nameOf(endpoint)} lists other keys than the requested ones. Check S3_ENDPOINT, and look for a cache or proxy before the store.`,
   );
 }
 
