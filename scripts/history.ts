@@ -7,7 +7,7 @@ import { parseHistory } from '../tests/history/history.ts';
 import { judgementOf } from '../tests/history/judgement.ts';
 
 /*
- * The history checker by hand (docs/reliability.md): runs histories on a store for as long as one likes, or checks one that
+ * The history checker by hand (docs/explanation/reliability.md): runs histories on a store for as long as one likes, or checks one that
  * was written down.
  */
 

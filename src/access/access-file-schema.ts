@@ -5,7 +5,7 @@ import type { JsonPath } from './access-file-syntax.ts';
 import { NAME_PATTERN, PERMISSIONS } from './policy.ts';
 
 /*
- * The schema of an access file. Validation, types and docs/access.schema.json derive from it. A `title` is the
+ * The schema of an access file. Validation, types and docs/reference/access.schema.json derive from it. A `title` is the
  * description of a valid value in messages.
  */
 

@@ -12,7 +12,7 @@ type Args<Member extends keyof Files> = Parameters<Files[Member]>;
 /**
  * The files as one user may see and change them. Every member checks the permissions first, by parsed paths, and throws
  * `AccessDenied`. Requests access files only through this object, so permissions are checked here and nowhere else.
- * docs/access.md lists the permission that each action needs.
+ * docs/reference/access-file.md lists the permission that each action needs.
  */
 export class GuardedFiles implements Files {
   readonly #files: Files;

@@ -6,7 +6,7 @@ import { asError } from '../model/error.ts';
 export interface Envelope {
   readonly success: boolean;
   readonly message?: string;
-  /** Error code, see docs/errors.md. */
+  /** Error code, see docs/reference/errors.md. */
   readonly code?: string;
   readonly error?: string;
 }

@@ -190,7 +190,7 @@ export interface Requirement {
 /** Properties of operations on whole folders. */
 const WHOLE_FOLDER = { throughout: true, notOnRoot: true } as const;
 
-/** Permissions and operations by verb, as in docs/access.md. A copy or move has one verb for each end. */
+/** Permissions and operations by verb, as in docs/reference/access-file.md. A copy or move has one verb for each end. */
 const requirements = {
   read: { file: ['read'], folder: ['read'] },
   write: { file: ['write'], folder: ['write'] },

@@ -82,7 +82,7 @@ export const SETTINGS = {
     read: text,
     defaultText: null,
     example: '/etc/holdall/access.json',
-    help: 'File with the users and their permissions: see docs/access.md. Reloaded when it changes.',
+    help: 'File with the users and their permissions: see docs/reference/access-file.md. Reloaded when it changes.',
   },
   SESSION_LIFETIME: {
     read: integer(60, 31_536_000),

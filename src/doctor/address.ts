@@ -132,7 +132,7 @@ function adviceOnLive({ status, headers, envelope }: Response, { url, config }: 
     return `The URL redirects to ${headers.location?.split('?')[0]}: set PUBLIC_URL to the final URL. If the proxy requires a sign-in, exempt /-/health/.`;
   }
   if (envelope !== undefined && base !== '') {
-    return `The service receives ${base}/-/health/live: let the proxy remove ${base} (docs/reverse-proxies.md, "Below a path of its own"), or remove it from PUBLIC_URL.`;
+    return `The service receives ${base}/-/health/live: let the proxy remove ${base} (docs/how-to/reverse-proxies.md, "Below a path of its own"), or remove it from PUBLIC_URL.`;
   }
   if (envelope !== undefined) {
     return `The proxy changes the path. nginx: proxy_pass ${upstream}; without a path.`;
@@ -150,7 +150,7 @@ function adviceOnHost({ envelope }: Response, { url }: AddressSubject): string {
     return `The service received another Host header, or has another PUBLIC_URL. Forward the header (nginx: proxy_set_header Host $http_host;), and set PUBLIC_URL=${url} for the service.`;
   }
   if (envelope?.code === 'loopback-only') {
-    return `Set ACCESS_FILE, PUBLIC_URL=${url} and TRUST_PROXY, as described in docs/reverse-proxies.md, and restart the service.`;
+    return `Set ACCESS_FILE, PUBLIC_URL=${url} and TRUST_PROXY, as described in docs/how-to/reverse-proxies.md, and restart the service.`;
   }
   return `Forward all requests below ${url}/ with the Host ${host}.`;
 }

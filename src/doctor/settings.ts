@@ -79,7 +79,7 @@ export const SETTINGS_CHECKS: readonly Check<Config>[] = [
       if (protocol === 'http:' && !isLoopback(hostname)) {
         return warning(
           `PUBLIC_URL=${PUBLIC_URL} has no HTTPS: the network can read passwords and files.`,
-          'Add a reverse proxy with HTTPS (docs/reverse-proxies.md), and set PUBLIC_URL to its https:// URL.',
+          'Add a reverse proxy with HTTPS (docs/how-to/reverse-proxies.md), and set PUBLIC_URL to its https:// URL.',
         );
       }
       if (protocol === 'https:' && TRUST_PROXY === undefined) {

@@ -1,7 +1,7 @@
 import { type ErrorKind, KIND_OF_CODE, type StoreErrorCode } from '../model/error.ts';
 
 /*
- * The error codes of the HTTP API: the single source for types, the OpenAPI document and docs/errors.md. The web UI uses
+ * The error codes of the HTTP API: the single source for types, the OpenAPI document and docs/reference/errors.md. The web UI uses
  * the types, so this file and its imports must work in browsers.
  */
 

@@ -287,10 +287,10 @@ describe('An access file', () => {
   });
 });
 
-describe('docs/access.schema.json', () => {
+describe('docs/reference/access.schema.json', () => {
   it('matches the schema that the parser enforces', async () => {
     const published: unknown = JSON.parse(
-      await readFile(new URL('../../docs/access.schema.json', import.meta.url), 'utf8'),
+      await readFile(new URL('../../docs/reference/access.schema.json', import.meta.url), 'utf8'),
     );
     const shape: unknown = JSON.parse(JSON.stringify(ACCESS_FILE_SCHEMA));
     assert.deepEqual(published, shape, 'Regenerate it: node scripts/draw-access-schema.ts');

@@ -19,9 +19,9 @@ export interface DocumentedRow {
   readonly isSigned: boolean;
 }
 
-/** Reads the table in docs/access.md. */
+/** Reads the table in docs/reference/access-file.md. */
 export async function readDocumentedNeeds(): Promise<readonly DocumentedRow[]> {
-  const page = await readFile(new URL('../../docs/access.md', import.meta.url), 'utf8');
+  const page = await readFile(new URL('../../docs/reference/access-file.md', import.meta.url), 'utf8');
   const section = page.split(/^## /m).find((text) => text.startsWith('What needs which right\n')) ?? '';
   const [head = [], , ...rows] = [...section.matchAll(/^\| (.*) \|$/gm)].map(([, row = '']) =>
     row.split('|').map((cell) => cell.trim()),

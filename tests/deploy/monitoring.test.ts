@@ -59,7 +59,7 @@ describe('The monitoring configuration', () => {
 
   it('has documented steps for each alert', async () => {
     const alerts = [...(await readFile(ALERTS, 'utf8')).matchAll(/alert: (\w+)/g)].map(([, name]) => name);
-    const page = await readFile(join(DEPLOY, '../docs/monitoring.md'), 'utf8');
+    const page = await readFile(join(DEPLOY, '../docs/how-to/monitoring.md'), 'utf8');
     const documented = [...page.matchAll(/^\| `(Holdall\w+)`/gm)].map(([, name]) => name);
     assert.deepEqual(documented, alerts);
   });

@@ -10,7 +10,7 @@ import { runCommand } from '../../src/cli/run.ts';
 import { parseFolder } from '../../src/model/path.ts';
 import { type Need, readDocumentedNeeds } from '../access/documented-needs.ts';
 
-const PAGE = await readFile(new URL('../../docs/access.md', import.meta.url), 'utf8');
+const PAGE = await readFile(new URL('../../docs/reference/access-file.md', import.meta.url), 'utf8');
 
 describe('The access documentation', () => {
   it('has valid example files, each with a correct table of permissions', () => {

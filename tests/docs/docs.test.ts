@@ -16,7 +16,7 @@ const read = async (path: string) =>
 
 describe('The documentation', () => {
   it('lists exactly the existing settings, with default, example and help', async () => {
-    const page = await read('docs/settings.md');
+    const page = await read('docs/reference/settings.md');
     const rows = [...page.matchAll(/^\| `([A-Z\d_]+)` \|.*$/gm)].map(([row, name = '']) => ({ row, name }));
     assert.deepEqual(
       rows.map(({ name }) => name),
@@ -37,7 +37,7 @@ describe('The documentation', () => {
   });
 
   it('lists every endpoint with each of its methods', async () => {
-    const page = await read('docs/http-api.md');
+    const page = await read('docs/reference/http-api.md');
     const service = await startService(disk);
     try {
       const { paths } = jsonOf(await send(service.port, '/-/openapi.json')) as { paths: Record<string, object> };
@@ -82,7 +82,7 @@ describe('The documentation', () => {
   });
 
   it('lists exactly the existing error codes, with status, meaning and action', async () => {
-    const rows = (await read('docs/errors.md')).split('\n').filter((line) => /^\| \d{3} \|/.test(line));
+    const rows = (await read('docs/reference/errors.md')).split('\n').filter((line) => /^\| \d{3} \|/.test(line));
     const expected = Object.entries(ERROR_CODES)
       .toSorted(([, left], [, right]) => left.status - right.status)
       .map(([code, { status, meaning, action }]) => `| ${status} | \`${code}\` | ${meaning} | ${action} |`);
@@ -90,12 +90,12 @@ describe('The documentation', () => {
   });
 
   it('lists every status of an error in the HTTP API', async () => {
-    const page = await read('docs/http-api.md');
+    const page = await read('docs/reference/http-api.md');
     for (const [code, { status }] of Object.entries(ERROR_CODES)) assert.ok(page.includes(`\n| ${status} |`), code);
   });
 
   it('lists exactly the existing metrics, with their labels', async () => {
-    const rows = [...(await read('docs/monitoring.md')).matchAll(/^\| `holdall_(\w+)` \| (.*?) \|/gm)];
+    const rows = [...(await read('docs/how-to/monitoring.md')).matchAll(/^\| `holdall_(\w+)` \| (.*?) \|/gm)];
     const documented = rows.map(([, name, labels = '']) => [
       name,
       [...labels.matchAll(/`(\w+)`/g)].map(([, label]) => label),
@@ -141,20 +141,20 @@ describe('The documentation', () => {
       'docs/architecture.md',
       'docs/writing-a-store.md',
       'docs/dependencies.md',
-      'docs/access.md',
-      'docs/reverse-proxies.md',
-      'docs/deployment.md',
-      'docs/upgrading.md',
-      'docs/page.md',
-      'docs/http-api.md',
-      'docs/errors.md',
-      'docs/settings.md',
-      'docs/monitoring.md',
-      'docs/troubleshooting.md',
-      'docs/stores/s3.md',
-      'docs/stores/github.md',
-      'docs/benchmarks.md',
-      'docs/scaling.md',
+      'docs/reference/access-file.md',
+      'docs/how-to/reverse-proxies.md',
+      'docs/how-to/deployment.md',
+      'docs/how-to/upgrade.md',
+      'docs/reference/web-ui.md',
+      'docs/reference/http-api.md',
+      'docs/reference/errors.md',
+      'docs/reference/settings.md',
+      'docs/how-to/monitoring.md',
+      'docs/how-to/troubleshooting.md',
+      'docs/how-to/stores/s3.md',
+      'docs/how-to/stores/github.md',
+      'docs/explanation/benchmarks.md',
+      'docs/explanation/scaling.md',
       'docs/decisions/folder-conflicts.md',
       'docs/decisions/object-folders.md',
       'docs/decisions/exclusive-copies.md',

@@ -3,7 +3,7 @@ import { glob, readFile } from 'node:fs/promises';
 import { describe, it } from 'node:test';
 import { SETTINGS } from '../../src/config/settings.ts';
 
-const PAGE = await readFile(new URL('../../docs/troubleshooting.md', import.meta.url), 'utf8');
+const PAGE = await readFile(new URL('../../docs/how-to/troubleshooting.md', import.meta.url), 'utf8');
 
 const rowsOf = (text: string) =>
   [...text.matchAll(/^\| (?!-)(.*) \|$/gm)].map(([, row = '']) => row.split(/ +\| /).map((cell) => cell.trim()));

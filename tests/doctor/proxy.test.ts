@@ -121,7 +121,7 @@ describe('holdall doctor behind nginx', () => {
       [
         `http://127.0.0.1:${path}/files`,
         'url-live',
-        'The service receives /files/-/health/live: let the proxy remove /files (docs/reverse-proxies.md, "Below a path of its own"), or remove it from PUBLIC_URL.',
+        'The service receives /files/-/health/live: let the proxy remove /files (docs/how-to/reverse-proxies.md, "Below a path of its own"), or remove it from PUBLIC_URL.',
       ],
       [
         `http://127.0.0.1:${host}`,

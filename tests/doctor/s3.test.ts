@@ -60,11 +60,11 @@ describe('holdall doctor on a bucket', () => {
     assert.deepEqual(having('warning'), ['bucket-leftovers', 'bucket-cors']);
     assert.equal(
       of('bucket-leftovers').advice,
-      `Set the rule "abort-incomplete-uploads" of docs/stores/s3.md: aws s3api put-bucket-lifecycle-configuration --bucket ${bucket.name} --lifecycle-configuration file://lifecycle.json (MinIO needs none).`,
+      `Set the rule "abort-incomplete-uploads" of docs/how-to/stores/s3.md: aws s3api put-bucket-lifecycle-configuration --bucket ${bucket.name} --lifecycle-configuration file://lifecycle.json (MinIO needs none).`,
     );
     assert.equal(
       of('bucket-cors').advice,
-      `Set the rules of "Large files and browsers" in docs/stores/s3.md with "AllowedOrigins": ["http://127.0.0.1:${port}"]: aws s3api put-bucket-cors --bucket ${bucket.name} --cors-configuration file://cors.json`,
+      `Set the rules of "Large files and browsers" in docs/how-to/stores/s3.md with "AllowedOrigins": ["http://127.0.0.1:${port}"]: aws s3api put-bucket-cors --bucket ${bucket.name} --cors-configuration file://cors.json`,
     );
     assert.equal(of('url-redirect').found, `A file of 9 MiB is redirected to ${settings['S3_ENDPOINT']}.`);
     await isEmpty(bucket);
@@ -97,7 +97,7 @@ describe('holdall doctor on a bucket', () => {
       [of('bucket-conditions').status, of('bucket-conditions').advice],
       [
         'warning',
-        'Use a store that knows conditions on writes, or let only one person or program write to one file at a time: docs/stores/s3.md, "Limits".',
+        'Use a store that knows conditions on writes, or let only one person or program write to one file at a time: docs/how-to/stores/s3.md, "Limits".',
       ],
     );
     assert.equal(
@@ -151,7 +151,7 @@ describe('holdall doctor on a bucket', () => {
     assert.equal(code, 1);
     assert.equal(
       of('store-delete').advice,
-      `Give the key in S3_ACCESS_KEY_ID the permission s3:DeleteObject on arn:aws:s3:::${bucket.name}/* (on R2 "Object Read & Write" for ${bucket.name}): docs/stores/s3.md has the whole policy.`,
+      `Give the key in S3_ACCESS_KEY_ID the permission s3:DeleteObject on arn:aws:s3:::${bucket.name}/* (on R2 "Object Read & Write" for ${bucket.name}): docs/how-to/stores/s3.md has the whole policy.`,
     );
     const [left = ''] = await bucket.keys();
     const folder = left.slice(0, left.indexOf('/') + 1);

@@ -91,7 +91,7 @@ async function startOnBucket(
   };
 }
 
-/** Sets the lifecycle rule of `docs/stores/s3.md`, with one day. */
+/** Sets the lifecycle rule of `docs/how-to/stores/s3.md`, with one day. */
 async function setLifecycleRule({ client, name }: TestBucket): Promise<void> {
   const rule = {
     ID: 'abort-incomplete-uploads',

@@ -75,15 +75,15 @@ export function storedInBucket(bucket: TestBucket, cacheFolder: string): Stored 
   };
 }
 
-/** Lets pages of an origin read the bucket's responses, with the CORS configuration of docs/stores/s3.md. */
+/** Lets pages of an origin read the bucket's responses, with the CORS configuration of docs/how-to/stores/s3.md. */
 export async function allowOrigin({ client, name: Bucket }: TestBucket, origin: string): Promise<void> {
   const rules = (await documentedCors()).map((rule): CORSRule => ({ ...rule, AllowedOrigins: [origin] }));
   await client.send(new PutBucketCorsCommand({ Bucket, CORSConfiguration: { CORSRules: rules } }));
 }
 
 async function documentedCors(): Promise<CORSRule[]> {
-  const page = await readFile(new URL('../../docs/stores/s3.md', import.meta.url), 'utf8');
+  const page = await readFile(new URL('../../docs/how-to/stores/s3.md', import.meta.url), 'utf8');
   const example = [...page.matchAll(/```json\n(.*?)```/gs)].find(([, json = '']) => json.includes('AllowedOrigins'));
-  assert.ok(example?.[1], 'docs/stores/s3.md gives a CORS configuration.');
+  assert.ok(example?.[1], 'docs/how-to/stores/s3.md gives a CORS configuration.');
   return JSON.parse(example[1]);
 }

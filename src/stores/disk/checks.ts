@@ -21,7 +21,7 @@ export const CHECKS: BackendChecks<DiskSettings> = {
     if (isStoreError(error, 'denied')) {
       return `Give user ${process.getuid?.() ?? ''} read and write access to everything in ${DISK_ROOT}: chown -R ${process.getuid?.() ?? 'USER'} ${DISK_ROOT}; and check that it is not mounted read-only: mount -o remount,rw`;
     }
-    return 'See DISK_ROOT in docs/settings.md, and check the disk: dmesg';
+    return 'See DISK_ROOT in docs/reference/settings.md, and check the disk: dmesg';
   },
 };
 

@@ -60,7 +60,7 @@ export async function openDisk({
   });
   if (root.names !== EXACT_NAMES) {
     const message =
-      'The file system of DISK_ROOT ignores differences in spelling, such as upper and lower case. Grants are compared in the same way; see "File systems that ignore case" in docs/access.md.';
+      'The file system of DISK_ROOT ignores differences in spelling, such as upper and lower case. Grants are compared in the same way; see "File systems that ignore case" in docs/reference/access-file.md.';
     log.warn(message, { root: root.path });
   }
   const list = createLister(root, log);

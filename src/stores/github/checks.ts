@@ -16,7 +16,7 @@ export const CHECKS: BackendChecks<GitHubSettings> = {
     if (isStoreError(error, 'denied')) {
       return 'Give the token in GITHUB_TOKEN the permission "Contents: read and write", and let its owner past the rules of GITHUB_BRANCH, or serve another branch.';
     }
-    return 'Look at docs/stores/github.md, "When something is wrong"';
+    return 'Look at docs/how-to/stores/github.md, "When something is wrong"';
   },
 };
 
@@ -79,7 +79,7 @@ const REPOSITORY_CHECKS: readonly StoreCheck<GitHubSettings>[] = [
       if (!/\bfilter=lfs\b/.test(attributes)) return ok('No file of the root has files go to Git LFS.');
       return warning(
         '.gitattributes has files go to Git LFS. They can be fetched; what is uploaded under such names goes in as plain files.',
-        'Push large files with git lfs, or take the lines with filter=lfs out of .gitattributes: docs/stores/github.md, "Git LFS".',
+        'Push large files with git lfs, or take the lines with filter=lfs out of .gitattributes: docs/how-to/stores/github.md, "Git LFS".',
       );
     },
     explain: adviseOn(),

@@ -109,7 +109,7 @@ const BUCKET_CHECKS: readonly Check<BucketSubject>[] = [
       return ok(
         isOfSource
           ? `${found}, and of CopyObject.`
-          : `${found}; not to that of CopyObject, as docs/stores/s3.md says of Ceph.`,
+          : `${found}; not to that of CopyObject, as docs/how-to/stores/s3.md says of Ceph.`,
       );
     },
     explain: adviseOn('write'),
@@ -174,7 +174,7 @@ const BUCKET_CHECKS: readonly Check<BucketSubject>[] = [
     async run({ bucket }, signal) {
       const lacking = warning(
         'No rule of the bucket removes the parts of uploads that were cut short: they are in no listing, and cost as much as files.',
-        `Set the rule "abort-incomplete-uploads" of docs/stores/s3.md: aws s3api put-bucket-lifecycle-configuration --bucket ${bucket.name} --lifecycle-configuration file://lifecycle.json (MinIO needs none).`,
+        `Set the rule "abort-incomplete-uploads" of docs/how-to/stores/s3.md: aws s3api put-bucket-lifecycle-configuration --bucket ${bucket.name} --lifecycle-configuration file://lifecycle.json (MinIO needs none).`,
       );
       try {
         return (await abortsIncompleteUploads(bucket, { signal }))
@@ -258,7 +258,7 @@ const BUCKET_CHECKS: readonly Check<BucketSubject>[] = [
       }
       return warning(
         `The bucket does not let the page at ${pageOrigin} read large files: texts, code, CSV and JSON of 6 MB and more have no preview.`,
-        `Set the rules of "Large files and browsers" in docs/stores/s3.md with "AllowedOrigins": ["${pageOrigin}"]: aws s3api put-bucket-cors --bucket ${bucket.name} --cors-configuration file://cors.json`,
+        `Set the rules of "Large files and browsers" in docs/how-to/stores/s3.md with "AllowedOrigins": ["${pageOrigin}"]: aws s3api put-bucket-cors --bucket ${bucket.name} --cors-configuration file://cors.json`,
       );
     },
     explain: adviseOn('read'),
@@ -287,7 +287,7 @@ const BUCKET_CHECKS: readonly Check<BucketSubject>[] = [
       if (lacks.length === 0) return ok('No request was refused that Amazon S3 takes.');
       return warning(
         lacks.join(' '),
-        'Read docs/stores/s3.md, "Limits": what is safe with such a store, and what is not.',
+        'Read docs/how-to/stores/s3.md, "Limits": what is safe with such a store, and what is not.',
       );
     },
     explain: adviseOn('write'),
@@ -308,9 +308,9 @@ function advise(error: unknown, { S3_BUCKET: bucket }: S3Settings, actions: read
   if (known !== undefined) return known;
   if (isStoreError(error, 'denied') && actions.length > 0) {
     const permissions = new Intl.ListFormat('en-GB').format(actions.map((action) => PERMISSIONS[action]));
-    return `Give the key in S3_ACCESS_KEY_ID the permission ${permissions} on arn:aws:s3:::${bucket}/* (on R2 "Object Read & Write" for ${bucket}): docs/stores/s3.md has the whole policy.`;
+    return `Give the key in S3_ACCESS_KEY_ID the permission ${permissions} on arn:aws:s3:::${bucket}/* (on R2 "Object Read & Write" for ${bucket}): docs/how-to/stores/s3.md has the whole policy.`;
   }
-  return 'Look at docs/stores/s3.md, "When something is wrong"';
+  return 'Look at docs/how-to/stores/s3.md, "When something is wrong"';
 }
 
 const ADVICE: AdviceTable = {
@@ -324,7 +324,7 @@ const ADVICE: AdviceTable = {
   'expired-access-key':
     'Set S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY and S3_SESSION_TOKEN to new credentials, or to the key of a user, without a session token.',
   'credentials-missing':
-    'Set S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY, or give this machine a role: docs/stores/s3.md, "AWS credentials".',
+    'Set S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY, or give this machine a role: docs/how-to/stores/s3.md, "AWS credentials".',
   'clock-skew': 'Set the clock: timedatectl set-ntp true',
   'wrong-region':
     'Set S3_REGION to the region of the bucket, and S3_ENDPOINT to the address of that region, or take S3_ENDPOINT away for AWS.',
@@ -352,7 +352,7 @@ const COPIES =
   'Use another store, or a newer version: this one can hold files, and copies, moves and renames of them fail.';
 
 const CONDITIONS =
-  'Use a store that knows conditions on writes, or let only one person or program write to one file at a time: docs/stores/s3.md, "Limits".';
+  'Use a store that knows conditions on writes, or let only one person or program write to one file at a time: docs/how-to/stores/s3.md, "Limits".';
 
 async function presign(store: StoreSubject['store'], file: Awaited<ReturnType<typeof store.stat>>) {
   const url = new URL((await store.presign?.(file, { expires: 60, download: true, purpose: 'read' })) ?? '');

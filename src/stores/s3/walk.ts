@@ -138,7 +138,7 @@ const SEQUENTIAL_PAGES = 4;
 /** The approximate number of pages in a range. Each range takes up to one extra request, which is one in six. */
 const PAGES_PER_RANGE = 6;
 
-/** Ranges that are read in parallel. Eight gain little with a nearby store, and need more memory (docs/scaling.md). */
+/** Ranges that are read in parallel. Eight gain little with a nearby store, and need more memory (docs/explanation/scaling.md). */
 const MAX_CONCURRENT_RANGES = 4;
 
 /** Maximum prefetched pages of a range: all of its pages, even if the range is larger than estimated. */
