@@ -13,9 +13,9 @@ export const needs: readonly Need[] = ['curl'];
 
 const run = promisify(execFile);
 
-describe('The README tour', () => {
+describe('The first-run tutorial', () => {
   it('prints the documented output when pasted unchanged', async () => {
-    const steps = stepsOf(await readFile(new URL('../../README.md', import.meta.url), 'utf8'));
+    const steps = stepsOf(await readFile(new URL('../../docs/tutorials/first-run.md', import.meta.url), 'utf8'));
     assert.ok(steps.filter(({ prints }) => prints !== undefined).length >= 14);
     const service = await startService(disk);
     const folder = await mkdtemp(join(tmpdir(), 'holdall-tour-'));
@@ -31,8 +31,24 @@ describe('The README tour', () => {
     }
   });
 
+  it('is introduced by working commands in the README', async () => {
+    const readme = await readFile(new URL('../../README.md', import.meta.url), 'utf8');
+    const [, commands = ''] = /## Use the API[^]*?```sh\n([^`]+)```/.exec(readme) ?? assert.fail();
+    const service = await startService(disk);
+    try {
+      const here = commands.replaceAll('127.0.0.1:8080', `127.0.0.1:${service.port}`);
+      const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', here], {
+        cwd: new URL('../../', import.meta.url),
+      });
+      assert.match(stdout, /"path":"notes\/README\.md"}\s*{"success":true,"prefix":"notes\/"/);
+      assert.ok(stdout.endsWith(readme));
+    } finally {
+      await service.stop();
+    }
+  });
+
   it('uses every endpoint of the HTTP API', async () => {
-    const commands = stepsOf(await readFile(new URL('../../README.md', import.meta.url), 'utf8'))
+    const commands = stepsOf(await readFile(new URL('../../docs/tutorials/first-run.md', import.meta.url), 'utf8'))
       .map(({ command }) => command)
       .join('\n');
     const endpoints = [
@@ -57,10 +73,9 @@ interface Step {
   readonly prints: string | undefined;
 }
 
-/** The commands of the tour, each with the block of output that follows it. */
-function stepsOf(readme: string): Step[] {
-  const tour = readme.slice(readme.indexOf('\n## A tour'), readme.indexOf('\n## What it promises'));
-  return [...tour.matchAll(/```sh\n([^`]+)```\n(?:```(?:json|text)\n([^`]+)```)?/g)].map(
+/** The commands of the tutorial, each with the block of output that follows it. */
+function stepsOf(page: string): Step[] {
+  return [...page.matchAll(/```sh\n([^`]+)```\n(?:```(?:json|text)\n([^`]+)```)?/g)].map(
     ([, command = '', prints]) => ({
       command,
       prints: prints?.trim(),
