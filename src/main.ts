@@ -1,6 +1,7 @@
 import cluster from 'node:cluster';
 import { parseArgs } from 'node:util';
 import { findServedFolder, readConfig, readEnvironmentFile } from './config/config.ts';
+import { findMisspellings, withoutOverridden } from './config/environment.ts';
 import { COMMAND_NAMES, commandsOf, describeCommands, findCommand, helpText } from './config/help.ts';
 import type { Config } from './config/settings.ts';
 import { SettingsError } from './settings/setting.ts';
@@ -60,6 +61,9 @@ function parseArguments(args: string[]) {
 
 async function readEnvironment(): Promise<Config> {
   await loadEnvironmentFile();
+  if (cluster.isPrimary) {
+    for (const warning of findMisspellings(process.env)) process.stderr.write(`holdall: ${warning}\n`);
+  }
   try {
     return readConfig(process.env);
   } catch (error) {
@@ -91,7 +95,7 @@ async function loadEnvironmentFile(): Promise<void> {
       `holdall: Ignoring ${names} in .env, which may contain only Holdall settings (see holdall --help). Set other variables in the environment.\n`,
     );
   }
-  for (const [name, value] of Object.entries(file.settings)) process.env[name] ??= value;
+  Object.assign(process.env, withoutOverridden(file.settings, process.env));
 }
 
 /**

@@ -3,7 +3,8 @@ import { parseEnv } from 'node:util';
 import { type Setting, SettingsError } from '../settings/setting.ts';
 import { BACKENDS, backendOf, findBackend, type RegisteredBackend, type StorageType } from '../stores/registry.ts';
 import { isLoopback } from '../system.ts';
-import { type Config, SETTINGS, type SettingName } from './settings.ts';
+import { findTarget, plainSettings, readText, type Variables } from './environment.ts';
+import { type Config, SETTINGS, type SecretFile, type SettingName } from './settings.ts';
 
 /**
  * Reads the settings from an environment. Throws a single `SettingsError` with every mistake; secrets are not shown.
@@ -11,9 +12,16 @@ import { type Config, SETTINGS, type SettingName } from './settings.ts';
 export function readConfig(environment: Variables): Config {
   const values: Partial<Record<SettingName, unknown>> = {};
   const problems = new Map<SettingName, string>();
+  const secretFiles: SecretFile[] = [];
   for (const [name, setting] of Object.entries(SETTINGS) as [SettingName, Setting<unknown>][]) {
+    const found = readText(environment, name);
+    if ('problem' in found) {
+      problems.set(name, found.problem);
+      continue;
+    }
+    if (found.file) secretFiles.push(found.file);
     // STORAGE_TYPE is the first setting, so its value is already known.
-    const text = environment[name] || defaultOf(name, values.STORAGE_TYPE as StorageType | undefined);
+    const text = found.text ?? defaultOf(name, values.STORAGE_TYPE as StorageType | undefined);
     if (text === null) continue;
     const reading = setting.read(text);
     if ('value' in reading) values[name] = reading.value;
@@ -24,7 +32,7 @@ export function readConfig(environment: Variables): Config {
   const isMissing = (name: SettingName) => config[name] === undefined && !problems.has(name);
   const found = [...problems.values(), ...findMissing(config, isMissing), ...findContradictions(config, isMissing)];
   if (found.length > 0) throw new SettingsError(found);
-  return values as Config;
+  return { ...values, secretFiles } as Config;
 }
 
 function defaultOf(name: SettingName, type: StorageType | undefined): string | null {
@@ -64,11 +72,12 @@ export function servedFolder(config: Config): ServedFolder | undefined {
 }
 
 /**
- * Returns the local folder that the backend of `environment` and an environment file would serve, before the other
- * settings are known to be valid. Variables of `environment` take precedence: also a folder in it over a `STORAGE_TYPE`
+ * Returns the local folder that the backend of the environment and an environment file would serve, before the other
+ * settings are known to be valid. Variables of the environment take precedence: also a folder in it over a `STORAGE_TYPE`
  * of the file, which therefore can't select another backend.
  */
-export function findServedFolder(environment: Variables, file: Variables): ServedFolder | undefined {
+export function findServedFolder(ofEnvironment: Variables, ofFile: Variables): ServedFolder | undefined {
+  const [environment, file] = [plainSettings(ofEnvironment), plainSettings(ofFile)];
   const isServing = ({ folderSetting: setting }: RegisteredBackend) => setting !== undefined && environment[setting];
   const typeIn = (variables: Variables) => variables['STORAGE_TYPE'] || SETTINGS.STORAGE_TYPE.defaultText;
   const backend =
@@ -79,8 +88,6 @@ export function findServedFolder(environment: Variables, file: Variables): Serve
   if (setting === undefined) return undefined;
   return { setting, path: (environment[setting] ?? file[setting]) || SETTINGS[setting].defaultText };
 }
-
-type Variables = Readonly<Record<string, string | undefined>>;
 
 /** Returns conflicts between access settings that are valid on their own. */
 function findContradictions(config: Partial<Config>, isMissing: (name: SettingName) => boolean): string[] {
@@ -154,9 +161,9 @@ export function readEnvironmentFile(path: string): EnvironmentFile | undefined {
     throw error;
   }
   const variables = Object.entries(parseEnv(text)).filter((entry): entry is [string, string] => entry[1] !== undefined);
-  const isSetting = (name: string) => Object.hasOwn(SETTINGS, name);
+  const isKnown = (name: string) => findTarget(name) !== undefined;
   return {
-    settings: Object.fromEntries(variables.filter(([name]) => isSetting(name))),
-    ignored: variables.map(([name]) => name).filter((name) => !isSetting(name)),
+    settings: Object.fromEntries(variables.filter(([name]) => isKnown(name))),
+    ignored: variables.map(([name]) => name).filter((name) => !isKnown(name)),
   };
 }

@@ -376,5 +376,11 @@ export const SETTINGS = {
 
 export type SettingName = keyof typeof SETTINGS;
 
-/** The values of all settings by name. */
-export type Config = ValuesOf<typeof SETTINGS>;
+/** A file that contains a secret, and the variable that names it. */
+export interface SecretFile {
+  readonly variable: string;
+  readonly path: string;
+}
+
+/** The values of all settings by name, and the files that secrets were read from. */
+export type Config = ValuesOf<typeof SETTINGS> & { readonly secretFiles: readonly SecretFile[] };

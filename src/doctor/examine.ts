@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { type Check, failed, notTried, ok, type Runner } from '../checks/check.ts';
+import { type Check, failed, notTried, ok, type Runner, warning } from '../checks/check.ts';
 import { nameProbe, removeProbe } from '../checks/probe.ts';
 import { readConfig } from '../config/config.ts';
+import { findMisspellings } from '../config/environment.ts';
 import type { Config } from '../config/settings.ts';
 import { createFiles } from '../files/files.ts';
 import { SettingsError } from '../settings/setting.ts';
@@ -45,7 +46,13 @@ export async function examine(examination: Examination): Promise<boolean> {
 function readSettings(environment: Examination['environment'], runner: CheckRunner): Config | undefined {
   try {
     const config = readConfig(environment);
-    runner.report('settings', ok(`The settings are valid: STORAGE_TYPE=${config.STORAGE_TYPE}.`));
+    const misspellings = findMisspellings(environment);
+    runner.report(
+      'settings',
+      misspellings.length === 0
+        ? ok(`The settings are valid: STORAGE_TYPE=${config.STORAGE_TYPE}.`)
+        : warning(misspellings.join(' '), 'Correct the name, or remove the variable.'),
+    );
     return config;
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;

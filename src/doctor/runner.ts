@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Check, type Finding, failed, notTried, type Runner } from '../checks/check.ts';
 import { untilAborted } from '../concurrency/single-flight.ts';
-import { SETTINGS } from '../config/settings.ts';
+import { readText } from '../config/environment.ts';
+import { SETTINGS, type SettingName } from '../config/settings.ts';
 import type { Setting } from '../settings/setting.ts';
 
 export interface RunnerOptions {
@@ -143,8 +144,13 @@ export function secretsOf(
   environment: Readonly<Record<string, string | undefined>>,
   token: string | undefined,
 ): readonly string[] {
-  const names = Object.entries(SETTINGS).filter(([, setting]: [string, Setting<unknown>]) => setting.isSecret);
-  return [token, ...names.map(([name]) => environment[name])].filter(
-    (secret) => secret !== undefined && secret.length >= MIN_SECRET_LENGTH,
-  ) as string[];
+  const names = (Object.keys(SETTINGS) as SettingName[]).filter((name) => {
+    const setting: Setting<unknown> = SETTINGS[name];
+    return setting.isSecret;
+  });
+  const texts = names.flatMap((name) => {
+    const reading = readText(environment, name);
+    return [environment[name], environment[`HOLDALL_${name}`], 'problem' in reading ? undefined : reading.text];
+  });
+  return [token, ...texts].filter((secret) => secret !== undefined && secret.length >= MIN_SECRET_LENGTH) as string[];
 }

@@ -52,8 +52,12 @@ export const SETTINGS_CHECKS: readonly Check<Config>[] = [
   },
   {
     name: 'secret-files',
-    async run({ ACCESS_FILE }) {
-      const files = ['.env', ...(ACCESS_FILE === undefined ? [] : [ACCESS_FILE])];
+    async run({ ACCESS_FILE, secretFiles }) {
+      const files = [
+        '.env',
+        ...(ACCESS_FILE === undefined ? [] : [ACCESS_FILE]),
+        ...secretFiles.map(({ path }) => path),
+      ];
       const open: string[] = [];
       for (const file of files) {
         const { mode } = (await stat(file).catch(unlessMissing)) ?? { mode: 0 };
@@ -63,7 +67,7 @@ export const SETTINGS_CHECKS: readonly Check<Config>[] = [
       const found = `All users of this machine can read or change ${open.join(' and ')}.`;
       return warning(found, `chmod o-rwx ${open.join(' ')}`);
     },
-    explain: () => 'Check .env and ACCESS_FILE.',
+    explain: () => 'Check .env, ACCESS_FILE and the files of secrets.',
   },
   {
     name: 'public-address',

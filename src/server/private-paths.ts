@@ -31,6 +31,12 @@ export async function requirePrivatePaths(config: Config): Promise<void> {
       `${name} ${path} is inside ${served.setting}, where users could read or change ${EXPOSED_DATA[name]}. Choose a path outside ${resolve(served.path)}. Example: ${name}=${SETTINGS[name].example}`,
     );
   }
+  for (const { variable, path } of config.secretFiles) {
+    if (!(await isServed(path, served.path))) continue;
+    problems.push(
+      `${variable} ${path} is inside ${served.setting}, where users could read or change the secret. Choose a path outside ${resolve(served.path)}.`,
+    );
+  }
   if (problems.length > 0) throw new SettingsError(problems);
 }
 

@@ -38,7 +38,7 @@ describe('A setting that is not set', () => {
   });
 
   it('is not affected by other environment variables', () => {
-    assert.deepEqual(readConfig({ PATH: '/bin', port: '1', HOLDALL_PORT: '1', __proto__: 'x' }), readConfig({}));
+    assert.deepEqual(readConfig({ PATH: '/bin', port: '1', HOLDALL_PROT: '1', __proto__: 'x' }), readConfig({}));
   });
 });
 

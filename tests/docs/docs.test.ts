@@ -32,6 +32,16 @@ describe('The documentation', () => {
     }
   });
 
+  it('lists exactly the secrets that NAME_FILE can contain', async () => {
+    const [, section = ''] = (await read('docs/reference/settings.md')).split('\n### Secrets\n');
+    const names = [...(section.split('\n#')[0] ?? '').matchAll(/`([A-Z\d_]+)`/g)].map(([, name]) => name);
+    const secrets = Object.entries(SETTINGS).filter(([, setting]: [string, Setting<unknown>]) => setting.isSecret);
+    assert.deepEqual(
+      names,
+      secrets.map(([name]) => name),
+    );
+  });
+
   it('lists every setting in --help', () => {
     for (const name of Object.keys(SETTINGS)) assert.match(helpText('1.2.3'), new RegExp(`^  ${name}\\b`, 'm'));
   });

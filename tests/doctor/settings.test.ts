@@ -67,6 +67,9 @@ describe('The checks of the settings', () => {
     await chmod(path, 0o644);
     assert.equal((await check('secret-files', { ACCESS_FILE: path }))?.advice, `chmod o-rwx ${path}`);
     assert.equal((await check('secret-files', { ACCESS_FILE: `${path}-missing` }))?.status, 'ok');
+    const secret = join(await temporaryFolder(t), 'token');
+    await writeFile(secret, 'a-token-of-32-characters-or-more', { mode: 0o644 });
+    assert.equal((await check('secret-files', { METRICS_TOKEN_FILE: secret }))?.advice, `chmod o-rwx ${secret}`);
   });
 
   it('report how other machines reach the service', async () => {

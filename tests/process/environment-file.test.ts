@@ -23,7 +23,11 @@ describe('The .env file', () => {
   it('configures Holdall and its workers and sets no other variables', async (t) => {
     const folder = await temporaryFolder(t);
     await plantEnvironment(folder, ['READ_ONLY=true', 'PATH=/nowhere', 'LD_PRELOAD=/nowhere']);
-    const holdall = await startHoldall(t, { command: inFolder(folder), settings: { WORKERS: '2' } });
+    const holdall = await startHoldall(t, { command: inFolder(folder), settings: { WORKERS: '2', HOLDALL_PROT: '1' } });
+    assert.equal(
+      holdall.printed().match(/^holdall: Unknown environment variable HOLDALL_PROT\. Did you mean /gm)?.length,
+      1,
+    );
     // Once: the workers don't read the file.
     assert.equal(holdall.printed().match(/^holdall: Ignoring LD_PRELOAD, NODE_OPTIONS, PATH in \.env, /gm)?.length, 1);
     const { status } = await send(holdall.port, '/delete/x', { method: 'DELETE' });
