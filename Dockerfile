@@ -1,7 +1,7 @@
 # Holdall in a container: docker build --tag holdall .
-# What it needs to run, and as what it runs: docs/how-to/deployment.md
+# What it needs to run, and as what it runs: docs/how-to/docker.md
 
-# The Node.js of the tests, as package.json has it. The digest pins the content: docs/how-to/deployment.md#the-base-image
+# The Node.js of the tests, as package.json has it. The digest pins the content: docs/how-to/docker.md#the-base-image
 ARG NODE_IMAGE=node:26.10.0-trixie-slim@sha256:ec7758ee051e457b468b32bde57b0879010b325bb9862718e9615225ce4aaae1
 
 FROM ${NODE_IMAGE} AS build

@@ -16,7 +16,7 @@ const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const COMPOSE = join(ROOT, 'deploy/compose');
 
-/** What docs/how-to/deployment.md has people put into `.env`. */
+/** What docs/how-to/replicas.md tells users to put into `.env`. */
 const SECRETS = {
   S3_ACCESS_KEY_ID: 'GK0123456789abcdef0123456789abcdef',
   S3_SECRET_ACCESS_KEY: '0123456789abcdef'.repeat(4),
