@@ -4,6 +4,7 @@ import {
   claim,
   contactUri,
   contentOrigin,
+  duration,
   host,
   instant,
   integer,
@@ -85,9 +86,9 @@ export const SETTINGS = {
     help: 'File with the users and their permissions: see docs/reference/access-file.md. Reloaded when it changes.',
   },
   SESSION_LIFETIME: {
-    read: integer(60, 31_536_000),
+    read: duration('s', 60, 31_536_000),
     defaultText: '604800',
-    example: '43200',
+    example: '12h',
     help: 'Seconds until a session expires.',
   },
   STATE_DIR: {
@@ -195,21 +196,21 @@ export const SETTINGS = {
     help: 'Maximum connections per process. One client can open a quarter of them.',
   },
   HEADERS_TIMEOUT: {
-    read: integer(1, 3600),
+    read: duration('s', 1, 3600),
     defaultText: '20',
-    example: '10',
+    example: '10s',
     help: 'Seconds within which all request headers must arrive.',
   },
   IDLE_TIMEOUT: {
-    read: integer(1, 86_400),
+    read: duration('s', 1, 86_400),
     defaultText: '60',
-    example: '30',
+    example: '30s',
     help: 'Seconds without progress until the connection of a client that sends or receives a body is closed.',
   },
   MAX_EVENT_LOOP_DELAY: {
-    read: integer(0, 60_000),
+    read: duration('ms', 0, 60_000),
     defaultText: '1000',
-    example: '250',
+    example: '250ms',
     help: 'Maximum event loop delay in milliseconds. Above it, requests get a 503. 0 disables the check.',
   },
   WORKERS: {
@@ -237,9 +238,9 @@ export const SETTINGS = {
     help: 'Maximum size of an uploaded file. Default: the limit of the store.',
   },
   PRESIGN_EXPIRES: {
-    read: integer(1, 604_800),
+    read: duration('s', 1, 604_800),
     defaultText: '3600',
-    example: '600',
+    example: '10m',
     help: 'Seconds until a presigned URL expires.',
   },
   SIGNING_KEY: {
@@ -367,9 +368,9 @@ export const SETTINGS = {
     help: 'Whether to disable tracing.',
   },
   SHUTDOWN_TIMEOUT: {
-    read: integer(0, 3600),
+    read: duration('s', 0, 3600),
     defaultText: '30',
-    example: '10',
+    example: '10s',
     help: 'Seconds for requests in progress to finish after SIGTERM.',
   },
 } as const satisfies SettingGroup;

@@ -33,6 +33,23 @@ export const integer =
     return { problem: `must be a whole number from ${min} to ${max}` };
   };
 
+/** Milliseconds of the units of durations. */
+const DURATION_UNITS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+
+/**
+ * Reads a duration as a whole number of `unit`: a number without a unit, or with one, such as `90s` or `7d`. A value
+ * that is not a whole number of `unit` is rejected.
+ */
+export const duration =
+  (unit: 's' | 'ms', min: number, max: number): Reader<number> =>
+  (input) => {
+    const [, number = '', ownUnit = unit] = /^(\d+)(ms|[smhd])?$/.exec(input) ?? [];
+    const value = (Number(number) * DURATION_UNITS[ownUnit as keyof typeof DURATION_UNITS]) / DURATION_UNITS[unit];
+    if (number !== '' && Number.isInteger(value) && value >= min && value <= max) return { value };
+    const name = unit === 's' ? 'seconds' : 'milliseconds';
+    return { problem: `must be from ${min} to ${max} whole ${name}, with or without a unit: ms, s, m, h or d` };
+  };
+
 /** Reads a number from 0 to 1. */
 export const ratio: Reader<number> = (input) => {
   const value = Number(input);

@@ -1,4 +1,14 @@
-import { emailAddress, integer, oneLine, password, type Reader, size, url, yesOrNo } from '../../settings/readers.ts';
+import {
+  duration,
+  emailAddress,
+  integer,
+  oneLine,
+  password,
+  type Reader,
+  size,
+  url,
+  yesOrNo,
+} from '../../settings/readers.ts';
 import type { SettingGroup } from '../../settings/setting.ts';
 import type { SettingsOf } from '../backend.ts';
 import type { StoreLog } from '../network.ts';
@@ -115,15 +125,15 @@ export const GITHUB_SETTINGS = {
     help: 'Email address of the author. Requires `GITHUB_AUTHOR_NAME`.',
   },
   GITHUB_TRUST: {
-    read: integer(0, 3600),
+    read: duration('s', 0, 3600),
     defaultText: '2',
     example: '0',
     help: 'Seconds for which reads use the last known state of the branch. With 0, each read first asks GitHub, which does not count against the quota while nothing changes.',
   },
   GITHUB_QUOTA_WAIT: {
-    read: integer(0, 3600),
+    read: duration('s', 0, 3600),
     defaultText: '10',
-    example: '60',
+    example: '1m',
     help: 'Maximum seconds that a request waits for the rate limit of GitHub. A longer wait is a 503 with `Retry-After`.',
   },
   GITHUB_WRITES_PER_MINUTE: {
