@@ -18,7 +18,7 @@ async function sourcesOf(pattern: string): Promise<string> {
 }
 
 describe('The troubleshooting page', () => {
-  const [aboutDoctor = '', symptoms = ''] = PAGE.split('## By what is seen');
+  const [aboutDoctor = '', symptoms = ''] = PAGE.split('## Find the symptom');
 
   it('lists exactly the existing checks of the doctor', async () => {
     const source = await sourcesOf('src/{checks,doctor,stores}/**/*.ts');
