@@ -1,7 +1,8 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
-import { link, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { link, readFile, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { systemErrorCode } from '../model/error.ts';
 import { MIN_KEY_BYTES } from '../model/url-signer.ts';
 import { SettingsError } from '../settings/setting.ts';
@@ -43,28 +44,35 @@ export function unusableState(folder: string, error: unknown): SettingsError {
 /** File name of the key. */
 const NAME = 'signing-key';
 
+/** Reads of an empty key file, because another process may be writing it, and the milliseconds between them. */
+const READS = { maxAttempts: 50, delayMs: 20 };
+
 /**
  * Returns the signing key in `folder`. Creates the key, readable only by its owner, and the folder on first use.
- * Concurrent processes get the same key, because a complete file is linked to the final name only if that name is free.
- * On file systems without hard links, this holds only if the processes don't create the key in the same millisecond.
- * Throws if the file does not contain a valid key.
+ * Concurrent processes get the same key. Throws if the file does not contain a valid key.
  */
 export async function loadSigningKey(folder: string): Promise<Buffer> {
   const path = join(folder, NAME);
-  const known = await readIfPresent(path);
-  return parseKey(known ?? (await createKey(folder, path)), path);
+  let text = (await readIfPresent(path)) ?? (await createKey(folder, path));
+  for (let attempts = 1; text === '' && attempts < READS.maxAttempts; attempts++) {
+    await delay(READS.delayMs);
+    text = await readFile(path, 'utf8');
+  }
+  return parseKey(text, path);
 }
 
+/** Creates the key file unless another process created it. Returns its text, which is empty while it is written. */
 async function createKey(folder: string, path: string): Promise<string> {
   makeFolder(folder);
   const temporary = `${path}.${randomUUID()}`;
+  const text = `${randomBytes(MIN_KEY_BYTES).toString('hex')}\n`;
+  const options = { mode: 0o600, flush: true, flag: 'wx' };
   try {
-    const text = `${randomBytes(MIN_KEY_BYTES).toString('hex')}\n`;
-    await writeFile(temporary, text, { mode: 0o600, flush: true, flag: 'wx' });
-    await link(temporary, path).catch(async (error: unknown) => {
-      if (systemErrorCode(error) === 'EEXIST') return;
-      // The file system has no hard links. A rename is atomic too, so that no process reads half a key.
-      if ((await readIfPresent(path)) === undefined) await rename(temporary, path);
+    await writeFile(temporary, text, options);
+    await link(temporary, path).catch((error: unknown) => {
+      if (systemErrorCode(error) === 'EEXIST') return undefined;
+      // The file system has no hard links. A rename would replace the key of another process.
+      return writeFile(path, text, options).catch(ignoreExisting);
     });
   } finally {
     await rm(temporary, { force: true });
@@ -78,6 +86,10 @@ function parseKey(text: string, path: string): Buffer {
   throw new Error(
     `${path} does not contain a key of ${MIN_KEY_BYTES} bytes. Delete it, and Holdall creates a new key.`,
   );
+}
+
+function ignoreExisting(error: unknown): void {
+  if (systemErrorCode(error) !== 'EEXIST') throw error;
 }
 
 async function readIfPresent(path: string): Promise<string | undefined> {

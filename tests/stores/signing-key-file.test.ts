@@ -28,12 +28,29 @@ describe('The signing key file', () => {
     if (process.platform !== 'win32') assert.equal((await fs.stat(join(folder, 'signing-key'))).mode & 0o777, 0o600);
   });
 
-  it('is created in one step on a file system without hard links', async (t) => {
+  it('is created once on a file system without hard links', async (t) => {
     refuseHardLinks(t);
     const folder = await temporaryFolder(t);
     const key = await loadSigningKey(folder);
     assert.deepEqual(await loadSigningKey(folder), key);
     assert.deepEqual(await fs.readdir(folder), ['signing-key']);
+  });
+
+  it('contains one key for all concurrent callers on a file system without hard links', async (t) => {
+    refuseHardLinks(t);
+    const folder = await temporaryFolder(t);
+    const keys = await Promise.all(Array.from({ length: 8 }, () => loadSigningKey(folder)));
+    assert.equal(new Set(keys.map((key) => key.toString('hex'))).size, 1);
+    assert.deepEqual(await fs.readdir(folder), ['signing-key']);
+  });
+
+  it('is read again while another process is writing it', async (t) => {
+    const folder = await temporaryFolder(t);
+    const path = join(folder, 'signing-key');
+    await fs.writeFile(path, '');
+    const loading = loadSigningKey(folder);
+    await fs.writeFile(path, 'ab'.repeat(32));
+    assert.equal((await loading).toString('hex'), 'ab'.repeat(32));
   });
 
   it('is never replaced on a file system without hard links', async (t) => {
