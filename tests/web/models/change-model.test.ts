@@ -194,6 +194,40 @@ describe('Changes', () => {
       );
     });
 
+    it('fails without a question when the destination folder became a file', async () => {
+      const scene = await createChangeScene({
+        files: { 'a.txt': 'a', 'to/b.txt': 'b' },
+        override: () => ({
+          async list() {
+            throw refusal('not-found', 'The folder "to/" does not exist.');
+          },
+          async transfer() {
+            throw refusal('wrong-kind', 'The path "to/" needs a folder, but "to" is a file.');
+          },
+        }),
+      });
+      await scene.transfer('move', ['a.txt'], 'to/');
+      assert.deepEqual(scene.said(), ['“a.txt” could not be moved The path "to/" needs a folder, but "to" is a file.']);
+    });
+
+    it('tries at most 100 names for a file when the user keeps both', async () => {
+      const tried = new Set<string>();
+      const scene = await createChangeScene({
+        files: { 'a.txt': 'a', 'to/': '' },
+        prompts: { resolveConflict: async () => ({ decision: 'keep-both', forAll: false }) },
+        override: () => ({
+          async transfer(_kind, _source, destination) {
+            tried.add(destination);
+            assert.ok(tried.size < 1000, 'The transfer does not end.');
+            throw refusal('wrong-kind', 'The folder takes no files.');
+          },
+        }),
+      });
+      await scene.transfer('copy', ['a.txt'], 'to/');
+      assert.equal(tried.size, 101);
+      assert.deepEqual(scene.said(), ['“a.txt” could not be copied The folder takes no files.']);
+    });
+
     for (const kind of ['copy', 'move'] as const) {
       it(`finds a ${kind} done at the retry when its response was lost`, async () => {
         let calls = 0;

@@ -15,6 +15,9 @@ interface TransportOptions {
   readonly steps: readonly Step[];
 }
 
+/** The maximum number of free names to try for one item, because the service may reject every name. */
+const MAX_FREE_NAMES = 100;
+
 /** Performs steps and asks the user about name conflicts at the destination. */
 export function askingTransport(
   { service, prompts, folder, rights, isFolderThere }: Tools,
@@ -29,6 +32,12 @@ export function askingTransport(
   };
   const decisions = createDecisions({ prompts, rights, kindAt });
   const conflicts = trackConflicts(service, steps);
+  const isConflict = async (error: unknown, destination: string) => {
+    const problem = asServiceError(error);
+    if (!problem.is(['already-exists', 'wrong-kind'], 409)) return false;
+    // Below a file, no name is free.
+    return problem.code !== 'wrong-kind' || isFolderThere(parentOf(destination));
+  };
 
   const put = async (step: Step, { signal, onProgress, stop, leave }: Under): Promise<Arrival> => {
     const earlier = await attempts.earlierArrival(kind, step);
@@ -36,11 +45,11 @@ export function askingTransport(
     let { destination } = step;
     let overwrite = false;
     let keepsBoth = false;
-    for (;;) {
+    for (let freeNames = 0; ; freeNames++) {
       try {
         return await attempts.transfer(kind, step, { destination, overwrite, signal, onProgress });
       } catch (error) {
-        if (overwrite || !asServiceError(error).is(['already-exists', 'wrong-kind'], 409)) throw error;
+        if (overwrite || freeNames === MAX_FREE_NAMES || !(await isConflict(error, destination))) throw error;
       }
       names.take(destination);
       if (!keepsBoth) {

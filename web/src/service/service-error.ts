@@ -56,7 +56,7 @@ export class ServiceError extends Error {
 
   /** Whether the same request can succeed a little later. */
   get isPassing(): boolean {
-    return this.status === 0 || this.status === 429 || this.status >= 500;
+    return [0, 408, 429].includes(this.status) || (this.status >= 500 && this.status !== 501);
   }
 
   /** Whether the service may have carried out the request. */
