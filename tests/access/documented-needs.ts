@@ -9,7 +9,7 @@ export interface Need {
   readonly throughout: boolean;
 }
 
-/** A row of the table "What needs which right". */
+/** A row of the table "Required permissions". */
 export interface DocumentedRow {
   readonly title: string;
   /** The methods and paths, in the syntax of the router. */
@@ -22,7 +22,7 @@ export interface DocumentedRow {
 /** Reads the table in docs/reference/access-file.md. */
 export async function readDocumentedNeeds(): Promise<readonly DocumentedRow[]> {
   const page = await readFile(new URL('../../docs/reference/access-file.md', import.meta.url), 'utf8');
-  const section = page.split(/^## /m).find((text) => text.startsWith('What needs which right\n')) ?? '';
+  const section = page.split(/^## /m).find((text) => text.startsWith('Required permissions\n')) ?? '';
   const [head = [], , ...rows] = [...section.matchAll(/^\| (.*) \|$/gm)].map(([, row = '']) =>
     row.split('|').map((cell) => cell.trim()),
   );

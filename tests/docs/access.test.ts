@@ -10,7 +10,8 @@ import { runCommand } from '../../src/cli/run.ts';
 import { parseFolder } from '../../src/model/path.ts';
 import { type Need, readDocumentedNeeds } from '../access/documented-needs.ts';
 
-const PAGE = await readFile(new URL('../../docs/reference/access-file.md', import.meta.url), 'utf8');
+const readPage = (path: string) => readFile(new URL(`../../docs/${path}`, import.meta.url), 'utf8');
+const PAGE = await readPage('reference/access-file.md');
 
 describe('The access documentation', () => {
   it('has valid example files, each with a correct table of permissions', () => {
@@ -30,7 +31,9 @@ describe('The access documentation', () => {
 
   it('shows the actual output of the explain command', async () => {
     const [, command = '', printed] =
-      /```sh\nnpx holdall (access explain .*)\n```\n\n```text\n([^`]+)```/.exec(PAGE) ?? assert.fail();
+      /```sh\nnpx holdall (access explain .*)\n```\n\n```text\n([^`]+)```/.exec(
+        await readPage('how-to/users-and-tokens.md'),
+      ) ?? assert.fail();
     const folder = await mkdtemp(join(tmpdir(), 'holdall-access-'));
     try {
       const file = join(folder, 'access.json');
@@ -90,7 +93,7 @@ describe('The subcommands of the CLI', () => {
 interface Example {
   /** An access file. */
   readonly text: string;
-  /** The head and the rows of the first table behind it whose head begins with "who". */
+  /** The header and the rows of the first table after it whose first column is "user". */
   readonly table: readonly (readonly string[])[];
 }
 
@@ -102,7 +105,7 @@ function examplesOf(page: string): Example[] {
     .map((part) => {
       const [text = '', behind = ''] = part.split(/```\n([^]*)/);
       const lines = behind.split('\n');
-      const table = lines.slice(lines.findIndex((line) => /^\| who +\|/.test(line)));
+      const table = lines.slice(lines.findIndex((line) => /^\| user \|/.test(line)));
       const end = table.findIndex((line) => !line.startsWith('|'));
       const rows = table.slice(0, end).map((line) =>
         line
@@ -114,11 +117,11 @@ function examplesOf(page: string): Example[] {
     });
 }
 
-/** Whom the first cell of a row means: undefined for somebody who has not signed in. */
+/** Returns the user of the first cell of a row; undefined for an anonymous user. */
 function clientOf(who: string, { policy }: AccessFile): Identity | undefined {
-  if (who === 'anybody') return undefined;
-  if (who === 'anybody signed in') return { name: 'somebody', groups: [] };
-  const [, group] = /^anybody of (.+)$/.exec(who) ?? [];
+  if (who === 'anonymous') return undefined;
+  if (who === 'any signed-in user') return { name: 'somebody', groups: [] };
+  const [, group] = /^any member of (.+)$/.exec(who) ?? [];
   if (group !== undefined) return { name: 'somebody', groups: [group] };
   assert.ok(policy.userEntry(who), who);
   return { name: who, groups: [] };
@@ -126,5 +129,5 @@ function clientOf(who: string, { policy }: AccessFile): Identity | undefined {
 
 function describeRights({ policy }: AccessFile, client: Identity | undefined, folder: string): string {
   const rights = PERMISSIONS.filter((right) => policy.allows(client, right, parseFolder(folder)));
-  return rights.join(', ') || 'nothing';
+  return rights.join(', ') || 'none';
 }
