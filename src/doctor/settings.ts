@@ -33,21 +33,21 @@ export const SETTINGS_CHECKS: readonly Check<Config>[] = [
     async run({ HOST, ACCESS, ACCESS_FILE }) {
       if (ACCESS_FILE === undefined) {
         if (ACCESS === undefined) return ok('Only this machine has access, with all permissions.');
-        const found = `ACCESS=open: everyone who reaches the service has all permissions (HOST=${HOST}).`;
+        const found = `ACCESS=open: everyone who can reach the service has all permissions (HOST=${HOST}).`;
         return isLoopback(HOST)
           ? ok(found)
-          : warning(found, 'Set ACCESS_FILE instead of ACCESS, unless the network keeps other users out.');
+          : warning(found, 'Set ACCESS_FILE instead of ACCESS, unless only trusted users can reach the network.');
       }
       const { text } = await readAccessFile(ACCESS_FILE);
       const { users, grants, warnings } = parseAccessFile(text, ACCESS_FILE);
-      const found = `${ACCESS_FILE} is right: people: ${users.length}, grants: ${grants.length}.`;
+      const found = `${ACCESS_FILE} is valid (users: ${users.length}, grants: ${grants.length}).`;
       return warnings.length === 0
         ? ok(found)
-        : warning(`${found} ${warnings.join(' ')}`, `Change ${ACCESS_FILE}, if so.`);
+        : warning(`${found} ${warnings.join(' ')}`, `Correct ${ACCESS_FILE} if this is not intended.`);
     },
     explain: (error, { ACCESS_FILE }) =>
       error instanceof AccessFileError
-        ? `Put it right, and see it with: npx holdall access check ${ACCESS_FILE}`
+        ? `Correct the file, then check it: npx holdall access check ${ACCESS_FILE}`
         : 'Check ACCESS_FILE.',
   },
   {

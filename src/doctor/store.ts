@@ -71,7 +71,7 @@ export const STORE_CHECKS: readonly StoreCheck[] = [
       if (other === undefined) return ok('Listed the written files with the same names, sizes and ETags.');
       return failed(
         `"${other.path.slice(probe.length)}" has another size or ETag in the listing than in its metadata.`,
-        'The store is inconsistent, so that caches and conditions fail. Check for a cache in front of it.',
+        'The store is inconsistent, so caches and conditions fail. Check for a cache in front of it.',
       );
     },
     explain: adviseOn('list'),
@@ -123,10 +123,10 @@ export const STORE_CHECKS: readonly StoreCheck[] = [
         if (!(await isRefused({ etag: OTHER_ETAG }))) return failed(WRITTEN_AGAINST_CONDITION, CACHE_BEFORE_STORE);
       } catch (error) {
         if (!isStoreError(error, 'unsupported')) throw error;
-        return ok('The store refused a write whose condition was not met. It does not support conditions on an ETag.');
+        return ok('The store rejected a write whose condition was not met. It does not support conditions on an ETag.');
       }
       await write({ etag: (await store.stat(childFile(probe, PLAIN_NAME), { signal })).etag });
-      return ok('The store refused writes whose condition was not met.');
+      return ok('The store rejected writes whose condition was not met.');
     },
     explain: adviseOn('write'),
   },

@@ -425,7 +425,7 @@ const STORE_ERRORS: Readonly<Record<StoreErrorCode, Omit<ErrorDescription, 'stat
   },
   'invalid-bucket-name': {
     meaning: '`S3_BUCKET` is not a valid bucket name.',
-    action: 'Set `S3_BUCKET` to the name of the bucket alone.',
+    action: 'Set `S3_BUCKET` to the bucket name only.',
   },
   'unknown-access-key': {
     meaning: 'The object store does not know the access key.',

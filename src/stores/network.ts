@@ -47,11 +47,11 @@ export function networkAdvice(error: unknown, unknownHost: string): string | und
     case 'unknown-host':
       return unknownHost;
     case 'insecure':
-      return 'Use the name that the certificate is for, and http:// for a port without HTTPS; for an authority of your own set NODE_EXTRA_CA_CERTS to its certificate.';
+      return 'Use the host name of the certificate, or http:// for a port without HTTPS. For a private certificate authority, set NODE_EXTRA_CA_CERTS to its certificate.';
     case 'unreachable':
-      return 'Start what should listen there, correct the host and port, and let a firewall pass it.';
+      return 'Start the server, correct the host and port, or open the firewall.';
     case 'timeout':
-      return 'Correct the host and port, and let a firewall pass it.';
+      return 'Correct the host and port, or open the firewall.';
     default:
       return undefined;
   }

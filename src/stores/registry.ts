@@ -29,7 +29,7 @@ export function findBackend(type: string | undefined): RegisteredBackend | undef
 /** Returns the backend for a valid `STORAGE_TYPE`. */
 export function backendOf({ STORAGE_TYPE: type }: Pick<ServiceSettings, 'STORAGE_TYPE'>): RegisteredBackend {
   const backend = findBackend(type);
-  if (!backend) throw new Error(`There is no backend for STORAGE_TYPE=${type}.`);
+  if (!backend) throw new Error(`STORAGE_TYPE=${type} has no backend.`);
   return backend;
 }
 

@@ -35,7 +35,7 @@ describe('holdall doctor on a disk', () => {
     const at = lines.findIndex((line) => line.startsWith('warning    access '));
     assert.equal(
       lines[at + 1],
-      `${' '.repeat(32)}To do: Set ACCESS_FILE instead of ACCESS, unless the network keeps other users out.`,
+      `${' '.repeat(32)}To do: Set ACCESS_FILE instead of ACCESS, unless only trusted users can reach the network.`,
     );
     assert.match(stdout, /\n\d+ ok, \d+ warnings, 0 failed, \d+ not tried\.\n$/);
   });

@@ -50,15 +50,15 @@ describe('holdall doctor on a branch', () => {
     assert.deepEqual(having('failed'), ['store-write']);
     assert.equal(
       of('store-write').advice,
-      'Let the owner of the token past the rules of GITHUB_BRANCH, or set GITHUB_BRANCH to a branch without such rules.',
+      'Let the owner of the token bypass the rules of GITHUB_BRANCH, or set GITHUB_BRANCH to a branch without such rules.',
     );
     assert.equal(
       of('repository-quota').advice,
-      'Wait until then; use a token that nothing else uses; set a larger GITHUB_TRUST and GITHUB_CACHE_SIZE.',
+      'Wait until then, use a token that no other program uses, or raise GITHUB_TRUST and GITHUB_CACHE_SIZE.',
     );
     assert.equal(
       of('repository-lfs').advice,
-      'Push large files with git lfs, or take the lines with filter=lfs out of .gitattributes: docs/how-to/stores/github.md, "Git LFS".',
+      'Push large files with git lfs, or remove the lines with filter=lfs from .gitattributes: docs/how-to/stores/github.md, "Git LFS".',
     );
     assert.equal(of('repository-workers').advice, 'Set WORKERS=1, or divide GITHUB_WRITES_PER_MINUTE by WORKERS.');
     assert.deepEqual(await filesOf(hosted), ['.gitattributes']);

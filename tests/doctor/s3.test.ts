@@ -60,7 +60,7 @@ describe('holdall doctor on a bucket', () => {
     assert.deepEqual(having('warning'), ['bucket-leftovers', 'bucket-cors']);
     assert.equal(
       of('bucket-leftovers').advice,
-      `Set the rule "abort-incomplete-uploads" of docs/how-to/stores/s3.md: aws s3api put-bucket-lifecycle-configuration --bucket ${bucket.name} --lifecycle-configuration file://lifecycle.json (MinIO needs none).`,
+      `Set the rule "abort-incomplete-uploads" from docs/how-to/stores/s3.md: aws s3api put-bucket-lifecycle-configuration --bucket ${bucket.name} --lifecycle-configuration file://lifecycle.json (MinIO needs none).`,
     );
     assert.equal(
       of('bucket-cors').advice,
@@ -81,7 +81,7 @@ describe('holdall doctor on a bucket', () => {
     assert.deepEqual(having('failed'), ['bucket-address', 'url-live']);
     assert.equal(
       of('bucket-address').advice,
-      'Set S3_ENDPOINT to an https:// address of the store that everybody reaches who uses the page.',
+      'Set S3_ENDPOINT to an https:// URL of the store that all users can reach.',
     );
     assert.equal(
       of('url-live').advice,
@@ -90,19 +90,19 @@ describe('holdall doctor on a bucket', () => {
     assert.equal(of('bucket-clock').status, 'warning');
     assert.match(
       of('bucket-clock').found,
-      /^The clock of the store is (399|400) seconds ahead of that of this machine:/,
+      /^The clock of the store is (399|400) seconds ahead of the clock of this machine\./,
     );
-    assert.equal(of('bucket-clock').advice, 'Set the clock that is wrong. Of this machine: timedatectl set-ntp true');
+    assert.equal(of('bucket-clock').advice, 'Correct the wrong clock. On this machine: timedatectl set-ntp true');
     assert.deepEqual(
       [of('bucket-conditions').status, of('bucket-conditions').advice],
       [
         'warning',
-        'Use a store that knows conditions on writes, or let only one person or program write to one file at a time: docs/how-to/stores/s3.md, "Limits".',
+        'Use a store that supports conditional writes, or let only one client at a time write to a file: docs/how-to/stores/s3.md, "Limits".',
       ],
     );
     assert.equal(
       of('bucket-checksums').advice,
-      'Ask the store by https:// in S3_ENDPOINT, which notices it, and look for a proxy before it that drops Content-MD5.',
+      'Use https:// in S3_ENDPOINT, which detects corruption, and check for a proxy in front of the store that drops Content-MD5.',
     );
     await isEmpty(bucket);
   });
@@ -151,7 +151,7 @@ describe('holdall doctor on a bucket', () => {
     assert.equal(code, 1);
     assert.equal(
       of('store-delete').advice,
-      `Give the key in S3_ACCESS_KEY_ID the permission s3:DeleteObject on arn:aws:s3:::${bucket.name}/* (on R2 "Object Read & Write" for ${bucket.name}): docs/how-to/stores/s3.md has the whole policy.`,
+      `Give the key in S3_ACCESS_KEY_ID the permission s3:DeleteObject on arn:aws:s3:::${bucket.name}/* (on R2 "Object Read & Write" for ${bucket.name}): see docs/how-to/stores/s3.md for the whole policy.`,
     );
     const [left = ''] = await bucket.keys();
     const folder = left.slice(0, left.indexOf('/') + 1);
@@ -166,17 +166,17 @@ describe('holdall doctor on a bucket', () => {
     'the secret is another one': {
       settings: { S3_SECRET_ACCESS_KEY: 'hunter2hunter2' },
       advice:
-        'Copy the secret that belongs to S3_ACCESS_KEY_ID into S3_SECRET_ACCESS_KEY once more; in .env, a value with a # wants quotes. If it is right, a proxy before the store changes Host or the path.',
+        'Copy the secret of S3_ACCESS_KEY_ID into S3_SECRET_ACCESS_KEY again. In .env, quote a value that contains #. If the secret is correct, check for a proxy in front of the store that changes Host or the path.',
     },
     'there is no such bucket': {
       settings: { S3_BUCKET: 'nobody-has-this-one' },
       advice:
-        'Set S3_BUCKET to the name of a bucket of this account; on R2 look at the account, and the jurisdiction, in S3_ENDPOINT.',
+        'Set S3_BUCKET to a bucket of this account. On R2, also check the account and the jurisdiction in S3_ENDPOINT.',
     },
     'there is no such key': {
       settings: { S3_ACCESS_KEY_ID: 'nobody' },
       advice:
-        'Set S3_ACCESS_KEY_ID to the id of a key of this store, and see that S3_ENDPOINT is where the key was made.',
+        'Set S3_ACCESS_KEY_ID to the ID of a key of this store, and check that S3_ENDPOINT is the store that issued the key.',
     },
   };
   it('gives advice on a wrong secret, access key or bucket', async (t) => {

@@ -28,7 +28,7 @@ describe('An S3_ENDPOINT that is not an object store', () => {
       response.writeHead(200, { 'content-type': 'text/html' });
       response.end('<!doctype html><html><head><meta charset="utf-8"></head><body><p>Hello<br></body></html>');
     });
-    await assertUnavailable(t, endpoint, /does not answer as an object store does: look at S3_ENDPOINT/, [
+    await assertUnavailable(t, endpoint, /does not respond like an object store\. Check S3_ENDPOINT/, [
       'check',
       'list',
     ]);
@@ -48,7 +48,7 @@ describe('An S3_ENDPOINT that is not an object store', () => {
     });
     const store = openS3({ ...OPTIONS, endpoint });
     t.after(() => store.close?.());
-    const message = /does not answer as an object store does: look at S3_ENDPOINT/;
+    const message = /does not respond like an object store\. Check S3_ENDPOINT/;
     for (const bytes of [Buffer.from('text'), Buffer.alloc(20 * 2 ** 20)]) {
       const body = Readable.from([bytes], { objectMode: false });
       await assert.rejects(store.write(file('a'), { body, type: 'a/b' }), (error) => isReported(error, message));
@@ -60,7 +60,7 @@ describe('An S3_ENDPOINT that is not an object store', () => {
       response.writeHead(200, { 'content-type': 'text/html' });
       response.end('<html><head><title>Hello</title></head><body><p>Hello</p></body></html>');
     });
-    await assertUnavailable(t, endpoint, /does not answer as an object store does: look at S3_ENDPOINT/, [
+    await assertUnavailable(t, endpoint, /does not respond like an object store\. Check S3_ENDPOINT/, [
       'check',
       'list',
     ]);

@@ -122,21 +122,21 @@ describe('translate', () => {
   }
 
   for (const [status, parts, message] of [
-    [407, {}, /^A proxy before the object store demands a username and password \(407\)/],
-    [418, {}, /^The object store answered 418 without a code of S3: look at S3_ENDPOINT and at the proxy\.$/],
-    [499, {}, /answered 499/],
+    [407, {}, /^A proxy in front of the object store requires a username and password \(407\)/],
+    [418, {}, /^The object store returned 418 without an S3 error code\. Check S3_ENDPOINT, and any proxy/],
+    [499, {}, /returned 499/],
     [521, {}, /busy or failing/],
     [530, { code: 'UnknownError' }, /busy or failing/],
     [600, {}, /busy or failing/],
-    [304, {}, /answered 304/],
+    [304, {}, /returned 304/],
     [
       302,
       { headers: { location: 'https://login.example.org/in?secret=1' } },
       /requests to "https:\/\/login.example.org\/in"/,
     ],
-    [308, { headers: { location: '/in' } }, /redirects requests \(308\): look at S3_ENDPOINT/],
-    [400, { code: 'OddError' }, /^The object store answered 400 "OddError"/],
-    [0, {}, /answered 0/],
+    [308, { headers: { location: '/in' } }, /redirects requests \(308\)\. Check S3_ENDPOINT/],
+    [400, { code: 'OddError' }, /^The object store returned 400 "OddError"/],
+    [0, {}, /returned 0/],
   ] as const) {
     it(`returns unavailable for ${status} ${JSON.stringify(parts)}`, () => {
       const refused = new S3ErrorResponse({ status, headers: {}, ...parts });
@@ -158,16 +158,16 @@ describe('An error code of a store', () => {
     '400 ExpiredToken': ['unavailable', /temporary/],
     '403 RequestExpired': ['unavailable', /clock/],
     '400 AuthorizationHeaderMalformed': ['unavailable', /S3_REGION/],
-    '403 AllAccessDisabled': ['denied', /lack a permission/],
+    '403 AllAccessDisabled': ['denied', /Check the permissions/],
     '507 XMinioStorageFull': ['unavailable', /full/],
     '412 PreconditionFailed': ['condition-failed', /^The file/],
     '416 InvalidRange': ['range-unsatisfiable', /the file/],
     '403 InvalidObjectState': ['denied', /archived/],
     '400 XMinioParentIsObject': ['wrong-kind', /"a"/],
-    '400 XMinioInvalidObjectName': ['invalid-path', /no path of this kind/],
+    '400 XMinioInvalidObjectName': ['invalid-path', /does not support this path/],
     '413 EntityTooLarge': ['too-large', /larger/],
-    '400 KeyTooLongError': ['invalid-path', /length/],
-    '501 NotImplemented': ['unsupported', /can't do this/],
+    '400 KeyTooLongError': ['invalid-path', /too long/],
+    '501 NotImplemented': ['unsupported', /does not support this operation/],
     '403 SomethingElse': ['denied', /SomethingElse/],
     '412 InvalidRequest': ['condition-failed', /^The file/],
   };
@@ -186,7 +186,7 @@ describe('An error code of a store', () => {
     const ofBucket = { ...context, key: undefined };
     const missing = toStoreError(new S3ErrorResponse({ status: 404, headers: {} }), ofBucket);
     assert.ok(isStoreError(missing, 'unavailable'));
-    assert.match(missing.message, /no bucket b/);
+    assert.match(missing.message, /The bucket "b" does not exist/);
     const changed = toStoreError(new S3ErrorResponse({ status: 412, headers: {} }), ofBucket);
     assert.ok(isStoreError(changed, 'condition-failed'));
     assert.match(changed.message, /^The bucket/);
@@ -236,7 +236,7 @@ describe('A wrong S3 setting', () => {
     const { bucket } = await openProxied(t);
     const { credentials } = bucket.settings;
     const wrong: [Partial<typeof bucket.settings>, RegExp][] = [
-      [{ bucket: 'holdall-there-is-none' }, /There is no bucket holdall-there-is-none: look at S3_BUCKET/],
+      [{ bucket: 'holdall-there-is-none' }, /The bucket "holdall-there-is-none" does not exist\. Check S3_BUCKET/],
       [{ credentials: { ...credentials, accessKeyId: 'AKIANOBODY' } }, /S3_ACCESS_KEY_ID/],
       [{ credentials: { ...credentials, secretAccessKey: 'not-the-secret' } }, /S3_SECRET_ACCESS_KEY/],
     ];

@@ -65,7 +65,7 @@ const ROOT_CHECKS: readonly Check<DiskSettings>[] = [
         'Mount it with timeouts (NFS: soft,timeo=100), or use a bucket instead.',
       );
     },
-    explain: () => 'Check DISK_ROOT, and at how it is mounted.',
+    explain: () => 'Check DISK_ROOT and how it is mounted.',
   },
 ];
 

@@ -14,16 +14,16 @@ export const CHECKS: BackendChecks<GitHubSettings> = {
     const known = findAdvice(error, ADVICE) ?? networkAdvice(error, 'Correct the host in GITHUB_API_URL.');
     if (known !== undefined) return known;
     if (isStoreError(error, 'denied')) {
-      return 'Give the token in GITHUB_TOKEN the permission "Contents: read and write", and let its owner past the rules of GITHUB_BRANCH, or serve another branch.';
+      return 'Give the token in GITHUB_TOKEN the permission "Contents: read and write", and let its owner bypass the rules of GITHUB_BRANCH, or serve another branch.';
     }
-    return 'Look at docs/how-to/stores/github.md, "When something is wrong"';
+    return 'See docs/how-to/stores/github.md, "When something is wrong".';
   },
 };
 
 const WRITE_ACCESS = 'Give the token in GITHUB_TOKEN the permission "Contents: read and write", or set READ_ONLY=true.';
 
 const ADVICE: AdviceTable = {
-  'token-rejected': 'Make a new token, and set GITHUB_TOKEN to it.',
+  'token-rejected': 'Create a new token, and set GITHUB_TOKEN to it.',
   'token-lacks-permission': WRITE_ACCESS,
   'repository-archived': 'Unarchive the repository, or set READ_ONLY=true.',
   'store-not-writable': WRITE_ACCESS,
@@ -31,7 +31,7 @@ const ADVICE: AdviceTable = {
     'Correct GITHUB_OWNER and GITHUB_REPO, and add the repository to the "Repository access" of the token in GITHUB_TOKEN.',
   'branch-not-found': 'Set GITHUB_BRANCH to a branch that exists, or GITHUB_CREATE_BRANCH=true.',
   'branch-protected':
-    'Let the owner of the token past the rules of GITHUB_BRANCH, or set GITHUB_BRANCH to a branch without such rules.',
+    'Let the owner of the token bypass the rules of GITHUB_BRANCH, or set GITHUB_BRANCH to a branch without such rules.',
   'quota-exhausted': 'Wait until the time in the message, or use a token with a larger quota.',
 };
 
@@ -41,16 +41,16 @@ const REPOSITORY_CHECKS: readonly StoreCheck<GitHubSettings>[] = [
     name: 'repository-quota',
     async run({ store, settings }) {
       const quota = store.quota?.();
-      if (quota === undefined) return notTried('GitHub has reported no quota.');
+      if (quota === undefined) return notTried('GitHub reported no rate limit.');
       const { limit, remaining, reset } = quota;
       const found = `${remaining} of ${limit} requests are left until ${reset.toISOString()}.`;
       if (settings.GITHUB_TOKEN === undefined) {
-        return warning(`${found} Without a token there are no more than 60 an hour.`, 'Set GITHUB_TOKEN.');
+        return warning(`${found} Without a token, GitHub allows 60 requests per hour.`, 'Set GITHUB_TOKEN.');
       }
       if (remaining >= limit / 10) return ok(found);
       return warning(
         found,
-        'Wait until then; use a token that nothing else uses; set a larger GITHUB_TRUST and GITHUB_CACHE_SIZE.',
+        'Wait until then, use a token that no other program uses, or raise GITHUB_TRUST and GITHUB_CACHE_SIZE.',
       );
     },
     explain: adviseOn(),
@@ -58,9 +58,9 @@ const REPOSITORY_CHECKS: readonly StoreCheck<GitHubSettings>[] = [
   {
     name: 'repository-workers',
     async run({ settings: { WORKERS, GITHUB_WRITES_PER_MINUTE: writes } }) {
-      if (WORKERS === 1) return ok('One process makes all the commits.');
+      if (WORKERS === 1) return ok('One process creates all commits.');
       return warning(
-        `WORKERS=${WORKERS}: each process makes commits of its own, and sends up to ${writes} writing requests a minute.`,
+        `WORKERS=${WORKERS}: each process creates its own commits and sends up to ${writes} write requests per minute.`,
         'Set WORKERS=1, or divide GITHUB_WRITES_PER_MINUTE by WORKERS.',
       );
     },
@@ -76,10 +76,10 @@ const REPOSITORY_CHECKS: readonly StoreCheck<GitHubSettings>[] = [
           if (isStoreError(error, 'not-found')) return '';
           throw error;
         });
-      if (!/\bfilter=lfs\b/.test(attributes)) return ok('No file of the root has files go to Git LFS.');
+      if (!/\bfilter=lfs\b/.test(attributes)) return ok('The .gitattributes file in the root does not use Git LFS.');
       return warning(
-        '.gitattributes has files go to Git LFS. They can be fetched; what is uploaded under such names goes in as plain files.',
-        'Push large files with git lfs, or take the lines with filter=lfs out of .gitattributes: docs/how-to/stores/github.md, "Git LFS".',
+        '.gitattributes assigns files to Git LFS. Holdall can download them, but commits uploads under such names as ordinary files.',
+        'Push large files with git lfs, or remove the lines with filter=lfs from .gitattributes: docs/how-to/stores/github.md, "Git LFS".',
       );
     },
     explain: adviseOn(),

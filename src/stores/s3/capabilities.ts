@@ -11,7 +11,7 @@ const MESSAGES = {
   completeIfMatch:
     'The object store does not support If-Match on CompleteMultipartUpload: Holdall checks the file before it.',
   copyConditions:
-    'The object store does not support If-None-Match on CopyObject: a copy of a folder, or of a large file if UploadPartCopy is missing too, may replace files that arrive meanwhile.',
+    'The object store does not support If-None-Match on CopyObject: a copy of a folder, or of a large file if UploadPartCopy is missing too, may replace files that are created meanwhile.',
   sourceConditions:
     'The object store does not support conditions on copy sources: Holdall checks the source before each copy.',
   sourceConditionsOnParts:

@@ -56,11 +56,11 @@ const CLOCK_CHECK: Check<S3Settings> = {
       signal,
     }).catch(() => undefined);
     const ahead = Math.round((Date.parse(answer?.headers.date ?? '') - Date.now()) / 1000);
-    if (Number.isNaN(ahead)) return notTried('The store does not tell its time, or does not answer.');
-    if (Math.abs(ahead) < CLOCKS) return ok('The clock of this machine and that of the store agree.');
+    if (Number.isNaN(ahead)) return notTried('The store did not respond, or its response has no Date header.');
+    if (Math.abs(ahead) < CLOCKS) return ok('The clocks of this machine and of the store agree.');
     return warning(
-      `The clock of the store is ${Math.abs(ahead)} seconds ${ahead > 0 ? 'ahead of' : 'behind'} that of this machine: from 15 minutes on, signatures are refused, and URLs that were given out end too soon or too late.`,
-      'Set the clock that is wrong. Of this machine: timedatectl set-ntp true',
+      `The clock of the store is ${Math.abs(ahead)} seconds ${ahead > 0 ? 'ahead of' : 'behind'} the clock of this machine. Presigned URLs expire too early or too late, and at 15 minutes the store rejects all requests.`,
+      'Correct the wrong clock. On this machine: timedatectl set-ntp true',
     );
   },
   explain: (error, settings) => advise(error, settings, []),
@@ -91,25 +91,25 @@ const BUCKET_CHECKS: readonly Check<BucketSubject>[] = [
       if (!(await refusesPut(IF_ABSENT))) {
         if (isUnsupported) return warning(UNSUPPORTED, CONDITIONS);
         return warning(
-          'The store passes over If-None-Match: what arrives in the moment of an upload, copy or move of the same name may be replaced.',
+          'The store ignores If-None-Match: an upload, copy or move may replace a file that another client creates at the same moment.',
           CONDITIONS,
         );
       }
       if (!(await refusesPut({ 'if-match': quote(OTHER_ETAG) }))) {
         if (isUnsupported) return warning(UNSUPPORTED, CONDITIONS);
         return warning(
-          'The store passes over If-Match: of two who change a file at once, one may lose the change.',
+          'The store ignores If-Match: if two clients change a file at the same moment, one change may be lost.',
           CONDITIONS,
         );
       }
       const isOfSource = await refuses(
         copyObject(bucket, childFile(probe, 'raw-copy.txt'), { key, ifMatch: OTHER_ETAG }, {}),
       );
-      const found = 'The store keeps to the conditions of PutObject';
+      const found = 'The store supports conditions on PutObject';
       return ok(
         isOfSource
-          ? `${found}, and of CopyObject.`
-          : `${found}; not to that of CopyObject, as docs/how-to/stores/s3.md says of Ceph.`,
+          ? `${found} and CopyObject.`
+          : `${found}, but not on CopyObject. Ceph behaves this way too: docs/how-to/stores/s3.md.`,
       );
     },
     explain: adviseOn('write'),
@@ -125,9 +125,9 @@ const BUCKET_CHECKS: readonly Check<BucketSubject>[] = [
       for (const name of [HOSTILE_NAME, PLAIN_NAME]) await writeProbe(subject, `${from}/${name}`, SMALL, { signal });
       await files.copyFolder(childFolder(probe, from), childFolder(probe, to), { replace: false, signal });
       if (SMALL.equals(await readProbe(subject, `${to}/${HOSTILE_NAME}`, { signal }))) {
-        return ok('Copied a folder whose names have spaces, "+", "%" and "&" (CopyObject).');
+        return ok('Copied a folder with spaces, "+", "%" and "&" in names (CopyObject).');
       }
-      return failed('A copy in a folder has other bytes than its source.', COPIES);
+      return failed('A file in a copied folder has other bytes than its source.', COPIES);
     },
     explain: explainCopy,
   },
@@ -144,7 +144,7 @@ const BUCKET_CHECKS: readonly Check<BucketSubject>[] = [
       if (LARGE.equals(await readProbe(subject, moved, { signal }))) {
         return ok('Copied and moved a file of 9 MiB (UploadPartCopy).');
       }
-      return failed('The copy of a file of 9 MiB has other bytes than its source.', COPIES);
+      return failed('A copied file of 9 MiB has other bytes than its source.', COPIES);
     },
     explain: explainCopy,
   },
@@ -160,11 +160,11 @@ const BUCKET_CHECKS: readonly Check<BucketSubject>[] = [
       } catch (error) {
         const code = codeOf(error instanceof Error && error.cause !== undefined ? error.cause : error);
         if (code !== 'BadDigest' && code !== 'InvalidDigest' && code !== 'XAmzContentChecksumMismatch') throw error;
-        return ok('The store refuses bytes that do not have the checksum which was sent with them.');
+        return ok('The store rejects uploads with a wrong checksum (Content-MD5).');
       }
       return warning(
-        'The store took bytes that do not have the checksum (Content-MD5) which was sent with them: it would not notice what goes wrong on the way.',
-        'Ask the store by https:// in S3_ENDPOINT, which notices it, and look for a proxy before it that drops Content-MD5.',
+        'The store accepted an upload with a wrong checksum (Content-MD5), so it would not detect corrupted uploads.',
+        'Use https:// in S3_ENDPOINT, which detects corruption, and check for a proxy in front of the store that drops Content-MD5.',
       );
     },
     explain: adviseOn('write'),
@@ -173,18 +173,18 @@ const BUCKET_CHECKS: readonly Check<BucketSubject>[] = [
     name: 'bucket-leftovers',
     async run({ bucket }, signal) {
       const lacking = warning(
-        'No rule of the bucket removes the parts of uploads that were cut short: they are in no listing, and cost as much as files.',
-        `Set the rule "abort-incomplete-uploads" of docs/how-to/stores/s3.md: aws s3api put-bucket-lifecycle-configuration --bucket ${bucket.name} --lifecycle-configuration file://lifecycle.json (MinIO needs none).`,
+        'No lifecycle rule removes the parts of interrupted uploads. No listing shows them, and they cost as much as files.',
+        `Set the rule "abort-incomplete-uploads" from docs/how-to/stores/s3.md: aws s3api put-bucket-lifecycle-configuration --bucket ${bucket.name} --lifecycle-configuration file://lifecycle.json (MinIO needs none).`,
       );
       try {
         return (await abortsIncompleteUploads(bucket, { signal }))
-          ? ok('A rule of the bucket removes the parts of uploads that were cut short.')
+          ? ok('A lifecycle rule removes the parts of interrupted uploads.')
           : lacking;
       } catch (error) {
         if (codeOf(error instanceof Error ? error.cause : undefined) === 'NoSuchLifecycleConfiguration') return lacking;
         signal.throwIfAborted();
         return notTried(
-          'The key may not look at the rules of the bucket (s3:GetLifecycleConfiguration), and need not.',
+          'The key lacks s3:GetLifecycleConfiguration, so the lifecycle rules were not checked. Holdall works without it.',
         );
       }
     },
@@ -199,16 +199,16 @@ const BUCKET_CHECKS: readonly Check<BucketSubject>[] = [
       const answer = await sendRequest(origin, target, { headers: { range: 'bytes=100-199' }, signal });
       if (answer.status !== 206 || !answer.body.equals(SMALL.subarray(100, 200))) {
         return failed(
-          `A presigned URL, asked for 100 bytes, gave ${answer.body.length} with the status ${answer.status}.`,
-          'Files of 6 MB and more come by such URLs. Let nothing before the store change Host, the path, the query or Range.',
+          `A range request for 100 bytes of a presigned URL returned ${answer.body.length} bytes with the status ${answer.status}.`,
+          'Browsers fetch files of 6 MB and more from such URLs. No proxy in front of the store must change Host, path, query or Range.',
         );
       }
       if (answer.headers['content-disposition'] === attachmentHeader(path)) {
-        return ok(`A presigned URL gives a range of a file, and its name: ${origin}`);
+        return ok(`Presigned URLs at ${origin} return ranges and the file name.`);
       }
       return warning(
-        'A presigned URL does not give the name of the file (response-content-disposition): downloads get the last part of the URL for a name.',
-        'Update the store, or use one that knows response-content-disposition.',
+        'Presigned URLs ignore response-content-disposition: browsers name downloads after the last part of the URL.',
+        'Update the store, or use one that supports response-content-disposition.',
       );
     },
     explain: adviseOn('read'),
@@ -219,22 +219,22 @@ const BUCKET_CHECKS: readonly Check<BucketSubject>[] = [
     async run({ opened, pageOrigin = '' }) {
       const [origin = ''] = opened.contentOrigins;
       const [page, store] = [new URL(pageOrigin), new URL(origin)];
-      const advice = 'Set S3_ENDPOINT to an https:// address of the store that everybody reaches who uses the page.';
+      const advice = 'Set S3_ENDPOINT to an https:// URL of the store that all users can reach.';
       if (page.protocol === 'https:' && store.protocol === 'http:') {
         return failed(
-          `Files of 6 MB and more come from ${origin}, without HTTPS: a page on https can't load them.`,
+          `Files of 6 MB and more come from ${origin}, without HTTPS: the web UI on HTTPS can't load them.`,
           advice,
         );
       }
       if (isInternal(store.hostname) && !isInternal(page.hostname)) {
         return failed(
-          `Files of 6 MB and more come from ${origin}, which others than this machine or network don't reach.`,
+          `Files of 6 MB and more come from ${origin}, which only this machine or network can reach.`,
           advice,
         );
       }
-      return ok(`Files of 6 MB and more come from ${origin}, which has to be reached by all who fetch them.`);
+      return ok(`Files of 6 MB and more come from ${origin}. All users must be able to reach it.`);
     },
-    explain: () => 'Look at S3_ENDPOINT.',
+    explain: () => 'Check S3_ENDPOINT.',
   },
   {
     name: 'bucket-cors',
@@ -254,10 +254,10 @@ const BUCKET_CHECKS: readonly Check<BucketSubject>[] = [
       });
       const allowed = headers['access-control-allow-origin'];
       if (status < 300 && (allowed === '*' || allowed === pageOrigin)) {
-        return ok(`The bucket lets the page at ${pageOrigin} read large files.`);
+        return ok(`The CORS rules of the bucket allow ${pageOrigin} to read large files.`);
       }
       return warning(
-        `The bucket does not let the page at ${pageOrigin} read large files: texts, code, CSV and JSON of 6 MB and more have no preview.`,
+        `No CORS rule of the bucket allows ${pageOrigin} to read large files: text, code, CSV and JSON files of 6 MB and more have no preview.`,
         `Set the rules of "Large files and browsers" in docs/how-to/stores/s3.md with "AllowedOrigins": ["${pageOrigin}"]: aws s3api put-bucket-cors --bucket ${bucket.name} --cors-configuration file://cors.json`,
       );
     },
@@ -271,24 +271,21 @@ const BUCKET_CHECKS: readonly Check<BucketSubject>[] = [
       const { origin, pathname } = new URL(settings.S3_PUBLIC_URL ?? '');
       const target = `${pathname.replace(/\/$/, '')}/${encodeKey(probe + HOSTILE_NAME)}`;
       const { status, body } = await sendRequest(origin, target, { signal });
-      if (status === 200 && body.equals(SMALL)) return ok('S3_PUBLIC_URL gives the files of the bucket.');
+      if (status === 200 && body.equals(SMALL)) return ok('S3_PUBLIC_URL serves the files of the bucket.');
       return failed(
-        `S3_PUBLIC_URL does not give a file that is in the bucket: the status is ${status}.`,
-        'Make the bucket public at that address, or take S3_PUBLIC_URL away.',
+        `S3_PUBLIC_URL returned the status ${status} for a file in the bucket.`,
+        'Make the bucket public at that URL, or remove S3_PUBLIC_URL.',
       );
     },
-    explain: () => 'Correct S3_PUBLIC_URL, or take it away.',
+    explain: () => 'Correct or remove S3_PUBLIC_URL.',
   },
   {
     name: 'bucket-abilities',
     needs: 'store-write',
     async run({ warnings }) {
       const lacks = warnings.filter(isMissingCapability);
-      if (lacks.length === 0) return ok('No request was refused that Amazon S3 takes.');
-      return warning(
-        lacks.join(' '),
-        'Read docs/how-to/stores/s3.md, "Limits": what is safe with such a store, and what is not.',
-      );
+      if (lacks.length === 0) return ok('The store supports all requests of Amazon S3 that Holdall uses.');
+      return warning(lacks.join(' '), 'See docs/how-to/stores/s3.md, "Limits", for what is safe with this store.');
     },
     explain: adviseOn('write'),
   },
@@ -308,35 +305,34 @@ function advise(error: unknown, { S3_BUCKET: bucket }: S3Settings, actions: read
   if (known !== undefined) return known;
   if (isStoreError(error, 'denied') && actions.length > 0) {
     const permissions = new Intl.ListFormat('en-GB').format(actions.map((action) => PERMISSIONS[action]));
-    return `Give the key in S3_ACCESS_KEY_ID the permission ${permissions} on arn:aws:s3:::${bucket}/* (on R2 "Object Read & Write" for ${bucket}): docs/how-to/stores/s3.md has the whole policy.`;
+    return `Give the key in S3_ACCESS_KEY_ID the permission ${permissions} on arn:aws:s3:::${bucket}/* (on R2 "Object Read & Write" for ${bucket}): see docs/how-to/stores/s3.md for the whole policy.`;
   }
-  return 'Look at docs/how-to/stores/s3.md, "When something is wrong"';
+  return 'See docs/how-to/stores/s3.md, "When something is wrong".';
 }
 
 const ADVICE: AdviceTable = {
   'bucket-not-found':
-    'Set S3_BUCKET to the name of a bucket of this account; on R2 look at the account, and the jurisdiction, in S3_ENDPOINT.',
-  'invalid-bucket-name': 'Set S3_BUCKET to the name of the bucket alone.',
+    'Set S3_BUCKET to a bucket of this account. On R2, also check the account and the jurisdiction in S3_ENDPOINT.',
+  'invalid-bucket-name': 'Set S3_BUCKET to the bucket name only.',
   'unknown-access-key':
-    'Set S3_ACCESS_KEY_ID to the id of a key of this store, and see that S3_ENDPOINT is where the key was made.',
+    'Set S3_ACCESS_KEY_ID to the ID of a key of this store, and check that S3_ENDPOINT is the store that issued the key.',
   'wrong-secret-key':
-    'Copy the secret that belongs to S3_ACCESS_KEY_ID into S3_SECRET_ACCESS_KEY once more; in .env, a value with a # wants quotes. If it is right, a proxy before the store changes Host or the path.',
+    'Copy the secret of S3_ACCESS_KEY_ID into S3_SECRET_ACCESS_KEY again. In .env, quote a value that contains #. If the secret is correct, check for a proxy in front of the store that changes Host or the path.',
   'expired-access-key':
-    'Set S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY and S3_SESSION_TOKEN to new credentials, or to the key of a user, without a session token.',
+    'Set S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY and S3_SESSION_TOKEN to new credentials, or use a long-term access key without a session token.',
   'credentials-missing':
     'Set S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY, or give this machine a role: docs/how-to/stores/s3.md, "AWS credentials".',
   'clock-skew': 'Set the clock: timedatectl set-ntp true',
   'wrong-region':
-    'Set S3_REGION to the region of the bucket, and S3_ENDPOINT to the address of that region, or take S3_ENDPOINT away for AWS.',
+    'Set S3_REGION to the region of the bucket, and S3_ENDPOINT to the address of that region, or remove S3_ENDPOINT for AWS.',
   'list-permission-missing':
     'Give the key in S3_ACCESS_KEY_ID the permission s3:ListBucket on the bucket itself, not on /* (on R2 "Object Read & Write").',
-  'unexpected-store-response':
-    'Set S3_ENDPOINT to the address of the S3 interface, which is another one than that of the console.',
-  'store-full': 'Make room in the store, or have its quota raised.',
+  'unexpected-store-response': 'Set S3_ENDPOINT to the URL of the S3 API, not of the web console.',
+  'store-full': 'Free space in the store, or raise its quota.',
 };
 
 const UNKNOWN_HOST =
-  'Correct the host in S3_ENDPOINT or S3_REGION; with S3_ADDRESSING=virtual, the DNS needs a wildcard for it.';
+  'Correct the host in S3_ENDPOINT or S3_REGION; with S3_ADDRESSING=virtual, DNS needs a wildcard record for it.';
 
 /** Returns advice for a failed copy: for stores that can't copy, or the usual advice. */
 function explainCopy(error: unknown, subject: BucketSubject): string {
@@ -346,13 +342,12 @@ function explainCopy(error: unknown, subject: BucketSubject): string {
 }
 
 const UNSUPPORTED =
-  'The store does not support conditions on PutObject (501): Holdall checks the destination before each write, and what arrives after the check is replaced.';
+  'The store does not support conditions on PutObject (501): Holdall checks the destination before each write, but replaces a file that is created after the check.';
 
-const COPIES =
-  'Use another store, or a newer version: this one can hold files, and copies, moves and renames of them fail.';
+const COPIES = 'Use another store, or a newer version: on this one, copies, moves and renames fail.';
 
 const CONDITIONS =
-  'Use a store that knows conditions on writes, or let only one person or program write to one file at a time: docs/how-to/stores/s3.md, "Limits".';
+  'Use a store that supports conditional writes, or let only one client at a time write to a file: docs/how-to/stores/s3.md, "Limits".';
 
 async function presign(store: StoreSubject['store'], file: Awaited<ReturnType<typeof store.stat>>) {
   const url = new URL((await store.presign?.(file, { expires: 60, download: true, purpose: 'read' })) ?? '');

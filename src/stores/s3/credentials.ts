@@ -95,7 +95,7 @@ function noCredentials(cause: unknown): StoreError {
   const reason = cause instanceof Error ? cause.message : String(cause);
   return configurationError(
     'credentials-missing',
-    `No AWS credentials were found (${reason}): set S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY, or give this machine a role or a credentials file.`,
+    `No AWS credentials were found (${reason}). Set S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY, or give this machine a role or a credentials file.`,
     cause,
   );
 }

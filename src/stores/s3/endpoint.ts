@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { quoted } from '../../model/error.ts';
 import { configurationError } from './errors.ts';
 
 /** The location of a bucket. */
@@ -31,7 +32,7 @@ export function bucketEndpoint({ bucket, endpoint, region, addressing }: BucketL
   if (bucket.endsWith('--x-s3'))
     throw configurationError(
       'store-misconfigured',
-      `${bucket} (S3_BUCKET) is a directory bucket, which Holdall can't use.`,
+      `${quoted(bucket)} (S3_BUCKET) is a directory bucket, which Holdall does not support.`,
     );
   const { protocol, hostname, host, pathname } = new URL(endpoint ?? awsUrl(region));
   const isVirtual = addressing === 'virtual' && HOST_LABEL.test(bucket) && !isAddress(hostname);

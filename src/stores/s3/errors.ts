@@ -41,7 +41,7 @@ function ofResponse(error: S3ErrorResponse, context: RequestContext, code = erro
   if (known) return known(error, context);
   if (isTransient(error)) return busy(error);
   if (error.status === 403)
-    return new StoreError('denied', `The object store refuses this (${code}).`, { cause: error });
+    return new StoreError('denied', `The object store denied the request (${code}).`, { cause: error });
   // Compatible stores send their own codes with unambiguous statuses, for example "412 InvalidRequest".
   return UNAMBIGUOUS_STATUSES.has(error.status) && code !== String(error.status)
     ? ofResponse(error, context, String(error.status))
@@ -69,20 +69,20 @@ const ERRORS: ReadonlyMap<string, ErrorFactory> = new Map(
       [
         ['InvalidBucketName'],
         (error, { bucket }) =>
-          configurationError('invalid-bucket-name', `${bucket} (S3_BUCKET) is not the name of a bucket.`, error),
+          configurationError('invalid-bucket-name', `${quoted(bucket)} (S3_BUCKET) is not a valid bucket name.`, error),
       ],
       [
         // R2 returns 401 for an unknown access key.
         ['401', 'Unauthorized', 'InvalidAccessKeyId'],
         (error, { accessKey }) =>
-          configurationError('unknown-access-key', `The object store does not know ${accessKey}.`, error),
+          configurationError('unknown-access-key', `The object store does not recognise ${accessKey}.`, error),
       ],
       [
         ['SignatureDoesNotMatch'],
         (error) =>
           configurationError(
             'wrong-secret-key',
-            'The object store refuses the signature: S3_SECRET_ACCESS_KEY does not belong to S3_ACCESS_KEY_ID.',
+            'The object store rejected the signature: S3_SECRET_ACCESS_KEY does not belong to S3_ACCESS_KEY_ID.',
             error,
           ),
       ],
@@ -100,7 +100,7 @@ const ERRORS: ReadonlyMap<string, ErrorFactory> = new Map(
         (error) =>
           configurationError(
             'clock-skew',
-            "The clock of this machine differs from the object store's by more than it allows: set it right.",
+            "The clock of this machine differs too much from the object store's. Synchronise it.",
             error,
           ),
       ],
@@ -109,28 +109,28 @@ const ERRORS: ReadonlyMap<string, ErrorFactory> = new Map(
         (error) =>
           configurationError(
             'wrong-region',
-            'The bucket is in another region: set S3_REGION to it, and S3_ENDPOINT to its address.',
+            'The bucket is in another region. Set S3_REGION to that region, and S3_ENDPOINT to its URL.',
             error,
           ),
       ],
       [
         ['403', 'Forbidden', 'AccessDenied', 'AllAccessDisabled', 'AccountProblem'],
         (cause, { accessKey }) => {
-          const message = `The object store refuses this to ${accessKey}: it may lack a permission.`;
+          const message = `The object store denied the request to ${accessKey}. Check the permissions of the key.`;
           return new StoreError('denied', message, { cause });
         },
       ],
       [
         ['507', 'QuotaExceeded', 'XMinioStorageFull', 'InsufficientStorage'],
         (cause) => {
-          const message = 'The object store is full, or its quota is used up.';
+          const message = 'The object store is full, or its quota is exhausted.';
           return new StoreError('store-full', message, { cause, retryAfter: FULL_RETRY_SECONDS });
         },
       ],
       [
         ['412', 'PreconditionFailed'],
         (cause, { key }) => {
-          const message = `${subject(key)} is not in the state that the request is about.`;
+          const message = `${subject(key)} does not meet the condition of the request.`;
           return new StoreError('condition-failed', message, { cause });
         },
       ],
@@ -144,7 +144,7 @@ const ERRORS: ReadonlyMap<string, ErrorFactory> = new Map(
       [
         ['InvalidObjectState'],
         (cause) => {
-          const message = 'The file is archived in the object store, and has to be restored there before it is read.';
+          const message = 'The file is archived in the object store. Restore it there before you read it.';
           return new StoreError('file-archived', message, { cause });
         },
       ],
@@ -155,19 +155,25 @@ const ERRORS: ReadonlyMap<string, ErrorFactory> = new Map(
       ],
       [
         ['XMinioInvalidObjectName'],
-        (cause) => new StoreError('unsupported-name', 'The object store takes no path of this kind.', { cause }),
+        (cause) =>
+          new StoreError('unsupported-name', 'The object store does not support this path. Choose another name.', {
+            cause,
+          }),
       ],
       [
         ['KeyTooLongError'],
-        (cause) => new StoreError('path-too-long', 'The object store takes no path of this length.', { cause }),
+        (cause) =>
+          new StoreError('path-too-long', 'The path is too long for the object store. Choose a shorter name.', {
+            cause,
+          }),
       ],
       [
         ['413', 'EntityTooLarge'],
-        (cause) => new StoreError('too-large-for-store', 'The file is larger than the object store takes.', { cause }),
+        (cause) => new StoreError('too-large-for-store', 'The file is larger than the object store allows.', { cause }),
       ],
       [
         ['405', 'MethodNotAllowed', '501', 'NotImplemented'],
-        (cause) => new StoreError('unsupported', "The object store can't do this.", { cause }),
+        (cause) => new StoreError('unsupported', 'The object store does not support this operation.', { cause }),
       ],
     ] satisfies readonly (readonly [readonly string[], ErrorFactory])[]
   ).flatMap(([codes, create]) => codes.map((code) => [code, create] as const)),
@@ -176,7 +182,8 @@ const ERRORS: ReadonlyMap<string, ErrorFactory> = new Map(
 /** Seconds after which a store that is full may accept a request again. */
 const FULL_RETRY_SECONDS = 60;
 
-const noBucket = ({ bucket }: RequestContext) => `There is no bucket ${bucket}: look at S3_BUCKET and S3_ENDPOINT.`;
+const noBucket = ({ bucket }: RequestContext) =>
+  `The bucket ${quoted(bucket)} does not exist. Check S3_BUCKET and S3_ENDPOINT.`;
 
 const subject = (key: Key | undefined) => (key === undefined ? 'The bucket' : 'The file');
 
@@ -211,17 +218,17 @@ function ofUnknownResponse(error: S3ErrorResponse, { endpoint }: RequestContext)
   const name = nameOf(endpoint);
   if (status === 407) {
     const store = endpoint === undefined ? 'the object store' : `the object store at ${endpoint}`;
-    const message = `A proxy before ${store} demands a username and password (407): allow this machine to pass without.`;
+    const message = `A proxy in front of ${store} requires a username and password (407). Allow this machine without them.`;
     return unexpectedResponse(message, error);
   }
   if (status > 300 && status < 400 && status !== 304) {
     // The query of a URL may contain a secret.
     const url = URL.parse(location);
     const to = url ? ` to ${quoted(url.origin + url.pathname)}` : '';
-    return unexpectedResponse(`${name} redirects requests${to} (${status}): look at S3_ENDPOINT.`, error);
+    return unexpectedResponse(`${name} redirects requests${to} (${status}). Check S3_ENDPOINT.`, error);
   }
-  const what = code === String(status) ? `${status} without a code of S3` : `${status} ${quoted(code)}`;
-  return unexpectedResponse(`${name} answered ${what}: look at S3_ENDPOINT and at the proxy.`, error);
+  const what = code === String(status) ? `${status} without an S3 error code` : `${status} ${quoted(code)}`;
+  return unexpectedResponse(`${name} returned ${what}. Check S3_ENDPOINT, and any proxy in front of the store.`, error);
 }
 
 /**
@@ -248,38 +255,40 @@ const INVALID_RESPONSE_CODE = /^UND_ERR_(HEADERS_OVERFLOW|RES_|RESPONSE|INFO)/;
 
 /** Returns the error for a response that is not from an object store. */
 export function notAnObjectStore(endpoint: string | undefined, cause?: unknown): StoreError {
-  return unexpectedResponse(`${nameOf(endpoint)} does not answer as an object store does: look at S3_ENDPOINT.`, cause);
+  return unexpectedResponse(`${nameOf(endpoint)} does not respond like an object store. Check S3_ENDPOINT.`, cause);
 }
 
 /** Returns the error for a part of a file that is not the requested one. */
 export function partMismatch(endpoint: string | undefined): StoreError {
   return unexpectedResponse(
-    `${nameOf(endpoint)} returned another part of the file than the requested one. Look for a proxy before the store that changes Range or Content-Range.`,
+    `${nameOf(endpoint)} returned another part of the file than the requested one. Check for a proxy in front of the store that changes Range or Content-Range.`,
   );
 }
 
 /** Returns the error for a listing of other keys than requested, for example from a cache that ignores the query. */
 export function listingMismatch(endpoint: string | undefined): StoreError {
   return unexpectedResponse(
-    `${nameOf(endpoint)} lists other keys than the requested ones. Check S3_ENDPOINT, and look for a cache or proxy before the store.`,
+    `${nameOf(endpoint)} lists other keys than the requested ones. Check S3_ENDPOINT, and any cache or proxy in front of the store.`,
   );
 }
 
 /** Returns the error for an endless listing, for example of a store that alternates between two tokens. */
 export function endlessListing(endpoint: string | undefined): StoreError {
-  return unexpectedResponse(`${nameOf(endpoint)} lists a folder without end. Run "holdall doctor" to test it.`);
+  return unexpectedResponse(
+    `${nameOf(endpoint)} repeats pages of a listing endlessly. Run "holdall doctor" to test it.`,
+  );
 }
 
 /** Returns the error for a store that lists keys out of order, such as AWS directory buckets. */
 export function unorderedListing(): StoreError {
   const message =
-    "The object store lists keys out of order: Holdall can delete its folders, and can't copy or move them.";
+    "The object store lists keys out of order. Holdall can delete its folders, but can't copy or move them.";
   return new StoreError('store-inconsistent', message);
 }
 
 /** Returns the error for a store that ignores `x-amz-copy-source`, or a proxy that answers for it. */
 export function nothingCopied(): StoreError {
-  const message = 'The object store returned success for a copy, and copied nothing. Run "holdall doctor" to test it.';
+  const message = 'The object store reported success for a copy but copied nothing. Run "holdall doctor" to test it.';
   return new StoreError('store-inconsistent', message);
 }
 

@@ -105,7 +105,7 @@ async function sendParts<Part>(upload: PartsUpload<Part>, uploadId: string): Pro
 function tooManyParts(): StoreError {
   return new StoreError(
     'too-large-for-store',
-    'The upload did not say how long it is, and is longer than 156 GiB: send it with Content-Length.',
+    'The upload has no Content-Length and is larger than 156 GiB. Send it with Content-Length.',
   );
 }
 
@@ -154,7 +154,7 @@ export interface PartPlan {
  */
 export function planParts(maxSize: number | undefined, minPartSize = MIN_PART_BYTES): PartPlan {
   if (maxSize !== undefined && maxSize > MAX_OBJECT_BYTES) {
-    const message = `The file is larger than the ${MAX_OBJECT_BYTES} bytes (5 TiB) that object stores take.`;
+    const message = `The file is larger than ${MAX_OBJECT_BYTES} bytes (5 TiB), the limit of object stores.`;
     throw new StoreError('too-large-for-store', message);
   }
   const needed = maxSize === undefined ? UNKNOWN_SIZE_PART_BYTES : Math.ceil(maxSize / MAX_PARTS / MIB) * MIB;

@@ -370,7 +370,7 @@ function readDeleteResult(response: HttpResponse): DeleteResult {
     }
   });
   if (root === 'Error') throw errorInBody(response, fields);
-  if (root !== 'DeleteResult') throw new NotXmlError(`${root} is not the result of DeleteObjects.`);
+  if (root !== 'DeleteResult') throw new NotXmlError(`${root} is not a DeleteObjects result.`);
   return { deleted, errors };
 }
 
@@ -410,7 +410,7 @@ function readList(response: HttpResponse): ListResult {
     }
   });
   if (root === 'Error') throw errorInBody(response, page);
-  if (!page.has('Name') && !page.has('IsTruncated')) throw new NotXmlError(`${root} is no listing.`);
+  if (!page.has('Name') && !page.has('IsTruncated')) throw new NotXmlError(`${root} is not a listing.`);
   return {
     isEncoded: page.get('EncodingType')?.trim() === 'url',
     isTruncated: page.get('IsTruncated')?.trim() === 'true',

@@ -1,5 +1,5 @@
 import { createItemwiseOperations } from '../../files/folder-operations.ts';
-import { isStoreError } from '../../model/error.ts';
+import { isStoreError, quoted } from '../../model/error.ts';
 import { attachmentHeader, isDisplayable, presentationOf } from '../../model/presentation.ts';
 import type { Cancellable, Store } from '../../model/store.ts';
 import { type Bucket, openBucket, type S3Options } from './bucket.ts';
@@ -84,7 +84,7 @@ function createCheck(bucket: Bucket): (options?: Cancellable) => Promise<void> {
       if (!isStoreError(error, 'denied')) throw error;
       throw configurationError(
         'list-permission-missing',
-        `The object store refuses a look into the bucket ${bucket.name} to ${bucket.accessKey}: it needs s3:ListBucket.`,
+        `The object store denied listing the bucket ${quoted(bucket.name)} to ${bucket.accessKey}. Grant it s3:ListBucket.`,
         error,
       );
     }

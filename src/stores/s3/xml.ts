@@ -188,7 +188,7 @@ function decodeReference(reference: string, name = ''): string {
   if (known !== undefined) return known;
   const [, hexadecimal, decimal] = /^#(?:x([0-9a-f]+)|([0-9]+));$/i.exec(name) ?? [];
   const code = hexadecimal === undefined ? Number(decimal) : Number.parseInt(hexadecimal, 16);
-  if (!(code <= 0x10ffff)) throw new NotXmlError(`${reference} is not a known reference.`);
+  if (!(code <= 0x10ffff)) throw new NotXmlError(`${reference} is not a valid character reference.`);
   return String.fromCodePoint(code);
 }
 
