@@ -11,6 +11,19 @@ const manifest: unknown = JSON.parse(readFileSync(join(PACKAGE_FOLDER, 'package.
 export const version =
   typeof manifest === 'object' && manifest && 'version' in manifest ? String(manifest.version) : 'unknown';
 
+/** The exit codes of the command `holdall`. From 69 on, the codes of sysexits.h. */
+export const EXIT_CODES = {
+  ok: 0,
+  /** The command failed, a check failed, or access is denied. */
+  failed: 1,
+  usage: 2,
+  /** The store is unreachable, busy or full. */
+  unavailable: 69,
+  configuration: 78,
+  /** Ctrl+C, as shells define it. */
+  interrupted: 130,
+} as const;
+
 /**
  * Returns whether a host is a loopback host: `localhost` and its subdomains (RFC 6761, section 6.3), or a loopback
  * address. IPv6 addresses may have brackets. `host` has no port.

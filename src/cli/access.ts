@@ -1,228 +1,122 @@
-import { type AccessFile, parseAccessFile } from '../access/access-file.ts';
+import type { AccessFile } from '../access/access-file.ts';
 import { AccessFileError, readAccessFile } from '../access/access-file-syntax.ts';
-import type { Decision, Grant, Identity, Permission } from '../access/policy.ts';
+import type { Identity } from '../access/policy.ts';
 import { isStoreError, quoted } from '../model/error.ts';
-import { type FilePath, type FolderPath, isFolder, parentOf, parseFile, parseFolder, ROOT } from '../model/path.ts';
-import { type CommandContext, CommandFailed, readArguments, UsageError } from './command.ts';
+import { type FilePath, type FolderPath, parseFile, parseFolder } from '../model/path.ts';
+import { EXIT_CODES } from '../system.ts';
+import { accessFileOf, defineCommand, FILE_OPTION, JSON_OPTION, toJson, UsageError } from './command.ts';
+import { explainVerb, REQUIREMENTS, type Verb } from './explanation.ts';
 
-/** `holdall access check FILE`: validates an access file, and prints every mistake in it. */
-export async function checkAccess({ args, print }: CommandContext): Promise<number> {
-  const { positionals } = readArguments('access check', args, { options: {}, names: ['FILE'] });
-  const [file = ''] = positionals;
-  const { text } = await readAccessFile(file);
-  const { users, grants, warnings } = parseAccessFile(text, file);
-  const tokens = users.flatMap((user) => user.tokens).length;
-  const counts = [count(users.length, 'user'), count(tokens, 'token'), count(grants.length, 'grant')];
-  print(`${file} is valid: ${counts.join(', ')}.\n`);
-  for (const note of warnings) print(`  ${note}\n`);
-  return 0;
+/** `holdall access check`: validates an access file, and prints every mistake in it. */
+export const ACCESS_CHECK = defineCommand<{ json?: true }>({
+  name: 'access check',
+  arguments: { '[file]': 'Access file (default: ACCESS_FILE)' },
+  summary: 'Report every mistake in an access file',
+  options: [JSON_OPTION],
+  examples: { 'holdall access check access.json': 'Check a file before the service reads it' },
+  async run({ args, options, print, loadEnvironment }) {
+    const file = await accessFileOf(args[0], { loadEnvironment });
+    try {
+      const { users, grants, warnings } = await readAccess(file);
+      const tokens = users.flatMap((user) => user.tokens).length;
+      const counts = { users: users.length, tokens, grants: grants.length };
+      print(options.json ? toJson({ file, valid: true, ...counts, warnings }) : describeFile(file, counts, warnings));
+      return EXIT_CODES.ok;
+    } catch (error) {
+      if (!options.json || !(error instanceof AccessFileError)) throw error;
+      print(toJson({ file, valid: false, problems: error.problems }));
+      return EXIT_CODES.configuration;
+    }
+  },
+});
+
+interface Counts {
+  readonly users: number;
+  readonly tokens: number;
+  readonly grants: number;
+}
+
+function describeFile(file: string, { users, tokens, grants }: Counts, warnings: readonly string[]): string {
+  const counts = [count(users, 'user'), count(tokens, 'token'), count(grants, 'grant')];
+  return [`${file} is valid: ${counts.join(', ')}.\n`, ...warnings.map((note) => `  ${note}\n`)].join('');
 }
 
 function count(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? '' : 's'}`;
 }
 
-/**
- * `holdall access explain NAME VERB PATH`: prints whether a user can do something, and the grants that decide it. Exit
- * codes: 0 if allowed, 1 if denied, 2 if that can't be determined.
- */
-export async function explainAccess({ args, environment, print }: CommandContext): Promise<number> {
-  const { values, positionals } = readArguments('access explain', args, {
-    options: { file: { type: 'string' }, group: { type: 'string', multiple: true } },
-    names: ['NAME', 'VERB', 'PATH'],
-  });
-  const [name = '', verb = '', text = ''] = positionals;
-  if (!isVerb(verb)) throw usage(`VERB must be one of ${Object.keys(REQUIREMENTS).join(', ')}.`);
-  const path = readPath(text, verb);
-  const file = values.file ?? environment['ACCESS_FILE'];
-  if (!file) throw usage('--file is required if ACCESS_FILE is not set.');
-  const access = await readAccess(file);
-  const user = identify(name, values.group ?? [], access);
-
-  if (path === ROOT && REQUIREMENTS[verb].notOnRoot) {
-    print(`No user may ${describeVerb(verb, path)} "/": Holdall never allows this on the root.\n`);
-    return 1;
-  }
-  const explained = requiredPermissions(verb, path).map((query) => explainPermission(access, { user, ...query }));
-  const isAllowed = explained.every(({ allowed }) => allowed);
-  const subject = user === undefined ? 'An anonymous user' : quoted(user.name);
-  print(`${subject} ${isAllowed ? 'may' : 'may not'} ${describeVerb(verb, path)} ${quoted(`/${path}`)}.\n`);
-  for (const { lines } of explained) print(lines.map((line) => `  ${line}\n`).join(''));
-  if (verb === 'list' && isFolder(path) && !isAllowed && access.policy.isVisible(user, path)) {
-    print('  The listing shows only the folders that lead to accessible folders.\n');
-  }
-  return isAllowed ? 0 : 1;
+interface ExplainOptions {
+  readonly file?: string;
+  readonly group: readonly string[];
+  readonly json?: true;
 }
+
+const VERBS = Object.keys(REQUIREMENTS);
+
+/** `holdall access explain`: prints whether a user can do something, and the grants that decide it. */
+export const ACCESS_EXPLAIN = defineCommand<ExplainOptions>({
+  name: 'access explain',
+  arguments: {
+    '<user>': 'Username, or "everyone" for an anonymous user',
+    '<verb>': `One of ${VERBS.join(', ')}`,
+    '<path>': 'Path of a file, or of a folder with a "/" at the end',
+  },
+  summary: 'Explain whether a user may do something',
+  details: 'Prints the grants that decide. Exit codes: 0 if allowed, 1 if denied.',
+  options: [
+    { flags: '-g, --group <group>', help: 'Group that the identity provider reports', isRepeatable: true },
+    FILE_OPTION,
+    JSON_OPTION,
+  ],
+  examples: {
+    'holdall access explain ann fetch photos/a.jpg': 'Explain a download',
+    'holdall access explain everyone list / --file access.json': 'Explain what an anonymous user can list',
+  },
+  async run({ args, options, print, loadEnvironment }) {
+    const [name = '', verb = '', text = ''] = args;
+    if (!isVerb(verb)) throw new UsageError(`The verb must be one of ${VERBS.join(', ')}, not ${quoted(verb)}.`);
+    const path = readPath(text, verb);
+    const access = await readAccess(await accessFileOf(options.file, { loadEnvironment }));
+    const user = identify(name, options.group, access);
+    const explanation = explainVerb(access, { user, verb, path });
+    if (options.json) {
+      print(toJson({ user: user?.name ?? null, verb, path: `/${path}`, ...explanation }));
+    } else {
+      const { summary, reasons } = explanation;
+      print([summary, ...reasons.map((line) => `  ${line}`)].map((line) => `${line}\n`).join(''));
+    }
+    return explanation.allowed ? EXIT_CODES.ok : EXIT_CODES.failed;
+  },
+});
 
 const isVerb = (text: string): text is Verb => Object.hasOwn(REQUIREMENTS, text);
 
 /** Parses a path. A folder ends with `/`, except for verbs that apply only to folders. */
 function readPath(text: string, verb: Verb): FilePath | FolderPath {
   const isOfFolder = REQUIREMENTS[verb].file === undefined || text === '' || text.endsWith('/');
-  if (isOfFolder && REQUIREMENTS[verb].folder === undefined) throw usage(`PATH must be a file for "${verb}".`);
+  if (isOfFolder && REQUIREMENTS[verb].folder === undefined)
+    throw new UsageError(`The path must be a file for "${verb}".`);
   try {
     return isOfFolder ? parseFolder(text) : parseFile(text);
   } catch (error) {
-    if (isStoreError(error)) throw usage(error.message);
+    if (isStoreError(error)) throw new UsageError(error.message);
     throw error;
   }
-}
-
-/** Returns the permissions that an operation needs, and the paths where it needs them. */
-function requiredPermissions(verb: Verb, path: FilePath | FolderPath): Omit<PermissionQuery, 'user'>[] {
-  const { file = [], folder = [], throughout = false, inParent = [] } = REQUIREMENTS[verb];
-  if (!isFolder(path)) return file.map((permission) => ({ permission, path, throughout, where: 'there' }));
-  return [
-    ...folder.map((permission) => ({ permission, path, throughout, where: 'there' })),
-    ...inParent.map((permission) => {
-      const parent = parentOf(path);
-      return {
-        permission,
-        path: parent,
-        throughout: false,
-        where: `in ${quoted(`/${parent}`)}, which will contain the new name`,
-      };
-    }),
-  ];
 }
 
 async function readAccess(file: string): Promise<AccessFile> {
-  try {
-    return parseAccessFile((await readAccessFile(file)).text, file);
-  } catch (error) {
-    // Exit code 1 would mean that access is denied.
-    if (error instanceof AccessFileError) throw new CommandFailed(error.message, { code: 2 });
-    throw error;
-  }
+  // Loaded on demand, because the validator is large and serving without an access file does not need it.
+  const { parseAccessFile } = await import('../access/access-file.ts');
+  return parseAccessFile((await readAccessFile(file)).text, file);
 }
 
 /** Returns the identity of a user; undefined for `everyone`, the anonymous user. */
 function identify(name: string, groups: readonly string[], { policy }: AccessFile): Identity | undefined {
   if (name === 'everyone') {
-    if (groups.length > 0) throw usage('--group can\'t be combined with "everyone".');
+    if (groups.length > 0) throw new UsageError('--group can\'t be combined with "everyone".');
     return undefined;
   }
   // Users of an identity provider need not be in the file.
   if (policy.userEntry(name) || groups.length > 0) return { name, groups };
-  throw usage(`The file has no user ${quoted(name)}. For a user of the identity provider, pass --group.`);
+  throw new UsageError(`The file has no user ${quoted(name)}. For a user of the identity provider, pass --group.`);
 }
-
-function usage(problem: string): UsageError {
-  return new UsageError('access explain', problem);
-}
-
-/** A query whether a user has a permission on a path. */
-export interface PermissionQuery {
-  readonly user: Identity | undefined;
-  readonly permission: Permission;
-  readonly path: FilePath | FolderPath;
-  /** Whether the permission is also needed everywhere below the folder. */
-  readonly throughout: boolean;
-  /** Describes the path, for the output. */
-  readonly where: string;
-}
-
-/** Decides whether a user has a permission, and lists the grants that decide it as lines of text. */
-export function explainPermission(
-  access: AccessFile,
-  { user, permission, path, throughout, where }: PermissionQuery,
-): { readonly allowed: boolean; readonly lines: readonly string[] } {
-  const { policy } = access;
-  const decision = policy.decide(user, permission, path);
-  const lines = [
-    `"${permission}" is ${decision.allowed ? 'granted' : 'not granted'} ${where}:`,
-    ...describeDecision(access, permission, decision),
-  ];
-  if (!throughout || !isFolder(path) || !decision.allowed) return { allowed: decision.allowed, lines };
-  const denied = policy.grantFoldersBelow(user, path).filter((folder) => !policy.allows(user, permission, folder));
-  for (const folder of denied) {
-    lines.push(`"${permission}" is required for the whole folder, but not granted in ${quoted(`/${folder}`)}:`);
-    lines.push(...describeDecision(access, permission, policy.decide(user, permission, folder)));
-  }
-  return { allowed: denied.length === 0, lines };
-}
-
-function describeDecision(access: AccessFile, permission: Permission, { effective, overridden }: Decision): string[] {
-  const name = (grant: Grant) => `line ${access.lineOf(grant)}`;
-  if (effective.length === 0) return ['  no grant applies. Without a matching grant, access is denied.'];
-  const effectiveLines = effective.map((grant) => {
-    const verdict = grant.permissions.includes(permission) ? 'grants it' : 'applies, but does not grant it';
-    return `  ${name(grant)}, ${describeGrant(grant)}: ${verdict}.`;
-  });
-  const overriddenLines = overridden.map(({ grant, by }) => {
-    const why =
-      by.to.kind === grant.to.kind ? 'whose folder is deeper' : `which is more specific: ${describeSubject(by)}`;
-    return `  ${name(grant)}, ${describeGrant(grant)}: overridden by ${name(by)}, ${why}.`;
-  });
-  return [...effectiveLines, ...overriddenLines];
-}
-
-function describeGrant(grant: Grant): string {
-  const permissions = grant.permissions.length === 0 ? 'nothing' : grant.permissions.join(', ');
-  return `${quoted(`/${grant.folder}`)} ${describeSubject(grant)} (${permissions})`;
-}
-
-function describeSubject({ to }: Grant): string {
-  switch (to.kind) {
-    case 'person':
-    case 'group':
-      return `to the ${to.kind} ${quoted(to.name)}`;
-    case 'signed-in':
-      return 'to all signed-in users';
-    case 'everyone':
-      return 'to everyone';
-  }
-}
-
-/** The permissions that an operation needs on a file or a folder. */
-export interface Requirement {
-  /** Undefined if the operation does not apply to files. */
-  readonly file?: readonly Permission[];
-  readonly folder?: readonly Permission[];
-  /** Whether the permissions are also needed everywhere below the folder. */
-  readonly throughout?: true;
-  /** Additional permissions for a folder, needed in its parent folder, which will contain the new name. */
-  readonly inParent?: readonly Permission[];
-  /** Whether the operation is denied on the root, whatever the grants. */
-  readonly notOnRoot?: true;
-}
-
-/** Properties of operations on whole folders. */
-const WHOLE_FOLDER = { throughout: true, notOnRoot: true } as const;
-
-/** Permissions and operations by verb, as in docs/reference/access-file.md. A copy or move has one verb for each end. */
-const requirements = {
-  read: { file: ['read'], folder: ['read'] },
-  write: { file: ['write'], folder: ['write'] },
-  manage: { file: ['manage'], folder: ['manage'] },
-  list: { folder: ['read'] },
-  fetch: { file: ['read'] },
-  upload: { file: ['write'], folder: ['write'] },
-  replace: { file: ['write', 'manage'], folder: ['write', 'manage'], ...WHOLE_FOLDER },
-  create: { folder: ['write'], notOnRoot: true },
-  delete: { file: ['manage'], folder: ['manage'], ...WHOLE_FOLDER },
-  rename: { file: ['manage'], folder: ['read', 'manage'], inParent: ['write'], ...WHOLE_FOLDER },
-  'copy-from': { file: ['read'], folder: ['read'], ...WHOLE_FOLDER },
-  'copy-to': { file: ['write'], folder: ['write'], ...WHOLE_FOLDER },
-  'move-from': { file: ['read', 'manage'], folder: ['read', 'manage'], ...WHOLE_FOLDER },
-  'move-to': { file: ['write'], folder: ['write'], ...WHOLE_FOLDER },
-} satisfies Record<string, Requirement>;
-
-export type Verb = keyof typeof requirements;
-
-export const REQUIREMENTS: Readonly<Record<Verb, Requirement>> = requirements;
-
-/** Returns a verb with its object, to precede a path: `copy to the folder`. */
-export function describeVerb(verb: Verb, path: FilePath | FolderPath): string {
-  if (!isFolder(path)) return `${VERB_PHRASES[verb] ?? verb} the file`;
-  return `${FOLDER_VERB_PHRASES[verb] ?? VERB_PHRASES[verb] ?? verb} the folder`;
-}
-
-const VERB_PHRASES: Partial<Readonly<Record<Verb, string>>> = {
-  'copy-from': 'copy',
-  'copy-to': 'copy something to',
-  'move-from': 'move',
-  'move-to': 'move something to',
-};
-
-const FOLDER_VERB_PHRASES: typeof VERB_PHRASES = { write: 'write to', upload: 'upload to' };

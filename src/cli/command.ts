@@ -1,30 +1,121 @@
-import { type ParseArgsConfig, parseArgs } from 'node:util';
-import { COMMANDS, type CommandName } from '../config/help.ts';
+import { EXIT_CODES } from '../system.ts';
 
 /** A terminal, a pipe or a file. */
 export type Input = NodeJS.ReadableStream & { readonly isTTY?: boolean };
 
-/** The environment of a command. */
+export type Variables = Readonly<Record<string, string | undefined>>;
+
+/** Environment variables, including those of `.env` and of options. */
+export interface Environment {
+  readonly variables: Variables;
+  /** Where each variable comes from that is not from the environment of the process. */
+  readonly sources: ReadonlyMap<string, '.env' | 'option'>;
+}
+
+/** What a command uses of its process. */
 export interface CommandContext {
-  /** Arguments after the command's name. */
+  /** Arguments after `holdall`. */
   readonly args: readonly string[];
-  readonly environment: Readonly<Record<string, string | undefined>>;
   readonly stdin: Input;
   /** Prints the result to stdout, for other programs. */
   readonly print: (text: string) => void;
   /** Prints hints for the user to stderr. */
   readonly explain: (text: string) => void;
+  /** Whether stdout shows colors. */
+  readonly hasColors: boolean;
+  /** Returns the environment. The settings in `options` take precedence. Throws `CommandFailed` if `.env` is unusable. */
+  readonly loadEnvironment: (options?: Variables) => Promise<Environment>;
+  /** Serves until a stop signal. */
+  readonly serve: (environment: Environment) => Promise<void>;
 }
 
-/** Runs a command and returns its exit code. */
-export type Command = (context: CommandContext) => Promise<number>;
+/** One use of a command. */
+export interface Invocation<Options> extends CommandContext {
+  /** Positional arguments. The required ones are present. */
+  readonly args: readonly string[];
+  readonly options: Options;
+  /** Prints the help of the command with these words, or of the program. Throws `UsageError` if there is none. */
+  readonly showHelp: (words: readonly string[]) => void;
+}
 
-/** Invalid arguments. The message includes the usage. */
+/** An option of a command. */
+export interface OptionSpec {
+  /** In the syntax of commander: `-p, --port <port>`. */
+  readonly flags: string;
+  readonly help: string;
+  /** Returns the reason why a value is invalid. */
+  readonly check?: (text: string) => string | undefined;
+  readonly choices?: readonly string[];
+  /** Whether the option can occur several times. Its value is then a list, empty by default. */
+  readonly isRepeatable?: true;
+}
+
+/** A command: its documentation, its syntax and its function. */
+export interface CommandSpec<Options = unknown> {
+  /** All words of the command: `token new`. */
+  readonly name: string;
+  /** In the syntax of commander: `<user>`, `[folder]`, `[topic...]`. */
+  readonly arguments?: Readonly<Record<string, string>>;
+  readonly summary: string;
+  /** Paragraphs below the summary. */
+  readonly details?: string;
+  readonly options?: readonly OptionSpec[];
+  /** Commands with their descriptions. */
+  readonly examples: Readonly<Record<string, string>>;
+  /** Runs the command and returns its exit code. */
+  run(invocation: Invocation<Options>): Promise<number>;
+}
+
+/** Checks that the options of a command have the declared type. */
+export function defineCommand<Options>(spec: CommandSpec<Options>): CommandSpec {
+  return spec;
+}
+
+/** The option of all commands with output for programs. */
+export const JSON_OPTION: OptionSpec = { flags: '--json', help: 'Print JSON for programs' };
+
+/** The option that selects the access file. */
+export const FILE_OPTION: OptionSpec = { flags: '-f, --file <file>', help: 'Access file (default: ACCESS_FILE)' };
+
+/** Returns the access file that a command uses. */
+export async function accessFileOf(
+  file: string | undefined,
+  { loadEnvironment }: Pick<CommandContext, 'loadEnvironment'>,
+): Promise<string> {
+  const path = file ?? (await loadEnvironment()).variables['ACCESS_FILE'];
+  if (!path) throw new UsageError('No access file is selected. Pass --file FILE, or set ACCESS_FILE.');
+  return path;
+}
+
+/** Returns a value as indented JSON with a line break. */
+export function toJson(value: unknown): string {
+  return `${JSON.stringify(value, null, 2)}\n`;
+}
+
+/** Returns rows as aligned columns. */
+export function toTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const all = [head, ...rows];
+  const widths = head.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0)));
+  return all
+    .map(
+      (row) =>
+        `${row
+          .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+          .join('  ')
+          .trimEnd()}\n`,
+    )
+    .join('');
+}
+
+/** Invalid arguments. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
+  /** The command of the arguments: `holdall token new`. */
+  readonly command: string | undefined;
 
-  constructor(command: CommandName, problem: string) {
-    super(`${problem}\nUsage: holdall ${command}${COMMANDS[command].usage}`);
+  constructor(problem: string, command?: string) {
+    super(problem);
+    this.command = command;
   }
 }
 
@@ -33,37 +124,8 @@ export class CommandFailed extends Error {
   override readonly name = 'CommandFailed';
   readonly code: number;
 
-  constructor(message: string, { code = 1 }: { code?: number } = {}) {
+  constructor(message: string, { code = EXIT_CODES.failed }: { code?: number } = {}) {
     super(message);
     this.code = code;
-  }
-}
-
-/** Exit code after Ctrl+C, as shells define it. */
-export const EXIT_INTERRUPTED = 130;
-
-/** Calls `parseArgs` for a command with a fixed number of positional arguments. Throws `UsageError`. */
-export function readArguments<const Options extends NonNullable<ParseArgsConfig['options']>>(
-  command: CommandName,
-  args: readonly string[],
-  { options, names }: { options: Options; names: readonly string[] },
-) {
-  const parsed = parse(command, args, options);
-  const missing = names[parsed.positionals.length];
-  if (missing !== undefined) throw new UsageError(command, `${missing} is required.`);
-  const extra = parsed.positionals[names.length];
-  if (extra !== undefined) throw new UsageError(command, `Unexpected argument "${extra}".`);
-  return parsed;
-}
-
-function parse<const Options extends NonNullable<ParseArgsConfig['options']>>(
-  command: CommandName,
-  args: readonly string[],
-  options: Options,
-) {
-  try {
-    return parseArgs({ args: [...args], options, allowPositionals: true, strict: true });
-  } catch (error) {
-    throw new UsageError(command, error instanceof Error ? error.message : String(error));
   }
 }

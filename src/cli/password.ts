@@ -1,14 +1,27 @@
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { hashPassword, isUsablePassword, MAX_PASSWORD_BYTES } from '../access/credentials.ts';
-import { type CommandContext, CommandFailed, EXIT_INTERRUPTED, type Input, readArguments } from './command.ts';
+import { EXIT_CODES } from '../system.ts';
+import { type CommandContext, CommandFailed, defineCommand, type Input } from './command.ts';
+
+/** `holdall password`: prints the hash of a password. */
+export const PASSWORD = defineCommand({
+  name: 'password',
+  summary: 'Print the hash of a password for the access file',
+  details:
+    'Prompts for the password twice. If stdin is not a terminal, reads it from stdin without the last line break.',
+  examples: { 'holdall password': 'Print a hash for "password" in the access file' },
+  async run({ stdin, print, explain }) {
+    print(`${await readPasswordHash({ stdin, explain })}\n`);
+    return EXIT_CODES.ok;
+  },
+});
 
 /**
- * `holdall password`: prints the hash of a password. On a terminal, it prompts twice without echo. Otherwise it reads
- * all of stdin and removes one trailing line break.
+ * Returns the hash of a password. On a terminal, prompts twice without echo. Otherwise reads all of stdin and removes
+ * one trailing line break. Throws `CommandFailed` for an unusable password.
  */
-export async function makePassword({ args, stdin, print, explain }: CommandContext): Promise<number> {
-  readArguments('password', args, { options: {}, names: [] });
+export async function readPasswordHash({ stdin, explain }: Pick<CommandContext, 'stdin' | 'explain'>): Promise<string> {
   const password = stdin.isTTY ? await promptTwice(stdin, explain) : await readAll(stdin);
   if (password === '') throw new CommandFailed('The password is empty.');
   if (Buffer.byteLength(password) > MAX_PASSWORD_BYTES) throw tooLong();
@@ -20,8 +33,7 @@ export async function makePassword({ args, stdin, print, explain }: CommandConte
       `The password has fewer than ${MIN_PASSWORD_CHARACTERS} characters, which is easy to guess.`,
     );
   }
-  print(`${await hashPassword(password)}\n`);
-  return 0;
+  return hashPassword(password);
 }
 
 /** Minimum length in NIST SP 800-63B-3 (section 5.1.1.2), which also counts code points. */
@@ -80,7 +92,10 @@ export async function promptHidden(
       show(prompt);
       const line = await input.next();
       show('\n');
-      if (line.done) throw new CommandFailed('Nothing was entered.', { code: isInterrupted ? EXIT_INTERRUPTED : 1 });
+      if (line.done)
+        throw new CommandFailed('Nothing was entered.', {
+          code: isInterrupted ? EXIT_CODES.interrupted : EXIT_CODES.failed,
+        });
       inputs.push(line.value);
     }
   } finally {

@@ -1,27 +1,38 @@
 import { createToken } from '../access/credentials.ts';
 import { isName } from '../access/policy.ts';
 import { parseInstant } from '../model/dates.ts';
-import { type CommandContext, readArguments, UsageError } from './command.ts';
+import { EXIT_CODES } from '../system.ts';
+import { defineCommand, UsageError } from './command.ts';
+
+interface NewTokenOptions {
+  readonly name?: string;
+  readonly expires?: string;
+}
 
 /** `holdall token new`: prints a new token and its entry for the access file. The token is not stored. */
-export async function makeToken({ args, print, explain }: CommandContext): Promise<number> {
-  const { values } = readArguments('token new', args, {
-    options: { expires: { type: 'string' }, name: { type: 'string' } },
-    names: [],
-  });
-  const now = new Date();
-  const name = values.name ?? `token of ${now.toISOString().slice(0, 10)}`;
-  if (!isName(name)) {
-    throw new UsageError('token new', '--name must have 1 to 200 characters and no control characters.');
-  }
-  const expires = values.expires === undefined ? undefined : readExpiry(values.expires, now);
-  const { token, hash } = createToken();
-  explain(`Your new token. It is shown only once; keep it as safe as a password:\n`);
-  print(`${token}\n`);
-  explain(`Add this entry to "tokens" of its user in the access file:\n`);
-  explain(`${JSON.stringify({ name, hash, ...(expires && { expires }) }, null, 2)}\n`);
-  return 0;
-}
+export const TOKEN_NEW = defineCommand<NewTokenOptions>({
+  name: 'token new',
+  summary: 'Create an access token',
+  options: [
+    { flags: '-n, --name <name>', help: 'Name of the token (default: the date)' },
+    { flags: '--expires <time>', help: 'Lifetime such as 90d, or a time such as 2027-01-01' },
+  ],
+  examples: {
+    'holdall token new --name laptop --expires 90d': 'Print a token and its entry for the access file',
+  },
+  async run({ options, print, explain }) {
+    const now = new Date();
+    const name = options.name ?? `token of ${now.toISOString().slice(0, 10)}`;
+    if (!isName(name)) throw new UsageError('--name must have 1 to 200 characters and no control characters.');
+    const expires = options.expires === undefined ? undefined : readExpiry(options.expires, now);
+    const { token, hash } = createToken();
+    explain('Your new token. It is shown only once; keep it as safe as a password:\n');
+    print(`${token}\n`);
+    explain('Add this entry to "tokens" of its user in the access file:\n');
+    explain(`${JSON.stringify({ name, hash, ...(expires && { expires }) }, null, 2)}\n`);
+    return EXIT_CODES.ok;
+  },
+});
 
 /**
  * Parses an expiry and returns it in the form of the access file. Accepts a duration such as `90d`, a day (UTC) or an
@@ -31,11 +42,10 @@ export function readExpiry(text: string, now: Date): string {
   const expires = addDuration(text, now) ?? parseInstant(`${text}T00:00:00Z`) ?? parseInstant(text);
   if (!expires || Number.isNaN(expires.getTime())) {
     throw new UsageError(
-      'token new',
       '--expires must be a duration such as 12h, 90d, 8w or 1y, a day such as 2027-01-01, or a time with a zone such as 2027-01-01T00:00:00Z.',
     );
   }
-  if (expires <= now) throw new UsageError('token new', '--expires must be in the future.');
+  if (expires <= now) throw new UsageError('--expires must be in the future.');
   return expires.toISOString().replace(/\.\d+Z$/, 'Z');
 }
 

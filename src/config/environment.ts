@@ -150,7 +150,7 @@ export function findMisspellings(variables: Variables): string[] {
     const closest = closestName(name, names);
     if (closest === undefined) continue;
     warnings.push(
-      `Unknown environment variable ${variable}. Did you mean ${hasPrefix ? PREFIX : ''}${closest}? See holdall --help.`,
+      `Unknown environment variable ${variable}. Did you mean ${hasPrefix ? PREFIX : ''}${closest}? See holdall help settings.`,
     );
   }
   return warnings;

@@ -1,14 +1,15 @@
 import cluster, { type Worker } from 'node:cluster';
 import type { Logger } from 'pino';
 import type { Config } from '../config/settings.ts';
+import { EXIT_CODES } from '../system.ts';
 import { serveCountersToWorkers } from './shared-counters.ts';
 import { serveMetricsToWorkers } from './worker-metrics.ts';
 
 /** Signals that stop the service: from a supervisor and from the keyboard. */
 export const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 
-/** The exit code of a failed start, like EX_CONFIG in sysexits.h. */
-export const EXIT_START_FAILED = 78;
+/** The exit codes of a failed start. A worker that exits with one of them is not replaced. */
+const START_FAILURES: readonly number[] = [EXIT_CODES.configuration, EXIT_CODES.unavailable];
 
 /**
  * Returns whether the service writes files to reopen on SIGHUP. Otherwise SIGHUP, which a closing terminal also
@@ -58,9 +59,9 @@ export function runCluster(config: Config, logger: Logger): void {
       if (workers().length === 0) process.exit(0);
       return;
     }
-    if (code === EXIT_START_FAILED && !isReady) {
+    if (START_FAILURES.includes(code) && !isReady) {
       for (const other of workers()) other.process.kill('SIGKILL');
-      process.exit(EXIT_START_FAILED);
+      process.exit(code);
     }
     logger.error({ worker: worker.process.pid, code, signal }, 'Worker died; starting a replacement');
     setTimeout(() => isStopping || cluster.fork(), RESTART_DELAY_MS);

@@ -3,10 +3,11 @@ import { type Logger, pino } from 'pino';
 import { AccessFileError } from '../access/access-file-syntax.ts';
 import type { Config } from '../config/settings.ts';
 import { PageNotBuilt } from '../http/page/web-page.ts';
-import { isStoreError } from '../model/error.ts';
+import { isStoreError, type StoreErrorCode } from '../model/error.ts';
 import { SettingsError } from '../settings/setting.ts';
+import { EXIT_CODES } from '../system.ts';
 import { createLineWriter } from './audit-log.ts';
-import { EXIT_START_FAILED, hasLogFiles, runCluster, STOP_SIGNALS } from './cluster.ts';
+import { hasLogFiles, runCluster, STOP_SIGNALS } from './cluster.ts';
 import type { RunningService } from './service.ts';
 
 /** Serves, in this process or in workers, until a stop signal. */
@@ -57,7 +58,7 @@ async function startOrExit(config: Config, logger: Logger): Promise<RunningServi
     const reason = explainStartError(error);
     if (reason === undefined) logger.fatal({ err: error }, 'Start failed');
     else process.stderr.write(`holdall: ${reason}\n`);
-    process.exit(EXIT_START_FAILED);
+    process.exit(isUnavailable(error) ? EXIT_CODES.unavailable : EXIT_CODES.configuration);
   });
 }
 
@@ -73,6 +74,19 @@ function stopOnSignal(service: RunningService, logger: Logger): void {
   };
   for (const signal of STOP_SIGNALS) process.on(signal, () => void stop(signal));
 }
+
+/** Returns whether a later start can succeed without a change of the settings. */
+function isUnavailable(error: unknown): boolean {
+  return isStoreError(error) && UNAVAILABLE_CODES.includes(error.code);
+}
+
+const UNAVAILABLE_CODES: readonly StoreErrorCode[] = [
+  'unavailable',
+  'store-unreachable',
+  'store-busy',
+  'store-full',
+  'quota-exhausted',
+];
 
 /**
  * Returns the reason why the service can't start, as one line or a list of mistakes. Returns undefined for a bug,

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { type AccessFile, parseAccessFile } from '../../src/access/access-file.ts';
 import { type Identity, PERMISSIONS } from '../../src/access/policy.ts';
-import { REQUIREMENTS } from '../../src/cli/access.ts';
-import { runCommand } from '../../src/cli/run.ts';
+import { REQUIREMENTS } from '../../src/cli/explanation.ts';
 import { parseFolder } from '../../src/model/path.ts';
+import { runCli } from '../../testing/cli.ts';
 import { type Need, readDocumentedNeeds } from '../access/documented-needs.ts';
 
 const readPage = (path: string) => readFile(new URL(`../../docs/${path}`, import.meta.url), 'utf8');
@@ -38,15 +38,9 @@ describe('The access documentation', () => {
     try {
       const file = join(folder, 'access.json');
       await writeFile(file, examplesOf(PAGE)[0]?.text ?? '');
-      let output = '';
-      await runCommand({
-        args: command.split(' ').map((word) => (word === 'access.json' ? file : word)),
-        environment: {},
-        stdin: process.stdin,
-        print: (text) => void (output += text),
-        explain: (text) => assert.fail(text),
-      });
-      assert.equal(output, printed);
+      const args = command.split(' ').map((word) => (word === 'access.json' ? file : word));
+      const { stdout, stderr } = await runCli(args);
+      assert.deepEqual([stdout, stderr], [printed, '']);
     } finally {
       await rm(folder, { recursive: true, force: true });
     }

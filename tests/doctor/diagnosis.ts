@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { runCommand } from '../../src/cli/run.ts';
+import { runCli } from '../../testing/cli.ts';
 
 /** One finding, as `holdall doctor --json` has it. */
 interface Told {
@@ -28,23 +28,19 @@ export async function diagnose(
   environment: Readonly<Record<string, string>>,
   ...args: readonly string[]
 ): Promise<Diagnosis> {
-  let printed = '';
-  const code = await runCommand({
-    args: ['doctor', '--json', ...args],
+  const { code, stdout, stderr } = await runCli(['doctor', '--json', ...args], {
     environment: { WORKERS: '1', ...environment },
-    stdin: process.stdin,
-    print: (text) => void (printed += text),
-    explain: (text) => assert.fail(text),
   });
-  const { findings, success } = JSON.parse(printed) as { findings: readonly Told[]; success: boolean };
+  assert.equal(stderr, '');
+  const { findings, success } = JSON.parse(stdout) as { findings: readonly Told[]; success: boolean };
   assert.equal(success, code === 0);
   return {
     code,
     findings,
-    printed,
+    printed: stdout,
     of(check) {
       const [finding, ...others] = findings.filter((each) => each.check === check);
-      assert.ok(finding, `There is no ${check} in ${printed}`);
+      assert.ok(finding, `There is no ${check} in ${stdout}`);
       assert.equal(others.length, 0, check);
       return finding;
     },

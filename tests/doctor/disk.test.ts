@@ -152,7 +152,7 @@ describe('holdall doctor on a disk', () => {
     for (const args of isFullForm ? mistakes : mistakes.slice(0, 1)) {
       const { code, stdout, stderr } = await runHoldall(t, { args });
       assert.deepEqual([code, stdout], [2, '']);
-      assert.match(stderr, /^holdall: .+\nUsage: holdall doctor \[--url URL\]/s);
+      assert.match(stderr, /^holdall: .+ See "holdall doctor --help"\.\n$/);
     }
   });
 });

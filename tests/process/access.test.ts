@@ -175,7 +175,7 @@ describe('A service with an access file', () => {
 
   it('refuses to listen on a non-loopback address without an access file', async (t) => {
     const { code, stderr } = await runHoldall(t, { settings: { HOST: '0.0.0.0' } });
-    assert.equal(code, 1);
+    assert.equal(code, 78);
     assert.match(stderr, /ACCESS_FILE is required, because other machines can reach HOST=0\.0\.0\.0/);
   });
 });

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
 import { describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { hashToken, MAX_PASSWORD_BYTES, verifyPassword } from '../../src/access/credentials.ts';
-import { runCommand } from '../../src/cli/run.ts';
-import { COMMANDS } from '../../src/config/help.ts';
+import { COMMANDS } from '../../src/cli/commands.ts';
+import { version } from '../../src/system.ts';
+import { runCli } from '../../testing/cli.ts';
 import { atEnd, runHoldall, temporaryFolder } from '../../testing/holdall.ts';
 import { until } from '../../testing/until.ts';
 
@@ -19,18 +19,8 @@ async function accessFile(t: TestContext, contents: unknown): Promise<string> {
   return file;
 }
 
-/** As `run`, in this process, where many runs cost little. */
-async function runHere(args: string, environment: Readonly<Record<string, string>> = {}, input: Buffer | string = '') {
-  const ran = { stdout: '', stderr: '' };
-  const code = await runCommand({
-    args: args.split(' '),
-    environment,
-    stdin: Readable.from([Buffer.from(input)]),
-    print: (printed) => void (ran.stdout += printed),
-    explain: (printed) => void (ran.stderr += printed),
-  });
-  return { code, ...ran };
-}
+const runHere = (args: string, environment: Readonly<Record<string, string>> = {}, input: Buffer | string = '') =>
+  runCli(args.split(' '), { environment, input });
 
 const run = (t: TestContext, args: string, settings?: Readonly<Record<string, string>>) =>
   runHoldall(t, { args: args.split(' '), ...(settings && { settings }) });
@@ -60,7 +50,7 @@ describe('holdall token new', () => {
     ]) {
       const ran = await runHere(`token new ${args}`);
       assert.deepEqual([ran.code, ran.stdout], [2, ''], args);
-      assert.match(ran.stderr, /^holdall: .+\nUsage: holdall token new \[--name/, args);
+      assert.match(ran.stderr, /^holdall: .+ See "holdall token new --help"\.\n$/, args);
     }
     assert.match((await runHere('token new --expires 2037-01-01T00:00:00')).stderr, /a time with a zone/);
   });
@@ -147,7 +137,7 @@ describe('holdall access check', () => {
   it('reports every mistake without printing a secret', async (t) => {
     const file = await accessFile(t, '{ "people": { "ann": { "password": "hunter2" } },\n  "grants": {} }');
     const ran = await runHere(`access check ${file}`);
-    assert.deepEqual([ran.code, ran.stdout], [1, '']);
+    assert.deepEqual([ran.code, ran.stdout], [78, '']);
     const [title, ...problems] = ran.stderr.trimEnd().split('\n');
     assert.equal(title, `holdall: ${file} has 2 mistakes:`);
     assert.match(problems[0] ?? '', /^ {2}line 1, column 36 \(people\.ann\.password\): /);
@@ -157,7 +147,7 @@ describe('holdall access check', () => {
 
   it('prints a one-line error when the file does not exist', async () => {
     const ran = await runHere('access check nowhere.json');
-    assert.equal(ran.code, 1);
+    assert.equal(ran.code, 78);
     assert.equal(ran.stderr, "holdall: nowhere.json can't be read: the file does not exist.\n");
   });
 });
@@ -222,7 +212,6 @@ describe('holdall access explain', () => {
     'ann read a b',
     'ann fetch a/',
     'everyone --group staff read a',
-    'ann read a --file nowhere.json',
   ]) {
     it(`exits with 2 for invalid arguments: ${requested}`, async (t) => {
       const file = await accessFile(t, FILE);
@@ -234,32 +223,83 @@ describe('holdall access explain', () => {
 
   it('requires an access file and reads the file given by --file', async (t) => {
     const file = await accessFile(t, FILE);
-    assert.match((await runHere('access explain ann read a')).stderr, /--file is required if ACCESS_FILE is not set/);
+    assert.match(
+      (await runHere('access explain ann read a')).stderr,
+      /No access file is selected\. Pass --file FILE, or set ACCESS_FILE\./,
+    );
     assert.equal((await runHere(`access explain ann read a --file ${file}`, { ACCESS_FILE: 'nowhere' })).code, 0);
+    assert.equal((await runHere('access explain ann read a --file nowhere.json')).code, 78);
   });
 });
 
 describe('The holdall commands', () => {
-  it('are all listed by --help', async (t) => {
-    const { stdout } = await run(t, '--help');
-    for (const [name, { usage }] of Object.entries(COMMANDS)) assert.ok(stdout.includes(`  holdall ${name}${usage}\n`));
+  it('are all listed by --help, which fits one screen', async () => {
+    const { code, stdout, stderr } = await runHere('--help');
+    assert.deepEqual([code, stderr], [0, '']);
+    const lines = stdout.trimEnd().split('\n');
+    assert.ok(lines.length >= 24 && lines.length <= 40, `${lines.length} lines`);
+    for (const line of lines) assert.ok(line.length <= 100, line);
+    for (const { name } of COMMANDS) {
+      const [group, command] = name.split(' ');
+      const row = lines.find((line) => line.startsWith(`  ${group} `)) ?? assert.fail(name);
+      if (command) assert.match(row, new RegExp(`[ |]${command}[ |]`));
+    }
+    assert.deepEqual(await runHere('help'), { code, stdout, stderr });
   });
 
-  it('print their own usage with --help', async (t) => {
-    const { code, stdout } = await run(t, 'token new --help');
+  it('have help with usage, examples and options within 100 columns', async () => {
+    for (const { name, summary, examples, options = [] } of COMMANDS) {
+      const { code, stdout } = await runHere(`${name} --help`);
+      assert.equal(code, 0);
+      assert.ok(stdout.startsWith(`${summary}\n`), stdout);
+      assert.ok(stdout.includes(`\nUsage:\n  holdall ${name}`), stdout);
+      for (const text of [...Object.keys(examples), ...options.map(({ flags }) => flags)]) {
+        assert.ok(stdout.includes(`\n  ${text}`), `${text}: ${stdout}`);
+      }
+      for (const line of stdout.split('\n')) assert.ok(line.length <= 100, line);
+      assert.equal((await runHere(`help ${name}`)).stdout, stdout);
+    }
+  });
+
+  it('are explained as a group', async () => {
+    const { code, stdout } = await runHere('token -h');
     assert.equal(code, 0);
-    assert.match(stdout, /^Usage:\n {2}holdall token new \[--name NAME\].*\n +prints a new token.*\n$/);
-    assert.match(
-      (await run(t, 'access -h')).stdout,
-      /^Usage:\n {2}holdall access check.*\n.*\n {2}holdall access explain/,
-    );
+    assert.match(stdout, /\nUsage:\n {2}holdall token new \[options\]\n/);
   });
 
-  it('are listed when the command name is unknown', async (t) => {
-    const ran = await run(t, 'passwd');
-    assert.deepEqual([ran.code, ran.stdout], [2, '']);
-    assert.match(ran.stderr, /^holdall: Unknown command "passwd"\. Commands: [^\n]+\n$/);
-    for (const name of Object.keys(COMMANDS)) assert.ok(ran.stderr.includes(name), name);
+  for (const [args, message] of [
+    ['docter', 'Unknown command "docter". Did you mean "doctor"? See "holdall --help".'],
+    ['access chek', 'Unknown command "chek". Did you mean "check"? See "holdall access --help".'],
+    ['serve --prot 1', 'Unknown option "--prot". Did you mean "--port"? See "holdall serve --help".'],
+    ['--read-olny', 'Unknown option "--read-olny". Did you mean "--read-only"? See "holdall serve --help".'],
+    ['access explain ann', 'Missing required argument "verb". See "holdall access explain --help".'],
+    ['help settings no such', 'Unexpected argument "such". See "holdall help --help".'],
+    ['help settings NOWHERE', 'No setting has a name with "NOWHERE". See "holdall help --help".'],
+    ['./no-such-folder', 'The folder "./no-such-folder" does not exist. See "holdall serve --help".'],
+    ['serve package.json', '"package.json" is not a folder. See "holdall serve --help".'],
+  ] as const) {
+    it(`exit with 2 and one line for invalid arguments: ${args}`, async () => {
+      assert.deepEqual(await runHere(args), { code: 2, stdout: '', stderr: `holdall: ${message}\n` });
+    });
+  }
+
+  it('reject an invalid value of an option with the rule', async () => {
+    const { code, stderr } = await runHere('serve --port 70000');
+    assert.equal(code, 2);
+    assert.match(stderr, /^holdall: Option "-p, --port <port>" argument "70000" is invalid\. It must be .*65535/);
+  });
+
+  it('list the settings of a topic with their defaults', async () => {
+    const { stdout } = await runHere('help settings port');
+    assert.match(stdout, /^ {2}PORT \[8080\]\n {6}Port to listen on/m);
+    assert.doesNotMatch(stdout, /^ {2}HOST /m);
+  });
+
+  it('print the version', async () => {
+    assert.deepEqual(await runHere('version'), { code: 0, stdout: `${version}\n`, stderr: '' });
+    assert.deepEqual(await runHere('-v'), await runHere('version'));
+    const details = JSON.parse((await runHere('version --json')).stdout) as Record<string, string>;
+    assert.deepEqual([details['version'], details['node']], [version, process.versions.node]);
   });
 
   it('exit without an error when stdout is closed', async (t) => {
@@ -277,6 +317,6 @@ describe('The holdall commands', () => {
   it('are listed when the command is incomplete', async () => {
     const ran = await runHere('access');
     assert.equal(ran.code, 2);
-    assert.match(ran.stderr, /holdall access check FILE\n.*\n.*holdall access explain NAME/);
+    assert.match(ran.stderr, /holdall access check \[file\].*\n {2}holdall access explain <user>/);
   });
 });

@@ -46,7 +46,7 @@ describe('The .env file', () => {
     ];
     for (const { cwd, settings } of starts) {
       const ran = await runHoldall(t, { command: inFolder(cwd), settings });
-      assert.equal(ran.code, 1);
+      assert.equal(ran.code, 78);
       assert.match(
         ran.stderr,
         /^holdall: \.env is inside DISK_ROOT .*, so users who upload files could change the settings\. Start Holdall in a folder outside DISK_ROOT, /,

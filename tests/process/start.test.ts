@@ -105,7 +105,7 @@ describe('A start', () => {
     const ran = await runHoldall(t, {
       settings: { PORT: '70000', WORKERS: 'many', STORAGE_TYPE: 'tape', LOG_LEVEL: 'loud', SIGNING_KEY: secret },
     });
-    assert.equal(ran.code, 1);
+    assert.equal(ran.code, 78);
     assert.equal(ran.stdout, '');
     const [title, ...problems] = ran.stderr.trimEnd().split('\n');
     assert.equal(title, 'holdall: The settings have 5 mistakes:');
@@ -116,8 +116,8 @@ describe('A start', () => {
 });
 
 describe('The command line', () => {
-  it('prints every setting and its default with --help and exits', async (t) => {
-    const ran = await runHoldall(t, { args: ['--help'], settings: { PORT: 'no port' } });
+  it('prints every setting and its default with help settings and exits', async (t) => {
+    const ran = await runHoldall(t, { args: ['help', 'settings'], settings: { PORT: 'no port' } });
     assert.deepEqual([ran.code, ran.stderr], [0, '']);
     for (const name of [
       'DISK_ROOT [./data]',
