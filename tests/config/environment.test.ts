@@ -184,7 +184,7 @@ describe('A variable that resembles a setting', () => {
       ['holdall_host', 'HOLDALL_HOST'],
     ]) {
       assert.deepEqual(findMisspellings({ [String(variable)]: 'x' }), [
-        `Unknown environment variable ${variable}. Did you mean ${setting}? See holdall --help.`,
+        `Unknown environment variable ${variable}. Did you mean ${setting}? See holdall help settings.`,
       ]);
     }
   });
