@@ -28,7 +28,7 @@ const ROLLING_RESTART: Fault<Stage> = {
 };
 
 const STOPPED_UNTOLD: Fault<Stage> = {
-  name: 'SIGTERM to each replica in turn, nginx not told',
+  name: 'SIGTERM to each replica in turn, still listed in nginx',
   lasts: false,
   async begin({ replicas }) {
     for (const replica of replicas) {
@@ -56,7 +56,7 @@ function killed(): Fault<Stage> {
 /** Kills the first replica that sends such a request to the bucket. */
 function killedWhile(doing: string, isIt: (request: S3Request) => boolean): Fault<BucketStage> {
   return {
-    name: `kill -9 of a replica in the middle of ${doing}`,
+    name: `kill -9 of a replica during ${doing}`,
     lasts: false,
     async begin({ replicas, links }) {
       let victim: Replica | undefined;
@@ -81,14 +81,14 @@ async function restart({ replicas }: Stage): Promise<void> {
 }
 
 const GATEWAY_KILLED: Fault<CephStage> = {
-  name: "the bucket's daemon killed, and started again",
+  name: 'store process killed and restarted',
   lasts: true,
   begin: ({ ceph }) => ceph.killGateway(),
   end: ({ ceph }) => ceph.startGateway(),
 };
 
 const NETWORK_CUT: Fault<BucketStage> = {
-  name: 'network to the bucket cut: connections are reset',
+  name: 'network to the bucket cut, connections reset',
   lasts: true,
   begin: async ({ links }) => interceptAll(links, () => 'cut'),
   end: async ({ links }) => interceptAll(links, undefined),
@@ -105,7 +105,7 @@ const NETWORK_CUT_FOR_ONE: Fault<BucketStage> = {
 function silent(): Fault<BucketStage> {
   let isBack = Promise.withResolvers<undefined>();
   return {
-    name: 'network to the bucket silent: no answer, no reset',
+    name: 'network to the bucket hangs: no response, no reset',
     lasts: true,
     async begin({ links }) {
       isBack = Promise.withResolvers<undefined>();
@@ -124,7 +124,7 @@ function silent(): Fault<BucketStage> {
 }
 
 const NETWORK_SLOW: Fault<BucketStage> = {
-  name: 'network to the bucket slowed by 0.2 to 0.4 seconds a request',
+  name: 'network to the bucket slower by 0.2 to 0.4 seconds per request',
   lasts: true,
   isUnnoticed: true,
   begin: async ({ links }) => interceptAll(links, () => delay(200 + Math.random() * 200, undefined)),
@@ -135,7 +135,7 @@ const NETWORK_SLOW: Fault<BucketStage> = {
 const HOUR = 3600;
 
 const CLOCK_SKEWED: Fault<BucketStage> = {
-  name: 'the clock of one replica an hour ahead',
+  name: 'clock of one replica one hour ahead',
   lasts: true,
   isUnnoticed: true,
   async begin({ replicas, setClock }) {
@@ -152,7 +152,7 @@ const CLOCK_SKEWED: Fault<BucketStage> = {
 const aheadOf = (replica: Replica | undefined) => (Number(replica?.lastLine()?.['time']) - Date.now()) / 1000;
 
 const CACHE_FULL: Fault<BucketStage> = {
-  name: 'no space where thumbnails are kept',
+  name: 'no space for the thumbnail cache',
   lasts: true,
   isUnnoticed: true,
   whyNot: ({ cache }) => cache.whyUnbounded,

@@ -61,8 +61,8 @@ function rowOf(site: string, stage: Stage, fault: Pick<Fault<never>, 'isUnnotice
 const COLUMNS: Column[] = [
   { heading: 'replicas', align: 'left' },
   { heading: 'fault', align: 'left' },
-  { heading: 'load held: requests a second before → during', align: 'right' },
-  ...['acknowledged', 'refused', 'unknown', 'failed', 'lost', 'seconds to recover'].map(
+  { heading: 'requests/s before → during', align: 'right' },
+  ...['acknowledged', 'refused', 'unknown', 'failed', 'lost', 'recovery (s)'].map(
     (heading): Column => ({ heading, align: 'right' }),
   ),
 ];
