@@ -305,7 +305,7 @@ function advise(error: unknown, { S3_BUCKET: bucket }: S3Settings, actions: read
   if (known !== undefined) return known;
   if (isStoreError(error, 'denied') && actions.length > 0) {
     const permissions = new Intl.ListFormat('en-GB').format(actions.map((action) => PERMISSIONS[action]));
-    return `Give the key in S3_ACCESS_KEY_ID the permission ${permissions} on arn:aws:s3:::${bucket}/* (on R2 "Object Read & Write" for ${bucket}): see docs/how-to/stores/s3.md for the whole policy.`;
+    return `Give the key in S3_ACCESS_KEY_ID the permission ${permissions} on arn:aws:s3:::${bucket}/* (on R2 "Object Read & Write" for ${bucket}): see docs/how-to/stores/aws-s3.md for the whole policy.`;
   }
   return 'See docs/how-to/stores/s3.md, "When something is wrong".';
 }
@@ -321,7 +321,7 @@ const ADVICE: AdviceTable = {
   'expired-access-key':
     'Set S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY and S3_SESSION_TOKEN to new credentials, or use a long-term access key without a session token.',
   'credentials-missing':
-    'Set S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY, or give this machine a role: docs/how-to/stores/s3.md, "AWS credentials".',
+    'Set S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY, or give this machine a role: docs/how-to/stores/aws-s3.md, "AWS credentials".',
   'clock-skew': 'Set the clock: timedatectl set-ntp true',
   'wrong-region':
     'Set S3_REGION to the region of the bucket, and S3_ENDPOINT to the address of that region, or remove S3_ENDPOINT for AWS.',
