@@ -104,6 +104,11 @@ function findContradictions(config: Partial<Config>, isMissing: (name: SettingNa
   if (isUndecided && config.HOST !== undefined && !isLoopback(config.HOST)) {
     problems.push(`ACCESS_FILE is required, because other machines can reach HOST=${config.HOST}. ${alternatives}`);
   }
+  if (config.CORS_ORIGINS?.includes('*') && isMissing('ACCESS_FILE')) {
+    problems.push(
+      `CORS_ORIGINS=* requires ACCESS_FILE, because any website could otherwise use your files through your browser. ${exampleOf('CORS_ORIGINS')}`,
+    );
+  }
   const { CONTENT_ORIGIN: contentUrl, PUBLIC_URL: publicUrl } = config;
   if (contentUrl && publicUrl && new URL(contentUrl).hostname === new URL(publicUrl).hostname) {
     problems.push(

@@ -12,6 +12,7 @@ import {
   logDestination,
   oneLine,
   oneOf,
+  origins,
   pairs,
   password,
   proxies,
@@ -169,6 +170,12 @@ export const SETTINGS = {
     defaultText: null,
     example: 'https://files-content.example.org',
     help: 'Separate origin for file contents, which must lead to this service too. It keeps files from acting on the web UI. `/file/` redirects there.',
+  },
+  CORS_ORIGINS: {
+    read: origins,
+    defaultText: null,
+    example: 'https://app.example.org,http://localhost:5173',
+    help: 'Other origins whose pages may call the HTTP API: exact origins, or `*` without cookies.',
   },
   AUDIT_LOG: {
     read: logDestination,

@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import fastify, { type FastifyBaseLogger, LogController } from 'fastify';
+import { allowCors } from './access/cors.ts';
 import { guardRequests } from './access/request-access.ts';
 import { describeApi } from './api-description.ts';
 import { HttpError } from './errors.ts';
@@ -71,6 +72,7 @@ export async function buildApp(service: Service, logger: FastifyBaseLogger): Pro
   logRequests(app, service);
   traceRequests(app, service);
   isolateResponses(app, service);
+  allowCors(app, service);
   await limitRequests(app, service.limits);
   refuseAmbiguousHosts(app);
   guardRequests(app, service);

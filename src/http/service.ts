@@ -4,6 +4,7 @@ import type { Metrics } from '../observability/metrics.ts';
 import type { Tracer } from '../observability/tracer.ts';
 import type { Thumbnails } from '../thumbnails/thumbnails.ts';
 import type { AccessControl } from './access/authentication.ts';
+import type { CorsOrigins } from './access/cors.ts';
 import type { Limits } from './limits/limits.ts';
 import type { WebPage } from './page/web-page.ts';
 import type { SignedUrls } from './signed-urls.ts';
@@ -34,6 +35,8 @@ export interface Service {
   readonly security: SecurityContact | undefined;
   /** The separate origin for file contents, if there is one. */
   readonly contentOrigin: string | undefined;
+  /** The other origins whose pages may call the service; undefined if none may. */
+  readonly corsOrigins: CorsOrigins | undefined;
   /** The limits for one client and for all clients together. */
   readonly limits: Limits;
   /** The metrics and their token; undefined if metrics are disabled. */

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Config } from '../config/settings.ts';
 import { createFiles, type Files } from '../files/files.ts';
+import type { CorsOrigins } from '../http/access/cors.ts';
 import { buildApp } from '../http/app.ts';
 import { BUILT_PAGE, readWebPage, type WebPage } from '../http/page/web-page.ts';
 import type { Service } from '../http/service.ts';
@@ -129,11 +130,17 @@ async function openService(
     apiDocs: config.API_DOCS,
     security: securityContactOf(config),
     contentOrigin: config.CONTENT_ORIGIN,
+    corsOrigins: corsOriginsOf(config),
     limits: limitsOf(config, shared),
     metrics,
     tracer,
     serves: opened.name,
   };
+}
+
+function corsOriginsOf({ CORS_ORIGINS: origins }: Config): CorsOrigins | undefined {
+  if (origins === undefined) return undefined;
+  return origins.includes('*') ? '*' : new Set(origins);
 }
 
 /** Wraps the store in the layers that every backend needs, from the innermost to the outermost. */

@@ -154,6 +154,23 @@ export const contentOrigin: Reader<string> = (input) => {
   return { problem: 'must have a host name or an IPv4 address' };
 };
 
+/** Reads a comma-separated list of exact origins, or `*`. */
+export const origins: Reader<readonly string[]> = (input) => {
+  if (input === '*') return { value: ['*'] };
+  const value = input.split(',').map((part) => originOf(part.trim()));
+  return value.every((origin) => origin !== undefined)
+    ? { value }
+    : { problem: 'must be * or exact origins such as https://app.example.org, separated by commas' };
+};
+
+/** Returns an origin as browsers send it; undefined if the text has more than an origin, or a wildcard. */
+function originOf(input: string): string | undefined {
+  const parsed = URL.parse(input);
+  if (!parsed || !/^https?:$/.test(parsed.protocol) || parsed.username || parsed.password) return undefined;
+  if (parsed.pathname !== '/' || /[*?#]/.test(input)) return undefined;
+  return parsed.origin;
+}
+
 /** Reads the name of a claim. */
 export const claim: Reader<string> = (input) =>
   /^[\x21-\x7e]{1,200}$/.test(input) ? { value: input } : { problem: 'must be a claim name without spaces' };

@@ -13,7 +13,7 @@ import { mediaTypeOf } from '../../src/model/presentation.ts';
 import type { Store } from '../../src/model/store.ts';
 import { type Backend, memory } from '../contract/backend.ts';
 import { BOUNDARY, type Call, type FormPart, formOf, type Response, send } from '../http/client.ts';
-import { startService } from '../http/service.ts';
+import { type ServiceOptions, startService } from '../http/service.ts';
 
 /** A service that Ann has a token for, with grants that can be changed from one request to the next. */
 export interface GuardedService {
@@ -37,7 +37,10 @@ export interface GuardedService {
   stop(): Promise<void>;
 }
 
-export async function startGuardedService(backend: Backend = memory): Promise<GuardedService> {
+export async function startGuardedService(
+  backend: Backend = memory,
+  options: Pick<ServiceOptions, 'corsOrigins'> = {},
+): Promise<GuardedService> {
   const folder = await mkdtemp(join(tmpdir(), 'holdall-test-guarded-'));
   const { token, hash } = createToken();
   const ann = { name: 'ann', password: undefined, groups: [], tokens: [{ name: 'laptop', hash, expires: undefined }] };
@@ -59,6 +62,7 @@ export async function startGuardedService(backend: Backend = memory): Promise<Gu
   const service = await startService(backend, {
     access: { mode: 'file', policy: () => policy, authenticators },
     audit,
+    ...options,
   });
   const { store, port } = service;
 

@@ -44,6 +44,7 @@ export interface ServiceOptions
         | 'audit'
         | 'publicUrl'
         | 'contentOrigin'
+        | 'corsOrigins'
         | 'metrics'
         | 'apiDocs'
         | 'security'
@@ -84,6 +85,7 @@ export async function startService(
     audit = noAudit,
     publicUrl,
     contentOrigin,
+    corsOrigins,
     metrics,
     apiDocs = true,
     security,
@@ -116,6 +118,7 @@ export async function startService(
       audit,
       publicUrl,
       contentOrigin,
+      corsOrigins,
       metrics,
       apiDocs,
       security,

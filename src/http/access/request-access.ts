@@ -7,6 +7,7 @@ import { HttpError } from '../errors.ts';
 import type { App } from '../fastify-app.ts';
 import type { Service } from '../service.ts';
 import type { Authentication, Authenticators } from './authentication.ts';
+import { isCorsOrigin } from './cors.ts';
 import { hostNameOf, rejectCrossSite, requireKnownHost } from './request-origin.ts';
 
 /**
@@ -49,7 +50,7 @@ declare module 'fastify' {
 export function guardRequests(app: App, service: Service): void {
   requireDeclarations(app);
   app.decorateRequest('access');
-  const { access, publicUrl, contentOrigin } = service;
+  const { access, publicUrl, contentOrigin, corsOrigins } = service;
   const isLocal = access.mode === 'local';
   // File contents have their own host, separate from the web UI.
   const addresses = publicUrl === undefined ? [] : [publicUrl, ...(contentOrigin === undefined ? [] : [contentOrigin])];
@@ -65,7 +66,9 @@ export function guardRequests(app: App, service: Service): void {
     request.access = new UserRequestAccess(service, request, reply, undefined);
     if (routeAccess !== 'health') requireKnownHost(request, { isLocal, knownHosts });
     const isPrivate = routeAccess !== 'signature' && (isLocal || hasAmbientCredentials(request));
-    rejectCrossSite(request, { publicUrl, isPrivate });
+    // Under `*`, a page gets what its request proves, and nothing from cookies or from the network of the browser.
+    const isTrusted = isCorsOrigin(corsOrigins, request) && !(corsOrigins === '*' && isPrivate);
+    if (!isTrusted) rejectCrossSite(request, { publicUrl, isPrivate });
     // Users must be able to sign out even if they can't be authenticated.
     const needsUser = routeAccess !== 'health' && routeAccess !== 'signature' && routeAccess !== 'public';
     if (access.authenticators && needsUser)
