@@ -217,7 +217,7 @@ async function expectFiles({ repository }: HostedBranch, path: string, count: nu
 }
 
 function formatMeasurements(measurements: readonly Measurement[]): string {
-  const right = ['calls', 'free calls', 'commits', 'seconds', 'least – most', 'by file: calls', 'commits', 'at least'];
+  const right = ['calls', 'free calls', 'commits', 'seconds', 'min – max', 'by file: calls', 'commits', 'at least'];
   const columns: Column[] = [
     { heading: 'what', align: 'left' },
     ...right.map((heading): Column => ({ heading, align: 'right' })),

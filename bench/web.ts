@@ -141,9 +141,9 @@ const spreadOf = (visits: readonly Visit[], figure: keyof Visit) => formatSpread
 
 const figures: readonly Figure[] = [
   { heading: 'first row, ms', cell: (visits) => formatFigure(medianOf(visits, 'firstRow')) },
-  { heading: 'least – most', cell: (visits) => spreadOf(visits, 'firstRow') },
+  { heading: 'min – max', cell: (visits) => spreadOf(visits, 'firstRow') },
   { heading: 'interactive, ms', cell: (visits) => formatFigure(medianOf(visits, 'interactive')) },
-  { heading: 'least – most', cell: (visits) => spreadOf(visits, 'interactive') },
+  { heading: 'min – max', cell: (visits) => spreadOf(visits, 'interactive') },
   { heading: 'frames over 50 ms', cell: (visits) => formatFigure(medianOf(visits, 'slowFrames')) },
   { heading: 'slowest frame, ms', cell: (visits) => formatFigure(medianOf(visits, 'slowestFrame')) },
   { heading: 'JS heap, MB', cell: (visits) => formatMegabytes(medianOf(visits, 'heap')) },

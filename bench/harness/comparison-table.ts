@@ -26,7 +26,7 @@ function figuresOf(comparison: Comparison, reference: Measured | undefined): Fig
   const cpuUnit = comparison.unit === 'seconds' ? 'ms' : 'ms a request';
   return [
     right(comparison.unit, (row) => formatFigure(medianOf(row, ({ value }) => value))),
-    right('least – most', (row) => formatSpread(row.samples.map(({ value }) => value))),
+    right('min – max', (row) => formatSpread(row.samples.map(({ value }) => value))),
     right(`speed, × ${comparison.reference}`, (row) =>
       formatRatio(median(speedRatios(comparison.unit, row, reference))),
     ),

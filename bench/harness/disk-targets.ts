@@ -46,7 +46,7 @@ function planTargets({ duration, service }: Setting, stage: Stage): Target[] {
       criteria: [speedOver('rclone serve webdav', 1, 'holdall', '× rclone webdav, not durable')],
     },
     {
-      work: 'Start to first answer; idle',
+      work: 'Start to first response; idle',
       comparison: startComparison(servers, stage),
       criteria: [
         sampleFigure('most', 400, 'ms', ({ value }) => value * 1000),

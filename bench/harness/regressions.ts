@@ -61,9 +61,9 @@ function compareFigures(earlier: readonly Figure[], later: readonly Figure[]): P
   const columns: Column[] = [
     { heading: 'figure', align: 'left' },
     { heading: 'before', align: 'right' },
-    { heading: 'least – most', align: 'right' },
+    { heading: 'min – max', align: 'right' },
     { heading: 'now', align: 'right' },
-    { heading: 'least – most', align: 'right' },
+    { heading: 'min – max', align: 'right' },
     { heading: 'change', align: 'left' },
   ];
   const rows = [...worse, ...better].map(({ before, now, change }) => {

@@ -26,7 +26,7 @@ export function slowDiskComparison(holdall: Server, stage: Stage, duration: Dura
   };
 }
 
-const quiet = 'holdall, nobody at the slow disk';
+const quiet = 'holdall without the slow disk';
 
 /** How long the disk takes to open a file, and for each reading of one. */
 const slowMilliseconds = 200;

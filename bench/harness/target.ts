@@ -127,7 +127,7 @@ export function formatVerdicts(verdicts: readonly Verdict[]): string {
     { heading: 'work', align: 'left' },
     { heading: 'target', align: 'left' },
     { heading: 'measured', align: 'right' },
-    { heading: 'least – most', align: 'right' },
+    { heading: 'min – max', align: 'right' },
     { heading: 'verdict', align: 'left' },
   ];
   const rows = verdicts.map(({ work, target, figures, isMet, roundsMet }) => {
