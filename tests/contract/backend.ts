@@ -103,7 +103,7 @@ export const bare: Backend = {
 };
 
 /** Stores in buckets of an object store. */
-export function bucketBackend(objectStore?: () => ObjectStore): Pick<Backend, 'open' | 'share'> {
+export function bucketBackend(objectStore?: () => ObjectStore, prefix = ''): Pick<Backend, 'open' | 'share'> {
   const openBucket = async () => {
     // Loaded on demand, because loading the AWS SDK takes longer than most tests of the other backends.
     const { createBucket } = await import('../../testing/servers/bucket.ts');
@@ -111,7 +111,7 @@ export function bucketBackend(objectStore?: () => ObjectStore): Pick<Backend, 'o
   };
   const openStore = async ({ settings }: TestBucket) => {
     const { openS3 } = await import('../../src/stores/s3/s3.ts');
-    return openS3({ ...settings, warn: () => {} });
+    return openS3({ ...settings, prefix, warn: () => {} });
   };
   return {
     open: async () => {
@@ -155,6 +155,9 @@ export const s3: Backend = {
     'kept-times': 'a listing of objects has only the time of the write',
   },
 };
+
+/** A part of a bucket. The prefix has characters that URLs and XML escape. */
+export const s3Prefix: Backend = { ...s3, name: 's3 with a prefix', ...bucketBackend(undefined, 'té & co/a+b%20/') };
 
 export const github: Backend = {
   name: 'github',

@@ -29,7 +29,8 @@ export const S3 = {
     const { openS3, bucketOrigins } = await import('./s3.ts');
     const options = bucketOptions(settings, log);
     const store = openS3(options);
-    const name = `${endpointOf(settings)}/${options.bucket}`;
+    // Each prefix has its own caches and state.
+    const name = [endpointOf(settings), options.bucket, ...(options.prefix ? [options.prefix] : [])].join('/');
     return {
       store,
       names: EXACT_NAMES,

@@ -3,11 +3,14 @@ import { Capabilities } from './capabilities.ts';
 import { DEFAULT_TIMEOUT_MS, S3Client } from './client.ts';
 import { awsProviderChain, CredentialCache, type Credentials } from './credentials.ts';
 import { type BucketLocation, bucketEndpoint } from './endpoint.ts';
+import type { KeyPrefix } from './keys.ts';
 
 /** The location of a bucket, and the credentials for it. */
 export interface S3Options extends BucketLocation {
   /** The access key; undefined for the credentials of the standard AWS chain. */
   readonly credentials: Credentials | undefined;
+  /** The part of the bucket to serve: the start of all keys, with a trailing `/`. Default: the whole bucket */
+  readonly prefix?: string;
   /** The base URL of a public bucket, without a trailing `/`; undefined for a private bucket. */
   readonly publicUrl: string | undefined;
   /** Maximum number of objects that a folder operation copies in parallel. */
@@ -25,7 +28,7 @@ export interface S3Options extends BucketLocation {
 }
 
 /** A bucket. All requests to the store go through its client. */
-export interface Bucket {
+export interface Bucket extends KeyPrefix {
   readonly name: string;
   /** The configured URL of the store; undefined for AWS. */
   readonly endpoint: string | undefined;
@@ -39,17 +42,18 @@ export interface Bucket {
 
 /** Creates the client of a bucket. Sends no request. Throws `unavailable` for a directory bucket. */
 export function openBucket(options: S3Options): Bucket {
-  const { bucket, endpoint, region, credentials, warn, onRetry = () => {}, onRequest } = options;
+  const { bucket, endpoint, region, prefix = '', credentials, warn, onRetry = () => {}, onRequest } = options;
   const provide = credentials === undefined ? awsProviderChain(region) : async () => credentials;
   const accessKey =
     credentials === undefined ? 'the access key of the AWS credential chain' : 'the access key in S3_ACCESS_KEY_ID';
   const client = new S3Client({
     context: { bucket, endpoint, accessKey },
     target: bucketEndpoint(options),
+    prefix,
     credentials: new CredentialCache(provide, warn),
     timeoutMs: options.timeoutMs ?? DEFAULT_TIMEOUT_MS,
     onRetry,
     onRequest,
   });
-  return { name: bucket, endpoint, client, capabilities: new Capabilities(warn), warn, accessKey };
+  return { name: bucket, prefix, endpoint, client, capabilities: new Capabilities(warn), warn, accessKey };
 }

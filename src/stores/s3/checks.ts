@@ -269,7 +269,7 @@ const BUCKET_CHECKS: readonly Check<BucketSubject>[] = [
     concerns: ({ settings }) => settings.S3_PUBLIC_URL !== undefined,
     async run({ settings, probe }, signal) {
       const { origin, pathname } = new URL(settings.S3_PUBLIC_URL ?? '');
-      const target = `${pathname.replace(/\/$/, '')}/${encodeKey(probe + HOSTILE_NAME)}`;
+      const target = `${pathname.replace(/\/$/, '')}/${encodeKey((settings.S3_PREFIX ?? '') + probe + HOSTILE_NAME)}`;
       const { status, body } = await sendRequest(origin, target, { signal });
       if (status === 200 && body.equals(SMALL)) return ok('S3_PUBLIC_URL serves the files of the bucket.');
       return failed(
@@ -300,12 +300,16 @@ const PERMISSIONS: Readonly<Record<StoreAction, string>> = {
   delete: 's3:DeleteObject',
 };
 
-function advise(error: unknown, { S3_BUCKET: bucket }: S3Settings, actions: readonly StoreAction[]): string {
+function advise(
+  error: unknown,
+  { S3_BUCKET: bucket, S3_PREFIX: prefix = '' }: S3Settings,
+  actions: readonly StoreAction[],
+): string {
   const known = findAdvice(error, ADVICE) ?? networkAdvice(error, UNKNOWN_HOST);
   if (known !== undefined) return known;
   if (isStoreError(error, 'denied') && actions.length > 0) {
     const permissions = new Intl.ListFormat('en-GB').format(actions.map((action) => PERMISSIONS[action]));
-    return `Give the key in S3_ACCESS_KEY_ID the permission ${permissions} on arn:aws:s3:::${bucket}/* (on R2 "Object Read & Write" for ${bucket}): see docs/how-to/stores/aws-s3.md for the whole policy.`;
+    return `Give the key in S3_ACCESS_KEY_ID the permission ${permissions} on arn:aws:s3:::${bucket}/${prefix}* (on R2 "Object Read & Write" for ${bucket}): see docs/how-to/stores/aws-s3.md for the whole policy.`;
   }
   return 'See docs/how-to/stores/s3.md, "When something is wrong".';
 }

@@ -5,7 +5,7 @@ import { type RequestObserver, sendObserved } from '../network.ts';
 import type { CredentialCache, Credentials } from './credentials.ts';
 import type { BucketEndpoint } from './endpoint.ts';
 import { type RequestContext, readErrorResponse, requestIdOf, S3ErrorResponse, toStoreError } from './errors.ts';
-import { encodeKey, type Key } from './keys.ts';
+import { encodeKey, type Key, type KeyPrefix, toFullKey } from './keys.ts';
 import { RetryPolicy } from './retry.ts';
 import { payloadHash, type Query, queryString, Signer } from './signature.ts';
 import { type HttpRequest, type HttpResponse, HttpTransport } from './transport.ts';
@@ -36,7 +36,7 @@ export const LONG_TIMEOUT_MS = 10 * 60_000;
 /** Maximum bytes of a response without content or listing. */
 const MAX_RESPONSE_BYTES = 64 * 2 ** 10;
 
-export interface S3ClientOptions {
+export interface S3ClientOptions extends KeyPrefix {
   /** The settings that error messages name. */
   readonly context: Omit<RequestContext, 'key'>;
   readonly target: BucketEndpoint;
@@ -101,7 +101,7 @@ export class S3Client {
       maxBytes = MAX_RESPONSE_BYTES,
     } = request;
     const { target, onRequest } = this.#options;
-    const path = pathOf(target, key);
+    const path = this.#pathOf(key);
     const headers: Record<string, string> = { host: target.host };
     for (const name in request.headers) {
       const value = request.headers[name];
@@ -140,7 +140,7 @@ export class S3Client {
    */
   async presign({ method, key, query = {} }: PresignRequest, expires: number): Promise<string> {
     const { target } = this.#options;
-    const path = pathOf(target, key);
+    const path = this.#pathOf(key);
     // A presigned URL with a wrong time fails only at the client. Any response, even an error, contains the time of
     // the store.
     if (this.#clock.wasReset()) await this.send({ method: 'HEAD', parse: () => {} }).catch(() => {});
@@ -156,6 +156,13 @@ export class S3Client {
 
   close(): void {
     this.#transport.close();
+  }
+
+  /** Returns the percent-encoded path of an object, or of the bucket if `key` is undefined. */
+  #pathOf(key: Key | undefined): string {
+    const { path } = this.#options.target;
+    if (key !== undefined) return path + encodeKey(toFullKey(this.#options, key));
+    return path === '/' ? path : path.slice(0, -1);
   }
 
   #toStoreError(error: unknown, key: Key | undefined): unknown {
@@ -174,11 +181,6 @@ const observedResponse = ({ status, headers }: HttpResponse): BackendResponse =>
   status,
   backendId: requestIdOf(headers),
 });
-
-function pathOf({ path }: BucketEndpoint, key: Key | undefined): string {
-  if (key !== undefined) return path + encodeKey(key);
-  return path === '/' ? path : path.slice(0, -1);
-}
 
 /** Milliseconds from which a clock difference counts as an error. Stores accept up to 15 minutes. */
 const MAX_CLOCK_SKEW_MS = 4 * 60_000;

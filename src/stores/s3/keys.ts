@@ -1,10 +1,22 @@
 import type { FolderPath } from '../../model/path.ts';
 
 /**
- * The key of an object: the path of a file, or the path of a folder for a folder marker. Objects of other programs can
- * have any key.
+ * The key of an object below the prefix of the bucket: the path of a file, or the path of a folder for a folder marker.
+ * Objects of other programs can have any key. Only the requests to the store contain full keys.
  */
 export type Key = string;
+
+/** The part of the bucket that Holdall serves: the start of all full keys. Empty, or with a trailing `/`. */
+export interface KeyPrefix {
+  readonly prefix: string;
+}
+
+/** Returns the full key of an object, as requests to the store contain it. */
+export const toFullKey = ({ prefix }: KeyPrefix, key: Key): string => prefix + key;
+
+/** Returns the key below the prefix; undefined for an object outside it. */
+export const fromFullKey = ({ prefix }: KeyPrefix, fullKey: string): Key | undefined =>
+  fullKey.startsWith(prefix) ? fullKey.slice(prefix.length) : undefined;
 
 /** Returns whether an object is a folder marker, which keeps an empty folder in existence. */
 export function isEmptyMarker({ key, size }: { key: Key; size: number }): boolean {

@@ -5,7 +5,7 @@ import { notFound } from '../../model/store-errors.ts';
 import type { Bucket } from './bucket.ts';
 import type { Entries } from './entries.ts';
 import { codeOf, listingMismatch } from './errors.ts';
-import { decodeKey, isEmptyMarker, type Key } from './keys.ts';
+import { decodeKey, fromFullKey, isEmptyMarker, type Key } from './keys.ts';
 import { type ListedObject, type ListResult, listObjects } from './operations.ts';
 
 interface Page {
@@ -132,16 +132,24 @@ export async function requestPage(
  * listed keys.
  */
 function decodeAll(
-  { endpoint }: Bucket,
+  bucket: Bucket,
   result: ListResult,
   { prefix, delimiter }: Pick<PageRequest, 'prefix' | 'delimiter'>,
 ): Pick<Page, 'objects' | 'prefixes' | 'undecodable'> {
-  const decode = result.isEncoded ? decodeKey : (key: string) => key;
+  const decode = (encoded: string): Key | undefined => {
+    const fullKey = result.isEncoded ? decodeKey(encoded) : encoded;
+    if (fullKey === undefined) return undefined;
+    const key = fromFullKey(bucket, fullKey);
+    if (key === undefined) throw listingMismatch(bucket.endpoint);
+    return key;
+  };
   const objects: ListedObject[] = [];
   let undecodable = 0;
   for (const object of result.objects) {
     const key = decode(object.key);
     if (key === undefined) undecodable++;
+    // The marker of the prefix itself, which is the root.
+    else if (key === '' && bucket.prefix !== '') continue;
     // Some stores list a key twice.
     else if (key !== objects.at(-1)?.key) objects.push({ ...object, key });
   }
@@ -150,7 +158,7 @@ function decodeAll(
   undecodable += allPrefixes.filter((key) => key === undefined).length;
   const isBelow = (key: Key) => key.startsWith(prefix) && !(delimiter && key.includes(delimiter, prefix.length));
   const isFolder = (key: Key) => delimiter !== undefined && key.endsWith(delimiter) && isBelow(key.slice(0, -1));
-  if (!objects.every(({ key }) => isBelow(key)) || !prefixes.every(isFolder)) throw listingMismatch(endpoint);
+  if (!objects.every(({ key }) => isBelow(key)) || !prefixes.every(isFolder)) throw listingMismatch(bucket.endpoint);
   return { objects, prefixes, undecodable };
 }
 

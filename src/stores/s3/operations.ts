@@ -6,7 +6,7 @@ import type { Bucket } from './bucket.ts';
 import type { ConditionHeaders } from './capabilities.ts';
 import { LONG_TIMEOUT_MS } from './client.ts';
 import { errorInBody, notAnObjectStore } from './errors.ts';
-import { encodeKey, type Key, quote, unquote } from './keys.ts';
+import { encodeKey, fromFullKey, type Key, quote, toFullKey, unquote } from './keys.ts';
 import type { Query } from './signature.ts';
 import { decodeHeader, type HttpResponse } from './transport.ts';
 import { escapeXml, NotXmlError, readFields, readXml } from './xml.ts';
@@ -148,7 +148,7 @@ export function deleteObjects(
 ): Promise<DeleteResult> {
   const items = objects.map(({ key, etag }) => {
     const version = etag === undefined ? '' : `<ETag>${escapeXml(quote(etag))}</ETag>`;
-    return `<Object><Key>${escapeXml(key)}</Key>${version}</Object>`;
+    return `<Object><Key>${escapeXml(toFullKey(bucket, key))}</Key>${version}</Object>`;
   });
   const body = Buffer.from(`<Delete xmlns="${XML_NAMESPACE}">${items.join('')}</Delete>`);
   // Required by Amazon S3, and supported by all stores, unlike its newer checksums.
@@ -161,7 +161,7 @@ export function deleteObjects(
     timeoutMs: LONG_TIMEOUT_MS,
     maxBytes: MAX_LIST_BYTES,
     signal,
-    parse: readDeleteResult,
+    parse: (response) => readDeleteResult(bucket, response),
   });
 }
 
@@ -249,13 +249,20 @@ export function abortMultipartUpload(bucket: Bucket, key: Key, uploadId: string)
   return bucket.client.send({ method: 'DELETE', key, query: { uploadId }, parse: () => {} });
 }
 
-/** A page of a listing as the store sent it. Keys may be percent-encoded. */
+/** Parameters of ListObjectsV2. */
+export interface ListQuery extends Query {
+  readonly prefix?: Key | undefined;
+  /** The listing begins after this key. */
+  readonly 'start-after'?: Key | undefined;
+}
+
+/** A page of a listing as the store sent it: full keys, which may be percent-encoded. */
 export interface ListResult {
   readonly isEncoded: boolean;
   readonly isTruncated: boolean;
   readonly token: string | undefined;
   readonly objects: readonly ListedObject[];
-  readonly prefixes: readonly Key[];
+  readonly prefixes: readonly string[];
 }
 
 /** An object in a listing. */
@@ -270,11 +277,18 @@ export interface ListedObject {
 /** Maximum bytes of a listing page: more than 1,000 percent-encoded keys of 1,024 bytes need. */
 const MAX_LIST_BYTES = 16 * 2 ** 20;
 
-/** ListObjectsV2 with the parameters in `query`. */
-export function listObjects(bucket: Bucket, query: Query, { signal }: Cancellable): Promise<ListResult> {
+/** ListObjectsV2 with the parameters in `query`, whose keys are below the prefix of the bucket. */
+export function listObjects(bucket: Bucket, query: ListQuery, { signal }: Cancellable): Promise<ListResult> {
+  const { prefix = '', 'start-after': after } = query;
+  const fullPrefix = toFullKey(bucket, prefix);
   return bucket.client.send({
     method: 'GET',
-    query: { 'list-type': '2', ...query },
+    query: {
+      'list-type': '2',
+      ...query,
+      prefix: fullPrefix === '' ? query.prefix : fullPrefix,
+      'start-after': after === undefined ? undefined : toFullKey(bucket, after),
+    },
     maxBytes: MAX_LIST_BYTES,
     signal,
     parse: readList,
@@ -307,9 +321,9 @@ export function abortsIncompleteUploads(bucket: Bucket, { signal }: Cancellable)
 const XML_NAMESPACE = 'http://s3.amazonaws.com/doc/2006-03-01/';
 const XML_TYPE = { 'content-type': 'application/xml' } as const;
 
-function copyHeaders({ name }: Bucket, { key, ifMatch, range }: CopySource) {
+function copyHeaders(bucket: Bucket, { key, ifMatch, range }: CopySource) {
   return {
-    'x-amz-copy-source': `${encodeURIComponent(name)}/${encodeKey(key)}`,
+    'x-amz-copy-source': `${encodeURIComponent(bucket.name)}/${encodeKey(toFullKey(bucket, key))}`,
     'x-amz-copy-source-if-match': ifMatch === undefined ? undefined : quote(ifMatch),
     'x-amz-copy-source-range': range,
   };
@@ -352,21 +366,21 @@ function readResult(response: HttpResponse): ReadonlyMap<string, string> {
 
 const readCopyEtag = (response: HttpResponse): string => unquote(readResult(response).get('ETag'));
 
-function readDeleteResult(response: HttpResponse): DeleteResult {
+function readDeleteResult(bucket: Bucket, response: HttpResponse): DeleteResult {
   const deleted = new Set<Key>();
   const errors = new Map<Key, string>();
   const fields = new Map<string, string>();
   let root = '';
-  let [key, code] = ['', ''];
+  let [key, code]: [Key | undefined, string] = [undefined, ''];
   readXml(response.body.toString(), (name, text, depth) => {
     if (depth === 0) root = name;
-    else if (depth === 2 && name === 'Key') key = text;
+    else if (depth === 2 && name === 'Key') key = fromFullKey(bucket, text);
     else if (depth === 2 && name === 'Code') code = text;
     else if (depth === 1) {
-      if (name === 'Deleted') deleted.add(key);
-      else if (name === 'Error') errors.set(key, code);
+      if (name === 'Deleted' && key !== undefined) deleted.add(key);
+      else if (name === 'Error' && key !== undefined) errors.set(key, code);
       else fields.set(name, text);
-      [key, code] = ['', ''];
+      [key, code] = [undefined, ''];
     }
   });
   if (root === 'Error') throw errorInBody(response, fields);

@@ -8,6 +8,7 @@ import { bucketEndpoint } from './endpoint.ts';
 import { createEntries, type Entries } from './entries.ts';
 import { configurationError } from './errors.ts';
 import { copyFile, createFolder, moveFile, removeFolder } from './files.ts';
+import { encodeKey } from './keys.ts';
 import { createLister } from './list.ts';
 import { headBucket, listObjects } from './operations.ts';
 import { Reader } from './read.ts';
@@ -19,7 +20,7 @@ import { Writer } from './write.ts';
 /** Opens a bucket of any S3-compatible store. Besides the files, Holdall writes only folder markers to it. */
 export function openS3(options: S3Options): Store {
   const bucket = openBucket(options);
-  const entries = createEntries(options.publicUrl);
+  const entries = createEntries(publicUrlOf(options));
   const { stat, read } = new Reader(bucket, entries);
   const { write } = new Writer(bucket, entries, stat);
   const remover = new Remover(bucket, entries, stat);
@@ -42,6 +43,11 @@ export function openS3(options: S3Options): Store {
     check: createCheck(bucket),
     close: async () => bucket.client.close(),
   };
+}
+
+/** Returns the public URL of the served part of a bucket. */
+function publicUrlOf({ publicUrl, prefix = '' }: S3Options): string | undefined {
+  return publicUrl === undefined || prefix === '' ? publicUrl : `${publicUrl}/${encodeKey(prefix).slice(0, -1)}`;
 }
 
 function createPresigner(bucket: Bucket, entries: Entries, stat: Store['stat']): NonNullable<Store['presign']> {

@@ -1,3 +1,5 @@
+import { isStoreError } from '../../model/error.ts';
+import { parseFolder, ROOT } from '../../model/path.ts';
 import { integer, oneOf, password, type Reader, url } from '../../settings/readers.ts';
 import type { SettingGroup } from '../../settings/setting.ts';
 import type { SettingsOf } from '../backend.ts';
@@ -13,6 +15,20 @@ const bucketName: Reader<string> = (text) =>
 /** Reads the name of a region. */
 const region: Reader<string> = (text) =>
   /^[\w-]{1,64}$/.test(text) ? { value: text } : { problem: 'must be a region name: letters, digits and hyphens' };
+
+/** Maximum bytes of a prefix, so that keys of at most 1,024 bytes leave room for paths. */
+const MAX_PREFIX_BYTES = 512;
+
+/** Reads the path of a folder in the bucket, with or without slashes around it. */
+const keyPrefix: Reader<string> = (text) => {
+  try {
+    const value = parseFolder(text);
+    if (value !== ROOT && Buffer.byteLength(value) <= MAX_PREFIX_BYTES) return { value };
+  } catch (error) {
+    if (!isStoreError(error)) throw error;
+  }
+  return { problem: `must be the path of a folder of at most ${MAX_PREFIX_BYTES} bytes, without "//", "." and ".."` };
+};
 
 /** The settings of a bucket. */
 export const S3_SETTINGS = {
@@ -56,6 +72,12 @@ export const S3_SETTINGS = {
     help: 'Session token of a temporary access key.',
     isSecret: true,
   },
+  S3_PREFIX: {
+    read: keyPrefix,
+    defaultText: null,
+    example: 'team/files',
+    help: 'Folder of the bucket to serve. Everything outside it is invisible. Default: the whole bucket.',
+  },
   S3_ADDRESSING: {
     read: oneOf('path', 'virtual'),
     defaultText: 'path',
@@ -93,6 +115,7 @@ export function bucketOptions(settings: S3Settings, log: Pick<StoreLog, 'warn' |
     credentials: hasKey ? { accessKeyId, secretAccessKey, sessionToken: settings.S3_SESSION_TOKEN } : undefined,
     endpoint: settings.S3_ENDPOINT,
     region: settings.S3_REGION,
+    ...(settings.S3_PREFIX !== undefined && { prefix: settings.S3_PREFIX }),
     addressing: settings.S3_ADDRESSING,
     publicUrl: settings.S3_PUBLIC_URL,
     concurrency: settings.S3_CONCURRENCY,
