@@ -99,7 +99,7 @@ function examplesOf(page: string): Example[] {
     .map((part) => {
       const [text = '', behind = ''] = part.split(/```\n([^]*)/);
       const lines = behind.split('\n');
-      const table = lines.slice(lines.findIndex((line) => /^\| user \|/.test(line)));
+      const table = lines.slice(lines.findIndex((line) => line.startsWith('| user |')));
       const end = table.findIndex((line) => !line.startsWith('|'));
       const rows = table.slice(0, end).map((line) =>
         line

@@ -86,7 +86,7 @@ describe('What the page asks the service', () => {
 
   it('may pass where nothing, a busy service or a proxy answers, and may be done where the service does not', () => {
     const passing = [0, 408, 429, 500, 502, 503, 504];
-    const all = [...passing, 400, 404, 409, 412, 413, 501].sort((a, b) => a - b);
+    const all = [...passing, 400, 404, 409, 412, 413, 501].toSorted((a, b) => a - b);
     assert.deepEqual(
       all.filter((status) => new ServiceError(status, '').isPassing),
       passing,
