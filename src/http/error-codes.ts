@@ -348,7 +348,7 @@ const STORE_ERRORS: Readonly<Record<StoreErrorCode, Omit<ErrorDescription, 'stat
     action: 'Upload the image with fewer pixels, or as a JPEG.',
   },
   'image-too-complex': {
-    meaning: 'The thumbnail took longer to draw than the time limit.',
+    meaning: 'Drawing the thumbnail exceeded the timeout.',
     action: 'Upload a simpler image. Holdall tries again after a minute.',
   },
   denied: {

@@ -38,9 +38,9 @@ export interface RunningService {
   reopenLogs(): void;
   /**
    * Accepts no more connections and drains requests in progress. Resolves to `finished` when they have ended, or to
-   * `cut short` when the deadline has passed.
+   * `interrupted` when the deadline has passed.
    */
-  stop(): Promise<'finished' | 'cut short'>;
+  stop(): Promise<'finished' | 'interrupted'>;
 }
 
 /** Extra time after the drain timeout to close the store and the cache, because a disk may never respond. */
@@ -80,7 +80,7 @@ export async function startService(config: Config, logger: Logger): Promise<Runn
       const outcome = await within(config.SHUTDOWN_TIMEOUT * 1000, closed);
       if (outcome === undefined) app.server.closeAllConnections();
       await within(CLOSE_TIMEOUT_MS, resources.disposeAsync());
-      return outcome ?? 'cut short';
+      return outcome ?? 'interrupted';
     },
   };
 }

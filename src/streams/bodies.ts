@@ -89,7 +89,7 @@ export function forEachChunk(body: Readable, consume: (chunk: Buffer) => void | 
 }
 
 /** The error for a body that was closed before its end, without an error. */
-export const truncatedBody = () => new Error('The body was cut short.');
+export const truncatedBody = () => new Error('The body was interrupted.');
 
 /**
  * Content that is in memory. The stream is created on demand. This is a class because each getter in an object

@@ -131,7 +131,7 @@ export type RenderFault =
   | 'too-large-unpacked'
   /** Drawing exceeds the memory limit of a child process. */
   | 'too-much-memory'
-  /** Drawing exceeds the time limit of a render. */
+  /** Drawing exceeds the render timeout. */
   | 'too-slow'
   /** Another process killed the child process. The image itself may be valid. */
   | 'killed';

@@ -8,7 +8,7 @@ import { RENDER_ERROR_EXIT_CODE } from './render.ts';
 
 /*
  * The process that `render.ts` starts for one image. Reads the image from stdin, and writes the thumbnail to
- * stdout. Arguments: size of the image in bytes, time limit in milliseconds, memory limit in bytes.
+ * stdout. Arguments: size of the image in bytes, timeout in milliseconds, memory limit in bytes.
  */
 
 const [size = 0, timeoutMs = 0, memoryLimit = 0] = process.argv.slice(2).map(Number);
@@ -20,7 +20,7 @@ try {
   // Only Linux has the file, and a container may protect it.
 }
 
-// The parent process kills this process at the time limit. If the parent itself was killed, this timer ends a render
+// The parent process kills this process after the timeout. If the parent itself was killed, this timer ends a render
 // that would take hours. `process.exit` would wait for the render.
 setTimeout(() => process.kill(process.pid, 'SIGKILL'), 2 * timeoutMs).unref();
 

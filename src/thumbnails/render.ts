@@ -11,7 +11,7 @@ import { estimateMemory, MAX_INLINE_MEMORY_BYTES } from './limits.ts';
 
 /** A render in progress. */
 export interface Render {
-  /** Settles within the time limit, with a JPEG or a `RenderError`. */
+  /** Settles within the timeout, with a JPEG or a `RenderError`. */
   readonly thumbnail: Promise<Buffer>;
   /** Resolves when the render has actually ended, which can be later. Never rejects. */
   readonly ended: Promise<void>;

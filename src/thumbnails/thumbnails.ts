@@ -56,7 +56,7 @@ export interface ThumbnailsOptions {
   readonly warn?: Warn;
   /** Called with the source of each thumbnail that is returned, and for each failure. */
   readonly onServed?: (source: 'memory' | 'cache' | 'render' | 'failed') => void;
-  /** Time limit of one render, in milliseconds. Default: 10,000. */
+  /** Timeout of one render, in milliseconds. Default: 10,000. */
   readonly renderTimeoutMs?: number;
 }
 
@@ -71,7 +71,7 @@ const MIN_QUEUE_LENGTH = 64;
 const RENDER_TIMEOUT_MS = 10_000;
 
 /**
- * Time limit for reading a source, in milliseconds. Besides the timeouts of stores, it ensures that slots are freed.
+ * Timeout for reading a source, in milliseconds. Frees the slot even if a store's own timeout fails to.
  */
 const READ_TIMEOUT_MS = 60_000;
 

@@ -49,12 +49,12 @@ test('the error of a body reaches its reader, even if it occurred failedBody the
   await assert.rejects(buffer(checkedBody(failedBody, { limit: 9 })), /cut off/);
 });
 
-test('a body destroyed without an error fails as cut short and never calls atEnd', async () => {
+test('a body destroyed without an error fails as interrupted and never calls atEnd', async () => {
   const body = new PassThrough();
   const read = buffer(checkedBody(body, { atEnd: async () => assert.fail('atEnd was called') }));
   body.write('four');
   body.destroy();
-  await assert.rejects(read, /cut short/);
+  await assert.rejects(read, /interrupted/);
 });
 
 test('destroying the checked body destroys the source', async () => {

@@ -30,7 +30,7 @@ const MESSAGES = {
 /** A feature of Amazon S3 that other stores may lack. */
 export type Capability = keyof typeof MESSAGES;
 
-/** Milliseconds after which a missing feature is tried again: a temporary fault must not weaken conditions for good. */
+/** Milliseconds after which a missing feature is tried again: a temporary fault must not weaken conditions permanently. */
 export const RETEST_MS = 3_600_000;
 
 /**

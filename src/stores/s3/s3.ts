@@ -17,7 +17,7 @@ import { createObjectTree } from './tree.ts';
 import { walkEntries } from './walk.ts';
 import { Writer } from './write.ts';
 
-/** Opens a bucket of any S3-compatible store. Besides the files, Holdall writes only folder markers to it. */
+/** Opens a bucket of any S3-compatible store. Except for folder markers, Holdall writes only the files of users. */
 export function openS3(options: S3Options): Store {
   const bucket = openBucket(options);
   const entries = createEntries(publicUrlOf(options));
