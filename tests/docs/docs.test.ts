@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { access, glob, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { describe, it } from 'node:test';
 import { describeSettings } from '../../src/config/help.ts';
 import { SETTINGS } from '../../src/config/settings.ts';
@@ -140,17 +140,5 @@ describe('The documentation', () => {
     assert.deepEqual(named(shipped).toSorted(), Object.keys(dependencies as Record<string, string>).toSorted());
     const tools: Record<string, string> = { ...devDependencies, ...optionalDependencies };
     assert.deepEqual(named(development).toSorted(), Object.keys(tools).toSorted());
-  });
-
-  it('contains no broken links', async () => {
-    const pages = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md'];
-    for await (const page of glob('docs/**/*.md')) pages.push(page);
-    assert.ok(pages.length > 40);
-    for (const page of pages) {
-      for (const [, target = ''] of (await read(page)).matchAll(/\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)/g)) {
-        const url = new URL(target, new URL(`../../${page}`, import.meta.url));
-        await assert.doesNotReject(access(url), `${page}: ${target}`);
-      }
-    }
   });
 });
