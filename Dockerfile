@@ -41,5 +41,5 @@ USER 1000:1000
 EXPOSE 8080
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=30s --timeout=5s --start-period=15s \
-    CMD ["node", "--eval", "fetch(`http://127.0.0.1:${process.env.PORT}/-/health/live`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+    CMD ["node", "--eval", "const { PORT, BASE_PATH, HOLDALL_BASE_PATH } = process.env; const base = (BASE_PATH || HOLDALL_BASE_PATH || '').replace(/[/]$/, ''); fetch(`http://127.0.0.1:${PORT}${base}/-/health/live`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
 ENTRYPOINT ["node", "/app/bin/holdall.js"]

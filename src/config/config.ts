@@ -109,7 +109,12 @@ function findContradictions(config: Partial<Config>, isMissing: (name: SettingNa
       `CORS_ORIGINS=* requires ACCESS_FILE, because any website could otherwise use your files through your browser. ${exampleOf('CORS_ORIGINS')}`,
     );
   }
-  const { CONTENT_ORIGIN: contentUrl, PUBLIC_URL: publicUrl } = config;
+  const { CONTENT_ORIGIN: contentUrl, PUBLIC_URL: publicUrl, BASE_PATH: basePath } = config;
+  if (basePath && publicUrl && pathOf(publicUrl) !== basePath) {
+    problems.push(
+      `PUBLIC_URL=${publicUrl} and BASE_PATH=${basePath} have different paths. Set PUBLIC_URL=${new URL(publicUrl).origin}${basePath}, or remove BASE_PATH if the reverse proxy removes the path.`,
+    );
+  }
   if (contentUrl && publicUrl && new URL(contentUrl).hostname === new URL(publicUrl).hostname) {
     problems.push(
       `CONTENT_ORIGIN must have another host than PUBLIC_URL, so that browsers keep file contents from the web UI. ${exampleOf('CONTENT_ORIGIN')}`,
@@ -122,6 +127,11 @@ function findContradictions(config: Partial<Config>, isMissing: (name: SettingNa
     }
   }
   return problems;
+}
+
+/** Returns the path of a URL without a trailing slash. */
+function pathOf(url: string): string {
+  return new URL(url).pathname.replace(/\/$/, '');
 }
 
 /** Settings that imply that other machines reach the service. */

@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { MIN_KEY_BYTES } from '../model/url-signer.ts';
 import {
+  basePath,
   claim,
   contactUri,
   contentOrigin,
@@ -67,6 +68,12 @@ export const SETTINGS = {
     defaultText: null,
     example: 'https://files.example.org',
     help: 'URL of the service for users. Requests for other hosts, except loopback, are then refused. Required for `OIDC_ISSUER`.',
+  },
+  BASE_PATH: {
+    read: basePath,
+    defaultText: '/',
+    example: '/files',
+    help: 'Path prefix of all URLs, for a reverse proxy that does not remove it. Must be the path of `PUBLIC_URL`, if that is set.',
   },
   TRUST_PROXY: {
     read: proxies,

@@ -122,7 +122,7 @@ export function explainAddress(error: unknown, { url, config }: AddressSubject):
   if (failure === 'unknown-host') return `Create a DNS record for ${host}, or correct PUBLIC_URL.`;
   if (failure === 'insecure')
     return `Install a certificate for ${host} with its intermediate certificates in the proxy. For a private certificate authority, set NODE_EXTRA_CA_CERTS.`;
-  return `Start the service and the reverse proxy, open the firewall for ${host}, or correct PUBLIC_URL. On the same machine, try --url http://127.0.0.1:${config.PORT}.`;
+  return `Start the service and the reverse proxy, open the firewall for ${host}, or correct PUBLIC_URL. On the same machine, try --url http://127.0.0.1:${config.PORT}${config.BASE_PATH}.`;
 }
 
 function adviceOnLive({ status, headers, envelope }: Response, { url, config }: AddressSubject): string {
@@ -131,8 +131,10 @@ function adviceOnLive({ status, headers, envelope }: Response, { url, config }: 
   if (status >= 300 && status < 400) {
     return `The URL redirects to ${headers.location?.split('?')[0]}: set PUBLIC_URL to the final URL. If the proxy requires a sign-in, exempt /-/health/.`;
   }
-  if (envelope !== undefined && base !== '') {
-    return `The service receives ${base}/-/health/live: let the proxy remove ${base} (docs/how-to/reverse-proxies.md, "Below a path of its own"), or remove it from PUBLIC_URL.`;
+  if (envelope !== undefined && config.BASE_PATH !== base) {
+    return base === ''
+      ? `Add the BASE_PATH ${config.BASE_PATH} to the URL.`
+      : `The service receives ${base}/-/health/live. Set BASE_PATH=${base}, or let the proxy remove ${base} (docs/how-to/reverse-proxies.md, "Serve below a path"), or remove it from PUBLIC_URL.`;
   }
   if (envelope !== undefined) {
     return `The proxy changes the path. nginx: proxy_pass ${upstream}; without a path.`;

@@ -16,10 +16,10 @@ export interface ContentOptions {
   /** Signs URLs of the service for files without a presigned URL; undefined if the service serves only small files. */
   readonly signer?: UrlSigner | undefined;
   /**
-   * The origin of signed URLs. If set, files without a presigned URL are always downloaded from there; otherwise, the
-   * service sends small files directly.
+   * The URL of the service for file contents, without a trailing slash. If set, files without a presigned URL are always
+   * downloaded from there; otherwise, the service sends small files directly.
    */
-  readonly contentOrigin?: string | undefined;
+  readonly contentUrl?: string | undefined;
 }
 
 /** How a client gets a file: the content, or the URL to redirect to. */
@@ -43,7 +43,7 @@ export class Downloads {
 
   /** See `Files.download`. */
   async download(path: FilePath, options: DownloadOptions): Promise<Download> {
-    if (this.#options.contentOrigin === undefined) return this.#openSmall(path, options);
+    if (this.#options.contentUrl === undefined) return this.#openSmall(path, options);
     const url = await this.#urlOf(await this.#store.stat(path, options), options);
     return url === undefined ? this.#openSmall(path, options) : { url };
   }
@@ -53,20 +53,20 @@ export class Downloads {
     file: FileEntry,
     { asAttachment, purpose, signal }: { asAttachment: boolean; purpose: 'read' | 'stat' } & Cancellable,
   ): Promise<string | undefined> {
-    const { presignExpires, signer, contentOrigin } = this.#options;
+    const { presignExpires, signer, contentUrl } = this.#options;
     const isDirect = file.size <= MAX_DIRECT_BYTES;
     const options = { download: asAttachment, purpose, expires: presignExpires, signal };
     const presigned = isDirect ? undefined : await this.#store.presign?.(file, options);
-    if (presigned !== undefined || (isDirect && contentOrigin === undefined)) return presigned;
+    if (presigned !== undefined || (isDirect && contentUrl === undefined)) return presigned;
     if (!signer) throw noDownloadUrl(file);
-    const isCacheable = contentOrigin !== undefined;
+    const isCacheable = contentUrl !== undefined;
     const expires = expiryAfter(presignExpires, { now: Date.now(), isCacheable });
-    return (contentOrigin ?? '') + signer.sign({ file: file.path, expires, download: asAttachment });
+    return (contentUrl ?? '') + signer.sign({ file: file.path, expires, download: asAttachment });
   }
 
   /** See `Files.readCached`. */
   readCached(file: FilePath): ReturnType<NonNullable<Store['readCached']>> {
-    return this.#options.contentOrigin === undefined ? this.#store.readCached?.(file) : undefined;
+    return this.#options.contentUrl === undefined ? this.#store.readCached?.(file) : undefined;
   }
 
   /** Returns the URL of a file to read; undefined if the service sends the content. */

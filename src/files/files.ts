@@ -33,7 +33,7 @@ export interface Files extends FolderOperations {
   read(file: FilePath, options?: ReadOptions): Promise<Content>;
   /**
    * Returns the content of a file that is smaller than 6 MB, and a presigned URL for a larger one. Throws `too-large` if
-   * the store has no presigned URLs. With `contentOrigin`, always returns a URL.
+   * the store has no presigned URLs. With `contentUrl`, always returns a URL.
    */
   download(file: FilePath, options: DownloadOptions): Promise<Download>;
   /**

@@ -23,6 +23,7 @@ import type { Service } from './service.ts';
 import {
   collectMethods,
   malformedRoute,
+  outsideRoute,
   rejectOtherMethods,
   routeMalformedUrls,
   routeOtherMethods,
@@ -52,7 +53,7 @@ export async function buildApp(service: Service, logger: FastifyBaseLogger): Pro
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     ...routeMalformedUrls.options,
-    ...routeOtherMethods.options,
+    ...routeOtherMethods.options(service),
     ...handleErrors.options,
     ...limits,
     http: {
@@ -128,6 +129,7 @@ async function registerRoutes(app: App, service: Service): Promise<void> {
   });
   await app.register(async (listing: App) => listingRoutes(listing, service));
   await app.register(async (malformed: App) => malformedRoute(malformed, service));
+  if (service.basePath !== '') outsideRoute(app, service);
   await app.register(async (assets: App) => assetRoutes(assets, service));
   await app.register(async (fetching: App) => fetchRoute(fetching, service));
   thumbnailRoute(app, service);

@@ -9,7 +9,8 @@ import { ERROR_CODES } from './error-codes.ts';
 import { failureOf, HttpError, type Problem, problemOf } from './errors.ts';
 import type { App } from './fastify-app.ts';
 import { GENERAL_HEADERS, JSON_TYPE } from './headers.ts';
-import { pathOf, REQUEST_ID, type RequestIds } from './request-log.ts';
+import { REQUEST_ID, type RequestIds } from './request-log.ts';
+import { pathOf } from './request-url.ts';
 import type { Failure } from './schemas.ts';
 
 /** Responds to every error with the error format of the HTTP API. */

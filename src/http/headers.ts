@@ -8,6 +8,7 @@ import { hostNameOf } from './access/request-origin.ts';
 import { HttpError } from './errors.ts';
 import type { App } from './fastify-app.ts';
 import { lastModified, quoteEtag } from './preconditions.ts';
+import { withoutAuthority } from './request-url.ts';
 import type { Service } from './service.ts';
 
 /** How a browser displays a file. */
@@ -144,7 +145,7 @@ export function rejectActiveUse(headers: IncomingHttpHeaders): void {
  * serves the service under a path prefix.
  */
 export function relativeTo(requestUrl: string, target: string): string {
-  const [path = ''] = requestUrl.split('?');
+  const [path = ''] = withoutAuthority(requestUrl).split('?');
   return '../'.repeat(path.split('/').length - 2) + target.slice(1);
 }
 

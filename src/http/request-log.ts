@@ -7,6 +7,7 @@ import './access/request-access.ts';
 import type { App } from './fastify-app.ts';
 import { createProxyCheck } from './limits/connections.ts';
 import type { Limits } from './limits/limits.ts';
+import { pathOf } from './request-url.ts';
 import type { Service } from './service.ts';
 
 export const REQUEST_ID = 'x-request-id';
@@ -34,13 +35,6 @@ const CLIENT_CLOSED_REQUEST = 499;
 /** Returns the status of a response that has ended. */
 export const statusOf = ({ raw }: FastifyReply): number =>
   raw.writableFinished ? raw.statusCode : CLIENT_CLOSED_REQUEST;
-
-/**
- * Returns the path of a request. Omits the query, which can contain a signature, and the host, which can contain a
- * password.
- */
-export const pathOf = ({ url }: Pick<FastifyRequest, 'url'>): string =>
-  (url.startsWith('/') ? url : url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '')).split('?')[0] ?? '';
 
 /** Maximum length of a logged path in characters. Fits every existing path, unless most of it is percent-encoded. */
 const MAX_LOGGED_PATH = 1024;

@@ -29,6 +29,8 @@ export interface Service {
   readonly audit: Audit;
   /** The URL at which users reach the service, if it is configured. */
   readonly publicUrl: string | undefined;
+  /** The path prefix of all request URLs, without a trailing `/`; empty if there is none. */
+  readonly basePath: string;
   /** Whether the description of the HTTP API is served. */
   readonly apiDocs: boolean;
   /** Where to report vulnerabilities; undefined if not configured. */

@@ -4,6 +4,7 @@ import { HttpError } from './errors.ts';
 import { sendFailure, unknownRoute } from './failures.ts';
 import type { App } from './fastify-app.ts';
 import { isListingUrl } from './page/document.ts';
+import { OUTSIDE_ROUTE, originalUrl, pathOf, removeBasePath } from './request-url.ts';
 import { sendListingFailure } from './routes/listing.ts';
 import type { Service } from './service.ts';
 
@@ -27,17 +28,17 @@ export function routeOtherMethods(app: App): void {
   });
 }
 
-/** Options of the framework, whose only hook before the router rewrites URLs. */
-routeOtherMethods.options = {
+/** Options of the framework, whose only hook before the router rewrites URLs. It also removes the base path. */
+routeOtherMethods.options = ({ basePath }: Pick<Service, 'basePath'>) => ({
   rewriteUrl(request: IncomingMessage): string {
-    const { method = '', url = '' } = request;
+    const { method = '' } = request;
     if (!isRouted(method)) {
       realMethods.set(request, method);
       request.method = 'OPTIONS';
     }
-    return url;
+    return removeBasePath(request, basePath);
   },
-};
+});
 
 /**
  * Records the methods of each path that is registered from now on.
@@ -142,6 +143,37 @@ export function malformedRoute(app: App, service: Service): void {
     onRequest: async ({ raw }) => {
       const known = malformedUrls.get(raw);
       if (known) throw known.error;
+    },
+    handler: (_request, reply) => reply.callNotFound(),
+  });
+}
+
+/**
+ * Responds to requests outside the base path with 404. Redirects the base path without its trailing slash, so that
+ * relative URLs of the web UI work.
+ */
+export function outsideRoute(app: App, { basePath }: Pick<Service, 'basePath'>): void {
+  app.route({
+    method: [...ROUTED_METHODS],
+    url: OUTSIDE_ROUTE,
+    config: { access: 'public' },
+    schema: { hide: true },
+    // Before the body is read.
+    onRequest: async (request, reply) => {
+      const path = pathOf(request);
+      const isReading = request.method === 'GET' || request.method === 'HEAD';
+      if (isReading && path === basePath) {
+        const query = originalUrl(request).slice(path.length);
+        return reply
+          .code(308)
+          .header('location', `./${basePath.slice(basePath.lastIndexOf('/') + 1)}/${query}`)
+          .send();
+      }
+      if (path.startsWith(`${basePath}/`)) throw unknownRoute(request);
+      throw new HttpError(
+        'unknown-route',
+        `There is no route ${request.method} ${path}. All routes of this service are below ${basePath}/ (BASE_PATH).`,
+      );
     },
     handler: (_request, reply) => reply.callNotFound(),
   });

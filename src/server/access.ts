@@ -38,6 +38,7 @@ export async function openAccess(
     sessionLifetime: config.SESSION_LIFETIME,
     endedSessionsFolder,
     publicUrl: config.PUBLIC_URL,
+    basePath: config.BASE_PATH,
     provider: providerSettingsOf(config),
     jwt: jwtSettingsOf(config),
     redis,

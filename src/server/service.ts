@@ -71,7 +71,7 @@ export async function startService(config: Config, logger: Logger): Promise<Runn
   const resources = opening.move();
 
   return {
-    url,
+    url: url + config.BASE_PATH,
     serves: service.serves,
     access: ACCESS_DESCRIPTIONS[service.access.mode],
     reopenLogs: () => service.audit.reopen(),
@@ -127,6 +127,7 @@ async function openService(
     access,
     audit,
     publicUrl: config.PUBLIC_URL,
+    basePath: config.BASE_PATH,
     apiDocs: config.API_DOCS,
     security: securityContactOf(config),
     contentOrigin: config.CONTENT_ORIGIN,
@@ -173,14 +174,14 @@ async function openSignedUrls(opened: OpenedStore, { CONTENT_ORIGIN }: Config): 
 
 function openFiles(
   store: Store,
-  { MAX_UPLOAD_SIZE, PRESIGN_EXPIRES, CONTENT_ORIGIN }: Config,
+  { MAX_UPLOAD_SIZE, PRESIGN_EXPIRES, CONTENT_ORIGIN, BASE_PATH }: Config,
   { signedUrls, tracer }: { signedUrls: SignedUrls | undefined; tracer: Tracer | undefined },
 ): Files {
   return createFiles(tracer ? trace(store) : store, {
     maxUploadSize: MAX_UPLOAD_SIZE,
     presignExpires: PRESIGN_EXPIRES,
     signer: signedUrls,
-    contentOrigin: CONTENT_ORIGIN,
+    contentUrl: CONTENT_ORIGIN === undefined ? undefined : CONTENT_ORIGIN + BASE_PATH,
   });
 }
 

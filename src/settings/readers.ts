@@ -112,6 +112,25 @@ export const url =
     return { problem: 'must be a URL without a path' };
   };
 
+/** Maximum length of a base path in characters. It is part of cookie names. */
+const MAX_BASE_PATH = 200;
+
+/** Reads a path prefix of URLs, and removes its trailing slash. `/` is the empty prefix. */
+export const basePath: Reader<string> = (input) => {
+  const value = input.replace(/\/$/, '');
+  const segments = value.split('/').slice(1);
+  const isPath = (value === '' || value.startsWith('/')) && segments.every(isPlainSegment);
+  if (isPath && value.length <= MAX_BASE_PATH) return { value };
+  return {
+    problem: `must be / or a path that begins with /, of letters, digits, "-", ".", "_" and "~", with at most ${MAX_BASE_PATH} characters`,
+  };
+};
+
+/** Returns whether a path segment has only characters that need no escape in a URL (RFC 3986, section 2.3). */
+function isPlainSegment(segment: string): boolean {
+  return /^[\w.~-]+$/.test(segment) && segment !== '.' && segment !== '..';
+}
+
 /** Reads a text without line breaks and other control characters. */
 export const oneLine: Reader<string> = (input) =>
   /^[^\u0000-\u001f\u007f]{1,500}$/.test(input) && input.trim() !== ''

@@ -70,6 +70,7 @@ export async function openTestAccess(): Promise<TestAccess> {
     sessionLifetime: 3600,
     endedSessionsFolder: join(folder, 'ended-sessions'),
     publicUrl,
+    basePath: '',
     provider: { issuer: provider.issuer, ...provider.client, scope: 'openid profile', ...claims },
     jwt: { issuer: issuer.url, audience: 'holdall', jwksUrl: undefined, ...claims },
     warn: (message) => assert.fail(message),

@@ -39,7 +39,7 @@ export interface GuardedService {
 
 export async function startGuardedService(
   backend: Backend = memory,
-  options: Pick<ServiceOptions, 'corsOrigins'> = {},
+  options: Pick<ServiceOptions, 'corsOrigins' | 'basePath'> = {},
 ): Promise<GuardedService> {
   const folder = await mkdtemp(join(tmpdir(), 'holdall-test-guarded-'));
   const { token, hash } = createToken();
@@ -52,6 +52,7 @@ export async function startGuardedService(
     sessionLifetime: 60,
     endedSessionsFolder: folder,
     publicUrl: undefined,
+    basePath: options.basePath ?? '',
     warn: () => {},
   });
   const events: Record<string, unknown>[] = [];

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { cp, mkdir, readFile, symlink } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { before, describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -9,7 +12,7 @@ import { type Dockerfile, DockerfileParser, type Instruction } from 'dockerfile-
 import { validate } from 'dockerfile-utils';
 import { SETTINGS } from '../../src/config/settings.ts';
 import { version } from '../../src/system.ts';
-import { startHoldall, temporaryFolder } from '../../testing/holdall.ts';
+import { atEnd, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
 import { isFullForm } from '../full-forms.ts';
 import { send, upload } from '../http/client.ts';
 import type { Need } from '../runner/needs.ts';
@@ -58,6 +61,22 @@ describe('The container image', () => {
       [...names].map(([, name = '']) => name),
       ['LD_PRELOAD', 'MALLOC_CONF'],
     );
+  });
+
+  it('checks its health below BASE_PATH', async (t) => {
+    const [, ...check] = listOf(all('HEALTHCHECK').at(-1));
+    const requested: unknown[] = [];
+    const server = createServer(({ url }, response) => {
+      requested.push(url);
+      response.end();
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    atEnd(t, () => server.close());
+    const PORT = String((server.address() as AddressInfo).port);
+    for (const env of [{}, { BASE_PATH: '/' }, { BASE_PATH: '/team/files' }, { HOLDALL_BASE_PATH: '/team/files/' }])
+      await run(process.execPath, check, { env: { PORT, ...env } });
+    const below = '/team/files/-/health/live';
+    assert.deepEqual(requested, ['/-/health/live', '/-/health/live', below, below]);
   });
 
   it('serves from a read-only file system without privileges, and passes its health check', async (t) => {

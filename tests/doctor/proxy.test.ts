@@ -109,19 +109,20 @@ describe('holdall doctor behind nginx', () => {
   it('reports that the service is unreachable, and the cause', async (t) => {
     const holdall = await startHoldall(t, { PUBLIC_URL: 'http://127.0.0.1:1', ACCESS: 'open' });
     const to = upstream(holdall);
-    const [path, host, gone, elsewhere, other] = await startNginx(t, [
+    const [path, host, gone, elsewhere, other, outside] = await startNginx(t, [
       `location /files/ { proxy_pass ${to}; }`,
       `location / { proxy_pass ${to}; proxy_set_header Host backend.internal; }`,
       'location / { proxy_pass http://127.0.0.1:1; }',
       'location / { return 301 https://files.example.org$request_uri; }',
       'location / { return 404; }',
+      `location / { default_type application/json; return 404 '{"success":false,"code":"unknown-route","error":""}'; }`,
     ]);
     const settings = { DISK_ROOT: holdall.root, READ_ONLY: 'true', PORT: '8080' };
     const cases = [
       [
         `http://127.0.0.1:${path}/files`,
         'url-live',
-        'The service receives /files/-/health/live: let the proxy remove /files (docs/how-to/reverse-proxies.md, "Below a path of its own"), or remove it from PUBLIC_URL.',
+        'The service receives /files/-/health/live. Set BASE_PATH=/files, or let the proxy remove /files (docs/how-to/reverse-proxies.md, "Serve below a path"), or remove it from PUBLIC_URL.',
       ],
       [
         `http://127.0.0.1:${host}`,
@@ -153,6 +154,9 @@ describe('holdall doctor behind nginx', () => {
       const { code, of } = await diagnose(settings, '--url', url);
       assert.deepEqual([code, of(check).status, of(check).advice], [1, 'failed', advice], url);
     }
+    const below = { ...settings, BASE_PATH: '/files' };
+    const { of: adviceFor } = await diagnose(below, '--url', `http://127.0.0.1:${outside}`);
+    assert.equal(adviceFor('url-live').advice, 'Add the BASE_PATH /files to the URL.');
   });
 
   it('reports no problem with the documented proxy, access control and a token', async (t) => {

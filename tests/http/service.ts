@@ -43,6 +43,7 @@ export interface ServiceOptions
         | 'access'
         | 'audit'
         | 'publicUrl'
+        | 'basePath'
         | 'contentOrigin'
         | 'corsOrigins'
         | 'metrics'
@@ -84,6 +85,7 @@ export async function startService(
     access = LOCAL,
     audit = noAudit,
     publicUrl,
+    basePath = '',
     contentOrigin,
     corsOrigins,
     metrics,
@@ -102,7 +104,8 @@ export async function startService(
   const cacheFolder = await mkdtemp(join(tmpdir(), 'holdall-test-cache-'));
   const log: Record<string, unknown>[] = [];
   const logger = pino({ level: 'debug', base: null }, { write: (line: string) => void log.push(JSON.parse(line)) });
-  const files = createFiles(store, { presignExpires: 60, signer: signedUrls, contentOrigin, ...options });
+  const contentUrl = contentOrigin === undefined ? undefined : contentOrigin + basePath;
+  const files = createFiles(store, { presignExpires: 60, signer: signedUrls, contentUrl, ...options });
   const thumbnails = createThumbnails({ files, cacheFolder, cacheSize: 1024 * 1024, maxRenders: 2 });
   const { maxUploadSize } = options;
   const app = await buildApp(
@@ -117,6 +120,7 @@ export async function startService(
       access,
       audit,
       publicUrl,
+      basePath,
       contentOrigin,
       corsOrigins,
       metrics,

@@ -16,15 +16,18 @@ import { picked, trayTells, uploadFiles } from './uploading.ts';
 
 export const needs: readonly Need[] = ['browser'];
 
-/** A reverse proxy that serves a site below a path of its own, which it takes off; gives the address of that path. */
+/**
+ * Starts a reverse proxy that removes the path prefix `path` before it passes requests on. Returns its URL, with the
+ * prefix and without a trailing slash.
+ */
 async function serveBelow(t: TestContext, path: string, site: URL): Promise<string> {
   const proxy = createServer((incoming, answer) => {
-    if (!incoming.url?.startsWith(path)) return void answer.writeHead(404).end();
+    if (!incoming.url?.startsWith(`${path}/`)) return void answer.writeHead(404).end();
     const { method, headers } = incoming;
     const options = {
       host: site.hostname,
       port: site.port,
-      path: incoming.url.slice(path.length - 1),
+      path: incoming.url.slice(path.length),
       method,
       headers,
     };
@@ -46,14 +49,15 @@ async function serveBelow(t: TestContext, path: string, site: URL): Promise<stri
   return `http://127.0.0.1:${(proxy.address() as AddressInfo).port}${path}`;
 }
 
-it('The page works and uploads below a path of a reverse proxy, in the language of the browser', async (t) => {
+it('The web UI works below the path of a reverse proxy and BASE_PATH, in the language of the browser', async (t) => {
   const files = {
     'photos/cat.jpg': await photo(3, { width: 480, height: 320 }),
     'photos/2026/deep.txt': 'deep',
     'large.txt': 'x'.repeat(7_000_000),
   };
-  const site = await startSite(t, { store: 'disk', files });
-  const url = await serveBelow(t, '/team/files/', new URL(site.url));
+  // The URL of the web UI has two prefixes, so a URL without either of them fails.
+  const site = await startSite(t, { store: 'disk', files, settings: { BASE_PATH: '/files' }, isOwn: true });
+  const url = `${await serveBelow(t, '/team', new URL(site.url))}/files/`;
   const page = await openPage(t, { url, width: 'desktop', theme: 'light', language: 'zh-CN' });
 
   await row(page, 'photos/').dblclick();

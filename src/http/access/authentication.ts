@@ -48,6 +48,8 @@ export interface AuthenticatorsOptions {
   /** The folder that contains `ended-sessions`, the sessions that users have ended. */
   readonly endedSessionsFolder: string;
   readonly publicUrl: string | undefined;
+  /** See `Service.basePath`. */
+  readonly basePath: string;
   readonly provider?: ProviderSettings | undefined;
   readonly jwt?: JwtSettings | undefined;
   /** Shared by services on several machines. Its commands time out if it does not respond. */

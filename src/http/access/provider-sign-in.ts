@@ -23,6 +23,7 @@ export interface ProviderSignIn {
 export interface ProviderSignInOptions {
   readonly key: Buffer;
   readonly publicUrl: string | undefined;
+  readonly basePath: string;
   readonly provider?: ProviderSettings | undefined;
   readonly policy: () => Policy;
   readonly cookie: SessionCookie;
@@ -36,6 +37,7 @@ const SIGN_IN_TIMEOUT_SECONDS = 600;
 export function createProviderSignIn({
   key,
   publicUrl,
+  basePath,
   provider: settings,
   policy,
   cookie: sessionCookie,
@@ -44,7 +46,7 @@ export function createProviderSignIn({
   if (!settings || publicUrl === undefined) return undefined;
   const provider = createProvider({ ...settings, publicUrl, warn });
   const seal = createSeal(key, 'sign-in');
-  const cookie = createCookie('holdall-sign-in', publicUrl);
+  const cookie = createCookie('holdall-sign-in', { publicUrl, basePath });
 
   return {
     async begin(request, reply, returnTo) {

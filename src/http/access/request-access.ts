@@ -5,10 +5,12 @@ import { type Identity, PERMISSIONS, type Permission } from '../../access/policy
 import type { FolderPath } from '../../model/path.ts';
 import { HttpError } from '../errors.ts';
 import type { App } from '../fastify-app.ts';
+import { pathOf } from '../request-url.ts';
 import type { Service } from '../service.ts';
 import type { Authentication, Authenticators } from './authentication.ts';
 import { isCorsOrigin } from './cors.ts';
 import { hostNameOf, rejectCrossSite, requireKnownHost } from './request-origin.ts';
+import { cookieName, isCookieSent, SESSION_COOKIE } from './session-cookie.ts';
 
 /**
  * The access control of a route. `files`: every action goes through `RequestAccess.files`, which checks permissions.
@@ -50,7 +52,8 @@ declare module 'fastify' {
 export function guardRequests(app: App, service: Service): void {
   requireDeclarations(app);
   app.decorateRequest('access');
-  const { access, publicUrl, contentOrigin, corsOrigins } = service;
+  const { access, publicUrl, basePath, contentOrigin, corsOrigins } = service;
+  const sessionCookie = cookieName(SESSION_COOKIE, basePath);
   const isLocal = access.mode === 'local';
   // File contents have their own host, separate from the web UI.
   const addresses = publicUrl === undefined ? [] : [publicUrl, ...(contentOrigin === undefined ? [] : [contentOrigin])];
@@ -65,7 +68,7 @@ export function guardRequests(app: App, service: Service): void {
     const routeAccess = request.routeOptions.config.access;
     request.access = new UserRequestAccess(service, request, reply, undefined);
     if (routeAccess !== 'health') requireKnownHost(request, { isLocal, knownHosts });
-    const isPrivate = routeAccess !== 'signature' && (isLocal || hasAmbientCredentials(request));
+    const isPrivate = routeAccess !== 'signature' && (isLocal || hasAmbientCredentials(request, sessionCookie));
     // Under `*`, a page gets what its request proves, and nothing from cookies or from the network of the browser.
     const isTrusted = isCorsOrigin(corsOrigins, request) && !(corsOrigins === '*' && isPrivate);
     if (!isTrusted) rejectCrossSite(request, { publicUrl, isPrivate });
@@ -166,8 +169,13 @@ class UserRequestAccess implements RequestAccess {
 
   recordRefusal(reason: string): void {
     if (this.#isRecorded) return;
-    const { method, url } = this.#request;
-    this.record({ event: 'refusal', action: method, path: url.split('?')[0] ?? '', outcome: 'refused', reason });
+    this.record({
+      event: 'refusal',
+      action: this.#request.method,
+      path: pathOf(this.#request),
+      outcome: 'refused',
+      reason,
+    });
   }
 
   challenges(): string[] {
@@ -188,6 +196,6 @@ class UserRequestAccess implements RequestAccess {
 }
 
 /** Returns whether the request has credentials that browsers send automatically, even for requests from other sites. */
-function hasAmbientCredentials({ headers }: FastifyRequest): boolean {
-  return /(?:^|;\s*)(?:__Host-)?holdall=/.test(headers.cookie ?? '') || /^basic\s/i.test(headers.authorization ?? '');
+function hasAmbientCredentials(request: FastifyRequest, sessionCookie: string): boolean {
+  return isCookieSent(request, sessionCookie) || /^basic\s/i.test(request.headers.authorization ?? '');
 }

@@ -27,9 +27,13 @@ export interface SessionCookieOptions {
   readonly sessions: Sessions;
   readonly policy: () => Policy;
   readonly publicUrl: string | undefined;
+  readonly basePath: string;
   /** Seconds that a session lasts. */
   readonly sessionLifetime: number;
 }
+
+/** The base name of the session cookie. */
+export const SESSION_COOKIE = 'holdall';
 
 /**
  * Maximum characters of the cookie value. With its name and attributes, it fits the 4096 bytes that browsers support
@@ -40,10 +44,10 @@ const MAX_TOKEN_LENGTH = 3900;
 export function createSessionCookie({
   sessions,
   policy,
-  publicUrl,
   sessionLifetime,
+  ...location
 }: SessionCookieOptions): SessionCookie {
-  const cookie = createCookie('holdall', publicUrl);
+  const cookie = createCookie(SESSION_COOKIE, location);
 
   const revokeAll = async (request: FastifyRequest) => {
     const tokens = cookie.all(request).filter((token) => token.length <= MAX_TOKEN_LENGTH);
@@ -105,23 +109,43 @@ export interface Cookie {
   clear(request: FastifyRequest, reply: FastifyReply): void;
 }
 
+/** The URL and the base path of the service. */
+export interface CookieScope {
+  readonly publicUrl: string | undefined;
+  readonly basePath: string;
+}
+
 /**
- * Creates a cookie with this name. Over HTTPS, the name has the prefix `__Host-`. Other hosts then can't set it (RFC
- * 6265bis, section 4.1.3.2), and browsers never send it unencrypted.
+ * Returns the name of a cookie of the service at `basePath`. It contains the base path, so that several services on one
+ * host don't replace each other's cookies. A base path contains no `+`.
  */
-export function createCookie(name: string, publicUrl: string | undefined): Cookie {
+export function cookieName(name: string, basePath: string): string {
+  return name + basePath.replaceAll('/', '+');
+}
+
+/** Returns whether a request has a cookie of this name, with or without the prefix of HTTPS. */
+export function isCookieSent(request: FastifyRequest, name: string): boolean {
+  if (request.headers.cookie === undefined) return false;
+  return [name, `${HOST_PREFIX}${name}`].some((each) => valuesOf(request, each).length > 0);
+}
+
+const HOST_PREFIX = '__Host-';
+
+/**
+ * Creates a cookie. Over HTTPS, its name has the prefix `__Host-`. Other hosts then can't set it, and browsers never
+ * send it unencrypted (RFC 6265bis, section 4.1.3.2). Such a cookie must have the path `/`.
+ */
+export function createCookie(baseName: string, { publicUrl, basePath }: CookieScope): Cookie {
+  const name = cookieName(baseName, basePath);
   const serviceUrl = publicUrl === undefined ? undefined : new URL(publicUrl);
   // Behind an untrusted proxy that terminates TLS, the request appears as HTTP, but its host is that of the public
   // HTTPS URL.
   const isSecure = ({ protocol, host }: FastifyRequest) =>
     protocol === 'https' || (serviceUrl?.protocol === 'https:' && serviceUrl.host === host);
-  const nameFor = (request: FastifyRequest) => (isSecure(request) ? `__Host-${name}` : name);
+  const nameFor = (request: FastifyRequest) => (isSecure(request) ? `${HOST_PREFIX}${name}` : name);
   const set = (request: FastifyRequest, reply: FastifyReply, value: string, seconds: number) => {
-    const secure = isSecure(request) ? '; Secure' : '';
-    reply.header(
-      'set-cookie',
-      `${nameFor(request)}=${value}; Max-Age=${seconds}; Path=/; HttpOnly${secure}; SameSite=Lax`,
-    );
+    const attributes = isSecure(request) ? 'Path=/; HttpOnly; Secure' : `Path=${basePath || '/'}; HttpOnly`;
+    reply.header('set-cookie', `${nameFor(request)}=${value}; Max-Age=${seconds}; ${attributes}; SameSite=Lax`);
   };
   return {
     read(request) {

@@ -34,7 +34,7 @@ export async function startPair({
   settings?: Partial<ProviderSettings>;
 } & Omit<SignedInOptions, 'provider'> = {}): Promise<Pair> {
   const port = await findFreePort();
-  const publicUrl = `http://127.0.0.1:${port}`;
+  const publicUrl = `http://127.0.0.1:${port}${options.basePath ?? ''}`;
   const provider = await startIdentityProvider({ redirectUri: `${publicUrl}/-/sign-in/callback`, ...providerOptions });
   provider.person = { claims: ANN };
   const service = await startSignedInService({

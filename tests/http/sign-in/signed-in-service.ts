@@ -48,6 +48,7 @@ export async function startSignedInService({
     sessionLifetime: 3600,
     endedSessionsFolder: join(folder, 'ended-sessions'),
     publicUrl: undefined,
+    basePath: '',
     ...options,
     policy: () => policy,
     warn: () => {},
@@ -63,6 +64,7 @@ export async function startSignedInService({
     audit,
     port,
     publicUrl: options.publicUrl,
+    basePath: options.basePath,
     limits: { trustProxy: isProxied && ['loopback'] },
   });
   return {
