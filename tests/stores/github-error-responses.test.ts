@@ -32,6 +32,17 @@ function saying(kind: 'denied' | 'unavailable', text: RegExp) {
   };
 }
 
+describe('A method that a proxy does not support', () => {
+  it('is reported without retries', async (t) => {
+    const { store, host } = await openRepository(t);
+    const unsupported = { status: 501, body: { message: 'PATCH is not supported' } };
+    host.intercept(({ route }) => (route === PATCH_REF ? unsupported : undefined));
+    const error = saying('unavailable', /returned 501: "PATCH is not supported"/);
+    await assert.rejects(store.write(file('a'), upload('1')), error);
+    assert.equal(sent(host, PATCH_REF).length, 1);
+  });
+});
+
 describe('A branch without write access', () => {
   const writes: Readonly<Record<string, (store: Store) => Promise<unknown>>> = {
     'a text': (store) => store.write(file('a'), upload('new')),

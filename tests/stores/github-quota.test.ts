@@ -94,6 +94,21 @@ describe('An exhausted quota', () => {
     assert.ok(host.requests.filter(({ status }) => status >= 400).length <= 1);
   });
 
+  it('does not delay the close of the store', async (t) => {
+    const { store, host, repository } = await openRepository(t, {}, { quotaWait: 60, trust: 0 });
+    ending(host, 30);
+    await store.write(file('a'), upload('1'));
+    host.quota.remaining = 0;
+    const rejections = [
+      store.write(file('a'), upload('2')),
+      store.write(file('b'), bytesUpload(randomBytes(100_000))),
+      store.list(folder('')),
+    ].map((waiting) => assert.rejects(waiting, { code: 'shutting-down' }));
+    await having(store, 'close')();
+    await Promise.all(rejections);
+    assert.equal(await repository.git('show', 'main:a'), '1');
+  });
+
   it('aborts a commit without partial changes, and the commit succeeds later', async (t) => {
     stopClock(t);
     const { store, host, repository } = await openRepository(t);
@@ -233,6 +248,16 @@ describe('A host error with Retry-After', () => {
     assert.deepEqual(await pathsIn(store, ''), ['a']);
     const [first, second] = sent(host, GET_BRANCH).map(({ time }) => time);
     assert.ok(first !== undefined && second !== undefined && second - first >= 990);
+  });
+
+  it('does not delay the close of the store', async (t) => {
+    const { store, host } = await openRepository(t, {}, { trust: 0, quotaWait: 60 });
+    const headers = { 'retry-after': '30' };
+    host.intercept(answering(GET_BRANCH, { status: 503, headers, body: {} }));
+    const rejected = assert.rejects(store.write(file('a'), upload('1')), { code: 'shutting-down' });
+    await until('the first attempt failed', () => sent(host, GET_BRANCH).length === 1);
+    await having(store, 'close')();
+    await rejected;
   });
 
   it('is not retried when that time exceeds the quota wait', async (t) => {

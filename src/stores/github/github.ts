@@ -46,6 +46,8 @@ export function openGitHub(options: GitHubOptions): Store {
     isPrivileged: isGitSettings,
 
     async close() {
+      // Otherwise, a commit that waits for the quota could delay the shutdown for minutes.
+      host.stopWaiting();
       await queue.close();
       await blobs.close();
       host.close();

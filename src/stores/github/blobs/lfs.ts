@@ -8,6 +8,7 @@ import type { ResolvedRange } from '../../../model/range.ts';
 import type { Cancellable } from '../../../model/store.ts';
 import { networkProblem, SHORT_RETRY_AFTER_SECONDS, type StoreLog } from '../../network.ts';
 import { isFile, type Tree, type TreeEntry } from '../branch/objects.ts';
+import { isServerFailure } from '../host/errors.ts';
 import { isJson, REQUEST_TIMEOUT_MS, timedFetch } from '../host/fetch.ts';
 import { type Host, parseWebUrl } from '../host/host.ts';
 import type { GitHubOptions } from '../settings.ts';
@@ -148,7 +149,7 @@ class LfsServer {
       // A response that is not JSON, such as a web page, does not come from a Git LFS server.
       if (response.ok && isJson(response)) return downloadIn(parseJson(await response.text()), id);
       const isTransient = [408, 429].includes(response.status) || response.headers.has('retry-after');
-      if (response.status >= 500 || isTransient) throw busy(response);
+      if (isServerFailure(response.status) || isTransient) throw busy(response);
       return undefined;
     } catch (error) {
       signal?.throwIfAborted();

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { Octokit } from '@octokit/core';
 import { createSemaphore } from '../../../concurrency/semaphore.ts';
 import { StoreError } from '../../../model/error.ts';
@@ -19,7 +18,13 @@ import {
   toStoreError,
 } from './errors.ts';
 import { followingWrites, observedFetch, REQUEST_TIMEOUT_MS, timedFetch } from './fetch.ts';
-import { QuotaTracker, type ResponseHeaders, type WritePriority, WriteThrottle } from './rate-limits.ts';
+import {
+  QuotaTracker,
+  type ResponseHeaders,
+  type WritePriority,
+  WriteThrottle,
+  waitUnlessClosing,
+} from './rate-limits.ts';
 
 /** Maximum concurrent requests that GitHub allows (docs.github.com, "Rate limits for the REST API"). */
 const MAX_CONCURRENT_REQUESTS = 100;
@@ -81,6 +86,7 @@ export class GitHubClient {
   readonly octokit: Octokit;
   readonly #options: GitHubOptions;
   readonly #writeThrottle: WriteThrottle | undefined;
+  readonly #closing = new AbortController();
   readonly #slots = createSemaphore({
     limit: MAX_CONCURRENT_REQUESTS,
     maxWaiting: Number.POSITIVE_INFINITY,
@@ -96,7 +102,7 @@ export class GitHubClient {
     this.#options = options;
     this.#owner = owner;
     this.#repo = repository;
-    this.quota = new QuotaTracker(log);
+    this.quota = new QuotaTracker(log, this.#closing.signal);
     this.#writeThrottle = writesPerMinute === undefined ? undefined : new WriteThrottle(writesPerMinute);
     // Octokit logs deprecated endpoints, for example.
     const warn = (message: string) => log.warn(message, {});
@@ -138,8 +144,14 @@ export class GitHubClient {
     return toStoreError(error, { apiUrl, repository: this.repository(), branch, effect, hasToken });
   }
 
-  /** Rejects the requests that wait for the write throttle. */
+  /** Rejects the requests that wait for the quota or for a retry, and all later ones that would have to. */
+  stopWaiting(): void {
+    this.#closing.abort();
+  }
+
+  /** Rejects all requests that wait, also for the write throttle. */
   close(): void {
+    this.stopWaiting();
     this.#writeThrottle?.close();
   }
 
@@ -201,7 +213,8 @@ export class GitHubClient {
     const { retryAfter: baseDelayMs = RETRY_DELAY_MS } = this.#options;
     const requestedMs = (retryAfterSeconds(error) ?? 0) * 1000;
     if (requestedMs > 0 && Date.now() + requestedMs > state.deadline) throw error;
-    await delay(Math.max(baseDelayMs * state.failures ** 2, requestedMs), undefined, { signal });
+    const delayMs = Math.max(baseDelayMs * state.failures ** 2, requestedMs);
+    await waitUnlessClosing(delayMs, { signal, closing: this.#closing.signal });
   }
 
   /** Converts an error of Octokit, and records the quota of an error response. */

@@ -125,8 +125,11 @@ export function isEmptyRepository(error: unknown): boolean {
 
 /** Returns whether the outcome of a request is unknown: GitHub may have applied it although the response was lost. */
 export function isOutcomeUnknown(error: unknown): boolean {
-  return error instanceof NoResponse || (isErrorResponse(error) && error.status >= 500);
+  return error instanceof NoResponse || (isErrorResponse(error) && isServerFailure(error.status));
 }
+
+/** Returns whether a status reports a temporary failure of the server. 501 is permanent: the method is not supported. */
+export const isServerFailure = (status: number): boolean => status >= 500 && status !== 501;
 
 /** Returns whether a failed request was a retry. An earlier attempt may have succeeded. */
 export function wasRetried(error: unknown): boolean {
@@ -229,7 +232,7 @@ function fromErrorResponse(error: ErrorResponse, context: RequestContext): unkno
     const message = `GitHub reported a conflict: ${quoted(error.message)}. Send the request again.`;
     return new StoreError('store-busy', message, { cause: error, retryAfter: SHORT_RETRY_AFTER_SECONDS });
   }
-  if (error.status >= 500 || error.status === 408) return busy(error);
+  if (isServerFailure(error.status) || error.status === 408) return busy(error);
   if (error.status < 400) return notGitHub(apiUrl, error);
   return misconfigured(
     'unexpected-store-response',

@@ -258,7 +258,12 @@ export class Host {
     return notGitHub(this.#options.apiUrl, new Error(reason));
   }
 
-  /** Rejects the requests that wait for the write throttle. */
+  /** Rejects the requests that wait for the quota or for a retry, and all later ones that would have to. */
+  stopWaiting(): void {
+    this.#client.stopWaiting();
+  }
+
+  /** Rejects all requests that wait, also for the write throttle. */
   close(): void {
     this.#client.close();
   }

@@ -23,6 +23,7 @@ const MIN_PAUSE_SECONDS = 1;
 /** Tracks GitHub's rate limit from response headers and delays requests accordingly. */
 export class QuotaTracker {
   readonly #log: StoreLog;
+  readonly #closing: AbortSignal;
   #quota: Quota | undefined;
   /** When the quota was last updated, in milliseconds of `Date.now`. */
   #updatedAt = 0;
@@ -30,8 +31,9 @@ export class QuotaTracker {
   /** The quota of the last warning. */
   #warned: { reset: number; isExhausted: boolean } | undefined;
 
-  constructor(log: StoreLog) {
+  constructor(log: StoreLog, closing: AbortSignal) {
     this.#log = log;
+    this.#closing = closing;
   }
 
   current(): Quota | undefined {
@@ -59,12 +61,13 @@ export class QuotaTracker {
 
   /**
    * Resolves when a request can be sent. Throws `unavailable`, with the time to retry, if that is after `deadline`
-   * (milliseconds of `Date.now`). Rejects with the abort reason of `signal`.
+   * (milliseconds of `Date.now`), and `shutting-down` if it would have to wait while the store closes. Rejects with an
+   * `AbortError` when `signal` aborts.
    */
   async admit(deadline: number, signal?: AbortSignal): Promise<void> {
     for (let until = this.#opensAt(); until > Date.now(); until = this.#opensAt()) {
       if (until > deadline) throw this.exceededError();
-      await delay(until - Date.now(), undefined, { signal });
+      await waitUnlessClosing(until - Date.now(), { signal, closing: this.#closing });
     }
   }
 
@@ -88,6 +91,20 @@ export class QuotaTracker {
     this.#warned = { reset: reset.getTime(), isExhausted };
     const message = isExhausted ? 'The GitHub quota is exhausted.' : 'The GitHub quota is low.';
     this.#log.warn(message, { limit, remaining, reset });
+  }
+}
+
+/**
+ * Resolves after `milliseconds`. Throws `shutting-down` when `closing` aborts, and an `AbortError` when `signal` aborts.
+ */
+export async function waitUnlessClosing(
+  milliseconds: number,
+  { signal, closing }: { readonly signal: AbortSignal | undefined; readonly closing: AbortSignal },
+): Promise<void> {
+  try {
+    await delay(milliseconds, undefined, { signal: signal ? AbortSignal.any([signal, closing]) : closing });
+  } catch (error) {
+    throw closing.aborted && !signal?.aborted ? shuttingDown() : error;
   }
 }
 
