@@ -110,6 +110,10 @@ describe('CORS_ORIGINS=*', () => {
       assert.equal(response.headers['access-control-allow-origin'], '*');
       assert.equal(response.headers['access-control-allow-credentials'], undefined);
     }
+    // Otherwise, a browser could answer a CORS request with a cached response to an image without CORS headers.
+    const embedded = await service.asAnonymous('/file/public/x.txt');
+    assert.equal(embedded.headers['access-control-allow-origin'], undefined);
+    for (const { headers: found } of [anonymous, embedded]) assert.match(String(found.vary), /\bOrigin\b/);
   });
 
   it('refuses requests with cookies or passwords of the browser', async (t) => {

@@ -39,8 +39,7 @@ export function allowCors(
     reply.header('access-control-expose-headers', EXPOSED_HEADERS);
     done();
   });
-  if (corsOrigins === '*') return;
-  // Routes set their own Vary later.
+  // Also for "*": a response to a request without Origin has no CORS headers. Routes set their own Vary later.
   app.addHook('onSend', (_request, reply, _payload, done) => {
     const vary = reply.getHeader('vary');
     reply.header('vary', vary === undefined ? 'Origin' : `${String(vary)}, Origin`);
@@ -60,6 +59,7 @@ const EXPOSED_HEADERS = [
   'Preference-Applied',
   'Retry-After',
   'WWW-Authenticate',
+  'X-OC-Mtime',
   'X-Request-Id',
   'X-Store-Quota',
 ].join(', ');
