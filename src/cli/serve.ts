@@ -21,6 +21,8 @@ function settingOption(flags: string, name: SettingName, help: string): OptionSp
     flags,
     help: `${help} (${name})`,
     check(text) {
+      // An empty variable of the environment counts as unset, but an empty option is a mistake.
+      if (text === '') return 'It must not be empty.';
       const reading = SETTINGS[name].read(text);
       return 'problem' in reading ? `It ${reading.problem}.` : undefined;
     },
@@ -65,6 +67,8 @@ export const SERVE = defineCommand<ServeOptions>({
 
 /** Returns the absolute path of a folder. A folder that does not exist is more likely a typing error than a new folder. */
 async function existingFolder(folder: string): Promise<string> {
+  // The empty value of a shell variable would otherwise select the working folder.
+  if (folder === '') throw new UsageError('The folder is empty. Use "." to serve the working folder.');
   const path = resolve(folder);
   try {
     if ((await stat(path)).isDirectory()) return path;

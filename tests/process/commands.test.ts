@@ -283,6 +283,19 @@ describe('The holdall commands', () => {
     });
   }
 
+  it('reject an empty folder or option, such as the value of an unset shell variable', async () => {
+    const { code, stderr } = await runCli(['serve', '']);
+    assert.deepEqual(
+      [code, stderr],
+      [2, 'holdall: The folder is empty. Use "." to serve the working folder. See "holdall serve --help".\n'],
+    );
+    for (const option of ['--access-file', '--host', '--public-url']) {
+      const ran = await runCli(['serve', option, '']);
+      assert.equal(ran.code, 2);
+      assert.match(ran.stderr, /^holdall: Option "[^"]+" argument "" is invalid\. It must not be empty\. See /);
+    }
+  });
+
   it('reject an invalid value of an option with the rule', async () => {
     const { code, stderr } = await runHere('serve --port 70000');
     assert.equal(code, 2);
