@@ -3,6 +3,7 @@ import { type Check, type Finding, failed, notTried, type Runner } from '../chec
 import { untilAborted } from '../concurrency/single-flight.ts';
 import { readText } from '../config/environment.ts';
 import { SETTINGS, type SettingName } from '../config/settings.ts';
+import { rootCauseOf } from '../model/error.ts';
 import type { Setting } from '../settings/setting.ts';
 
 export interface RunnerOptions {
@@ -76,7 +77,9 @@ export class CheckRunner implements Runner {
 }
 
 function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  if (!(error instanceof Error)) return String(error);
+  const cause = rootCauseOf(error);
+  return cause === undefined ? error.message : `${error.message} Cause: ${cause}`;
 }
 
 /** Report of the findings, as text or as JSON. */

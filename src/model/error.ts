@@ -183,6 +183,26 @@ export function escapeInvisible(json: string): string {
  */
 const UNSEEN = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
+/** Maximum characters of a root cause in a message. */
+const MAX_ROOT_CAUSE_LENGTH = 300;
+
+/**
+ * Returns the message of the innermost cause of an error as one line, for the operator: it can contain internals, such as
+ * addresses and commands. Returns undefined if the error has no cause with a message.
+ */
+export function rootCauseOf(error: unknown): string | undefined {
+  let found = '';
+  for (let cause = causeOf(error); cause instanceof Error; cause = causeOf(cause)) found = cause.message || found;
+  const line = escapeInvisible(found.replace(/[\s\u0000-\u001f]+/g, ' ').trim());
+  return line.slice(0, MAX_ROOT_CAUSE_LENGTH) || undefined;
+}
+
+/** Returns the cause of an error. A failed connection to several addresses has one error for each. */
+function causeOf(error: unknown): unknown {
+  if (!(error instanceof Error)) return undefined;
+  return error instanceof AggregateError ? (error.errors as unknown[])[0] : error.cause;
+}
+
 /** Returns the `code` of a Node.js system error, such as `ENOENT`; undefined for any other error. */
 export function systemErrorCode(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;

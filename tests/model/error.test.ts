@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { quoted } from '../../src/model/error.ts';
+import { quoted, rootCauseOf, StoreError } from '../../src/model/error.ts';
 
 describe('quoted', () => {
   it('escapes control and bidirectional characters, and replaces lone surrogates', () => {
@@ -13,4 +13,28 @@ describe('quoted', () => {
     assert.equal(quoted('naïve\u00a0файл ملف 文件 👩‍💻'), '"naïve\u00a0файл ملف 文件 👩‍💻"'));
 
   it('shortens a long text to 120 characters', () => assert.equal(quoted('😀'.repeat(121)), `"${'😀'.repeat(120)}…"`));
+});
+
+describe('rootCauseOf', () => {
+  const caused = (cause: unknown) => new StoreError('store-unreachable', 'The store is unreachable.', { cause });
+
+  it('returns the message of the innermost cause that has one', () => {
+    const refused = new Error('connect ECONNREFUSED 127.0.0.1:9');
+    const each = Object.assign(new AggregateError([refused, new Error('other')]), { code: 'ECONNREFUSED' });
+    for (const cause of [refused, new Error('', { cause: refused }), new TypeError('fetch failed', { cause: each })]) {
+      assert.equal(rootCauseOf(caused(cause)), refused.message);
+    }
+    assert.equal(rootCauseOf(caused(new Error('outer', { cause: new Error('') }))), 'outer');
+  });
+
+  it('returns undefined without a cause, and for causes that are no errors', () => {
+    for (const error of [caused(undefined), caused('text'), caused(new Error('')), 'text']) {
+      assert.equal(rootCauseOf(error), undefined);
+    }
+  });
+
+  it('returns one line of at most 300 characters without control characters', () => {
+    assert.equal(rootCauseOf(caused(new Error('a\r\n  b\u001b[31m\u202ec\u0007'))), 'a b [31m\\u202ec');
+    assert.equal(rootCauseOf(caused(new Error('x'.repeat(1000))))?.length, 300);
+  });
 });

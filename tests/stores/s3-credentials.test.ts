@@ -5,7 +5,7 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { isStoreError } from '../../src/model/error.ts';
+import { isStoreError, rootCauseOf } from '../../src/model/error.ts';
 import type { Store } from '../../src/model/store.ts';
 import { awsProviderChain, CredentialCache, type Credentials } from '../../src/stores/s3/credentials.ts';
 import { openS3 } from '../../src/stores/s3/s3.ts';
@@ -78,10 +78,29 @@ describe('The AWS credential chain', () => {
     const { store, proxy } = await openStore(t);
     await assert.rejects(store.stat(file('a')), (error) => {
       assert.ok(isStoreError(error, 'unavailable'));
-      assert.match(error.message, /^No AWS credentials were found .*\. Set S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY/);
+      assert.match(error.message, /^No AWS credentials were found\. Set S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY/);
       return true;
     });
     assert.deepEqual(proxy.requests, []);
+  });
+});
+
+describe('A failing credential provider', () => {
+  it('is the cause of the error, but not part of its message, which clients receive', async () => {
+    const failure = new Error('Command failed: /opt/helper --vault internal');
+    const cache = new CredentialCache(
+      async () => Promise.reject(failure),
+      () => {},
+    );
+    await assert.rejects(
+      async () => cache.get(),
+      (error) => {
+        assert.ok(isStoreError(error, 'unavailable'));
+        assert.doesNotMatch(error.message, /helper/);
+        assert.equal(rootCauseOf(error), failure.message);
+        return true;
+      },
+    );
   });
 });
 

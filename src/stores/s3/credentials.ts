@@ -91,11 +91,11 @@ export function awsProviderChain(region: string): CredentialProvider {
   };
 }
 
+/** Omits the reason from the message, because it can contain paths and commands of this machine. */
 function noCredentials(cause: unknown): StoreError {
-  const reason = cause instanceof Error ? cause.message : String(cause);
   return configurationError(
     'credentials-missing',
-    `No AWS credentials were found (${reason}). Set S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY, or give this machine a role or a credentials file.`,
+    'No AWS credentials were found. Set S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY, or give this machine a role or a credentials file.',
     cause,
   );
 }
