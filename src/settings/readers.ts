@@ -1,5 +1,7 @@
 import { isIP } from 'node:net';
 import { parseInstant } from '../model/dates.ts';
+import { isStoreError } from '../model/error.ts';
+import { type FolderPath, parseFolder, ROOT } from '../model/path.ts';
 import { isLoopback } from '../system.ts';
 
 /** The value of a setting, or the reason why its text is invalid. */
@@ -130,6 +132,20 @@ export const basePath: Reader<string> = (input) => {
 function isPlainSegment(segment: string): boolean {
   return /^[\w.~-]+$/.test(segment) && segment !== '.' && segment !== '..';
 }
+
+/** Maximum bytes of a served folder's path, so that keys of at most 1,024 bytes leave room for paths. */
+const MAX_FOLDER_BYTES = 512;
+
+/** Reads the path of a folder in a store, with or without slashes around it. */
+export const folderPath: Reader<FolderPath> = (input) => {
+  try {
+    const value = parseFolder(input);
+    if (value !== ROOT && Buffer.byteLength(value) <= MAX_FOLDER_BYTES) return { value };
+  } catch (error) {
+    if (!isStoreError(error)) throw error;
+  }
+  return { problem: `must be the path of a folder of at most ${MAX_FOLDER_BYTES} bytes, without "//", "." and ".."` };
+};
 
 /** Reads a text without line breaks and other control characters. */
 export const oneLine: Reader<string> = (input) =>

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
+import { type FolderPath, parseFolder } from '../../src/model/path.ts';
 import type { Store } from '../../src/model/store.ts';
 import { openDisk } from '../../src/stores/disk/disk.ts';
 import { createMemoryStore } from '../../src/stores/memory.ts';
@@ -159,44 +160,52 @@ export const s3: Backend = {
 /** A part of a bucket. The prefix has characters that URLs and XML escape. */
 export const s3Prefix: Backend = { ...s3, name: 's3 with a prefix', ...bucketBackend(undefined, 'té & co/a+b%20/') };
 
-export const github: Backend = {
-  name: 'github',
-  open: async () => {
-    const { openGitHub } = await import('../../src/stores/github/github.ts');
-    const { hostRepository } = await import('../../testing/servers/hosted-repository.ts');
-    const hosted = await hostRepository();
-    const store = openGitHub(hosted.options);
-    const close = async () => {
-      await store.close?.();
-      await hosted.remove();
-    };
-    return { store, close };
-  },
-  share: () => {
-    let hosting: Promise<HostedRepository> | undefined;
-    let count = 0;
-    const open = async () => {
+/** Stores on branches, or in a folder of each. */
+function repositoryBackend(path?: FolderPath): Pick<Backend, 'open' | 'share'> {
+  const served = path === undefined ? {} : { path };
+  return {
+    open: async () => {
       const { openGitHub } = await import('../../src/stores/github/github.ts');
       const { hostRepository } = await import('../../testing/servers/hosted-repository.ts');
-      // The first commit has an empty tree.
-      hosting ??= hostRepository({ files: {} });
-      const { host, repository, options } = await hosting;
-      count += 1;
-      const branch = `test-${count}`;
-      const folder = join(options.cache.folder, branch);
-      await repository.createBranch(branch);
-      host.quota.remaining = host.quota.limit;
-      host.forget();
-      const store = openGitHub({ ...options, branch, cache: { ...options.cache, folder } });
+      const hosted = await hostRepository();
+      const store = openGitHub({ ...hosted.options, ...served });
       const close = async () => {
         await store.close?.();
-        await rm(folder, { recursive: true, force: true });
-        host.throwFailure();
+        await hosted.remove();
       };
       return { store, close };
-    };
-    return { open, close: async () => (await hosting)?.remove() };
-  },
+    },
+    share: () => {
+      let hosting: Promise<HostedRepository> | undefined;
+      let count = 0;
+      const open = async () => {
+        const { openGitHub } = await import('../../src/stores/github/github.ts');
+        const { hostRepository } = await import('../../testing/servers/hosted-repository.ts');
+        // The first commit has an empty tree.
+        hosting ??= hostRepository({ files: {} });
+        const { host, repository, options } = await hosting;
+        count += 1;
+        const branch = `test-${count}`;
+        const folder = join(options.cache.folder, branch);
+        await repository.createBranch(branch);
+        host.quota.remaining = host.quota.limit;
+        host.forget();
+        const store = openGitHub({ ...options, ...served, branch, cache: { ...options.cache, folder } });
+        const close = async () => {
+          await store.close?.();
+          await rm(folder, { recursive: true, force: true });
+          host.throwFailure();
+        };
+        return { store, close };
+      };
+      return { open, close: async () => (await hosting)?.remove() };
+    },
+  };
+}
+
+export const github: Backend = {
+  name: 'github',
+  ...repositoryBackend(),
   lacks: {
     'stored-types': 'git stores no media types',
     'composed-operations': 'every operation is one commit',
@@ -206,6 +215,13 @@ export const github: Backend = {
     'kept-times': 'git stores no times of files',
     'emptied-folders': 'git stores no empty folders: a folder exists while it has a file or a marker',
   },
+};
+
+/** A folder of a branch. The path has characters that URLs escape. */
+export const githubPath: Backend = {
+  ...github,
+  name: 'github with a path',
+  ...repositoryBackend(parseFolder('té & co/a+b%20#1')),
 };
 
 export const disk: Backend = {

@@ -63,4 +63,20 @@ describe('holdall doctor on a branch', () => {
     assert.equal(of('repository-workers').advice, 'Set WORKERS=1, or divide GITHUB_WRITES_PER_MINUTE by WORKERS.');
     assert.deepEqual(await filesOf(hosted), ['.gitattributes']);
   });
+
+  it('checks the folder in GITHUB_PATH, and finds Git LFS above it', async (t) => {
+    const files = { '.gitattributes': '*.psd filter=lfs diff=lfs merge=lfs -text\n', 'team/a.txt': 'a' };
+    const hosted = await host(t, { files });
+    const settings = { ...settingsOfRepository(hosted), GITHUB_PATH: 'team/files' };
+    const { code, of, with: having } = await diagnose(settings);
+    assert.deepEqual([code, having('failed'), having('warning')], [0, [], ['repository-lfs']]);
+    assert.match(of('store-open').found, /, branch main, folder team\/files\/$/);
+    // The probe was the only content of the folder, which continues to exist.
+    assert.deepEqual(await filesOf(hosted), ['.gitattributes', 'team/a.txt', 'team/files/.gitkeep']);
+    await hosted.repository.commit({ '.gitattributes': null });
+    const without = await diagnose(settings);
+    assert.equal(without.of('repository-lfs').found, 'No .gitattributes file in team/files/ or above it uses Git LFS.');
+    const link = await diagnose({ ...settings, GITHUB_PATH: 'team/a.txt' });
+    assert.match(link.of('store-open').found, /GITHUB_PATH "team\/a.txt" is not a folder on the branch main\./);
+  });
 });

@@ -1,10 +1,13 @@
 import { buffer } from 'node:stream/consumers';
 import { type AdviceTable, findAdvice, notTried, ok, warning } from '../../checks/check.ts';
 import { isStoreError } from '../../model/error.ts';
-import { childFile, ROOT } from '../../model/path.ts';
-import { adviseOn, type BackendChecks, type StoreCheck } from '../backend.ts';
-import { networkAdvice } from '../network.ts';
-import type { GitHubSettings } from './settings.ts';
+import { childFile, type FolderPath, parentOf, ROOT } from '../../model/path.ts';
+import type { Cancellable, Store } from '../../model/store.ts';
+import { adviseOn, type BackendChecks, type StoreCheck, type StoreSubject } from '../backend.ts';
+import { localFoldersOf } from '../local-folders.ts';
+import { networkAdvice, type StoreLog } from '../network.ts';
+import { openGitHub } from './github.ts';
+import { type GitHubSettings, nameOfBranch, repositoryOptions } from './settings.ts';
 
 /** The checks of a branch. */
 export const CHECKS: BackendChecks<GitHubSettings> = {
@@ -68,15 +71,19 @@ const REPOSITORY_CHECKS: readonly StoreCheck<GitHubSettings>[] = [
   },
   {
     name: 'repository-lfs',
-    async run({ store }, signal) {
-      const attributes = await store
-        .read(childFile(ROOT, '.gitattributes'), { signal })
-        .then(async ({ bytes, body }) => (bytes ?? (await buffer(body))).toString())
-        .catch((error: unknown) => {
-          if (isStoreError(error, 'not-found')) return '';
-          throw error;
-        });
-      if (!/\bfilter=lfs\b/.test(attributes)) return ok('The .gitattributes file in the root does not use Git LFS.');
+    async run(subject, signal) {
+      const { GITHUB_PATH: path } = subject.settings;
+      const attributes =
+        path === undefined
+          ? await readAttributes(subject.store, ROOT, { signal })
+          : await readAttributesAbove(path, subject, { signal });
+      if (!/\bfilter=lfs\b/.test(attributes)) {
+        return ok(
+          path === undefined
+            ? 'The .gitattributes file in the root does not use Git LFS.'
+            : `No .gitattributes file in ${path} or above it uses Git LFS.`,
+        );
+      }
       return warning(
         '.gitattributes assigns files to Git LFS. Holdall can download them, but commits uploads under such names as ordinary files.',
         'Push large files with git lfs, or remove the lines with filter=lfs from .gitattributes: docs/how-to/stores/github.md, "Git LFS".',
@@ -85,3 +92,37 @@ const REPOSITORY_CHECKS: readonly StoreCheck<GitHubSettings>[] = [
     explain: adviseOn(),
   },
 ];
+
+/** Returns the text of `.gitattributes` in a folder; empty if there is none. */
+async function readAttributes(store: Store, folder: FolderPath, { signal }: Cancellable): Promise<string> {
+  try {
+    const { bytes, body } = await store.read(childFile(folder, '.gitattributes'), { signal });
+    return (bytes ?? (await buffer(body))).toString();
+  } catch (error) {
+    if (isStoreError(error, 'not-found')) return '';
+    throw error;
+  }
+}
+
+/** Returns the texts of `.gitattributes` in the served folder and above it, whose rules also apply. */
+async function readAttributesAbove(
+  path: FolderPath,
+  { settings }: StoreSubject<GitHubSettings>,
+  options: Cancellable,
+): Promise<string> {
+  const { cacheFolder } = localFoldersOf(nameOfBranch(settings), settings);
+  const branch = openGitHub(repositoryOptions({ ...settings, GITHUB_PATH: undefined }, { cacheFolder, log: SILENT }));
+  try {
+    const texts = [await readAttributes(branch, path, options)];
+    for (let folder = path; folder !== ROOT; ) {
+      folder = parentOf(folder);
+      texts.push(await readAttributes(branch, folder, options));
+    }
+    return texts.join('\n');
+  } finally {
+    await branch.close?.();
+  }
+}
+
+/** Discards the log of a store that only the checks use. */
+const SILENT: StoreLog = { info() {}, warn() {}, error() {}, onRetry() {}, onCommit() {} };

@@ -15,16 +15,9 @@ import type { Cancellable, Entry, FileEntry, Store, WriteCondition } from '../..
 import { notFound, requireEtag, requireSize } from '../../model/store-errors.ts';
 import type { BlobCache } from './blobs/blob-cache.ts';
 import type { LfsObject, LfsObjects } from './blobs/lfs.ts';
-import {
-  fileEntry,
-  isFile,
-  isFolder,
-  isReserved,
-  MARKER,
-  requireWritable,
-  type Tree,
-  type TreeEntry,
-} from './branch/objects.ts';
+import { fileEntry, isFile, isFolder, type Tree, type TreeEntry } from './branch/objects.ts';
+import { isReserved, MARKER, requireWritable } from './branch/reserved-names.ts';
+import type { ServedFolder } from './branch/served-folder.ts';
 import type { Snapshot, Snapshots } from './branch/snapshots.ts';
 import type { Trees } from './branch/trees.ts';
 import { copyFile, type FileContent, moveFile, putFile, removeFile } from './commits/changes.ts';
@@ -54,12 +47,13 @@ export function createReader(
   snapshots: Snapshots,
   blobs: BlobCache,
   lfs: LfsObjects,
+  served: ServedFolder,
 ): Reader {
   const sortedEntriesOf = cacheLast(entriesOf);
 
-  /** Returns the trees from the root to a folder; undefined if the folder does not exist. */
+  /** Returns the trees from the root of the branch to a folder; undefined if the folder does not exist. */
   const treesTo = async ({ root }: Snapshot, folder: FolderPath, options: Cancellable): Promise<Tree[] | undefined> => {
-    const chain = [await trees.read(root, options)];
+    const chain = await served.chain(root, options);
     for (const name of withoutSlash(folder).split('/').filter(Boolean)) {
       const entry = chain.at(-1)?.entries.get(name);
       if (!entry || !isFolder(entry) || isReserved(folder)) return undefined;
@@ -136,6 +130,7 @@ export function createFileOperations(
   trees: Trees,
   queue: CommitQueue,
   ensureFirstCommit: EnsureFirstCommit,
+  served: ServedFolder,
 ): FileOperations {
   const uploader = new BlobUploader(host);
 
@@ -147,7 +142,7 @@ export function createFileOperations(
   /** Checks a write and its condition, so that an upload that must fail does so before its bytes are sent. */
   const prepareWrite = async (file: FilePath, condition: WriteCondition | undefined, { signal }: Cancellable) => {
     const { root } = await prepare({ signal });
-    const draft = new Draft(trees, await trees.read(root, { signal }));
+    const draft = new Draft(trees, await trees.read(root, { signal }), served.path);
     await putFile(file, UNKNOWN_CONTENT, condition).apply(draft);
   };
 

@@ -1,6 +1,7 @@
 import { type FilePath, type FolderPath, rebase } from '../../model/path.ts';
 import type { Cancellable, Replacing, Reporting, Store } from '../../model/store.ts';
-import { isFile, isFolder, MARKER, type Tree, type TreeEntry } from './branch/objects.ts';
+import { isFile, isFolder, type Tree, type TreeEntry } from './branch/objects.ts';
+import { MARKER } from './branch/reserved-names.ts';
 import type { Trees } from './branch/trees.ts';
 import { copyFolder, createFolder, moveFolder, removeFolder, removeTree } from './commits/changes.ts';
 import type { CommitQueue } from './commits/commit-queue.ts';

@@ -3,7 +3,8 @@ import type { Cancellable, FileEntry, Store } from '../../model/store.ts';
 import { LONG_RETRY_AFTER_SECONDS } from '../network.ts';
 import { BlobCache } from './blobs/blob-cache.ts';
 import { LfsObjects } from './blobs/lfs.ts';
-import { isGitSettings } from './branch/objects.ts';
+import { isGitSettings } from './branch/reserved-names.ts';
+import { ServedFolder } from './branch/served-folder.ts';
 import { Snapshots } from './branch/snapshots.ts';
 import { Trees } from './branch/trees.ts';
 import { CommitQueue } from './commits/commit-queue.ts';
@@ -13,37 +14,41 @@ import { createFolderOperations } from './folders.ts';
 import { Host } from './host/host.ts';
 import type { GitHubOptions } from './settings.ts';
 
-/** Opens a branch of a repository on GitHub or on a GitHub Enterprise server. Every change is part of a commit. */
+/**
+ * Opens a branch of a repository on GitHub or on a GitHub Enterprise server, or a folder of it. Every change is part of a
+ * commit.
+ */
 export function openGitHub(options: GitHubOptions): Store {
   const { log } = options;
   const host = new Host(options);
   const trees = new Trees(host, log);
-  const snapshots = new Snapshots(host, trees, options);
+  const served = new ServedFolder(trees, options);
+  const snapshots = new Snapshots(host, trees, served, options);
   const ensureFirstCommit = createFirstCommit(host, snapshots, options);
   const queue = new CommitQueue(host, trees, snapshots, ensureFirstCommit, options);
   const blobs = new BlobCache({ ...options.cache, warn: (message, details) => log.warn(message, details) });
   const lfs = new LfsObjects(host, blobs, options);
-  const reader = createReader(host, trees, snapshots, blobs, lfs);
+  const reader = createReader(host, trees, snapshots, blobs, lfs, served);
 
   return {
     list: reader.list,
     stat: reader.stat,
     read: reader.read,
-    ...createFileOperations(host, trees, queue, ensureFirstCommit),
+    ...createFileOperations(host, trees, queue, ensureFirstCommit, served),
     ...createFolderOperations(queue, trees),
 
     async presign({ path }, { signal }) {
       const { file, snapshot, object } = await reader.find(path, { signal });
       const url = object
         ? await lfs.downloadUrl(object, { signal })
-        : await host.downloadUrl(path, snapshot.head ?? options.branch, { signal });
+        : await host.downloadUrl(served.fullPath(path), snapshot.head ?? options.branch, { signal });
       if (url === undefined) throw noDownloadUrl(file);
       return url;
     },
 
     check: createCheck(host, snapshots, blobs, options),
     quota: () => host.quota(),
-    isPrivileged: isGitSettings,
+    isPrivileged: (file) => isGitSettings(served.fullPath(file)),
 
     async close() {
       // Otherwise, a commit that waits for the quota could delay the shutdown for minutes.

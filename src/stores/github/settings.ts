@@ -1,6 +1,10 @@
+import { join } from 'node:path';
+import { isStoreError } from '../../model/error.ts';
+import type { FolderPath } from '../../model/path.ts';
 import {
   duration,
   emailAddress,
+  folderPath,
   integer,
   oneLine,
   password,
@@ -12,6 +16,7 @@ import {
 import type { SettingGroup } from '../../settings/setting.ts';
 import type { SettingsOf } from '../backend.ts';
 import type { StoreLog } from '../network.ts';
+import { requireWritable } from './branch/reserved-names.ts';
 
 /** Options of a GitHub store: the repository and branch, the credentials, and the form of commits. */
 export interface GitHubOptions {
@@ -20,6 +25,8 @@ export interface GitHubOptions {
   readonly owner: string;
   readonly repository: string;
   readonly branch: string;
+  /** The folder of the branch to serve. Default: the whole branch */
+  readonly path?: FolderPath;
   /** Without a token, only public repositories can be read, at a low rate limit. */
   readonly token: string | undefined;
   /** Whether to create a missing branch from the default branch. */
@@ -65,6 +72,19 @@ const branchName: Reader<string> = (text) =>
 
 const BRANCH = /^(?!refs\/)(?!@$)(?![-/])[^\u0000-\u0020\u007f~^:?*[\\]{1,255}(?<![/.])$/;
 
+/** Reads the path of a folder in a repository. Rejects names that a repository can't contain. */
+const servedPath: Reader<FolderPath> = (text) => {
+  const reading = folderPath(text);
+  if ('problem' in reading) return reading;
+  try {
+    requireWritable(reading.value);
+    return reading;
+  } catch (error) {
+    if (isStoreError(error)) return { problem: 'must not contain ".gitkeep" or a name that git reserves' };
+    throw error;
+  }
+};
+
 /** The settings of a branch. */
 export const GITHUB_SETTINGS = {
   GITHUB_OWNER: {
@@ -93,6 +113,12 @@ export const GITHUB_SETTINGS = {
     defaultText: 'main',
     example: 'files',
     help: 'Branch to serve and to commit to.',
+  },
+  GITHUB_PATH: {
+    read: servedPath,
+    defaultText: null,
+    example: 'team/files',
+    help: 'Folder of the branch to serve. Everything outside it is invisible. Default: the whole branch.',
   },
   GITHUB_CREATE_BRANCH: {
     read: yesOrNo,
@@ -151,3 +177,39 @@ export const GITHUB_SETTINGS = {
 } as const satisfies SettingGroup;
 
 export type GitHubSettings = SettingsOf<typeof GITHUB_SETTINGS>;
+
+/** Returns the options of the store that the settings describe. `cacheFolder` is used unless `CACHE_DIR` is set. */
+export function repositoryOptions(
+  settings: GitHubSettings,
+  { cacheFolder, log }: { readonly cacheFolder: string; readonly log: StoreLog },
+): GitHubOptions {
+  const { GITHUB_OWNER: owner, GITHUB_REPO: repository, GITHUB_PATH: path } = settings;
+  const { GITHUB_AUTHOR_NAME: author, GITHUB_AUTHOR_EMAIL: email } = settings;
+  if (owner === undefined || repository === undefined) {
+    throw new Error('The settings of the repository were not checked.');
+  }
+  return {
+    apiUrl: settings.GITHUB_API_URL,
+    owner,
+    repository,
+    branch: settings.GITHUB_BRANCH,
+    ...(path !== undefined && { path }),
+    token: settings.GITHUB_TOKEN,
+    createBranch: settings.GITHUB_CREATE_BRANCH && !settings.READ_ONLY,
+    readOnly: settings.READ_ONLY,
+    trust: settings.GITHUB_TRUST,
+    quotaWait: settings.GITHUB_QUOTA_WAIT,
+    writesPerMinute: settings.GITHUB_WRITES_PER_MINUTE || undefined,
+    commitMessage: settings.GITHUB_COMMIT_MESSAGE,
+    author: author === undefined || email === undefined ? undefined : { name: author, email },
+    cache: { folder: join(settings.CACHE_DIR ?? cacheFolder, 'blobs'), size: settings.GITHUB_CACHE_SIZE },
+    log,
+  };
+}
+
+/** Returns the name of the served part of a repository, for users and for the names of local folders. */
+export function nameOfBranch(settings: GitHubSettings): string {
+  const { GITHUB_API_URL: apiUrl, GITHUB_OWNER: owner, GITHUB_REPO: repository, GITHUB_BRANCH: branch } = settings;
+  const name = `${apiUrl}/repos/${owner}/${repository}, branch ${branch}`;
+  return settings.GITHUB_PATH === undefined ? name : `${name}, folder ${settings.GITHUB_PATH}`;
+}

@@ -11,7 +11,7 @@ import {
 } from '../../checks/probe.ts';
 import { sendRequest } from '../../checks/requests.ts';
 import { isStoreError } from '../../model/error.ts';
-import { childFile, childFolder, parseFile } from '../../model/path.ts';
+import { childFile, childFolder, parseFile, ROOT } from '../../model/path.ts';
 import { attachmentHeader } from '../../model/presentation.ts';
 import { isLoopback } from '../../system.ts';
 import { adviseOn, type BackendChecks, type StoreAction, type StoreSubject } from '../backend.ts';
@@ -302,7 +302,7 @@ const PERMISSIONS: Readonly<Record<StoreAction, string>> = {
 
 function advise(
   error: unknown,
-  { S3_BUCKET: bucket, S3_PREFIX: prefix = '' }: S3Settings,
+  { S3_BUCKET: bucket, S3_PREFIX: prefix = ROOT }: S3Settings,
   actions: readonly StoreAction[],
 ): string {
   const known = findAdvice(error, ADVICE) ?? networkAdvice(error, UNKNOWN_HOST);

@@ -1,6 +1,4 @@
-import { isStoreError } from '../../model/error.ts';
-import { parseFolder, ROOT } from '../../model/path.ts';
-import { integer, oneOf, password, type Reader, url } from '../../settings/readers.ts';
+import { folderPath, integer, oneOf, password, type Reader, url } from '../../settings/readers.ts';
 import type { SettingGroup } from '../../settings/setting.ts';
 import type { SettingsOf } from '../backend.ts';
 import type { StoreLog } from '../network.ts';
@@ -15,20 +13,6 @@ const bucketName: Reader<string> = (text) =>
 /** Reads the name of a region. */
 const region: Reader<string> = (text) =>
   /^[\w-]{1,64}$/.test(text) ? { value: text } : { problem: 'must be a region name: letters, digits and hyphens' };
-
-/** Maximum bytes of a prefix, so that keys of at most 1,024 bytes leave room for paths. */
-const MAX_PREFIX_BYTES = 512;
-
-/** Reads the path of a folder in the bucket, with or without slashes around it. */
-const keyPrefix: Reader<string> = (text) => {
-  try {
-    const value = parseFolder(text);
-    if (value !== ROOT && Buffer.byteLength(value) <= MAX_PREFIX_BYTES) return { value };
-  } catch (error) {
-    if (!isStoreError(error)) throw error;
-  }
-  return { problem: `must be the path of a folder of at most ${MAX_PREFIX_BYTES} bytes, without "//", "." and ".."` };
-};
 
 /** The settings of a bucket. */
 export const S3_SETTINGS = {
@@ -73,7 +57,7 @@ export const S3_SETTINGS = {
     isSecret: true,
   },
   S3_PREFIX: {
-    read: keyPrefix,
+    read: folderPath,
     defaultText: null,
     example: 'team/files',
     help: 'Folder of the bucket to serve. Everything outside it is invisible. Default: the whole bucket.',

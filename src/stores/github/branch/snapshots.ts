@@ -6,6 +6,7 @@ import { isEmptyRepository, isErrorResponse } from '../host/errors.ts';
 import type { BranchState, Host } from '../host/host.ts';
 import type { GitHubOptions } from '../settings.ts';
 import { EMPTY_TREE } from './objects.ts';
+import type { ServedFolder } from './served-folder.ts';
 import type { Trees } from './trees.ts';
 
 /** The branch at one moment. Immutable. */
@@ -31,18 +32,20 @@ interface KnownState {
 export class Snapshots {
   readonly #host: Host;
   readonly #trees: Trees;
+  readonly #served: ServedFolder;
   readonly #options: GitHubOptions;
   readonly #flights = createSingleFlight<void>();
   readonly #oldHeads = new OldHeads();
   #known: KnownState | undefined;
-  /** Once a repository was too large for one response, its folders are read individually on demand. */
+  /** Once the served folder was too large for one response, its folders are read individually on demand. */
   #fitsOneResponse = true;
   /** The request in progress. Never rejects. */
   #reading: Promise<void> | undefined;
 
-  constructor(host: Host, trees: Trees, options: GitHubOptions) {
+  constructor(host: Host, trees: Trees, served: ServedFolder, options: GitHubOptions) {
     this.#host = host;
     this.#trees = trees;
+    this.#served = served;
     this.#options = options;
   }
 
@@ -100,7 +103,8 @@ export class Snapshots {
       return;
     }
     requireState(state);
-    if (this.#fitsOneResponse) this.#fitsOneResponse = await this.#trees.readAll(state.root, { signal });
+    const served = await this.#served.shaIn(state.root, { signal });
+    if (this.#fitsOneResponse) this.#fitsOneResponse = await this.#trees.readAll(served, { signal });
     if (this.#known !== before) return;
     const head = before?.snapshot.head;
     if (head !== state.head) this.#oldHeads.addReplacedByOthers(head, time);

@@ -37,6 +37,12 @@ export class Trees {
     return this.#cache.get(sha) ?? this.#reads.run(sha, (cancelled) => this.#fetch(sha, cancelled), signal);
   }
 
+  /** Like `read`, for a tree above the served folder: its entries are not listed, so omitted ones are not counted. */
+  async readAbove(sha: string, { signal }: Cancellable = {}): Promise<Tree> {
+    if (sha === EMPTY_TREE.sha) return EMPTY_TREE;
+    return this.#cache.get(sha) ?? this.#reads.run(sha, (cancelled) => this.#fetchAbove(sha, cancelled), signal);
+  }
+
   /**
    * Reads a tree and everything below it with one request, or with none if all of it is cached. Returns whether the
    * response was complete: GitHub limits its size.
@@ -52,6 +58,12 @@ export class Trees {
   }
 
   async #fetch(sha: string, signal: AbortSignal): Promise<Tree> {
+    const tree = await this.#fetchAbove(sha, signal);
+    this.#omissions.record([tree], this.#isComplete);
+    return tree;
+  }
+
+  async #fetchAbove(sha: string, signal: AbortSignal): Promise<Tree> {
     const response = await this.#host.tree(sha, 'one', { signal });
     if (response.truncated) {
       const message = `A folder of the repository has more entries than GitHub returns in one response: ${response.entries.length}.`;
@@ -61,7 +73,7 @@ export class Trees {
       sha,
       response.entries.map(({ path, ...entry }) => [path, entry]),
     );
-    this.#addFetched([tree]);
+    this.#cache.set(sha, tree);
     return tree;
   }
 

@@ -14,13 +14,12 @@ import {
   fileEntry,
   isFile,
   isFolder,
-  isReserved,
   MARKER_CONTENT,
   MARKER_ENTRY,
   markerOf,
-  requireWritable,
   type TreeEntry,
 } from '../branch/objects.ts';
+import { isReserved, requireWritable } from '../branch/reserved-names.ts';
 import type { Draft } from './draft.ts';
 
 /**
@@ -28,8 +27,8 @@ import type { Draft } from './draft.ts';
  * can be applied again to a newer draft if the branch moved meanwhile.
  */
 export interface Change<Result> {
-  /** Line for the commit message. */
-  readonly summary: string;
+  /** Returns the line for the commit message. `served` is the path of the served folder. */
+  summarize(served: FolderPath): string;
   /** Bytes of text that the request to create the tree contains. */
   readonly textBytes?: number;
   apply(draft: Draft): Promise<Result>;
@@ -45,7 +44,7 @@ export interface FileContent {
 export function putFile(file: FilePath, content: FileContent, condition?: WriteCondition): Change<FileEntry> {
   requireWritable(file);
   return {
-    summary: `Upload ${file}`,
+    summarize: (served) => `Upload ${served}${file}`,
     textBytes: content.text === undefined ? 0 : content.size,
     async apply(draft) {
       const present = await findReplaced(draft, file);
@@ -58,7 +57,7 @@ export function putFile(file: FilePath, content: FileContent, condition?: WriteC
 
 export function removeFile(file: FilePath, ifMatch?: string): Change<void> {
   return {
-    summary: `Delete ${file}`,
+    summarize: (served) => `Delete ${served}${file}`,
     async apply(draft) {
       const present = await requireFile(draft, file);
       requireEtag(fileEntry(file, present), ifMatch);
@@ -70,7 +69,7 @@ export function removeFile(file: FilePath, ifMatch?: string): Change<void> {
 export function copyFile(from: FilePath, to: FilePath, options: Replacing): Change<FileEntry> {
   requireWritable(to);
   return {
-    summary: `Copy ${from} to ${to}`,
+    summarize: (served) => `Copy ${served}${from} to ${served}${to}`,
     async apply(draft) {
       const source = await requireFile(draft, from);
       const present = await findReplaced(draft, to);
@@ -84,7 +83,7 @@ export function copyFile(from: FilePath, to: FilePath, options: Replacing): Chan
 export function moveFile(from: FilePath, to: FilePath, options: Replacing): Change<void> {
   const copy = copyFile(from, to, options);
   return {
-    summary: `Move ${from} to ${to}`,
+    summarize: (served) => `Move ${served}${from} to ${served}${to}`,
     async apply(draft) {
       await requireFile(draft, from);
       await draft.requireRemovable(from);
@@ -97,7 +96,7 @@ export function moveFile(from: FilePath, to: FilePath, options: Replacing): Chan
 export function createFolder(folder: FolderPath): Change<void> {
   requireWritable(folder);
   return {
-    summary: `Create ${folder}`,
+    summarize: (served) => `Create ${served}${folder}`,
     async apply(draft) {
       const unmarked: FolderPath[] = [];
       for (let path = folder; path !== ROOT; path = parentOf(path)) {
@@ -115,7 +114,7 @@ export function createFolder(folder: FolderPath): Change<void> {
 
 export function removeFolder(folder: FolderPath): Change<void> {
   return {
-    summary: `Delete ${folder}`,
+    summarize: (served) => `Delete ${served}${folder}`,
     async apply(draft) {
       const count = await draft.count(folder);
       if (count === undefined || isReserved(folder)) throw notFound(folder);
@@ -129,7 +128,7 @@ export function removeFolder(folder: FolderPath): Change<void> {
 /** Removes a folder and everything in it. */
 export function removeTree(folder: FolderPath, checkFolder: (folder: TreeEntry) => Promise<void>): Change<void> {
   return {
-    summary: `Delete ${folder}`,
+    summarize: (served) => `Delete ${served}${folder}`,
     async apply(draft) {
       await checkFolder(await requireFolder(draft, folder));
       await draft.remove(folder);
@@ -145,7 +144,7 @@ export function copyFolder(
 ): Change<void> {
   requireWritable(to);
   return {
-    summary: `Copy ${from} to ${to}`,
+    summarize: (served) => `Copy ${served}${from} to ${served}${to}`,
     async apply(draft) {
       const source = await requireFolder(draft, from);
       await requireParents(draft, to);
@@ -161,7 +160,7 @@ export function copyFolder(
 export function moveFolder(...[from, to, options]: Parameters<typeof copyFolder>): Change<void> {
   const copy = copyFolder(from, to, options);
   return {
-    summary: `Move ${from} to ${to}`,
+    summarize: (served) => `Move ${served}${from} to ${served}${to}`,
     async apply(draft) {
       await requireFolder(draft, from);
       await draft.requireRemovable(from);
@@ -171,7 +170,10 @@ export function moveFolder(...[from, to, options]: Parameters<typeof copyFolder>
   };
 }
 
-/** Adds a marker if the root is empty, because GitHub does not document whether it accepts an empty tree. */
+/**
+ * Adds a marker if the served folder is empty: it continues to exist, and GitHub does not document whether it accepts an
+ * empty tree.
+ */
 export async function keepRoot(draft: Draft): Promise<void> {
   if ((await draft.count(ROOT)) === 0) await draft.put(markerOf(ROOT), MARKER_ENTRY, MARKER_CONTENT);
 }

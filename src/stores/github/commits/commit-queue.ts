@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isStoreError, quoted, StoreError } from '../../../model/error.ts';
+import { ROOT } from '../../../model/path.ts';
 import { shuttingDown } from '../../../model/store-errors.ts';
 import { SHORT_RETRY_AFTER_SECONDS } from '../../network.ts';
 import type { Snapshot, Snapshots } from '../branch/snapshots.ts';
@@ -166,11 +167,12 @@ export class CommitQueue {
     const base = await this.#trees.read(before.root);
     const pending = batch.filter(isPending);
     for (const item of pending) item.isCommitting = true;
-    const draft = new Draft(this.#trees, base);
+    const { path = ROOT } = this.#options;
+    const draft = new Draft(this.#trees, base, path);
     const { applied, settlements, deferred } = await applyAll(draft, pending);
     if (applied.length > 0) await keepRoot(draft);
     const result = draft.finish();
-    const summaries = applied.map(({ change }) => change.summary);
+    const summaries = applied.map(({ change }) => change.summarize(path));
     const isDone = result.edits.length === 0 || (await this.#commit(before, result, summaries, startedAt));
     if (!isDone) return { remaining: pending, hasMoved: true };
     for (const each of settlements) each();

@@ -36,21 +36,28 @@ interface OpenFolder {
 /** Placeholder for a folder whose SHA is not known yet. */
 const UNKNOWN: TreeEntry = { mode: FOLDER, sha: '', size: 0 };
 
-/** A modified copy of a tree, in memory. A method that throws has changed nothing. */
+/**
+ * A modified copy of the tree of a branch, in memory. A method that throws has changed nothing. Paths are relative to the
+ * served folder. Entries outside it do not change.
+ */
 export class Draft {
   readonly #trees: Trees;
+  /** The segments of the path of the served folder. */
+  readonly #served: readonly string[];
   readonly #root: OpenFolder;
   /** Texts of blobs that GitHub does not have yet, by SHA. */
   readonly #texts = new Map<string, string>();
 
-  constructor(trees: Trees, base: Tree) {
+  /** `base` is the root of the branch. Each part of the path `served` is a folder in it, or missing. */
+  constructor(trees: Trees, base: Tree, served: FolderPath) {
     this.#trees = trees;
+    this.#served = segmentsOf(served);
     this.#root = openFolder(base);
   }
 
   /** Returns the entry at a path, with current mode and size. The SHA of a modified folder is not current. */
   async find(path: FilePath | FolderPath): Promise<TreeEntry | undefined> {
-    const { parents, name } = split(path);
+    const { parents, name } = this.#split(path);
     return (await this.#openPath(parents))?.entries.get(name);
   }
 
@@ -59,7 +66,7 @@ export class Draft {
    * exist.
    */
   async count(path: FolderPath): Promise<number | undefined> {
-    const folder = await this.#openPath(segmentsOf(path));
+    const folder = await this.#openPath(this.#segmentsOf(path));
     return folder && countOf(folder);
   }
 
@@ -70,7 +77,7 @@ export class Draft {
   async folder(path: FolderPath): Promise<TreeEntry | undefined> {
     const entry = await this.find(path);
     if (!entry || !isFolder(entry)) return undefined;
-    if ((await this.#openPath(segmentsOf(path)))?.isChanged) throw new NeedsOwnCommit();
+    if ((await this.#openPath(this.#segmentsOf(path)))?.isChanged) throw new NeedsOwnCommit();
     return entry;
   }
 
@@ -79,7 +86,7 @@ export class Draft {
    * does not have yet. Throws `wrong-kind` if a parent is a file, and `NeedsOwnCommit`.
    */
   async put(path: FilePath | FolderPath, entry: TreeEntry, text?: string): Promise<void> {
-    const { parents, name } = split(path);
+    const { parents, name } = this.#split(path);
     const chain = await this.#chainAbove([...parents, name]);
     const folder = chain.at(-1) ?? this.#root;
     if (folder.base?.nonUtf8Names.has(name)) throw kindConflict(path);
@@ -96,15 +103,15 @@ export class Draft {
 
   /** Throws if the entry at a path can't be removed in the same commit. For changes that remove and do more. */
   async requireRemovable(path: FilePath | FolderPath): Promise<void> {
-    await this.#chainAbove(segmentsOf(path));
+    await this.#chainAbove(this.#segmentsOf(path));
   }
 
-  /** Removes the entry at a path and all parent folders that become empty. */
+  /** Removes the entry at a path and all parent folders that become empty, except the served folder. */
   async remove(path: FilePath | FolderPath): Promise<void> {
-    const names = segmentsOf(path);
+    const names = this.#segmentsOf(path);
     const chain = await this.#chainAbove(names);
     for (const folder of chain) folder.isChanged = true;
-    for (let depth = chain.length - 1; depth >= 0; depth--) {
+    for (let depth = chain.length - 1; depth >= this.#served.length; depth--) {
       const [folder, name] = [chain[depth] ?? this.#root, names[depth] ?? ''];
       folder.entries.delete(name);
       folder.children.delete(name);
@@ -115,6 +122,16 @@ export class Draft {
   finish(): DraftResult {
     const trees: Tree[] = [];
     return { edits: [...editsOf(this.#root, '', this.#texts)], root: computeTree(this.#root, trees)?.sha, trees };
+  }
+
+  /** Returns the segments of a path from the root of the branch. */
+  #segmentsOf(path: FilePath | FolderPath): readonly string[] {
+    return [...this.#served, ...segmentsOf(path)];
+  }
+
+  #split(path: FilePath | FolderPath): { parents: readonly string[]; name: string } {
+    const names = this.#segmentsOf(path);
+    return { parents: names.slice(0, -1), name: names.at(-1) ?? '' };
   }
 
   async #openPath(names: readonly string[]): Promise<OpenFolder | undefined> {
@@ -142,7 +159,7 @@ export class Draft {
     const chain = [this.#root];
     for (const [index, name] of names.slice(0, -1).entries()) {
       const above = chain[index] ?? this.#root;
-      requireChangeable(above, name, `${names.slice(0, index + 1).join('/')}/` as FolderPath);
+      requireChangeable(above, name, `${names.slice(this.#served.length, index + 1).join('/')}/` as FolderPath);
       chain.push((await this.#openChild(above, name)) ?? openFolder(undefined));
     }
     return chain;
@@ -203,11 +220,6 @@ function computeTree(folder: OpenFolder, created: Tree[]): Tree | undefined {
   const tree: Tree = { sha: shaOfTree(entries), entries, nonUtf8Names: EMPTY_TREE.nonUtf8Names };
   created.push(tree);
   return tree;
-}
-
-function split(path: FilePath | FolderPath): { parents: readonly string[]; name: string } {
-  const names = segmentsOf(path);
-  return { parents: names.slice(0, -1), name: names.at(-1) ?? '' };
 }
 
 const segmentsOf = (path: FilePath | FolderPath) => path.split('/').filter(Boolean);

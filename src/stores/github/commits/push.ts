@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { StoreError } from '../../../model/error.ts';
+import { ROOT } from '../../../model/path.ts';
 import type { Cancellable } from '../../../model/store.ts';
 import { SHORT_RETRY_AFTER_SECONDS, type StoreLog } from '../../network.ts';
-import { MARKER } from '../branch/objects.ts';
+import { MARKER } from '../branch/reserved-names.ts';
 import type { Snapshot, Snapshots } from '../branch/snapshots.ts';
 import type { Trees } from '../branch/trees.ts';
 import { isErrorResponse, isMoveForbidden, isNotFastForward, isOutcomeUnknown, wasRetried } from '../host/errors.ts';
@@ -162,21 +163,21 @@ const MAX_ATTEMPTS = 10;
 const RETRY_DELAY_MS = 100;
 
 /**
- * Returns the latest snapshot. In an empty repository, creates a first commit with a marker in the root, because GitHub
- * accepts neither blobs nor trees before the first commit.
+ * Returns the latest snapshot. In an empty repository, creates a first commit with a marker in the served folder,
+ * because GitHub accepts neither blobs nor trees before the first commit.
  */
 export type EnsureFirstCommit = (options?: Cancellable) => Promise<CommittedSnapshot>;
 
 export function createFirstCommit(
   host: Host,
   snapshots: Snapshots,
-  { commitMessage: template }: GitHubOptions,
+  { path = ROOT, commitMessage: template }: GitHubOptions,
 ): EnsureFirstCommit {
   return async ({ signal } = {}) => {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       const { head, root } = await snapshots.latest({ signal });
       if (head !== undefined) return { head, root };
-      const isCreated = await host.createFirstFile(MARKER, commitMessage(template, ['Begin the repository']));
+      const isCreated = await host.createFirstFile(path + MARKER, commitMessage(template, ['Begin the repository']));
       if (!isCreated) await delay(RETRY_DELAY_MS * attempt, undefined, { signal });
     }
     throw new StoreError('store-busy', 'The repository is empty, and its first commit could not be created.', {
