@@ -6,6 +6,6 @@ requireNode();
 const built = new URL('../dist/main.js', import.meta.url);
 if (existsSync(built)) await import(built.href);
 else {
-  process.stderr.write('holdall: The service is not built (there is no dist/main.js): run "npm run build".\n');
+  process.stderr.write('holdall: The service is not built (dist/main.js does not exist). Run "npm run build".\n');
   process.exitCode = 1;
 }

@@ -185,7 +185,7 @@ function warnAboutUser({ name, password, tokens }: UserEntry): string[] {
   const isGuessable = reading !== undefined && 'cost' in reading && isCheapToGuess(reading);
   const expired = tokens.filter(({ expires }) => expires !== undefined && expires.getTime() <= Date.now());
   const warnings = [
-    isGuessable && `The password hash of ${user} is cheap to guess.`,
+    isGuessable && `The password hash of ${user} has a low cost, so the password is easy to guess.`,
     password !== undefined &&
       name.includes(':') &&
       `${user} can't use Basic authentication, which does not support ":" in usernames.`,

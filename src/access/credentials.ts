@@ -14,7 +14,7 @@ export const MAX_PASSWORD_BYTES = 1024;
  */
 export async function hashPassword(password: string): Promise<string> {
   if (!isUsablePassword(password))
-    throw new RangeError(`A password has 1 to ${MAX_PASSWORD_BYTES} bytes, and no control characters.`);
+    throw new RangeError(`A password must have 1 to ${MAX_PASSWORD_BYTES} bytes and no control characters.`);
   const salt = randomBytes(SALT_BYTES);
   const key = await derive(password, { cost: DEFAULT_COST, salt, length: KEY_BYTES });
   const { N, r, p } = DEFAULT_COST;
@@ -68,7 +68,7 @@ export function readPasswordHash(hash: string): PasswordHash | { readonly proble
   const cost = { N: Number(parts['N']), r: Number(parts['r']), p: Number(parts['p']) };
   const isPowerOfTwo = Number.isInteger(Math.log2(cost.N)) && cost.N >= MIN_N;
   if (!isPowerOfTwo || cost.r < 1 || cost.p < 1 || memoryBytes(cost) > MAX_MEMORY_BYTES || workOf(cost) > MAX_WORK) {
-    return { problem: `must have about the cost of "holdall password": ${describe(DEFAULT_COST)}` };
+    return { problem: `must have a cost similar to that of "holdall password": ${describe(DEFAULT_COST)}` };
   }
   const salt = Buffer.from(parts['salt'] ?? '', 'base64url');
   const key = Buffer.from(parts['key'] ?? '', 'base64url');

@@ -89,7 +89,7 @@ export class PermissionChecks {
     const reason =
       user === undefined
         ? `Sign in to ${verb}${target}.`
-        : `You are signed in as ${quoted(user.name)}, who may not ${verb}${target}.`;
+        : `You are signed in as ${quoted(user.name)}, and don't have permission to ${verb}${target}.`;
     record({ event: 'refusal', action, ...(path !== undefined && { path }), outcome: 'refused', reason });
     throw new AccessDenied(reason, { isAnonymous: user === undefined });
   }
@@ -131,7 +131,11 @@ export class PermissionChecks {
   /** Refuses files that change how the store treats other files, because the user may have no access to those files. */
   requireForContents(action: string, path: Path): void {
     if (isFolder(path) || !this.#files.isPrivileged(path) || this.policy.allows(this.user, 'manage', ROOT)) return;
-    this.refuse(action, path, 'write, without "manage" on the root, a file that changes how the store treats others:');
+    this.refuse(
+      action,
+      path,
+      'write a file that changes how the store treats other files, without "manage" on the root:',
+    );
   }
 
   /**
@@ -211,7 +215,7 @@ const isConflict = (error: unknown): error is StoreError =>
 
 /** Returns the error for a new file whose name is taken, with the same message for every conflict. */
 function nameInUse(path: Path): StoreError {
-  const message = `Something has the name of ${quoted(path)} or of one of its folders. Send another name.`;
+  const message = `The name of ${quoted(path)} or of one of its folders is already in use. Choose another name.`;
   return new StoreError('name-taken', message);
 }
 

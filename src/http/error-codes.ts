@@ -34,7 +34,7 @@ const HTTP_ERRORS = {
   'malformed-request': {
     status: 400,
     meaning: 'The request is not valid HTTP.',
-    action: 'Correct the client, or a proxy before the service.',
+    action: 'Correct the client, or a proxy in front of the service.',
   },
   'malformed-url': {
     status: 400,
@@ -53,7 +53,7 @@ const HTTP_ERRORS = {
   },
   'json-required': {
     status: 400,
-    meaning: 'The body must be JSON, and its `Content-Type` is another one.',
+    meaning: 'The `Content-Type` of the body is not `application/json`.',
     action: 'Send `Content-Type: application/json`.',
   },
   'invalid-json': {
@@ -131,7 +131,7 @@ const HTTP_ERRORS = {
   'unknown-host': {
     status: 403,
     meaning: 'The service has another host name than the `Host` header.',
-    action: 'Use the address in `PUBLIC_URL`, or let the proxy pass `Host` on.',
+    action: 'Use the address in `PUBLIC_URL`, or let the proxy forward `Host`.',
   },
   'loopback-only': {
     status: 403,
@@ -160,7 +160,7 @@ const HTTP_ERRORS = {
   },
   'sign-in-refused': {
     status: 403,
-    meaning: 'The identity provider refused the sign-in, or its user cannot use this service.',
+    meaning: 'The identity provider denied the sign-in, or its user cannot use this service.',
     action: 'Use another account, or ask the operator.',
   },
 
@@ -172,11 +172,11 @@ const HTTP_ERRORS = {
   'wrong-origin': {
     status: 404,
     meaning: 'With `CONTENT_ORIGIN`, that origin serves only file contents, and no other origin serves them.',
-    action: 'Use the other origin. Let the proxy pass `Host` on.',
+    action: 'Use the other origin. Let the proxy forward `Host`.',
   },
   'sign-in-disabled': {
     status: 404,
-    meaning: 'This method to sign in is not configured.',
+    meaning: 'This sign-in method is not configured.',
     action: 'Set `ACCESS_FILE` for passwords, or `OIDC_ISSUER` for an identity provider.',
   },
 
@@ -198,7 +198,7 @@ const HTTP_ERRORS = {
   'form-too-large': {
     status: 413,
     meaning: 'The form has more than 1 MiB in addition to its file.',
-    action: 'Send the file as the part `file`, and only documented fields beside it.',
+    action: 'Send the file as the part `file`, and only documented fields.',
   },
   'unsupported-encoding': {
     status: 415,
@@ -227,8 +227,8 @@ const HTTP_ERRORS = {
   },
   'internal-error': {
     status: 500,
-    meaning: 'An unexpected error. The message reveals nothing internal.',
-    action: 'Look in the log for the request id.',
+    meaning: 'An unexpected error. The message has the request ID.',
+    action: 'Search the log of the service for the request ID.',
   },
   'unsupported-method': {
     status: 501,
@@ -248,7 +248,7 @@ const STORE_ERRORS: Readonly<Record<StoreErrorCode, Omit<ErrorDescription, 'stat
     action: 'Choose another name, or send `"overwrite": true` to replace it.',
   },
   'folder-not-empty': {
-    meaning: 'The folder must be empty, and is not.',
+    meaning: 'The folder is not empty.',
     action: 'Send the request again: another program added files meanwhile.',
   },
   'wrong-kind': {
@@ -293,10 +293,10 @@ const STORE_ERRORS: Readonly<Record<StoreErrorCode, Omit<ErrorDescription, 'stat
   },
   'incomplete-body': {
     meaning: 'The request body ended early, or does not have the announced length.',
-    action: 'Send the request again. If it fails again, look for a proxy that cuts bodies short.',
+    action: 'Send the request again. If it fails again, check for a proxy that truncates bodies.',
   },
   'lfs-pointer': {
-    meaning: 'The uploaded file is a Git LFS pointer, which stands for another file.',
+    meaning: 'The uploaded file is a Git LFS pointer, which represents another file.',
     action: 'Upload the file itself.',
   },
   'rejected-by-store': {
@@ -336,7 +336,7 @@ const STORE_ERRORS: Readonly<Record<StoreErrorCode, Omit<ErrorDescription, 'stat
     action: 'Upload a smaller file, or raise the setting.',
   },
   'too-large-for-store': {
-    meaning: 'The file is larger than the store, or a proxy before it, accepts.',
+    meaning: 'The file is larger than the store, or a proxy in front of it, accepts.',
     action: 'Upload a smaller file, or use another store.',
   },
   'no-download-url': {
@@ -352,19 +352,19 @@ const STORE_ERRORS: Readonly<Record<StoreErrorCode, Omit<ErrorDescription, 'stat
     action: 'Upload a simpler image. Holdall tries again after a minute.',
   },
   denied: {
-    meaning: 'The backend refuses access: the operating system, the object store or GitHub.',
+    meaning: 'The backend denied access: the operating system, the object store or GitHub.',
     action: 'Give the service the permission. Run `holdall doctor` to see which one.',
   },
   'read-only': {
     meaning: 'The service accepts no changes, because `READ_ONLY` is set.',
-    action: 'Only read, or ask the operator.',
+    action: 'Send only read requests, or ask the operator to allow changes.',
   },
   'file-archived': {
-    meaning: 'The object is in an archive storage class and cannot be read at once.',
+    meaning: 'The object is in an archive storage class and must be restored first.',
     action: 'Restore the object in the object store, then try again.',
   },
   'repository-archived': {
-    meaning: 'The repository is archived, so GitHub refuses changes.',
+    meaning: 'The repository is archived, so GitHub rejects changes.',
     action: 'Unarchive the repository, or set `READ_ONLY=true`.',
   },
   'token-lacks-permission': {
@@ -372,7 +372,7 @@ const STORE_ERRORS: Readonly<Record<StoreErrorCode, Omit<ErrorDescription, 'stat
     action: 'Give the token the permission "Contents: read and write", or set `READ_ONLY=true`.',
   },
   'branch-protected': {
-    meaning: 'A rule of the branch refuses the change.',
+    meaning: 'A rule of the branch forbids the change.',
     action: 'Let the owner of the token bypass the rules, or set `GITHUB_BRANCH` to another branch.',
   },
   unsupported: {
@@ -404,7 +404,7 @@ const STORE_ERRORS: Readonly<Record<StoreErrorCode, Omit<ErrorDescription, 'stat
     action: 'Try again after `Retry-After`.',
   },
   'store-full': {
-    meaning: 'The store has no space left, or its quota is used up.',
+    meaning: 'The store has no space left, or its quota is exhausted.',
     action: 'Free space in the store, or raise its quota.',
   },
   'store-not-writable': {
@@ -417,7 +417,7 @@ const STORE_ERRORS: Readonly<Record<StoreErrorCode, Omit<ErrorDescription, 'stat
   },
   'unexpected-store-response': {
     meaning: 'The response is not from the store, for example from a proxy or a web page.',
-    action: 'Check the address of the store in the settings, and proxies before it.',
+    action: 'Check the address of the store in the settings, and proxies in front of it.',
   },
   'bucket-not-found': {
     meaning: 'The bucket does not exist at this endpoint.',
@@ -428,7 +428,7 @@ const STORE_ERRORS: Readonly<Record<StoreErrorCode, Omit<ErrorDescription, 'stat
     action: 'Set `S3_BUCKET` to the bucket name only.',
   },
   'unknown-access-key': {
-    meaning: 'The object store does not know the access key.',
+    meaning: 'The object store does not recognise the access key.',
     action: 'Check `S3_ACCESS_KEY_ID` and `S3_ENDPOINT`.',
   },
   'wrong-secret-key': {
@@ -456,11 +456,11 @@ const STORE_ERRORS: Readonly<Record<StoreErrorCode, Omit<ErrorDescription, 'stat
     action: 'Give the access key the permission `s3:ListBucket` on the bucket.',
   },
   'token-rejected': {
-    meaning: 'GitHub rejects the token: it is wrong, has expired, or cannot read the repository.',
+    meaning: 'GitHub rejected the token: it is wrong, has expired, or cannot read the repository.',
     action: 'Set `GITHUB_TOKEN` to a valid token with access to the repository.',
   },
   'repository-not-found': {
-    meaning: 'The repository does not exist, or the token cannot see it.',
+    meaning: 'The repository does not exist, or the token cannot read it.',
     action: 'Check `GITHUB_OWNER`, `GITHUB_REPO` and the token.',
   },
   'branch-not-found': {

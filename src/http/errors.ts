@@ -51,10 +51,7 @@ export function problemOf(error: unknown, requestId: string): Problem {
   if (error instanceof HttpError) return problem(error.code, error.message);
   return (
     ofFastify(error) ??
-    problem(
-      'internal-error',
-      `Something failed inside the service. Its log says more, under the request id ${requestId}.`,
-    )
+    problem('internal-error', `Internal error. Search the log of the service for the request ID ${requestId}.`)
   );
 }
 
@@ -83,7 +80,10 @@ function ofFastify(error: unknown): Problem | undefined {
 
 const FASTIFY_ERRORS: Readonly<Record<string, readonly [ErrorCode, message: string]>> = {
   FST_ERR_BAD_URL: ['malformed-url', 'The path has a percent escape that is not UTF-8.'],
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: ['json-required', 'The body must be JSON, sent with Content-Type: application/json.'],
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: [
+    'json-required',
+    'The body must be JSON. Send it with Content-Type: application/json.',
+  ],
   FST_ERR_CTP_EMPTY_JSON_BODY: ['invalid-json', 'The body is empty. Send a JSON object.'],
   FST_ERR_CTP_INVALID_JSON_BODY: ['invalid-json', 'The body is not valid JSON.'],
   FST_ERR_CTP_BODY_TOO_LARGE: ['body-too-large', 'The body is larger than 64 KiB, the limit of JSON bodies.'],

@@ -41,13 +41,15 @@ export function refuseAmbiguousHosts(app: App): void {
 /** Returns why the target host of a request is ambiguous (RFC 9112, sections 3.2 and 3.2.2); undefined if it is not. */
 function hostProblem({ headers, httpVersion, rawHeaders, url = '' }: IncomingMessage): string | undefined {
   if (headers.host === undefined) {
-    return httpVersion === '1.1' ? 'The request has no Host header, which HTTP/1.1 needs.' : undefined;
+    return httpVersion === '1.1' ? 'The request has no Host header, which HTTP/1.1 requires.' : undefined;
   }
   // Node.js keeps the first Host header, but a reverse proxy may have used another one.
   const isHost = (text: string, index: number) => index % 2 === 0 && text.toLowerCase() === 'host';
   if (rawHeaders.filter(isHost).length > 1) return 'The request has more than one Host header.';
   const target = /^https?:\/\/([^/?#]*)/i.exec(url)?.[1];
-  return target === undefined || target === headers.host ? undefined : 'The URL and the Host header name two hosts.';
+  return target === undefined || target === headers.host
+    ? undefined
+    : 'The URL and the Host header name different hosts.';
 }
 
 /** Options of the framework for errors that occur before a request exists. */
@@ -70,7 +72,7 @@ export function beginFailure(error: unknown, request: FastifyRequest, reply: Fas
   if (problem.status === 500 && !isDisconnected) request.log.error({ err: error }, 'A request failed.');
   // An overload is logged where it is detected, not once per request.
   if (problem.status === 503 && !isDisconnected && !(error instanceof HttpError))
-    request.log.warn({ err: error }, 'A request could not be served now.');
+    request.log.warn({ err: error }, 'A request failed temporarily.');
   // Headers of the response that failed.
   for (const name of ['content-length', 'content-disposition', 'etag', 'last-modified']) reply.removeHeader(name);
   reply.header('cache-control', 'no-store');
@@ -86,7 +88,7 @@ const REFUSALS = new Set([401, 403, 429]);
 
 /** Rejects an `Expect` other than 100-continue, which Fastify does not see. */
 function refuseExpectation(request: IncomingMessage, response: ServerResponse, requestId: string): void {
-  const message = `The expectation ${quoted(request.headers.expect ?? '')} can't be met.`;
+  const message = `The expectation ${quoted(request.headers.expect ?? '')} is not supported. Send "Expect: 100-continue", or no Expect header.`;
   const body = JSON.stringify(failureOf({ code: 'expectation-failed', message }));
   response.writeHead(417, {
     ...GENERAL_HEADERS,
@@ -163,7 +165,7 @@ const CLIENT_ERRORS: Readonly<Record<string, RawProblem>> = {
   HPE_HEADER_OVERFLOW: { code: 'headers-too-large', message: 'The URL and the headers are larger than 16 KiB.' },
   HPE_INVALID_EOF_STATE: {
     code: 'malformed-request',
-    message: 'The client ended the connection in the middle of the request.',
+    message: 'The client closed the connection in the middle of the request.',
   },
   ERR_HTTP_REQUEST_TIMEOUT: { code: 'request-timeout', message: 'The headers of the request took too long to arrive.' },
 };

@@ -182,11 +182,11 @@ export function isolateResponses(app: App, { contentOrigin }: Pick<Service, 'con
     if (isRequestFor(contentOrigin, request)) {
       reply.headers(SHARED_HEADERS);
       if (request.method === 'OPTIONS') return void reply.headers(PREFLIGHT_HEADERS).code(204).send();
-      if (access !== 'signature') throw new HttpError('wrong-origin', 'This origin only serves the contents of files.');
+      if (access !== 'signature') throw new HttpError('wrong-origin', 'This origin only serves file contents.');
     } else if (access === 'signature') {
       throw new HttpError(
         'wrong-origin',
-        'The contents of files are only served at CONTENT_ORIGIN. If this is that origin, the reverse proxy does not ' +
+        'File contents are only served at CONTENT_ORIGIN. If this is that origin, the reverse proxy does not ' +
           'forward the Host header.',
       );
     }

@@ -216,7 +216,7 @@ export async function skipPart({ name, body }: Part): Promise<void> {
   await forEachChunk(body, (chunk) => {
     size += chunk.length;
     if (size <= MAX_UNKNOWN_PART_BYTES) return;
-    const message = `The field ${quoted(name ?? '')} is larger than ${MAX_UNKNOWN_PART_BYTES / 1024 ** 2} MiB, and none that an upload has: the file is the field "file", with a file name.`;
+    const message = `The field ${quoted(name ?? '')} is larger than ${MAX_UNKNOWN_PART_BYTES / 1024 ** 2} MiB and unknown. Send the file as the part "file", with a file name.`;
     throw new HttpError('form-too-large', message);
   });
 }
@@ -272,11 +272,12 @@ export function boundaryOf(contentType: string | undefined): string {
   );
   const boundary = match?.[1] ?? match?.[2];
   if (boundary !== undefined) return boundary;
-  throw invalid('The body must be a form, sent with Content-Type: multipart/form-data and its boundary.');
+  throw invalid('The body must be a form. Send it with Content-Type: multipart/form-data and its boundary.');
 }
 
 const invalid = (message: string) => new HttpError('invalid-form', message);
-const headersTooLong = () => invalid(`A part of the form has headers of more than ${MAX_HEADER_BYTES / 1024} KiB.`);
+const headersTooLong = () =>
+  invalid(`The headers of a part of the form are larger than ${MAX_HEADER_BYTES / 1024} KiB.`);
 const tooManyBytes = (position: 'before' | 'after') =>
   new HttpError(
     'form-too-large',

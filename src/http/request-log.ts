@@ -154,7 +154,7 @@ function createRejectionLog(app: App): (client: string) => void {
     clearTimeout(timer);
     timer = undefined;
     if (requests === 0) return;
-    app.log.info({ status: 429, requests, clients: [...clients] }, 'Requests refused with 429.');
+    app.log.info({ status: 429, requests, clients: [...clients] }, 'Requests rejected with 429.');
     requests = 0;
     clients.clear();
     timer = setTimeout(flush, REJECTION_LOG_INTERVAL_MS).unref();

@@ -58,7 +58,7 @@ async function unpack(image: Buffer): Promise<Buffer> {
     const fault = error instanceof RangeError ? 'too-large-unpacked' : 'damaged';
     throw new RenderError(fault, String(error), { cause: error });
   });
-  if (isPacked(unpacked)) throw new RenderError('unsupported', 'The file was packed twice.');
+  if (isPacked(unpacked)) throw new RenderError('unsupported', 'The file is compressed twice.');
   return unpacked;
 }
 

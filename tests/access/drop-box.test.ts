@@ -60,7 +60,7 @@ for (const backend of isFullForm ? [memory, bare, disk] : [bare, disk]) {
           ['mine/app/', 'inbox/app/', true],
         ] as const) {
           const answer = await service.asAnn(route, json({ source, destination, is_folder: isFolder }));
-          assertFailure(answer, 403, /who may not replace "inbox\/(pin|app\/)"/);
+          assertFailure(answer, 403, /and don't have permission to replace "inbox\/(pin|app\/)"/);
         }
       }
       assert.deepEqual(await service.contents(), untouched);
@@ -70,12 +70,16 @@ for (const backend of isFullForm ? [memory, bare, disk] : [bare, disk]) {
       const { etag } = await service.store.stat(parseFile('inbox/taken.txt'));
       const conditions: Record<string, string>[] = [{}, { 'if-match': `"${etag}"` }, { 'if-match': '"other"' }];
       for (const call of formsOf('taken.txt', { 'if-none-match': '*' })) {
-        assertFailure(await service.asAnn('/upload', call), 412, /has the name of "inbox\/taken\.txt"/);
-        assertFailure(await service.asAnonymous('/upload', call), 412, /has the name of "inbox\/taken\.txt"/);
+        assertFailure(await service.asAnn('/upload', call), 412, /The name of "inbox\/taken\.txt"/);
+        assertFailure(await service.asAnonymous('/upload', call), 412, /The name of "inbox\/taken\.txt"/);
       }
       for (const headers of conditions) {
         for (const call of formsOf('taken.txt', headers)) {
-          assertFailure(await service.asAnn('/upload', call), 403, /who may not replace "inbox\/taken\.txt"/);
+          assertFailure(
+            await service.asAnn('/upload', call),
+            403,
+            /and don't have permission to replace "inbox\/taken\.txt"/,
+          );
         }
       }
       assert.deepEqual(await service.contents(), { 'inbox/taken.txt': 'old', 'outside.txt': 'outside' });
@@ -85,7 +89,7 @@ for (const backend of isFullForm ? [memory, bare, disk] : [bare, disk]) {
       assert.equal((await service.asAnn('/upload', form([prefix, fileOf('own.txt')]))).status, 200);
       assert.deepEqual(jsonOf(await service.asAnn('/inbox/'))['entries'], []);
       for (const path of ['/file/inbox/own.txt', '/thumb/inbox/own.txt', '/file/inbox/no.txt']) {
-        assertFailure(await service.asAnn(path), 403, /who may not read "inbox\//);
+        assertFailure(await service.asAnn(path), 403, /and don't have permission to read "inbox\//);
       }
     });
 
@@ -154,7 +158,7 @@ for (const backend of isFullForm ? [memory, bare, disk] : [bare, disk]) {
         const refusals = each.filter(({ status }) => status !== 200);
         assert.ok(refusals.every(({ status }) => status === 403 || status === 412));
         for (const refusal of refusals) {
-          assert.match(refusal.body, /(who may not replace|has the name of) \\"inbox\/NAME/);
+          assert.match(refusal.body, /(don't have permission to replace|The name of) \\"inbox\/NAME/);
           assert.deepEqual(refusal, refusals[0]);
         }
       }

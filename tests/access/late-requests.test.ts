@@ -70,7 +70,7 @@ for (const backend of [memory, disk]) {
       for (const each of REQUESTS) {
         const late = await begin(each);
         service.grant(grant('a/', ['read']));
-        assertFailure(await late.finish(), 403, /You are signed in as "ann", who may not/);
+        assertFailure(await late.finish(), 403, /You are signed in as "ann", and don.t have permission to/);
         assert.deepEqual(await service.contents(), TREE, each[0]);
         service.grant(grant('a/', PERMISSIONS));
       }
@@ -80,7 +80,7 @@ for (const backend of [memory, disk]) {
       for (const each of REQUESTS.slice(2, 4)) {
         const late = await begin(each);
         service.grant(grant('a/', ['read', 'write']));
-        assertFailure(await late.finish(), 403, /may not replace "a\/old\.txt"/);
+        assertFailure(await late.finish(), 403, /permission to replace "a\/old\.txt"/);
         assert.deepEqual(await service.contents(), TREE);
         service.grant(grant('a/', PERMISSIONS));
       }

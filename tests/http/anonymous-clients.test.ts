@@ -106,7 +106,7 @@ describe('What comes before the file of an upload', () => {
     assertFailure(
       await postBytes(port, Buffer.concat([Buffer.from(header), file])),
       400,
-      /headers of more than 16 KiB/,
+      /headers of a part of the form are larger than 16 KiB/,
     );
     const large = formOf([{ name: 'file', filename: 'large', value: 'x'.repeat(3_000_000) }]);
     assert.equal((await postBytes(port, large)).status, 200);
@@ -121,7 +121,7 @@ describe('What comes after the file of an upload', () => {
     const unfinished = file.subarray(0, -`--${BOUNDARY}--\r\n`.length);
     const forms = [
       [Buffer.concat([file, Buffer.alloc(3_000_000)]), 413, 'The form has more than 2 MiB after its file.'],
-      [Buffer.concat([unfinished, Buffer.from(header)]), 400, /headers of more than 16 KiB/],
+      [Buffer.concat([unfinished, Buffer.from(header)]), 400, /headers of a part of the form are larger than 16 KiB/],
     ] as const;
     for (const [form, status, message] of forms) assertFailure(await postBytes(port, form), status, message);
     assert.equal((await send(port, '/file/a')).status, 404);

@@ -90,7 +90,7 @@ describe('The Host of a request', () => {
     const { port, log } = services.local;
     for (const [head, message] of [
       ['GET / HTTP/1.1\r\nHost: localhost\r\nHost: evil.example', /more than one Host header/],
-      ['GET http://evil.example/ HTTP/1.1\r\nHost: localhost', /name two hosts/],
+      ['GET http://evil.example/ HTTP/1.1\r\nHost: localhost', /name different hosts/],
       ['GET / HTTP/1.1\r\nAccept: */*', /no Host header/],
     ] as const) {
       const response = responseOf(await sendBytes(port, `${head}\r\n\r\n`));

@@ -455,7 +455,7 @@ describe('readWebPage', () => {
     it(`refuses a build that ${what}, and says what to do`, async () =>
       assert.rejects(readBuilt(manifest), (error) => {
         assert.ok(error instanceof PageNotBuilt);
-        assert.match(error.message, /^[^\n]*: run "npm run build"\.$/);
+        assert.match(error.message, /^[^\n]*. Run "npm run build"\.$/);
         return true;
       }));
   }
@@ -470,13 +470,13 @@ describe('The build', () => {
   it('that this user may not read is told from one that is not there', async (t) => {
     const folder = await mkdtemp(join(tmpdir(), 'holdall-test-page-'));
     t.after(() => rm(folder, { recursive: true }));
-    await assert.rejects(readWebPage(folder), /The web page is not built/);
+    await assert.rejects(readWebPage(folder), /The web UI is not built/);
     await mkdir(join(folder, '.vite'), { mode: 0 });
     const readsAll = process.geteuid?.() === 0;
     // Nobody, as nothing is closed to root.
     if (readsAll) process.seteuid?.(65534);
     try {
-      await assert.rejects(readWebPage(folder), /The web page can't be read by this user \(.*: let the user/);
+      await assert.rejects(readWebPage(folder), /The user of the service can't read the web UI \(.*\)\. Grant/);
     } finally {
       if (readsAll) process.seteuid?.(0);
     }

@@ -45,7 +45,7 @@ describe('A start with a GitHub repository', () => {
       'the token is wrong': { settings: { GITHUB_TOKEN: 'wrong' }, told: /rejected the token in GITHUB_TOKEN/ },
       'there is no token, and the repository is private': {
         settings: { GITHUB_TOKEN: '', READ_ONLY: 'true' },
-        told: /that can be read without a token: check GITHUB_OWNER and GITHUB_REPO, or set GITHUB_TOKEN/,
+        told: /, or it is private\. Check GITHUB_OWNER and GITHUB_REPO, or set GITHUB_TOKEN/,
       },
       'a branch is to be made, and nothing may be written': {
         settings: { GITHUB_BRANCH: 'missing', GITHUB_CREATE_BRANCH: 'true', READ_ONLY: 'true' },
@@ -62,7 +62,7 @@ describe('A start with a GitHub repository', () => {
       'the repository is archived': { prepare: ({ repository }) => repository.archive(), told: /is archived/ },
       'there is no repository of this name': {
         settings: { GITHUB_REPO: 'missing' },
-        told: /There is no repository [\w-]+\/missing .*GITHUB_OWNER, GITHUB_REPO and GITHUB_TOKEN/,
+        told: /The repository [\w-]+\/missing does not exist at .*GITHUB_OWNER, GITHUB_REPO and GITHUB_TOKEN/,
       },
       'there is no branch of this name': {
         settings: { GITHUB_BRANCH: 'missing' },
@@ -74,7 +74,7 @@ describe('A start with a GitHub repository', () => {
       },
       'the address is one that nobody may ask': {
         settings: { GITHUB_API_URL: 'http://127.0.0.1:1' },
-        told: /can't be called \(bad port[^\n]*\): check GITHUB_API_URL/,
+        told: /could not be sent \(bad port[^\n]*\)\. Check GITHUB_API_URL/,
       },
       'the name of the address is known to nobody': {
         settings: { GITHUB_API_URL: 'https://nowhere.invalid/api/v3' },
@@ -110,7 +110,7 @@ describe('A start with a GitHub repository', () => {
     atEnd(t, () => server.close());
     const apiUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const settings = { ...settingsOfRepository(await host(t)), GITHUB_API_URL: apiUrl };
-    assert.equal(await refusalOf(settings), `${apiUrl} does not respond like the GitHub API: check GITHUB_API_URL.`);
+    assert.equal(await refusalOf(settings), `${apiUrl} does not respond like the GitHub API. Check GITHUB_API_URL.`);
   });
 
   it('needs neither write permission nor a token in read-only mode', async (t) => {

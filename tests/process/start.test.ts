@@ -91,13 +91,13 @@ describe('A start', () => {
         script: await copyOf(t, ['bin', 'dist', 'package.json']),
         settings: { WORKERS },
       });
-      assertRefused(ran, /^holdall: The web page is not built .*: run "npm run build"\.$/m);
+      assertRefused(ran, /^holdall: The web UI is not built .*\. Run "npm run build"\.$/m);
     });
   }
 
   it('fails with a one-line error when the service is not built', async (t) => {
     const ran = await runHoldall(t, { script: await copyOf(t, ['bin', 'src', 'package.json']) });
-    assertRefused(ran, /^holdall: The service is not built .*: run "npm run build"\.$/m);
+    assertRefused(ran, /^holdall: The service is not built .*. Run "npm run build"\.$/m);
   });
 
   it('reports every invalid setting on its own line with an example, and prints no secret', async (t) => {
@@ -143,7 +143,7 @@ describe('The command line', () => {
 });
 
 describe('An unsupported Node.js version', () => {
-  const REFUSAL = /^holdall: Node\.js 24 or later is needed, and this is 20\.1\.0\. [^\n]+\n$/;
+  const REFUSAL = /^holdall: Node\.js 20\.1\.0 is too old\. Install Node\.js 24 or later\. [^\n]+\n$/;
 
   it('prints the required and the current version and exits with 1', () => {
     const script =
@@ -162,7 +162,7 @@ describe('An unsupported Node.js version', () => {
     if (Number(its.split('.')[0]) >= 24) return t.skip(`${old} is of version ${its}, which is not too old`);
     const ran = await runHoldall(t, { command: [old] });
     assert.equal(ran.code, 1);
-    assertOneLine(ran, new RegExp(`^holdall: Node\\.js 24 or later is needed, and this is ${RegExp.escape(its)}\\. `));
+    assertOneLine(ran, new RegExp(`^holdall: Node\\.js ${RegExp.escape(its)} is too old\\. `));
   });
 });
 

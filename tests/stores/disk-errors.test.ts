@@ -21,12 +21,12 @@ describe('An error of the file system', () => {
     ENOSPC: ['unavailable', /disk is full/, 60],
     EDQUOT: ['unavailable', /disk is full/, 60],
     EFBIG: ['too-large', /larger than the file system allows/],
-    EMFILE: ['unavailable', /can't serve this now/, 2],
-    ENFILE: ['unavailable', /can't serve this now/, 2],
-    EAGAIN: ['unavailable', /can't serve this now/, 2],
-    EBUSY: ['unavailable', /can't serve this now/, 2],
-    ESTALE: ['unavailable', /can't serve this now/, 2],
-    ETIMEDOUT: ['unavailable', /can't serve this now/, 2],
+    EMFILE: ['unavailable', /is busy, or the limit of open files is reached/, 2],
+    ENFILE: ['unavailable', /is busy, or the limit of open files is reached/, 2],
+    EAGAIN: ['unavailable', /is busy, or the limit of open files is reached/, 2],
+    EBUSY: ['unavailable', /is busy, or the limit of open files is reached/, 2],
+    ESTALE: ['unavailable', /is busy, or the limit of open files is reached/, 2],
+    ETIMEDOUT: ['unavailable', /is busy, or the limit of open files is reached/, 2],
     EXDEV: ['unsupported', /another file system/],
   };
   for (const [code, [kind, message, retryAfter]] of Object.entries(kinds)) {

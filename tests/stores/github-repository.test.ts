@@ -111,9 +111,9 @@ describe('A repository that the settings do not match', () => {
     [
       'does not exist',
       { repository: 'missing' },
-      /no repository octocat\/missing .*GITHUB_OWNER, GITHUB_REPO and GITHUB_TOKEN/,
+      /repository octocat\/missing does not exist .*GITHUB_OWNER, GITHUB_REPO and GITHUB_TOKEN/,
     ],
-    ['has an owner that does not exist', { owner: 'nobody' }, /no repository nobody\/.*GITHUB_OWNER/],
+    ['has an owner that does not exist', { owner: 'nobody' }, /repository nobody\/\S+ does not exist .*GITHUB_OWNER/],
     ['is read with a wrong token', { token: 'wrong' }, /GITHUB_TOKEN: it is wrong or has expired/],
     ['is private and read without a token', { token: undefined }, /GITHUB_TOKEN/],
     [
@@ -143,7 +143,7 @@ describe('A repository that the settings do not match', () => {
     it(`is an error that names the setting: the host returns ${name}`, async (t) => {
       const apiUrl = await serve(t, status, type, body);
       const { store } = await openRepository(t, { files: FILES }, { apiUrl });
-      const expected = unavailable(/GITHUB_API_URL|There is no repository .* at http/);
+      const expected = unavailable(/GITHUB_API_URL|The repository .* does not exist at http/);
       await assert.rejects(having(store, 'check')(), expected);
       await assert.rejects(store.list(folder('')), expected);
       await assert.rejects(store.read(file('a.txt')), expected);

@@ -74,7 +74,7 @@ describe('A request to a store that is busy or failing', { concurrency: true }, 
         assert.equal(response.headers['retry-after'], '1', path);
       }),
     );
-    const lines = log.filter(({ msg }) => msg === 'A request could not be served now.');
+    const lines = log.filter(({ msg }) => msg === 'A request failed temporarily.');
     assert.equal(lines.length, paths.length);
     for (const line of lines) assert.match(JSON.stringify(line), /503 \w+: .*\(the store's request 1\)/);
   });

@@ -207,7 +207,7 @@ if (isFullForm) {
       await page.keyboard.press('Enter');
       await messages(page).getByText('could not be renamed').waitFor();
       await messages(page)
-        .getByText(/signed in as .*bob@example.org.*, who may not change/)
+        .getByText(/signed in as .*bob@example.org.*, and don.t have permission to change/)
         .waitFor();
       await row(page, 'deep/below/x.txt').waitFor();
       await until('the permissions are refreshed', async () => (await button(page, 'Rename').count()) === 0);

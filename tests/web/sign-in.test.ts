@@ -98,7 +98,7 @@ describe('Signing in', () => {
 
     await fill(page, BOB);
     await page.keyboard.press('Enter');
-    await page.getByText(/signed in as .*bob@example.org.*, who may not/).waitFor();
+    await page.getByText(/signed in as .*bob@example.org.*, and don.t have permission to/).waitFor();
     await becomes(() => page.url(), url);
     await becomes(() => page.title(), 'cat.txt – Holdall');
     await page.getByRole('link', { name: 'Go to all files' }).click();

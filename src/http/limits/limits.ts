@@ -82,7 +82,7 @@ export async function shedLoad(app: App, { eventLoopDelay }: Pick<Limits, 'event
     enforcedFrom = performance.now() + 2 * SAMPLE_INTERVAL_MS;
   });
   const warn = throttleLog((requests) =>
-    app.log.warn({ requests, limit: eventLoopDelay }, 'Requests refused with 503: the process is overloaded.'),
+    app.log.warn({ requests, limit: eventLoopDelay }, 'Requests rejected with 503: the process is overloaded.'),
   );
   await app.register(underPressure, {
     maxEventLoopDelay: eventLoopDelay,

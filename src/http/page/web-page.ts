@@ -31,7 +31,8 @@ export async function readWebPage(folder: string): Promise<WebPage> {
   const manifest = await readManifest(join(folder, '.vite/manifest.json'));
   const chunks = chunksOf(manifest, 'src/main.tsx');
   const [entry, ...imported] = chunks;
-  if (!entry) throw new PageNotBuilt(`The web page in ${folder} has no entry src/main.tsx: run "npm run build".`);
+  if (!entry)
+    throw new PageNotBuilt(`The build of the web UI in ${folder} has no entry src/main.tsx. Run "npm run build".`);
   return {
     assets: join(folder, ASSETS),
     script: nameOf(entry.file),
@@ -62,7 +63,7 @@ async function readManifest(file: string): Promise<Manifest> {
   try {
     return Value.Parse(Manifest, JSON.parse(text));
   } catch (error) {
-    throw new PageNotBuilt(`The web page is not built right (${file} can't be read): run "npm run build".`, {
+    throw new PageNotBuilt(`The build of the web UI is damaged (${file} can't be read). Run "npm run build".`, {
       cause: error,
     });
   }
@@ -70,9 +71,9 @@ async function readManifest(file: string): Promise<Manifest> {
 
 function describeUnread(file: string, error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  if (code === 'ENOENT') return `The web page is not built (there is no ${file}): run "npm run build".`;
-  if (code !== 'EACCES') return `The web page can't be read: ${String(error)}`;
-  return `The web page can't be read by this user (${file}): let the user who runs the service read it.`;
+  if (code === 'ENOENT') return `The web UI is not built (${file} does not exist). Run "npm run build".`;
+  if (code !== 'EACCES') return `The build of the web UI can't be read: ${String(error)}`;
+  return `The user of the service can't read the web UI (${file}). Grant the user read permission.`;
 }
 
 /**

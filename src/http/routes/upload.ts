@@ -117,7 +117,7 @@ async function nextFile(form: Form, fields: Fields): Promise<Part> {
     if (isFile(part)) return part;
     await readField(part, fields);
   }
-  throw new HttpError('missing-file', 'The form has no part "file" with a file name.');
+  throw new HttpError('missing-file', 'The form has no part "file" with a file name. Send the file as this part.');
 }
 
 /** Returns the target of a file, or a function that does, if its folder can still arrive after the file. */
@@ -133,7 +133,7 @@ function targetOf(part: Part, fields: Fields, condition: WriteCondition | undefi
 async function readRest(rest: Form, fields: Fields): Promise<void> {
   for (let part = await rest.next(); part; part = await rest.next()) {
     if (isFile(part))
-      throw new HttpError('invalid-form', 'The form has two parts "file"; send one request for each file.');
+      throw new HttpError('invalid-form', 'The form has two parts "file". Send one request for each file.');
     await readField(part, fields);
   }
 }
@@ -150,7 +150,8 @@ function isFile({ name, filename, unreadable }: Part): boolean {
 async function readField(part: Part, fields: Fields): Promise<void> {
   const { name } = part;
   if (name !== 'prefix' && name !== 'modified') return skipPart(part);
-  if (fields[name] !== undefined) throw new HttpError('invalid-form', `The form has two parts ${quoted(name)}.`);
+  if (fields[name] !== undefined)
+    throw new HttpError('invalid-form', `The form has two parts ${quoted(name)}. Send only one.`);
   if (name === 'prefix') fields.prefix = parseFolder(await readText(part, MAX_PREFIX_BYTES));
   else fields.modified = parseModifiedField(await readText(part, MAX_MODIFIED_BYTES));
 }

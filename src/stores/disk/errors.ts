@@ -22,9 +22,13 @@ export function toStoreError(error: unknown, path: FilePath | FolderPath): unkno
     case 'EACCES':
     case 'EPERM':
     case 'EROFS':
-      return new StoreError('denied', 'The operating system refuses the service access to this path.', {
-        cause: error,
-      });
+      return new StoreError(
+        'denied',
+        'The operating system denied access to this path. Check its owner and permissions.',
+        {
+          cause: error,
+        },
+      );
     case 'ENAMETOOLONG':
       return segmentTooLong(path, error);
     // Names that the file system does not support, such as a colon on FAT.
@@ -40,11 +44,14 @@ export function toStoreError(error: unknown, path: FilePath | FolderPath): unkno
     case 'EBUSY':
     case 'ESTALE':
     case 'ETIMEDOUT':
-      return new StoreError('store-busy', "The disk can't serve this now.", { cause: error, retryAfter: 2 });
+      return new StoreError('store-busy', 'The disk is busy, or the limit of open files is reached. Try again.', {
+        cause: error,
+        retryAfter: 2,
+      });
     case 'EXDEV':
       return new StoreError(
         'unsupported',
-        'The folder is on another file system than the root, where nothing can be moved to.',
+        "The folder is on another file system than DISK_ROOT, so items can't be moved there.",
         {
           cause: error,
         },

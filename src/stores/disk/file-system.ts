@@ -60,7 +60,7 @@ export async function probeNames(root: string): Promise<NameFolding> {
   const present = await lstat(ownFolder).catch(() => undefined);
   if (present && !present.isDirectory()) {
     throw new Error(
-      `${ownFolder} is not a folder. Holdall keeps its own files in a folder of this name: rename the file.`,
+      `${ownFolder} is not a folder. Holdall keeps its own files in a folder of this name. Rename the file.`,
     );
   }
   const name = `names-${randomUUID()}`;

@@ -92,7 +92,7 @@ export class RecoveryFolder {
       if (await isOrphaned(name)) items += await countUnlessEmpty(join(this.path, name));
     }
     if (items === 0) return;
-    const message = 'The recovery folder is not empty: move its items to their paths, or delete them.';
+    const message = 'The recovery folder is not empty. Move its items to their paths, or delete them.';
     this.#options.log.error(message, { folder: this.path, items });
   }
 }

@@ -155,7 +155,7 @@ function requireSupported(condition: WriteCondition | undefined): void {
   if (condition === undefined || condition === 'absent') return;
   throw new StoreError(
     'unsupported-condition',
-    "Files on disk can't be replaced under the condition of an etag: other programs could change them in between.",
+    'A disk does not support If-Match on uploads, because other programs could change the file in between. Send the request without it.',
   );
 }
 

@@ -91,9 +91,9 @@ function requireWriteAccess(
       retryAfter: LONG_RETRY_AFTER_SECONDS,
     });
   };
-  if (isArchived) refuse(`The repository ${repository} is archived and can't be written to: unarchive it`);
+  if (isArchived) refuse(`The repository ${repository} is archived and can't be written to. Unarchive it`);
   if (!mayWrite) {
-    refuse(`The token in GITHUB_TOKEN can't write to ${repository}: give it the permission "Contents: read and write"`);
+    refuse(`The token in GITHUB_TOKEN can't write to ${repository}. Give it the permission "Contents: read and write"`);
   }
 }
 

@@ -250,14 +250,14 @@ function movesContents(): void {
         '/-/signed/%zz',
       ]) {
         const response = await served.get(path, { host });
-        assertFailure(response, 404, /only serves the contents of files/);
+        assertFailure(response, 404, /only serves file contents/);
         assertHeaders(response, { 'access-control-allow-origin': '*' }, path);
       }
       for (const [method, path] of [
         ['POST', '/upload'],
         ['DELETE', '/delete/a.html'],
       ] as const) {
-        assertFailure(await served.get(path, { host }, method), 404, /only serves the contents of files/);
+        assertFailure(await served.get(path, { host }, method), 404, /only serves file contents/);
       }
       assert.equal((await served.get('/-/health/live', { host })).status, 200);
     }

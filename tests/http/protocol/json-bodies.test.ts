@@ -93,7 +93,7 @@ describe('JSON bodies', () => {
     for (const [path, body] of Object.entries(JSON_ROUTES)) {
       for (const type of types) {
         const response = await post(path, JSON.stringify(body), type);
-        assertFailure(response, 400, 'The body must be JSON, sent with Content-Type: application/json.');
+        assertFailure(response, 400, 'The body must be JSON. Send it with Content-Type: application/json.');
       }
     }
     assert.deepEqual(await pathsBelow(port), ['a', 'f/', 'f/x']);

@@ -48,7 +48,7 @@ describe('progress of folder operations', () => {
       fault = new Error('secret');
       const response = await sendOperation(faulty.port, operation, NDJSON);
       const id = String(response.headers['x-request-id']);
-      const error = `Something failed inside the service. Its log says more, under the request id ${id}.`;
+      const error = `Internal error. Search the log of the service for the request ID ${id}.`;
       assert.deepEqual(linesOf(response), {
         progress: [],
         last: { success: false, code: 'internal-error', error, status: 500 },

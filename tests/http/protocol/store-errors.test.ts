@@ -172,7 +172,7 @@ describe('errors of the store', () => {
       secret = each;
       for (const response of await requestEverything(faulty.port)) {
         const id = String(response.headers['x-request-id']);
-        const error = `Something failed inside the service. Its log says more, under the request id ${id}.`;
+        const error = `Internal error. Search the log of the service for the request ID ${id}.`;
         assertFailure(response, 500, error);
         assert.doesNotMatch(JSON.stringify(response.headers) + response.body.toString(), /secret|srv/);
         const logged = faulty.log.filter((line) => line['requestId'] === id && line['level'] === 50);

@@ -158,7 +158,7 @@ class BlobFiles {
       path: folder,
       size,
       names: SHA,
-      warn: this.#warnAbout('The cache folder (CACHE_DIR) could not be swept.'),
+      warn: this.#warnAbout('The cache folder (CACHE_DIR) could not be cleaned up.'),
     });
     this.#cached = new CachedBlobs(folder, warn);
     this.#folderCreated = this.#cache

@@ -55,7 +55,7 @@ export async function inCacheFolder<Result>(operation: Promise<Result>): Promise
     return await operation;
   } catch (error) {
     const message = isDiskFull(error)
-      ? 'The cache folder (CACHE_DIR) is on a full disk: free space, or lower GITHUB_CACHE_SIZE.'
+      ? 'The cache folder (CACHE_DIR) is on a full disk. Free space, or lower GITHUB_CACHE_SIZE.'
       : "The cache folder (CACHE_DIR) can't be written to.";
     throw new StoreError('cache-unavailable', message, { cause: error, retryAfter: LONG_RETRY_AFTER_SECONDS });
   }

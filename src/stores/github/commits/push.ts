@@ -55,7 +55,7 @@ export class Pusher {
   async #createTree(base: string, { edits, root: expected }: DraftResult): Promise<string> {
     const tree = await this.#host.createTree(base, edits);
     if (expected === undefined || tree === expected) return tree;
-    this.#log.warn('GitHub changed the bytes of a text. The texts are sent again as blobs.', {
+    this.#log.warn('GitHub changed the bytes of a text file. The text files are sent again as blobs.', {
       tree,
       expected,
     });
@@ -177,7 +177,10 @@ export function createFirstCommit(
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       const { head, root } = await snapshots.latest({ signal });
       if (head !== undefined) return { head, root };
-      const isCreated = await host.createFirstFile(path + MARKER, commitMessage(template, ['Begin the repository']));
+      const isCreated = await host.createFirstFile(
+        path + MARKER,
+        commitMessage(template, ['Initialize the repository']),
+      );
       if (!isCreated) await delay(RETRY_DELAY_MS * attempt, undefined, { signal });
     }
     throw new StoreError('store-busy', 'The repository is empty, and its first commit could not be created.', {

@@ -262,7 +262,7 @@ export class GitHubClient {
     const [, owner, repo] = /^([\w.-]+)\/([\w.-]+)$/.exec(typeof fullName === 'string' ? fullName : '') ?? [];
     if (owner === undefined || repo === undefined) throw notGitHub(this.#options.apiUrl);
     if (owner === this.#owner && repo === this.#repo) return false;
-    this.#options.log.warn('The repository was renamed: set GITHUB_OWNER and GITHUB_REPO.', {
+    this.#options.log.warn('The repository was renamed. Set GITHUB_OWNER and GITHUB_REPO.', {
       before: this.repository(),
       now: fullName,
     });

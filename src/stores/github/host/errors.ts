@@ -165,11 +165,11 @@ function isProxyAuthentication(error: unknown): boolean {
 /** Converts an error response that is not GitHub's. GitHub's own always contain a JSON message. */
 function fromProxy(status: number, apiUrl: string, cause: unknown): StoreError {
   const reasons: Readonly<Record<number, string>> = {
-    407: 'requires a username and password (407): allow this machine without them',
-    413: 'rejected a body of this size (413): raise its limit',
+    407: 'requires a username and password (407). Allow this machine without them',
+    413: 'rejected a body of this size (413). Raise its limit',
   };
   const reason =
-    reasons[status] ?? `returned ${status} without a message of GitHub: check GITHUB_API_URL and the proxy`;
+    reasons[status] ?? `returned ${status} without a message of GitHub. Check GITHUB_API_URL and the proxy`;
   const isBodyTooLarge = status === 413;
   const code = isBodyTooLarge ? 'too-large-for-store' : 'unexpected-store-response';
   return new StoreError(code, `A proxy in front of GitHub at ${apiUrl} ${reason}.`, {
@@ -186,7 +186,7 @@ function hasGitHubMessage({ data }: ErrorResponse): boolean {
 /** Converts the error of a request that the client could not send, for example to a port that `fetch` blocks. */
 function notSent(cause: unknown, { name, setting }: { name: string; setting: string }): StoreError {
   const reason = cause instanceof Error ? cause.message : String(cause);
-  const message = `${name} can't be called (${reason}): check ${setting}.`;
+  const message = `The request to ${name} could not be sent (${reason}). Check ${setting}.`;
   return new StoreError('store-misconfigured', message, { cause, retryAfter: LONG_RETRY_AFTER_SECONDS });
 }
 
@@ -244,10 +244,10 @@ const mayNotWrite = (repository: string) =>
   `The token in GITHUB_TOKEN can't write to ${repository}: it needs the permission "Contents: read and write".`;
 
 function noRepository({ repository, apiUrl, hasToken }: RequestContext): string {
-  const message = `There is no repository ${repository} at ${apiUrl}`;
+  const message = `The repository ${repository} does not exist at ${apiUrl}`;
   return hasToken
-    ? `${message}, or the token in GITHUB_TOKEN can't read it: check GITHUB_OWNER, GITHUB_REPO and GITHUB_TOKEN.`
-    : `${message} that can be read without a token: check GITHUB_OWNER and GITHUB_REPO, or set GITHUB_TOKEN.`;
+    ? `${message}, or the token in GITHUB_TOKEN can't read it. Check GITHUB_OWNER, GITHUB_REPO and GITHUB_TOKEN.`
+    : `${message}, or it is private. Check GITHUB_OWNER and GITHUB_REPO, or set GITHUB_TOKEN.`;
 }
 
 function busy(cause: ErrorResponse): StoreError {
@@ -275,13 +275,13 @@ export function tooLarge(cause?: unknown): StoreError {
 /** The error for a redirect that can't be followed. Omits the query of the URL, which may contain a secret. */
 export function redirectError(apiUrl: string, location: URL | null): StoreError {
   if (!location) return notGitHub(apiUrl);
-  const message = `${apiUrl} redirects requests to ${quoted(location.origin + location.pathname)}: check GITHUB_API_URL.`;
+  const message = `${apiUrl} redirects requests to ${quoted(location.origin + location.pathname)}. Check GITHUB_API_URL.`;
   return new StoreError('unexpected-store-response', message, { retryAfter: LONG_RETRY_AFTER_SECONDS });
 }
 
 /** The error for a response that is not from the GitHub API. */
 export function notGitHub(apiUrl: string, cause?: unknown): StoreError {
-  const message = `${apiUrl} does not respond like the GitHub API: check GITHUB_API_URL.`;
+  const message = `${apiUrl} does not respond like the GitHub API. Check GITHUB_API_URL.`;
   return new StoreError('unexpected-store-response', message, { cause, retryAfter: LONG_RETRY_AFTER_SECONDS });
 }
 

@@ -319,7 +319,7 @@ function toParameters({ path, mode, ...change }: TreeEdit) {
 }
 
 function renamedBranch(before: string, now: string): StoreError {
-  const message = `The branch ${before} was renamed to ${quoted(now)}: set GITHUB_BRANCH.`;
+  const message = `The branch ${before} was renamed to ${quoted(now)}. Set GITHUB_BRANCH.`;
   return new StoreError('branch-not-found', message, { retryAfter: LONG_RETRY_AFTER_SECONDS });
 }
 
