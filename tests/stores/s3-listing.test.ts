@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { CreateMultipartUploadCommand } from '@aws-sdk/client-s3';
+import { encodeCursor } from '../../src/model/page.ts';
 import type { Entry } from '../../src/model/store.ts';
 import { openFakeBucket } from '../../testing/servers/fake-bucket.ts';
 import { put } from '../../testing/servers/objects.ts';
@@ -172,13 +173,48 @@ describe('A listing from a nonconforming store', () => {
     }
   });
 
-  it('fails as invalid-request if the store rejects the token of the cursor', async (t) => {
+  it('fails as invalid-cursor if the store rejects the token of the cursor', async (t) => {
     const { store, proxy } = await openProxied(t);
     proxy.intercept(() => pageResponse({ keys: ['a'], isTruncated: true, token: '1' }));
     const { cursor } = await store.list(folder(''), { limit: 1 });
     assert.ok(cursor !== undefined);
+    for (const [status, code] of [
+      [400, 'InvalidArgument'],
+      [400, 'InvalidRequest'],
+      [414, ''],
+      [431, ''],
+    ] as const) {
+      proxy.intercept(() => refusal(status, code));
+      await assert.rejects(store.list(folder(''), { cursor }), { code: 'invalid-cursor' });
+    }
+    // The cursor did not cause these errors.
+    for (const status of [403, 407, 500]) {
+      proxy.intercept(() => refusal(status, 'Other'));
+      await assert.rejects(
+        store.list(folder(''), { cursor }),
+        ({ code }: { code: string }) => code !== 'invalid-cursor',
+      );
+    }
     proxy.intercept(() => refusal(400, 'InvalidArgument'));
-    await assert.rejects(store.list(folder(''), { cursor }), ofKind('invalid-request'));
+    await assert.rejects(store.list(folder('')), { code: 'unexpected-store-response' });
+  });
+
+  it('fails as invalid-cursor for a forged token that leads to other keys', async (t) => {
+    const { store, proxy } = await openProxied(t);
+    proxy.intercept(() => pageResponse({ keys: ['g/secret'] }));
+    const forged = encodeCursor({ last: 'f/a', token: 'of another folder' });
+    await assert.rejects(store.list(folder('f'), { cursor: forged }), { code: 'invalid-cursor' });
+    await assert.rejects(store.list(folder('f')), { code: 'unexpected-store-response' });
+  });
+
+  it('fails as invalid-cursor for a forged cursor that is too long for the store', async (t) => {
+    const { store } = await openProxied(t);
+    await plant(store, { a: '1' });
+    const long = 'é'.repeat(4500);
+    for (const cursor of [encodeCursor({ last: 'a', token: long }), encodeCursor({ last: long })]) {
+      await assert.rejects(store.list(folder(''), { cursor }), { code: 'invalid-cursor' });
+    }
+    assert.deepEqual(await pathsIn(store, ''), ['a']);
   });
 
   it('returns full pages although the store counts the folder marker', async (t) => {

@@ -272,6 +272,18 @@ export function listingMismatch(endpoint: string | undefined): StoreError {
   );
 }
 
+/**
+ * Returns whether a store can't continue a listing at a position: it rejects the request, or sends another listing. A
+ * forged cursor can contain any token, and a key that is too long for a request.
+ */
+export function isRejectedPosition(error: unknown): boolean {
+  if (!isStoreError(error) || error.code !== 'unexpected-store-response') return false;
+  return !(error.cause instanceof S3ErrorResponse) || REJECTED_STATUSES.has(error.cause.status);
+}
+
+/** Statuses of requests that are invalid or too long. Stores use different error codes for an invalid token. */
+const REJECTED_STATUSES = new Set([400, 414, 431]);
+
 /** Returns the error for an endless listing, for example of a store that alternates between two tokens. */
 export function endlessListing(endpoint: string | undefined): StoreError {
   return unexpectedResponse(

@@ -4,7 +4,7 @@ import type { Cancellable, Entry, Store } from '../../model/store.ts';
 import { notFound } from '../../model/store-errors.ts';
 import type { Bucket } from './bucket.ts';
 import type { Entries } from './entries.ts';
-import { codeOf, listingMismatch } from './errors.ts';
+import { isRejectedPosition, listingMismatch } from './errors.ts';
 import { decodeKey, fromFullKey, isEmptyMarker, type Key } from './keys.ts';
 import { type ListedObject, type ListResult, listObjects } from './operations.ts';
 
@@ -43,6 +43,9 @@ export function createLister(bucket: Bucket, entries: Entries): Store['list'] {
         limit: limit - found.length,
         position,
         signal,
+      }).catch((error: unknown) => {
+        const isOfClient = cursor !== undefined && pages === 1;
+        throw isOfClient && isRejectedPosition(error) ? invalidCursor(cursor, error) : error;
       });
       const added = addEntries(found, page, folder, entries);
       if (isFirst && pages === 1 && added.isEmpty && !page.next && folder !== ROOT) throw notFound(folder);
@@ -73,8 +76,6 @@ interface PageRequest extends Cancellable {
 /**
  * Returns one page of a listing, and corrects deviations of the store. Drops prefixes that the previous page contained.
  * If a truncated response has no token or repeats the token, the next page begins after the last key.
- *
- * Throws `invalid-request` if the store rejects the continuation token.
  */
 export async function readPage(
   bucket: Bucket,
@@ -92,11 +93,7 @@ export async function readPage(
       'start-after': start !== undefined && position?.token === undefined ? startAfter(start, delimiter) : undefined,
     },
     { signal },
-  ).catch((error: unknown) => {
-    const isRejected =
-      position?.token !== undefined && error instanceof Error && codeOf(error.cause) === 'InvalidArgument';
-    throw isRejected ? invalidCursor(position.token ?? '', error) : error;
-  });
+  );
   const { objects: all, prefixes: allPrefixes, undecodable } = decodeAll(bucket, output, { prefix, delimiter });
   const isNew = (key: Key) => start === undefined || comparePaths(key, start) > 0;
   const objects = all.filter(({ key }) => isNew(key));
