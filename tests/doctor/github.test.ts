@@ -58,7 +58,7 @@ describe('holdall doctor on a branch', () => {
     );
     assert.equal(
       of('repository-lfs').advice,
-      'Push large files with git lfs, or remove the lines with filter=lfs from .gitattributes: docs/how-to/stores/github.md, "Git LFS".',
+      'Push large files with git lfs, or remove the lines with filter=lfs from .gitattributes: docs/reference/stores-github.md, "Git LFS".',
     );
     assert.equal(of('repository-workers').advice, 'Set WORKERS=1, or divide GITHUB_WRITES_PER_MINUTE by WORKERS.');
     assert.deepEqual(await filesOf(hosted), ['.gitattributes']);

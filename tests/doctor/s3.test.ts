@@ -97,7 +97,7 @@ describe('holdall doctor on a bucket', () => {
       [of('bucket-conditions').status, of('bucket-conditions').advice],
       [
         'warning',
-        'Use a store that supports conditional writes, or let only one client at a time write to a file: docs/how-to/stores/s3.md, "Limits".',
+        'Use a store that supports conditional writes, or let only one client at a time write to a file: docs/reference/stores-s3.md, "Conditional writes".',
       ],
     );
     assert.equal(

@@ -2,7 +2,7 @@ import { at, END, having, type Program, perhaps, type StepResult, type Thread, t
 import { absent, areAbsent, type Change, only, type Promises, uploadAtOnce } from './promises.ts';
 
 /**
- * What is promised of a bucket on a store that keeps to conditions as Ceph 16 does (docs/how-to/stores/s3.md, "Copies and moves"
+ * What is promised of a bucket on a store that keeps to conditions as Ceph 16 does (docs/reference/stores-s3.md, "Copies and moves"
  * and "Limits"): one object is written or removed in one step, and all else is made of such steps.
  */
 export const bucket: Promises = {

@@ -89,7 +89,7 @@ const inOneCommit =
     }),
   ];
 
-/** docs/how-to/stores/github.md, "Commits": a commit is one step. */
+/** docs/explanation/commits.md: a commit is one step. */
 export const github: Promises = {
   listsMoments: true,
   upload: uploadAtOnce,

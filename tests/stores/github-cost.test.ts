@@ -15,7 +15,7 @@ import type { Need } from '../runner/needs.ts';
 
 export const needs: readonly Need[] = ['git'];
 
-const PAGE = new URL('../../docs/how-to/stores/github.md', import.meta.url);
+const PAGE = new URL('../../docs/reference/stores-github.md', import.meta.url);
 
 describe('The documented cost of requests', () => {
   const representative = [

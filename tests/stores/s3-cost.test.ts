@@ -9,7 +9,7 @@ import type { Need } from '../runner/needs.ts';
 
 export const needs: readonly Need[] = ['bucket'];
 
-const DOCUMENTATION = new URL('../../docs/how-to/stores/s3.md', import.meta.url);
+const DOCUMENTATION = new URL('../../docs/reference/stores-s3.md', import.meta.url);
 
 describe('The documented number of S3 requests', () => {
   const representative = [

@@ -19,7 +19,7 @@ export const CHECKS: BackendChecks<GitHubSettings> = {
     if (isStoreError(error, 'denied')) {
       return 'Give the token in GITHUB_TOKEN the permission "Contents: read and write", and let its owner bypass the rules of GITHUB_BRANCH, or serve another branch.';
     }
-    return 'See docs/how-to/stores/github.md, "When something is wrong".';
+    return 'See docs/how-to/stores/github-problems.md.';
   },
 };
 
@@ -86,7 +86,7 @@ const REPOSITORY_CHECKS: readonly StoreCheck<GitHubSettings>[] = [
       }
       return warning(
         '.gitattributes assigns files to Git LFS. Holdall can download them, but commits uploads under such names as ordinary files.',
-        'Push large files with git lfs, or remove the lines with filter=lfs from .gitattributes: docs/how-to/stores/github.md, "Git LFS".',
+        'Push large files with git lfs, or remove the lines with filter=lfs from .gitattributes: docs/reference/stores-github.md, "Git LFS".',
       );
     },
     explain: adviseOn(),

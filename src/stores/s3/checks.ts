@@ -109,7 +109,7 @@ const BUCKET_CHECKS: readonly Check<BucketSubject>[] = [
       return ok(
         isOfSource
           ? `${found} and CopyObject.`
-          : `${found}, but not on CopyObject. Ceph behaves this way too: docs/how-to/stores/s3.md.`,
+          : `${found}, but not on CopyObject. Ceph behaves this way too: docs/reference/stores-s3.md, "Conditional writes".`,
       );
     },
     explain: adviseOn('write'),
@@ -285,7 +285,7 @@ const BUCKET_CHECKS: readonly Check<BucketSubject>[] = [
     async run({ warnings }) {
       const lacks = warnings.filter(isMissingCapability);
       if (lacks.length === 0) return ok('The store supports all requests of Amazon S3 that Holdall uses.');
-      return warning(lacks.join(' '), 'See docs/how-to/stores/s3.md, "Limits", for what is safe with this store.');
+      return warning(lacks.join(' '), 'See docs/reference/stores-s3.md, "Limits", for what is safe with this store.');
     },
     explain: adviseOn('write'),
   },
@@ -311,7 +311,7 @@ function advise(
     const permissions = new Intl.ListFormat('en-GB').format(actions.map((action) => PERMISSIONS[action]));
     return `Give the key in S3_ACCESS_KEY_ID the permission ${permissions} on arn:aws:s3:::${bucket}/${prefix}* (on R2 "Object Read & Write" for ${bucket}): see docs/how-to/stores/aws-s3.md for the whole policy.`;
   }
-  return 'See docs/how-to/stores/s3.md, "When something is wrong".';
+  return 'See docs/how-to/stores/s3-problems.md.';
 }
 
 const ADVICE: AdviceTable = {
@@ -351,7 +351,7 @@ const UNSUPPORTED =
 const COPIES = 'Use another store, or a newer version: on this one, copies, moves and renames fail.';
 
 const CONDITIONS =
-  'Use a store that supports conditional writes, or let only one client at a time write to a file: docs/how-to/stores/s3.md, "Limits".';
+  'Use a store that supports conditional writes, or let only one client at a time write to a file: docs/reference/stores-s3.md, "Conditional writes".';
 
 async function presign(store: StoreSubject['store'], file: Awaited<ReturnType<typeof store.stat>>) {
   const url = new URL((await store.presign?.(file, { expires: 60, download: true, purpose: 'read' })) ?? '');
