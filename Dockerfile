@@ -17,7 +17,8 @@ RUN node scripts/lock-package.js && npm ci --prefix package --ignore-scripts --n
 
 FROM ${NODE_IMAGE}
 LABEL org.opencontainers.image.title="Holdall" \
-      org.opencontainers.image.description="One HTTP interface and one web page for the files in your bucket, your repository or your disk." \
+      org.opencontainers.image.description="One HTTP API and one web UI for the files in your bucket, your repository or on your disk." \
+      org.opencontainers.image.source="https://github.com/holdall-files/holdall" \
       org.opencontainers.image.licenses="MIT" \
       org.opencontainers.image.version="0.1.0"
 # What installs packages has no place beside a service.

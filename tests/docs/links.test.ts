@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { makeLinksAbsolute } from '../../scripts/links/absolute.ts';
 import { checkLinks } from '../../scripts/links/check.ts';
 
 /** Returns what the check reports, as `page:line: message`. Only the given pages and `src/main.ts` exist. */
@@ -57,5 +58,29 @@ describe('The check of the links', () => {
     assert.deepEqual(check({ 'README.md': '```md\n# Heading\n```\n\n[heading](#heading)' }), [
       'README.md:5: #heading: README.md has no heading for #heading.',
     ]);
+  });
+});
+
+describe('The README of the package', () => {
+  const absolute = (page: string) => makeLinksAbsolute(page, 'https://example.org/holdall', 'v1.2.3');
+
+  it('links to the files and pictures of its version', () => {
+    assert.equal(
+      absolute(
+        '[guide](docs/guide.md#start "docs/guide.md") and [![Grid](docs/grid.png)](./docs/) `[a](a.md)`\n\n[b]: b.md',
+      ),
+      '[guide](https://example.org/holdall/blob/v1.2.3/docs/guide.md#start "docs/guide.md") and ' +
+        '[![Grid](https://example.org/holdall/raw/v1.2.3/docs/grid.png)](https://example.org/holdall/blob/v1.2.3/docs/) ' +
+        '`[a](a.md)`\n\n[b]: https://example.org/holdall/blob/v1.2.3/b.md',
+    );
+  });
+
+  it('keeps URLs and headings of the same page', () => {
+    const page = '[a](#start), [b](https://example.com/b.md), <mailto:a@example.org>';
+    assert.equal(absolute(page), page);
+  });
+
+  it('refuses a URL that it cannot find in the text', () => {
+    assert.throws(() => absolute('[a](docs/a\\_b.md)'), { message: /^The URL docs\/a_b\.md is written with escapes/ });
   });
 });

@@ -7,6 +7,8 @@ export const PACKAGE = join(ROOT, 'package');
 
 /** `provenance.json` of a built package. */
 export interface Provenance {
+  /** Name and version. */
+  readonly package: string;
   readonly source: Readonly<Record<string, unknown>>;
   readonly bundled: Readonly<Record<'src' | 'web', readonly { package: string; integrity: string }[]>>;
   readonly files: readonly { path: string; sha256: string; from: string }[];
