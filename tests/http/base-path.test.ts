@@ -178,8 +178,8 @@ describe('A service with a base path', () => {
     assert.equal(status, 302);
     assert.ok(new URL(String(headers.location), target).pathname.startsWith(`${BASE}/-/signed/`));
     assertFailure(await get(`http://127.0.0.1:${port}/`), 404, /below \/team\/files\//);
-    assertFailure(await get(`http://evil.example${BASE}/`), 400, /two hosts/);
-    assertFailure(await get('http://evil.example/'), 400, /two hosts/);
+    assertFailure(await get(`http://evil.example${BASE}/`), 400, /different hosts/);
+    assertFailure(await get('http://evil.example/'), 400, /different hosts/);
   });
 
   it('names the path that the client sent, in errors and in the log', async () => {
@@ -202,7 +202,7 @@ it('A base path is part of the URLs of CONTENT_ORIGIN', async (t) => {
   assert.deepEqual([origin, pathname], [contentOrigin, `${BASE}/-/signed/a.txt`]);
   const content = await send(service.port, pathname + search, { headers: { host } });
   assert.equal(content.body.toString(), 'content');
-  assertFailure(await send(service.port, `${BASE}/`, { headers: { host } }), 404, /only serves the contents/);
+  assertFailure(await send(service.port, `${BASE}/`, { headers: { host } }), 404, /only serves file contents/);
 });
 
 describe('Access rules of a service with a base path', () => {
