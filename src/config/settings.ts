@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import { MIN_KEY_BYTES } from '../model/url-signer.ts';
 import {
   basePath,
+  bearerToken,
   claim,
   contactUri,
   contentOrigin,
@@ -307,9 +308,9 @@ export const SETTINGS = {
     help: 'Minimum level of log lines. `info` logs each request; `debug` also logs each store call and each request to the backend.',
   },
   METRICS_TOKEN: {
-    read: secret(MIN_TOKEN_BYTES),
+    read: bearerToken(MIN_TOKEN_BYTES),
     defaultText: null,
-    example: 'the output of: openssl rand -hex 32',
+    example: 'replace-with-the-output-of-openssl-rand-hex-32',
     help: 'Bearer token for `/-/metrics`. Without it, metrics are disabled.',
     isSecret: true,
   },

@@ -169,6 +169,14 @@ export const secret =
     return { problem: `must have at least ${minBytes} bytes, not ${value.length}` };
   };
 
+/** Reads a token that clients send as `Authorization: Bearer` (RFC 6750), with a minimum length. */
+export const bearerToken =
+  (minBytes: number): Reader<Buffer> =>
+  (input) => {
+    const reading = password(input);
+    return 'problem' in reading ? reading : secret(minBytes)(input);
+  };
+
 /** Reads the URL of an identity provider: HTTPS, because its responses identify users, or loopback. */
 export const issuer: Reader<string> = (input) => {
   const parsed = URL.parse(input);

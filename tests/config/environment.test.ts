@@ -59,7 +59,7 @@ describe('A secret in a file', () => {
       [` ${TOKEN} é`, ` ${TOKEN} é`],
     ] as const) {
       await writeFile(path, content);
-      assert.equal(String(readConfig({ METRICS_TOKEN_FILE: path }).METRICS_TOKEN), secret);
+      assert.equal(String(readConfig({ SIGNING_KEY_FILE: path }).SIGNING_KEY), secret);
     }
   });
 
@@ -96,6 +96,14 @@ describe('A secret in a file', () => {
     const [problem = ''] = problemsIn({ METRICS_TOKEN_FILE: path });
     assert.match(problem, /^METRICS_TOKEN must have at least 16 bytes, not 7\./);
     assert.doesNotMatch(problem, /hunter2/);
+  });
+
+  it('rejects a token with spaces or line breaks, which no client can send', async (t) => {
+    const path = join(await temporaryFolder(t), 'token');
+    for (const text of [`${TOKEN}\n\n`, `${TOKEN} ${TOKEN}`]) {
+      await writeFile(path, text);
+      assert.match(problemsIn({ METRICS_TOKEN_FILE: path }).join('\n'), /^METRICS_TOKEN must contain only ASCII/);
+    }
   });
 
   it('excludes the variable with the secret itself', async (t) => {
