@@ -22,7 +22,7 @@ async function main(): Promise<void> {
   });
 }
 
-/** Ignores EPIPE: the reader of the output, such as `head`, may close the pipe early. */
+/** Ignores EPIPE: the reader of the output, such as `head`, might close the pipe early. */
 function allowClosedPipe(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE') throw error;
 }

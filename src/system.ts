@@ -26,7 +26,7 @@ export const EXIT_CODES = {
 
 /**
  * Returns whether a host is a loopback host: `localhost` and its subdomains (RFC 6761, section 6.3), or a loopback
- * address. IPv6 addresses may have brackets. `host` has no port.
+ * address. IPv6 addresses can have brackets. `host` has no port.
  */
 export function isLoopback(host: string): boolean {
   // Fast path: called three times per request, nearly always with one of these.

@@ -5,8 +5,8 @@ import type { JsonPath } from './access-file-syntax.ts';
 import { NAME_PATTERN, PERMISSIONS } from './policy.ts';
 
 /*
- * The schema of an access file. Validation, types and docs/reference/access.schema.json derive from it. A `title` is the
- * description of a valid value in messages.
+ * The schema of an access file. Validation, types and docs/reference/access.schema.json derive from it. A `title` is
+ * the description of a valid value in messages.
  */
 
 const NAME_TITLE = 'a name of 1 to 200 characters without control characters';
@@ -169,13 +169,13 @@ function isIndex(path: readonly string[], depth: number): boolean {
 
 /** Returns a description of an invalid value. Omits strings that could be a misplaced secret. */
 export function describeValue(path: JsonPath, value: unknown): string {
-  if (value === null || typeof value === 'number' || typeof value === 'boolean') return `, and is ${String(value)}`;
-  if (Array.isArray(value)) return ', and is a list';
-  if (typeof value === 'object') return ', and is an object';
+  if (value === null || typeof value === 'number' || typeof value === 'boolean') return `, not ${String(value)}`;
+  if (Array.isArray(value)) return ', not a list';
+  if (typeof value === 'object') return ', not an object';
   if (typeof value !== 'string') return '';
   const [top, , field, , detail] = path;
   const isShown = top === 'people' ? field === 'groups' || detail === 'expires' : top === 'grants' && path.length > 1;
-  return isShown && !SECRET.test(value) ? `, and is ${quoted(value)}` : '';
+  return isShown && !SECRET.test(value) ? `, not ${quoted(value)}` : '';
 }
 
 const SECRET = /holdall_|scrypt:|sha256:/;

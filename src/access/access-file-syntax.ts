@@ -46,12 +46,15 @@ async function readFrom(handle: FileHandle, name: string): Promise<AccessFileTex
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
     return { text, version: versionOf(stat), isFresh: Math.abs(Date.now() - Number(stat.ctimeMs)) < FRESH_FILE_MS };
   } catch (error) {
-    if (error instanceof TypeError) throw mistakesIn(name, ['line 1, column 1: is not UTF-8.']);
+    if (error instanceof TypeError) throw mistakesIn(name, ['line 1, column 1: the file is not UTF-8.']);
     throw error;
   }
 }
 
-/** Age below which a file counts as fresh. File systems have timestamps with a resolution of two seconds in the worst case. */
+/**
+ * Age below which a file counts as fresh. File systems have timestamps with a resolution of two seconds in the worst
+ * case.
+ */
 const FRESH_FILE_MS = 3000;
 
 interface Stat {
@@ -83,7 +86,7 @@ const READ_ERRORS: Readonly<Record<string, string>> = {
 };
 
 function tooLarge(name: string): AccessFileError {
-  return mistakesIn(name, [`line 1, column 1: is larger than ${MAX_ACCESS_FILE_BYTES / 2 ** 20} MiB.`]);
+  return mistakesIn(name, [`line 1, column 1: the file is larger than ${MAX_ACCESS_FILE_BYTES / 2 ** 20} MiB.`]);
 }
 
 /** The keys and indices that lead to a value in JSON. */
@@ -121,7 +124,7 @@ export function locateJson(text: string): LocatedJson | { readonly problems: rea
         return `line ${line}, column ${column}${problem}`;
       });
   const errors: ParseError[] = [];
-  if (text.trim() === '') return { problems: ['line 1, column 1: is empty.'] };
+  if (text.trim() === '') return { problems: ['line 1, column 1: the file is empty.'] };
   try {
     const root = parseTree(text, errors, { disallowComments: true, allowTrailingComma: false });
     if (errors.length > 0 || !root) return { problems: describe(syntaxMistakes(errors, positionOf)) };
@@ -139,9 +142,9 @@ export function locateJson(text: string): LocatedJson | { readonly problems: rea
     };
   } catch (error) {
     // The messages of `JSON.parse` contain a part of the text.
-    if (error instanceof SyntaxError) return { problems: ['line 1, column 1: is not JSON.'] };
+    if (error instanceof SyntaxError) return { problems: ['line 1, column 1: the file is not JSON.'] };
     // The parser recurses at each level of nesting.
-    if (error instanceof RangeError) return { problems: ['line 1, column 1: is nested too deeply.'] };
+    if (error instanceof RangeError) return { problems: ['line 1, column 1: the file is nested too deeply.'] };
     throw error;
   }
 }
@@ -163,7 +166,7 @@ function syntaxMistakes(errors: readonly ParseError[], positionOf: ReturnType<ty
   return [...firsts.values()].flatMap(([error]) => {
     if (!error) return [];
     const name = printParseErrorCode(error.error);
-    return [{ offset: error.offset, text: `: is not JSON: ${SYNTAX_ERRORS[name] ?? 'invalid syntax'}.` }];
+    return [{ offset: error.offset, text: `: invalid JSON; ${SYNTAX_ERRORS[name] ?? 'invalid syntax'}.` }];
   });
 }
 
@@ -261,7 +264,7 @@ export class AccessFileError extends Error {
 
 /** Returns the error for a readable file with invalid content. */
 export function mistakesIn(file: string, problems: readonly string[]): AccessFileError {
-  const count = problems.length === 1 ? 'a mistake' : `${problems.length} mistakes`;
+  const count = problems.length === 1 ? 'an error' : `${problems.length} errors`;
   return new AccessFileError(
     `${file} has ${count}:\n${problems.map((problem) => `  ${problem}`).join('\n')}`,
     problems,

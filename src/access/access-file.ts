@@ -84,7 +84,7 @@ function findBrokenRules(json: LocatedJson, names: NameComparison): Mistake[] {
     if (!isSubjectShape(to)) continue;
     const subject = readSubject(to);
     if (subject.kind === 'person' && !(isRecord(users) && Object.hasOwn(users, subject.name))) {
-      report([...path, 'to', 'person'], `must be a name in "people", and is ${quoted(subject.name)}.`);
+      report([...path, 'to', 'person'], `must be a name in "people", not ${quoted(subject.name)}.`);
     }
     const key = folder === undefined ? '' : `${names.possible(folder)}\0${subjectKey(subject)}`;
     const firstIndex = folder === undefined ? undefined : firstIndices.get(key);
@@ -163,7 +163,9 @@ export function findWarnings({ users, grants, lineOf }: Omit<AccessFile, 'warnin
 /** Returns a warning for a group without members. An identity provider can report it, or its name is misspelled. */
 function warnAboutGroup({ to }: Grant, known: ReadonlySet<string>, at: string): string[] {
   if (to.kind !== 'group' || known.has(to.name)) return [];
-  return [`The group ${quoted(to.name)} of ${at} has no members in the file. The identity provider may report it.`];
+  return [
+    `The group ${quoted(to.name)} of ${at} has no members in the file. It applies only if the identity provider reports it.`,
+  ];
 }
 
 function warnAboutFolder({ folder }: Grant, at: string): string[] {

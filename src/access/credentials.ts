@@ -106,7 +106,7 @@ const PLACEHOLDER_HASH: PasswordHash = {
  * Two in parallel: each takes 32 MiB and a thread of the pool that file reads need too. A full queue takes a few
  * seconds.
  */
-const semaphore = createSemaphore({ limit: 2, maxWaiting: 32, busyMessage: 'Too many passwords are checked' });
+const semaphore = createSemaphore({ limit: 2, maxWaiting: 32, busyMessage: 'Too many password checks' });
 
 async function derive(
   password: string,

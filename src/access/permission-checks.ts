@@ -19,7 +19,7 @@ export interface GuardOptions {
   readonly policy: () => Policy;
   /** The user who sent the request; undefined for an anonymous request. */
   readonly user: Identity | undefined;
-  /** Resolves if the user still has the same identity, otherwise throws: a request can take long to arrive. */
+  /** Resolves if the user still has the same identity, otherwise throws: a request can take a long time to arrive. */
   readonly confirm: () => Promise<void>;
   /** Called for each refusal, and for each change after it has ended. */
   readonly record: (event: AuditEvent) => void;
@@ -28,7 +28,7 @@ export interface GuardOptions {
 /** The error for a request without the required permission. */
 export class AccessDenied extends Error {
   override readonly name = 'AccessDenied';
-  /** Whether the request is anonymous, so that signing in may help. */
+  /** Whether the request is anonymous, so that signing in might help. */
   readonly isAnonymous: boolean;
 
   constructor(message: string, { isAnonymous }: { isAnonymous: boolean }) {
@@ -82,14 +82,14 @@ export class PermissionChecks {
     return this.#options.confirm();
   }
 
-  /** Records a refusal and throws `AccessDenied`. */
-  refuse(action: string, path: Path | undefined, verb: string): never {
+  /** Records a refusal and throws `AccessDenied`. `hint` completes its message. */
+  refuse(action: string, path: Path | undefined, verb: string, hint = ''): never {
     const { user, record } = this.#options;
     const target = path === undefined ? '' : ` ${path === '' ? 'the root' : quoted(path)}`;
     const reason =
       user === undefined
-        ? `Sign in to ${verb}${target}.`
-        : `You are signed in as ${quoted(user.name)}, and don't have permission to ${verb}${target}.`;
+        ? `Sign in to ${verb}${target}.${hint}`
+        : `You are signed in as ${quoted(user.name)} and don't have permission to ${verb}${target}.${hint}`;
     record({ event: 'refusal', action, ...(path !== undefined && { path }), outcome: 'refused', reason });
     throw new AccessDenied(reason, { isAnonymous: user === undefined });
   }
@@ -128,14 +128,13 @@ export class PermissionChecks {
     if (folder !== undefined && !this.policy.isVisible(this.user, folder)) this.refuse(action, path, VERBS.write);
   }
 
-  /** Refuses files that change how the store treats other files, because the user may have no access to those files. */
+  /**
+   * Refuses files that change how the store treats other files, because the user might have no access to those files.
+   */
   requireForContents(action: string, path: Path): void {
     if (isFolder(path) || !this.#files.isPrivileged(path) || this.policy.allows(this.user, 'manage', ROOT)) return;
-    this.refuse(
-      action,
-      path,
-      'write a file that changes how the store treats other files, without "manage" on the root:',
-    );
+    const hint = ' This file changes how the store treats other files, so it requires "manage" on the root.';
+    this.refuse(action, path, VERBS.write, hint);
   }
 
   /**

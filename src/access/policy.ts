@@ -95,7 +95,7 @@ export interface Policy {
 
 /**
  * Creates a policy for a store that compares names as `names` does. If the store folds names, a grant gives permissions
- * only in spellings that certainly name its folder. Every other spelling that may name it is closed.
+ * only in spellings that certainly name its folder. Every other spelling that might name it is closed.
  */
 export function createPolicy(
   users: readonly UserEntry[],

@@ -142,7 +142,7 @@ const fileNameOf = (id: string) => createHash('sha256').update(id).digest('hex')
 
 const redisKeyOf = (name: string) => `holdall:ended:${name}`;
 
-/** Returns whether a file exists. Throws `unavailable` if the check fails, because the file may exist. */
+/** Returns whether a file exists. Throws `unavailable` if the check fails, because the file might exist. */
 async function fileExists(path: string): Promise<boolean> {
   try {
     await stat(path);

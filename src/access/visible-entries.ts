@@ -31,7 +31,7 @@ export async function listVisible(
     if (page.cursor === undefined || last === page.entries.length - 1) {
       return { ...page, entries: page.entries.filter(isShown) };
     }
-    // A cursor may name the last entry of its page, so the page ends with a visible entry.
+    // A cursor might name the last entry of its page, so the page ends with a visible entry.
     if (last === -1) cursor = page.cursor;
     else limit = last + 1;
   }

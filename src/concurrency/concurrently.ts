@@ -39,7 +39,7 @@ export async function* mapAhead<Item, Found>(
   const ahead: { item: Item; found: Promise<Found> }[] = [];
   for await (const item of items) {
     const found = load(item);
-    // The error is thrown when the result is awaited below. It may never be, if the caller stops early.
+    // The error is thrown when the result is awaited below. It might never be, if the caller stops early.
     found.catch(() => {});
     ahead.push({ item, found });
     const first = ahead.length >= limit ? ahead.shift() : undefined;

@@ -19,7 +19,7 @@ export interface SemaphoreOptions {
   readonly limit: number;
   /** Maximum number of callers in the queue. */
   readonly maxWaiting: number;
-  /** Start of the error message for a full queue: `Too many …`. The message continues with `at once`. */
+  /** Start of the error message for a full queue: `Too many …`. The message continues with `are in progress`. */
   readonly busyMessage: string;
 }
 
@@ -68,6 +68,6 @@ export function createSemaphore({ limit, maxWaiting, busyMessage }: SemaphoreOpt
 }
 
 function queueIsFull(busyMessage: string, maxWaiting: number): StoreError {
-  const message = `${busyMessage} at once: ${maxWaiting} are waiting already. Try again in a second.`;
+  const message = `${busyMessage} are in progress, and ${maxWaiting} are waiting. Try again in a second.`;
   return new StoreError('overloaded', message, { retryAfter: 1 });
 }

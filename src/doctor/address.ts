@@ -43,7 +43,7 @@ export async function requestService(
 /** Describes a response: its status and the error of the service. */
 export function describeResponse({ status, envelope }: Response): string {
   if (envelope?.error !== undefined) return `${status}: ${envelope.error}`;
-  return envelope === undefined ? `${status}, not from Holdall` : String(status);
+  return envelope === undefined ? `${status} from a proxy or another server` : String(status);
 }
 
 /** Checks before any file is requested. */
@@ -78,7 +78,7 @@ export const ADDRESS_CHECKS: readonly Check<AddressSubject>[] = [
       if (info?.version === subject.version)
         return ok(`Holdall ${subject.version} accepts requests for ${new URL(subject.url).host}.`);
       return warning(
-        `The service is Holdall ${info?.version}, this command is ${subject.version}.`,
+        `The service is Holdall ${info?.version}, but this command is Holdall ${subject.version}.`,
         'Restart the service after an upgrade, or run the doctor of the same version.',
       );
     },
@@ -92,7 +92,7 @@ export const ADDRESS_CHECKS: readonly Check<AddressSubject>[] = [
       if (response.status === 200) return ok('The service reaches its store.');
       return failed(
         `The service is not ready: ${describeResponse(response)}`,
-        'See the checks of the store. If they succeed, the service has other settings or runs on another machine: check it there.',
+        'See the checks of the store. If they succeed, the service has other settings or runs on another machine. Run the doctor there.',
       );
     },
     explain: explainAddress,
@@ -107,7 +107,7 @@ export const ADDRESS_CHECKS: readonly Check<AddressSubject>[] = [
       if (headers['x-request-id'] !== undefined)
         return ok('The proxy sets its own X-Request-Id, which the log contains.');
       return warning(
-        "Responses have no X-Request-Id: users can't name the request of a problem.",
+        "Responses have no X-Request-Id, so users can't report the ID of a failed request.",
         'Forward X-Request-Id in responses. nginx: remove proxy_hide_header X-Request-Id.',
       );
     },
@@ -142,7 +142,8 @@ function adviceOnLive({ status, headers, envelope }: Response, { url, config }: 
   if (status === 502 || status === 503 || status === 504) {
     return `The proxy can't reach the service. Start the service, and point the proxy at ${upstream} (nginx: proxy_pass ${upstream};).`;
   }
-  if (status === 401 || status === 403) return 'A server in front of Holdall requires a sign-in: exempt /-/health/.';
+  if (status === 401 || status === 403)
+    return 'A server in front of Holdall requires a sign-in. Exempt /-/health/ from it.';
   return `Another server responds. Forward ${url}/ to ${upstream} (nginx: server_name and location), or correct PUBLIC_URL.`;
 }
 

@@ -47,7 +47,7 @@ export const FETCH_CHECKS: readonly Check<PassageSubject>[] = [
       if (response.status === 401 || response.status === 403)
         return failed(`A file of the probe returned ${describeResponse(response)}`, TOKEN_ADVICE);
       return failed(
-        `The service does not find a file that was written to the store: ${describeResponse(response)}`,
+        `The service can't find a file that was written to the store: ${describeResponse(response)}`,
         `Run the doctor with the settings, user and machine of the service (these settings name ${subject.opened.name}), or correct PUBLIC_URL.`,
       );
     },
@@ -104,7 +104,7 @@ export const FETCH_CHECKS: readonly Check<PassageSubject>[] = [
       const { location } = response.headers;
       if (response.status !== 302 || location === undefined) {
         return failed(
-          `A file of 9 MiB returned ${describeResponse(response)}, and not with a redirect.`,
+          `A file of 9 MiB returned ${describeResponse(response)} instead of a redirect.`,
           'Let the proxy return redirects instead of following them. nginx: no proxy_intercept_errors, and no error_page for 302.',
         );
       }
@@ -153,7 +153,7 @@ function adviceOnRedirect({ status, envelope }: Response, isOfStore: boolean): s
 }
 
 /**
- * Fetches a file that was just written. Retries while another process may not see it yet.
+ * Fetches a file that was just written. Retries while another process might not see it yet.
  */
 async function untilSeen(subject: PassageSubject, signal: AbortSignal): Promise<Response> {
   const { maxStalenessSeconds } = subject.opened;

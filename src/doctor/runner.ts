@@ -128,7 +128,7 @@ export function createReport({ json, print, version, secrets }: ReportOptions): 
   };
 }
 
-/** Text from other systems may contain control characters, which terminals interpret. */
+/** Text from other systems might contain control characters, which terminals interpret. */
 const CONTROLS = /[\u0000-\u001f\u007f-\u009f]+/g;
 
 const STATUS_WIDTH = 'not tried'.length + 2;

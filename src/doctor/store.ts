@@ -18,7 +18,7 @@ const EMPTY_NAME = 'empty.txt';
 const MOVED_NAME = 'moved é+%.txt';
 
 const WRONG_BYTES =
-  "The store returns other bytes than were written, so it can't be used. Check for a proxy that changes bodies.";
+  "The store returns different bytes from those written, so it can't be used. Check for a proxy that changes bodies.";
 
 const WRITTEN_AGAINST_CONDITION = 'The store wrote a file although the condition was not met.';
 
@@ -63,14 +63,14 @@ export const STORE_CHECKS: readonly StoreCheck[] = [
       const missing = [PLAIN_NAME, HOSTILE_NAME, EMPTY_NAME].filter((name) => !names.includes(name));
       if (missing.length > 0) {
         const found = `The listing lacks ${JSON.stringify(missing)}; it contains ${JSON.stringify(names)}.`;
-        return failed(found, 'The store, its file system or a proxy changes names: use another one.');
+        return failed(found, 'The store, its file system or a proxy changes names. Use another one.');
       }
       const listed = entries.filter((entry) => entry.kind === 'file');
       const stats = await Promise.all(listed.map(({ path }) => store.stat(path, { signal })));
       const other = listed.find((entry, index) => !isSame(entry, stats[index]));
       if (other === undefined) return ok('Listed the written files with the same names, sizes and ETags.');
       return failed(
-        `"${other.path.slice(probe.length)}" has another size or ETag in the listing than in its metadata.`,
+        `"${other.path.slice(probe.length)}" has a different size or ETag in the listing than in its metadata.`,
         'The store is inconsistent, so caches and conditions fail. Check for a cache in front of it.',
       );
     },
@@ -83,7 +83,7 @@ export const STORE_CHECKS: readonly StoreCheck[] = [
       const bytes = await readProbe(subject, PLAIN_NAME, { range: { start: 100, end: 199 }, signal });
       if (bytes.equals(SMALL.subarray(100, 200))) return ok('Read a range of 100 bytes.');
       return failed(
-        `A range of 100 bytes returned ${bytes.length} bytes, or other bytes.`,
+        `A range of 100 bytes returned ${bytes.length} bytes, or different bytes.`,
         'The store or a proxy ignores Range, which large files and videos need. Forward Range in the proxy.',
       );
     },
@@ -142,7 +142,7 @@ export const STORE_CHECKS: readonly StoreCheck[] = [
       const bytes = await readProbe(subject, MOVED_NAME, { signal });
       if (SMALL.equals(bytes) && !(await exists(store.stat(copy, { signal }))))
         return ok('Copied a file and moved the copy.');
-      return failed('A moved copy has other bytes, or still exists at its source.', WRONG_BYTES);
+      return failed('A moved copy has different bytes, or still exists at its source.', WRONG_BYTES);
     },
     explain: adviseOn('read', 'write', 'delete'),
   },
@@ -159,7 +159,7 @@ export const STORE_CHECKS: readonly StoreCheck[] = [
         ? ok('Created and removed an empty folder.')
         : failed(
             'A folder that was just created is not empty.',
-            'Another program writes to the probe folder: run the doctor again.',
+            'Another program writes to the probe folder. Run the doctor again.',
           );
     },
     explain: adviseOn('write', 'delete'),

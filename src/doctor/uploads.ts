@@ -26,7 +26,7 @@ export const UPLOAD_CHECKS: readonly Check<PassageSubject>[] = [
       // Reads through the service, because only the service sees its own commit at once.
       const { body } = await requestService(subject, pathOf('/file/', subject, UPLOADED), { signal });
       if (body.equals(SMALL)) return ok('Uploaded a file of 4 KiB and downloaded the same bytes.');
-      return failed('A file of 4 KiB was downloaded with other bytes than uploaded.', PATHS_ADVICE);
+      return failed('A file of 4 KiB was downloaded with different bytes than uploaded.', PATHS_ADVICE);
     },
     explain: explainAddress,
   },
@@ -179,7 +179,7 @@ async function checkProgress(subject: PassageSubject, signal: AbortSignal): Prom
   }
   if (last - first < 1 && first > MIN_BUFFERED_MS) {
     return warning(
-      'All progress lines of a copy arrived at its end: users see no progress.',
+      'All progress lines of a copy arrived at its end, so users see no progress.',
       'Stream responses. nginx: proxy_buffering off; Caddy: flush_interval -1. Apache: flushpackets=on.',
     );
   }

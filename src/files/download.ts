@@ -5,8 +5,8 @@ import type { Cancellable, Content, FileEntry, Store } from '../model/store.ts';
 import type { UrlSigner } from '../model/url-signer.ts';
 
 /**
- * Maximum size of a file whose content the service sends itself: just below 6 MiB (6,291,456 bytes), the limit of the HTTP
- * API. Larger files are downloaded by a presigned URL of the store, or by a signed URL of the service.
+ * Maximum size of a file whose content the service sends itself: just below 6 MiB (6,291,456 bytes), the limit of the
+ * HTTP API. Larger files are downloaded by a presigned URL of the store, or by a signed URL of the service.
  */
 const MAX_DIRECT_BYTES = 6 * 1024 * 1024 - 1;
 
@@ -16,8 +16,8 @@ export interface ContentOptions {
   /** Signs URLs of the service for files without a presigned URL; undefined if the service serves only small files. */
   readonly signer?: UrlSigner | undefined;
   /**
-   * The URL of the service for file contents, without a trailing slash. If set, files without a presigned URL are always
-   * downloaded from there; otherwise, the service sends small files directly.
+   * The URL of the service for file contents, without a trailing slash. If set, files without a presigned URL are
+   * always downloaded from there; otherwise, the service sends small files directly.
    */
   readonly contentUrl?: string | undefined;
 }
@@ -107,6 +107,6 @@ function noDownloadUrl(file: FileEntry): StoreError {
   return new StoreError(
     'no-download-url',
     `The file ${quoted(file.path)} has ${file.size} bytes. Files of ${MAX_DIRECT_BYTES + 1} bytes (6 MB) and more are ` +
-      'fetched by a presigned URL, and this store has none.',
+      'downloaded through presigned URLs, which this store does not support.',
   );
 }

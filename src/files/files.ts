@@ -32,8 +32,8 @@ export interface Files extends FolderOperations {
   /** Opens a file of any size. */
   read(file: FilePath, options?: ReadOptions): Promise<Content>;
   /**
-   * Returns the content of a file that is smaller than 6 MB, and a presigned URL for a larger one. Throws `too-large` if
-   * the store has no presigned URLs. With `contentUrl`, always returns a URL.
+   * Returns the content of a file that is smaller than 6 MB, and a presigned URL for a larger one. Throws `too-large`
+   * if the store has no presigned URLs. With `contentUrl`, always returns a URL.
    */
   download(file: FilePath, options: DownloadOptions): Promise<Download>;
   /**
@@ -102,7 +102,7 @@ export function createFiles(store: Store, options: FilesOptions): Files {
     },
 
     async createFolder(folder, cancel) {
-      if (folder === ROOT) throw new StoreError('root-not-allowed', 'The path is empty: name the folder to create.');
+      if (folder === ROOT) throw new StoreError('root-not-allowed', 'The path is empty. Name the folder to create.');
       await store.createFolder(folder, cancel);
     },
 
@@ -121,12 +121,15 @@ export function createFiles(store: Store, options: FilesOptions): Files {
 
 function requireDifferent(from: FilePath, to: FilePath): void {
   if (from === to) {
-    throw new StoreError('same-path', `The source and the destination are the same: ${quoted(from)}.`);
+    throw new StoreError(
+      'same-path',
+      `The source and the destination are the same, ${quoted(from)}. Choose another destination.`,
+    );
   }
 }
 
 function requireNewName(from: FilePath | FolderPath, to: FilePath | FolderPath): void {
   if (from === to) {
-    throw new StoreError('same-path', `The new name ${quoted(nameOf(to))} is the current name.`);
+    throw new StoreError('same-path', `The new name ${quoted(nameOf(to))} is the current name. Choose another name.`);
   }
 }

@@ -57,19 +57,25 @@ async function requireSeparateFolders(
   options: FolderOptions,
 ): Promise<void> {
   if (from === ROOT) throw new StoreError('root-not-allowed', "The root can't be copied, moved or renamed.");
-  if (to === ROOT) throw new StoreError('root-not-allowed', "The root can't be the destination: name the new folder.");
+  if (to === ROOT) throw new StoreError('root-not-allowed', "The root can't be the destination. Name the new folder.");
   if (from === to) {
-    throw new StoreError('same-path', `The source and the destination are the same: ${quoted(from)}.`);
+    throw new StoreError(
+      'same-path',
+      `The source and the destination are the same, ${quoted(from)}. Choose another destination.`,
+    );
   }
   if (isWithin(to, from)) {
-    throw new StoreError('folder-into-itself', `The destination ${quoted(to)} is inside the source ${quoted(from)}.`);
+    throw new StoreError(
+      'folder-into-itself',
+      `The destination ${quoted(to)} is inside the source ${quoted(from)}. Choose another destination.`,
+    );
   }
   if (isWithin(from, to)) {
     await store.list(from, { signal: options.signal, limit: 1 });
     if (!options.replace) throw alreadyExists(to);
     throw new StoreError(
       'destination-contains-source',
-      `The destination ${quoted(to)} contains the source ${quoted(from)}.`,
+      `The destination ${quoted(to)} contains the source ${quoted(from)}. Choose another destination.`,
     );
   }
 }

@@ -32,7 +32,7 @@ export class FolderTransfer<Item extends { readonly size: number }> {
   readonly #listed = new SeenItems();
   /** Whether another client deleted one of these items before it was copied. */
   #isAnyMissing = false;
-  /** Relative paths of items that the destination already had; only for a copy that may be undone. */
+  /** Relative paths of items that the destination already had; only for a copy that can be undone. */
   #skipped: Set<string> | undefined;
 
   constructor(tree: ItemTree<Item>, from: FolderPath, to: FolderPath, options: FolderOptions) {
@@ -74,7 +74,7 @@ export class FolderTransfer<Item extends { readonly size: number }> {
     await this.#checkConflict('move');
     await this.#requirePathLengths();
     await this.#copyItems();
-    // A second, identical move may have moved everything meanwhile.
+    // A second, identical move might have moved everything meanwhile.
     if (this.#listed.size === 0) await requireRemoved(this.#tree, this.#from, this.#options);
     const now = await this.#requireCopied();
     // If the destination had everything that the source has, it can be the result of this move, interrupted while
@@ -107,7 +107,7 @@ export class FolderTransfer<Item extends { readonly size: number }> {
     }
   }
 
-  /** Copies all items. Returns the survey after that, if items may have to be removed. */
+  /** Copies all items. Returns the survey after that, if items might have to be removed. */
   async #copyOrUndo(): Promise<TreeSurvey<Item> | undefined> {
     const hasExtras = this.#before !== undefined && this.#before.extras.size > 0;
     try {
@@ -211,7 +211,7 @@ export class FolderTransfer<Item extends { readonly size: number }> {
 
   /**
    * Removes items that only the destination had before, if they are unchanged. If the source has changed meanwhile,
-   * another client is working on it, perhaps with the same move. An item that is missing there may then have been
+   * another client is working on it, perhaps with the same move. An item that is missing there might then have been
    * moved here, so nothing is removed. Throws before the first removal if the source has one of these items although
    * no listing contains it, because then listings are incomplete. Also throws if the destination lacks an item that
    * the source had all the time.

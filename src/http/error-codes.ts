@@ -1,8 +1,8 @@
 import { type ErrorKind, KIND_OF_CODE, type StoreErrorCode } from '../model/error.ts';
 
 /*
- * The error codes of the HTTP API: the single source for types, the OpenAPI document and docs/reference/errors.md. The web UI uses
- * the types, so this file and its imports must work in browsers.
+ * The error codes of the HTTP API: the single source for types, the OpenAPI document and docs/reference/errors.md. The
+ * web UI uses the types, so this file and its imports must work in browsers.
  */
 
 /** The HTTP status of each error kind (RFC 9110, section 15; 416: section 14.4; 412: section 13). */
@@ -130,8 +130,8 @@ const HTTP_ERRORS = {
   },
   'unknown-host': {
     status: 403,
-    meaning: 'The service has another host name than the `Host` header.',
-    action: 'Use the address in `PUBLIC_URL`, or let the proxy forward `Host`.',
+    meaning: 'The `Host` header is not the host of `PUBLIC_URL`.',
+    action: 'Use the URL in `PUBLIC_URL`, or let the proxy forward `Host`.',
   },
   'loopback-only': {
     status: 403,
@@ -145,8 +145,8 @@ const HTTP_ERRORS = {
   },
   'embedding-refused': {
     status: 403,
-    meaning: 'A page of the service would run the file, for example as a script.',
-    action: 'Fetch or download the file instead.',
+    meaning: 'The web UI requested a file as code, for example as a script or style sheet.',
+    action: 'Fetch the file with a script, or download it.',
   },
   'invalid-signature': {
     status: 403,
@@ -171,7 +171,8 @@ const HTTP_ERRORS = {
   },
   'wrong-origin': {
     status: 404,
-    meaning: 'With `CONTENT_ORIGIN`, that origin serves only file contents, and no other origin serves them.',
+    meaning:
+      '`CONTENT_ORIGIN` is set, and serves only file contents. All other requests need the origin of `PUBLIC_URL`.',
     action: 'Use the other origin. Let the proxy forward `Host`.',
   },
   'sign-in-disabled': {
@@ -193,7 +194,7 @@ const HTTP_ERRORS = {
   'body-too-large': {
     status: 413,
     meaning: 'The JSON body is larger than 64 KiB.',
-    action: 'Send less.',
+    action: 'Send a smaller body.',
   },
   'form-too-large': {
     status: 413,
@@ -244,7 +245,7 @@ const STORE_ERRORS: Readonly<Record<StoreErrorCode, Omit<ErrorDescription, 'stat
     action: 'Check the path. List its parent folder to see what exists.',
   },
   'already-exists': {
-    meaning: 'The destination has a file or folder of this name.',
+    meaning: 'The destination already exists.',
     action: 'Choose another name, or send `"overwrite": true` to replace it.',
   },
   'folder-not-empty': {
@@ -320,7 +321,7 @@ const STORE_ERRORS: Readonly<Record<StoreErrorCode, Omit<ErrorDescription, 'stat
     action: 'Read the current version and its `ETag`, and decide again.',
   },
   'name-taken': {
-    meaning: 'The request only creates new files (`If-None-Match: *`), and the name is taken.',
+    meaning: 'The request only creates new files (`If-None-Match: *`), and the file already exists.',
     action: 'Choose another name, or send the request without the condition to replace the file.',
   },
   'range-unsatisfiable': {
@@ -329,7 +330,7 @@ const STORE_ERRORS: Readonly<Record<StoreErrorCode, Omit<ErrorDescription, 'stat
   },
   'too-large': {
     meaning: 'The content exceeds a limit that has no code of its own.',
-    action: 'Send less, as the message says.',
+    action: 'Reduce the content as the message says.',
   },
   'upload-too-large': {
     meaning: 'The file is larger than `MAX_UPLOAD_SIZE`.',
@@ -340,7 +341,7 @@ const STORE_ERRORS: Readonly<Record<StoreErrorCode, Omit<ErrorDescription, 'stat
     action: 'Upload a smaller file, or use another store.',
   },
   'no-download-url': {
-    meaning: 'Files of 6 MB and more need a presigned URL, and the store has none for this file.',
+    meaning: 'Files of 6 MB and more need a presigned URL, which the store does not provide for this file.',
     action: 'Use a store with presigned URLs, or fetch the file from the backend itself.',
   },
   'image-too-large': {
@@ -385,18 +386,18 @@ const STORE_ERRORS: Readonly<Record<StoreErrorCode, Omit<ErrorDescription, 'stat
   },
   'folder-too-large': {
     meaning: 'The folder has more entries than the backend can list.',
-    action: 'Divide the folder with another tool, such as git.',
+    action: 'Split the folder with another tool, such as git.',
   },
   'store-inconsistent': {
-    meaning: 'The object store does not behave as S3 documents, so the operation would lose data.',
+    meaning: 'The object store violates the S3 API, so the operation could lose data.',
     action: 'Run `holdall doctor` to test the store.',
   },
   unavailable: {
-    meaning: 'The operation failed for a temporary reason that has no code of its own.',
+    meaning: 'The operation failed temporarily, for a reason that has no code of its own.',
     action: 'Try again after `Retry-After`.',
   },
   'store-unreachable': {
-    meaning: 'The store did not respond, or its disk is not mounted. The operation may have been carried out.',
+    meaning: 'The store did not respond, or its disk is not mounted. The change might have been made.',
     action: 'Check the result, then try again after `Retry-After`. Operators: run `holdall doctor`.',
   },
   'store-busy': {
@@ -472,7 +473,7 @@ const STORE_ERRORS: Readonly<Record<StoreErrorCode, Omit<ErrorDescription, 'stat
     action: 'Try again after `Retry-After`, or use a token with a larger quota.',
   },
   'outcome-unknown': {
-    meaning: 'GitHub did not confirm the change. It may have been made.',
+    meaning: 'GitHub did not confirm the change. It might have been made.',
     action: 'Check the result before you send the request again.',
   },
   'listing-incomplete': {

@@ -104,5 +104,5 @@ function describeValidation({ validation, validationContext }: FastifyError): st
   const rule = mistake.message ?? 'is not valid';
   if (field === '') return mistake.keyword === 'type' ? `The ${part} must be a JSON object.` : `The ${part} ${rule}.`;
   const value = 'data' in mistake ? (JSON.stringify(mistake.data) ?? '') : '';
-  return `The field ${quoted(field)} of the ${part} ${rule}, and is ${value.length > 100 ? `${value.slice(0, 100)}…` : value}.`;
+  return `The field ${quoted(field)} of the ${part} ${rule}, but is ${value.length > 100 ? `${value.slice(0, 100)}…` : value}.`;
 }

@@ -43,7 +43,7 @@ function hostProblem({ headers, httpVersion, rawHeaders, url = '' }: IncomingMes
   if (headers.host === undefined) {
     return httpVersion === '1.1' ? 'The request has no Host header, which HTTP/1.1 requires.' : undefined;
   }
-  // Node.js keeps the first Host header, but a reverse proxy may have used another one.
+  // Node.js keeps the first Host header, but a reverse proxy might have used another one.
   const isHost = (text: string, index: number) => index % 2 === 0 && text.toLowerCase() === 'host';
   if (rawHeaders.filter(isHost).length > 1) return 'The request has more than one Host header.';
   const target = /^https?:\/\/([^/?#]*)/i.exec(url)?.[1];
@@ -148,7 +148,7 @@ function respondAndClose(socket: Duplex, problem: RawProblem): void {
     };
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
     socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`);
-    // The client may never close its side.
+    // The client might never close its side.
     const timer = setTimeout(() => socket.destroy(), CLOSE_TIMEOUT_MS).unref();
     socket.once('close', () => clearTimeout(timer));
   };

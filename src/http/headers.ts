@@ -105,7 +105,7 @@ export function isolationHeaders(displayKind: DisplayKind | undefined, framedBy:
 /** Loads and sends nothing, and runs no script. A document can contain its own styles. */
 const INERT_POLICY = ["default-src 'none'", "style-src 'unsafe-inline'", "base-uri 'none'", "form-action 'none'"];
 
-/** The needs of the documents that browsers create for files. An SVG in a page gets the policy of an attachment. */
+/** Policies for the documents that browsers create for files. An SVG in a page gets the policy of an attachment. */
 const CONTENT_POLICIES = {
   none: ['sandbox', ...INERT_POLICY, 'img-src data:', 'font-src data:'],
   text: ['sandbox', ...INERT_POLICY],

@@ -203,8 +203,8 @@ class StreamedForm implements Form {
 type PartHeader = Record<string, string[] | undefined>;
 
 /**
- * Frees the memory of a chunk that owns its whole buffer. If chunks share a buffer, Dicer may have found the rest of a
- * part, or the next part, in it. The boundary bytes that Dicer keeps are shorter than any chunk freed here.
+ * Frees the memory of a chunk that owns its whole buffer. If chunks share a buffer, Dicer might have found the rest of
+ * a part, or the next part, in it. The boundary bytes that Dicer keeps are shorter than any chunk freed here.
  */
 function freeOwnedChunk(chunk: Buffer): void {
   if (chunk.length >= MIN_FREED_CHUNK_BYTES && chunk.length === chunk.buffer.byteLength) freeMemory(chunk);

@@ -41,7 +41,9 @@ const MAX_LOGGED_PATH = 1024;
 
 /** Returns a client's text for the log, truncated with its original length. */
 const truncate = (text: string): string =>
-  text.length > MAX_LOGGED_PATH ? `${text.slice(0, MAX_LOGGED_PATH)}… (cut off: ${text.length} characters)` : text;
+  text.length > MAX_LOGGED_PATH
+    ? `${text.slice(0, MAX_LOGGED_PATH)}… (truncated from ${text.length} characters)`
+    : text;
 
 /** The log levels that include level `info`. */
 const INFO_LEVELS: readonly string[] = ['info', 'debug', 'trace'];

@@ -1,12 +1,12 @@
 /**
  * How a store compares names. Paths are compared segment by segment: neither function adds or removes a `/`. Access
  * control needs both functions. A grant gives permissions only for paths that are certainly in its folder. It denies
- * access to every other path that may be in it.
+ * access to every other path that can be in it.
  */
 export interface NameComparison {
   /** Returns equal keys only for paths that the store certainly treats as the same. */
   certain(path: string): string;
-  /** Returns equal keys for all paths that the store may treat as the same. */
+  /** Returns equal keys for all paths that the store might treat as the same. */
   possible(path: string): string;
 }
 

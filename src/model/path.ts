@@ -20,7 +20,7 @@ export const MAX_PATH_BYTES = 1024;
  */
 export function parseFile(text: string): FilePath {
   const path = text.startsWith('/') ? text.slice(1) : text;
-  if (path === '') throw invalid(text, 'is empty, where the path of a file is needed');
+  if (path === '') throw invalid(text, 'is empty. Send the path of a file');
   check(path, text);
   return path as FilePath;
 }
@@ -138,7 +138,7 @@ function problemOf(path: string): string | undefined {
 }
 
 function checkName(name: string): void {
-  const problem = name.includes('/') ? 'contains a "/", where one name is needed' : segmentProblem(name);
+  const problem = name.includes('/') ? 'contains a "/". Send a single name' : segmentProblem(name);
   if (problem) throw new StoreError('invalid-path', `The name ${quoted(name)} ${problem}.`);
 }
 
@@ -146,7 +146,7 @@ function segmentProblem(segment: string): string | undefined {
   if (segment === '') return 'has an empty segment';
   if (segment === '.' || segment === '..') return `has the segment "${segment}"`;
   if (CONTROL.test(segment)) return 'contains a control character';
-  if (!segment.isWellFormed()) return "contains half of a surrogate pair, which UTF-8 can't hold";
+  if (!segment.isWellFormed()) return "contains half of a surrogate pair, which UTF-8 can't encode";
   return undefined;
 }
 

@@ -50,18 +50,21 @@ export function requireCondition(path: FilePath, present: FileEntry | undefined,
 /** Throws `incomplete-body` unless a body had its announced size, if it has one. */
 export function requireSize(file: FilePath, size: number, announced: number | undefined): void {
   if (announced === undefined || announced === size) return;
-  const message = `The file ${quoted(file)} has ${size} bytes instead of the ${announced} bytes that were announced.`;
+  const message = `The file ${quoted(file)} has ${size} bytes, but the request announced ${announced}. Send it again.`;
   throw new StoreError('incomplete-body', message);
 }
 
 /** Returns the error for every change while READ_ONLY is set. */
 export function readOnlyError(): StoreError {
-  return new StoreError('read-only', 'This service is read-only.');
+  return new StoreError('read-only', 'The service is read-only (READ_ONLY=true).');
 }
 
 /** Returns the error for a file that has changed since the version in the request. */
 export function versionReplaced(file: FilePath): StoreError {
-  return new StoreError('file-changed', `The file ${quoted(file)} is not the version in the request: it has changed.`);
+  return new StoreError(
+    'file-changed',
+    `The file ${quoted(file)} has changed since the version in the request. Read it again.`,
+  );
 }
 
 /**

@@ -4,7 +4,7 @@ import type { ByteRange, ResolvedRange } from './range.ts';
 
 /**
  * The metadata of a file. `list`, `stat`, `read` and `write` return the same entry, except for values that a backend
- * does not always know: `list` may return the media type for the name, and `write` may return no modification time.
+ * does not always know: `list` can return the media type for the name, and `write` can return no modification time.
  */
 export interface FileEntry {
   readonly kind: 'file';
@@ -24,7 +24,7 @@ export interface FileEntry {
   /**
    * The time at which this version appeared at its path, if it differs from `modified`. They differ if the client set
    * `modified`, or if a copy or move preserved it. Only this time then proves that the file has not changed since a
-   * date. `write` may return an earlier time.
+   * date. `write` can return an earlier time.
    */
   readonly changed?: Date;
   /** The media type with its parameters. */

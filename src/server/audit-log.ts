@@ -111,7 +111,7 @@ const stdout = (): Sink => ({ write: createLineWriter(1, { waitsForPipe: true })
 /** Truncates long strings, as a replacer for `JSON.stringify`. Clients choose the length of some values. */
 function truncateValue(_key: string, value: unknown): unknown {
   if (typeof value !== 'string' || value.length <= MAX_VALUE_CHARACTERS) return value;
-  return `${value.slice(0, MAX_VALUE_CHARACTERS).toWellFormed()}… (cut off: ${value.length} characters)`;
+  return `${value.slice(0, MAX_VALUE_CHARACTERS).toWellFormed()}… (truncated from ${value.length} characters)`;
 }
 
 const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));

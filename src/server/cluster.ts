@@ -81,7 +81,7 @@ function forwardHangups(): (worker: Worker) => void {
   });
   return (worker) => {
     ready.add(worker);
-    // Earlier, SIGHUP would have ended the worker. The log file that it opened may have been moved since.
+    // Earlier, SIGHUP would have ended the worker. The log file that it opened might have been moved since.
     if (wasHungUp) worker.process.kill('SIGHUP');
   };
 }

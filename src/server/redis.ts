@@ -61,7 +61,7 @@ export function connectRedis(url: string, logger: Pick<Logger, 'info' | 'warn'>)
   const warnThrottled = throttleLog((commands, reason: string) =>
     logger.warn(
       { reason, commands },
-      'Redis commands failed; rate limits may be suspended, sign-in attempts may be counted per machine',
+      'Redis commands failed; rate limits can be suspended, sign-in attempts can be counted per machine',
     ),
   );
   const send = redis.sendCommand.bind(redis);

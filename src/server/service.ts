@@ -43,7 +43,7 @@ export interface RunningService {
   stop(): Promise<'finished' | 'interrupted'>;
 }
 
-/** Extra time after the drain timeout to close the store and the cache, because a disk may never respond. */
+/** Extra time after the drain timeout to close the store and the cache, because a disk might never respond. */
 const CLOSE_TIMEOUT_MS = 3000;
 
 /** Attempts of a store call while the store is unavailable: three within half a second. */

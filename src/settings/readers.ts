@@ -12,7 +12,7 @@ export type Reader<Value> = (text: string) => Reading<Value>;
 
 export const text: Reader<string> = (value) => ({ value });
 
-/** A host or address to listen on. An IPv6 address may have the brackets that URLs need. */
+/** A host or address to listen on. An IPv6 address can have the brackets that URLs need. */
 export const host: Reader<string> = (value) => {
   const inside = value.startsWith('[') && value.endsWith(']') ? value.slice(1, -1) : value;
   return { value: isIP(inside) === 6 ? inside : value };

@@ -35,14 +35,14 @@ export interface Requirement<Values> {
   readonly reason: (values: Partial<Values>) => string | undefined;
 }
 
-/** All mistakes in the settings, one per line. */
+/** All errors in the settings, one per line. */
 export class SettingsError extends Error {
   override readonly name = 'SettingsError';
   readonly problems: readonly string[];
 
   constructor(problems: readonly string[]) {
     super(
-      `The settings have ${problems.length === 1 ? 'a mistake' : `${problems.length} mistakes`}:\n${problems.map((problem) => `  ${problem}`).join('\n')}`,
+      `The settings have ${problems.length === 1 ? 'an error' : `${problems.length} errors`}:\n${problems.map((problem) => `  ${problem}`).join('\n')}`,
     );
     this.problems = problems;
   }

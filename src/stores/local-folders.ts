@@ -44,7 +44,7 @@ export function unusableState(folder: string, error: unknown): SettingsError {
 /** File name of the key. */
 const NAME = 'signing-key';
 
-/** Reads of an empty key file, because another process may be writing it, and the milliseconds between them. */
+/** Reads of an empty key file, because another process might be writing it, and the milliseconds between them. */
 const READS = { maxAttempts: 50, delayMs: 20 };
 
 /**

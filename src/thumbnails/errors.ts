@@ -50,20 +50,20 @@ function messageOf(
     case 'unsupported':
       return `The file ${name} is not a readable image. ${SUPPORTED_FORMATS}`;
     case 'damaged':
-      return `The image ${name} can't be read: it is damaged or incomplete. Upload it again.`;
+      return `The image ${name} is damaged or incomplete. Upload it again.`;
     case 'too-many-pixels':
       return `The image ${name} is too large${dimensions ? ` with ${dimensions} pixels` : ''}. ${PIXEL_LIMIT}`;
     case 'too-large-unpacked':
       return `The compressed SVG ${name} is larger than ${MAX_SOURCE_BYTES} bytes (50 MB) after decompression.`;
     case 'too-much-memory':
       return (
-        `The image ${name} is too large: drawing it takes more than ${Math.round(memoryLimitBytes / 2 ** 20)} MiB of ` +
-        'memory. Upload it with fewer pixels, or as a JPEG.'
+        `The image ${name} needs more than ${Math.round(memoryLimitBytes / 2 ** 20)} MiB of ` +
+        'memory to draw. Upload it with fewer pixels, or as a JPEG.'
       );
     case 'too-slow':
-      return `The image ${name} is too complex: it took longer than ${timeoutMs / 1000} seconds to draw.`;
+      return `The image ${name} took longer than ${timeoutMs / 1000} seconds to draw. Upload a simpler image.`;
     case 'killed':
-      return `The image ${name} could not be drawn: the server may be out of memory. Try again in a few seconds.`;
+      return `The image ${name} could not be drawn. The server might be out of memory. Try again in a few seconds.`;
   }
 }
 
@@ -86,8 +86,8 @@ const DAY_MS = 24 * 60 * MINUTE_MS;
 
 /**
  * Milliseconds for which a failure is cached. The version of an image never changes, so a day only limits the effect of
- * an old decoder version. A slow render may be due to a busy machine, so it is retried after a minute. A fault without
- * an entry is not cached.
+ * an old decoder version. A slow render might be due to a busy machine, so it is retried after a minute. A fault
+ * without an entry is not cached.
  */
 const FAILURE_TTL_MS: Partial<Readonly<Record<RenderFault, number>>> = {
   unsupported: DAY_MS,
@@ -133,7 +133,7 @@ export type RenderFault =
   | 'too-much-memory'
   /** Drawing exceeds the render timeout. */
   | 'too-slow'
-  /** Another process killed the child process. The image itself may be valid. */
+  /** Another process killed the child process. The image itself might be valid. */
   | 'killed';
 
 const RENDER_FAULTS: readonly RenderFault[] = [

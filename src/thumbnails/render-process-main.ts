@@ -17,7 +17,7 @@ const [size = 0, timeoutMs = 0, memoryLimit = 0] = process.argv.slice(2).map(Num
 try {
   writeFileSync('/proc/self/oom_score_adj', '1000');
 } catch {
-  // Only Linux has the file, and a container may protect it.
+  // Only Linux has the file, and a container might protect it.
 }
 
 // The parent process kills this process after the timeout. If the parent itself was killed, this timer ends a render

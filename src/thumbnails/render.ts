@@ -32,8 +32,8 @@ export interface RenderOptions extends ChildRenderOptions {
 }
 
 /**
- * Starts to draw the thumbnail of an image, in a child process if `inChildProcess` is set. The render owns the image and
- * frees its whole `ArrayBuffer`. `signal` kills a child process. A render in this process always runs to its end,
+ * Starts to draw the thumbnail of an image, in a child process if `inChildProcess` is set. The render owns the image
+ * and frees its whole `ArrayBuffer`. `signal` kills a child process. A render in this process always runs to its end,
  * because libvips can't be aborted; that takes seconds at most.
  */
 export function startRender(image: Buffer<ArrayBuffer>, options: RenderOptions): Render {
@@ -103,7 +103,7 @@ async function readAll(files: Pick<Files, 'read'>, file: FileEntry, signal: Abor
     if (length + part.length > bytes.length) throw sizeMismatch(file);
     length += part.copy(bytes, length);
   };
-  // The store may still use its buffered content, so copy it.
+  // The store might still use its buffered content, so copy it.
   if (content.bytes) add(content.bytes);
   // An exception in the loop destroys the body, and so does the signal.
   else {

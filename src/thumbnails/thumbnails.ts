@@ -152,7 +152,9 @@ class CachedThumbnails implements Thumbnails {
     }
   }
 
-  /** Returns the thumbnail in a cache entry. Throws a valid cached failure, and returns undefined for an expired one. */
+  /**
+   * Returns the thumbnail in a cache entry. Throws a valid cached failure, and returns undefined for an expired one.
+   */
   #resultOf(entry: Buffer | undefined, file: FileEntry): Buffer | undefined {
     if (!entry || !isFailure(entry)) return entry;
     const failure = decodeFailure(entry, this.#failureConditions());
@@ -178,13 +180,13 @@ class ThumbnailRenderer {
     this.#renders = createSemaphore({
       limit: maxRenders,
       maxWaiting: Math.max(MIN_QUEUE_LENGTH, 8 * maxRenders),
-      busyMessage: 'Too many thumbnails are requested',
+      busyMessage: 'Too many thumbnail requests',
     });
     // Only renders wait here, so the queue is never full.
     this.#childProcesses = createSemaphore({
       limit: maxChildProcesses,
       maxWaiting: maxRenders,
-      busyMessage: 'Too many large images are rendered',
+      busyMessage: 'Too many renders of large images',
     });
   }
 

@@ -84,7 +84,7 @@ describe('An access file', () => {
     assert.ok(!policy.allows({ name: 'toString', groups: [] }, 'read', ROOT));
     assert.match(
       mistakesIn({ people: {}, grants: [{ folder: '/', to: { person: 'toString' }, rights: [] }] }).join(),
-      /\(grants\[0\]\.to\.person\): must be a name in "people", and is "toString"/,
+      /\(grants\[0\]\.to\.person\): must be a name in "people", not "toString"/,
     );
   });
 
@@ -136,7 +136,7 @@ describe('An access file', () => {
       '20 40 grants[3].to.person',
       '22 3 grant',
     ]);
-    assert.match(problems.join('\n'), /must be a time .*, and is "2027-02-31T00:00:00Z"\./);
+    assert.match(problems.join('\n'), /must be a time .*, not "2027-02-31T00:00:00Z"\./);
     assert.match(problems.join('\n'), /same folder and subject as the grant of line 18\./);
     assert.doesNotMatch(problems.join('\n'), /hunter2|leaked|kkkk/);
   });
@@ -267,11 +267,11 @@ describe('An access file', () => {
   it('requires "/" for the root folder and rejects an empty string', () => {
     const problems = mistakesIn({ grants: [{ folder: '', to: 'everyone', rights: ['read'] }] });
     assert.equal(problems.length, 1);
-    assert.match(problems.join(), /grants\[0\]\.folder\): must be the path of a folder, "\/" for the root, and is ""/);
+    assert.match(problems.join(), /grants\[0\]\.folder\): must be the path of a folder, "\/" for the root, not ""/);
   });
 
   it('lists the valid rights when a right is unknown', () => {
-    assert.match(mistakesInGrant({ rights: ['own'] }).join(), /must be one of "read", "write", "manage", and is "own"/);
+    assert.match(mistakesInGrant({ rights: ['own'] }).join(), /must be one of "read", "write", "manage", not "own"/);
   });
 
   it('supports 10,000 users and grants, including errors in all of them', () => {

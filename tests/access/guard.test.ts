@@ -104,7 +104,7 @@ describe('An operation on a folder that contains a closed folder', () => {
       assertFailure(
         await service.asAnn(path, call),
         403,
-        /^You are signed in as "ann", and don't have permission to .+ all of "a\/"\.$/,
+        /^You are signed in as "ann" and don't have permission to .+ all of "a\/"\.$/,
       );
     }
     assert.deepEqual(await service.contents(), TREE);

@@ -70,7 +70,7 @@ for (const backend of [memory, disk]) {
       for (const each of REQUESTS) {
         const late = await begin(each);
         service.grant(grant('a/', ['read']));
-        assertFailure(await late.finish(), 403, /You are signed in as "ann", and don.t have permission to/);
+        assertFailure(await late.finish(), 403, /You are signed in as "ann" and don.t have permission to/);
         assert.deepEqual(await service.contents(), TREE, each[0]);
         service.grant(grant('a/', PERMISSIONS));
       }

@@ -146,7 +146,7 @@ describe('A listing of an ancestor of a granted folder', () => {
 
   it('returns 401 or 403 for other folders, whether they exist or not', async () => {
     for (const path of ['/b/', '/c/', '/a/closed-1/', '/a/closed-1/no/', '/a/closed/', '/root.txt']) {
-      assertFailure(await service.asAnn(path), 403, /^You are signed in as "ann", and don't have permission to read "/);
+      assertFailure(await service.asAnn(path), 403, /^You are signed in as "ann" and don't have permission to read "/);
       assertFailure(await service.asAnonymous(path), 401, /^Sign in to read "/);
     }
   });

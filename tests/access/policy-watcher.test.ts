@@ -149,7 +149,7 @@ describe('A start with an access file', () => {
       (path: string) => mkdir(path),
       /^ACCESS_FILE \S+ can't be read: it is (a folder|not a regular file)\.$/,
     ],
-    ['has mistakes', (path: string) => writeFile(path, '{ "x": 1 }'), /^ACCESS_FILE \S+ has 2 mistakes:\n {2}line 1, /],
+    ['has mistakes', (path: string) => writeFile(path, '{ "x": 1 }'), /^ACCESS_FILE \S+ has 2 errors:\n {2}line 1, /],
     ['is not UTF-8', (path: string) => writeFile(path, Buffer.from([0x22, 0xff, 0x22])), /is not UTF-8/],
     ['is too large', (path: string) => writeFile(path, ' '.repeat(10 * 2 ** 20 + 1)), /is larger than 10 MiB/],
   ] as const) {

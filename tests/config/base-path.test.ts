@@ -49,7 +49,7 @@ describe('The setting BASE_PATH', () => {
     }
     for (const path of ['', '/files', '/team', '/team/files/x', '/team/Files', '/x/team/files', '/team%2Ffiles']) {
       assert.throws(() => read({ PUBLIC_URL: `https://files.example.org${path}`, BASE_PATH: '/team/files' }), {
-        message: `The settings have a mistake:\n  PUBLIC_URL=https://files.example.org${path} and BASE_PATH=/team/files have different paths. Set PUBLIC_URL=https://files.example.org/team/files, or remove BASE_PATH if the reverse proxy removes the path.`,
+        message: `The settings have an error:\n  PUBLIC_URL=https://files.example.org${path} and BASE_PATH=/team/files have different paths. Set PUBLIC_URL=https://files.example.org/team/files, or remove BASE_PATH if the reverse proxy removes the path.`,
       });
     }
     // Without BASE_PATH, the reverse proxy removes the path of PUBLIC_URL.

@@ -198,11 +198,11 @@ describe('readConfig', () => {
     assert.deepEqual(problemsIn(invalid).toSorted(), alone.toSorted());
     assert.throws(() => readConfig(invalid), {
       name: 'SettingsError',
-      message: `The settings have ${INVALID.length} mistakes:\n${problemsIn(invalid)
+      message: `The settings have ${INVALID.length} errors:\n${problemsIn(invalid)
         .map((problem) => `  ${problem}`)
         .join('\n')}`,
     });
-    assert.throws(() => readConfig({ PORT: 'x' }), { message: /^The settings have a mistake:\n {2}PORT must be / });
+    assert.throws(() => readConfig({ PORT: 'x' }), { message: /^The settings have an error:\n {2}PORT must be / });
   });
 
   it('reports the length of a short SIGNING_KEY and never its value', () => {

@@ -89,7 +89,7 @@ describe('holdall doctor behind nginx', () => {
     assert.deepEqual(
       [of('url-body-size').found, of('url-body-size').advice],
       [
-        'An upload of 1 MiB returned 413, not from Holdall.',
+        'An upload of 1 MiB returned 413 from a proxy or another server.',
         'Raise the body size limit and timeouts of the proxy. nginx: client_max_body_size 0; in its server. Apache: LimitRequestBody 0. Cloudflare allows 100 MB; Traefik has a limit with the buffering middleware.',
       ],
     );

@@ -73,7 +73,7 @@ describe('An upload by a user without any write permission', () => {
     const { port } = await serve(t, { readOnly: true });
     const { write, headers } = await talk(t, port);
     write(headOf('POST', '/upload', { ...FORM, 'content-length': '100000' }));
-    assert.match(await headers(), /^HTTP\/1\.1 403 [\s\S]*This service is read-only/);
+    assert.match(await headers(), /^HTTP\/1\.1 403 [\s\S]*The service is read-only/);
   });
 });
 
@@ -208,7 +208,7 @@ describe('The log', () => {
     await send(port, `/file/${'x'.repeat(12_000)}`);
     await until('it is logged', () => log.some(({ msg }) => msg === 'request'));
     const path = String(log.find(({ msg }) => msg === 'request')?.['path']);
-    assert.equal(path, `/file/${'x'.repeat(1018)}… (cut off: 12006 characters)`);
+    assert.equal(path, `/file/${'x'.repeat(1018)}… (truncated from 12006 characters)`);
     assert.ok(JSON.stringify(log).length < 4000);
   });
 

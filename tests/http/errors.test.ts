@@ -47,7 +47,7 @@ describe('The response to an error', () => {
     const rule = { keyword: 'type', message: 'must be string', params: {} };
     assert.equal(
       invalid([{ ...rule, instancePath: '/a~1b', data: 1 }], 'body'),
-      'The field "a/b" of the body must be string, and is 1.',
+      'The field "a/b" of the body must be string, but is 1.',
     );
     assert.match(invalid([{ ...rule, instancePath: '/a', data: 'x'.repeat(200) }], 'body'), /"x{99}…\.$/);
     assert.equal(invalid([{ ...rule, instancePath: '' }], 'body'), 'The body must be a JSON object.');

@@ -71,7 +71,7 @@ describe('the requests of one client', () => {
     for (let count = 0; count < 5; count++) assert.equal(await request(), 200);
     assert.deepEqual(
       log.slice(1).map(({ level, message }) => [level, message]),
-      [['warn', 'Redis commands failed; rate limits may be suspended, sign-in attempts may be counted per machine']],
+      [['warn', 'Redis commands failed; rate limits can be suspended, sign-in attempts can be counted per machine']],
     );
     assert.match(JSON.stringify(log.at(-1)?.details), /"reason":"OOM command not allowed/);
   });

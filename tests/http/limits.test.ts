@@ -169,7 +169,7 @@ describe('folders listed at once', () => {
     });
     const [refusal] = refusals;
     assert.ok(refusal);
-    assertFailure(refusal, 503, /^Too many folders are listed at once: 256 are waiting already\./);
+    assertFailure(refusal, 503, /^Too many folder listings are in progress, and 256 are waiting\./);
     assert.equal(refusal.headers['retry-after'], '1');
     gate.resolve();
     const statuses = await Promise.all(exchanges.map(async ({ answer }) => (await answer).resume().statusCode));

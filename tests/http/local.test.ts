@@ -42,7 +42,7 @@ describe('The Host of a request', () => {
   it('is one of this machine, where only this machine may reach the service', async () => {
     for (const host of OWN) assert.equal((await request(services.local.port, host)).status, 200, host);
     for (const host of FOREIGN) {
-      assertFailure(await request(services.local.port, host), 403, /^The host .* is not allowed: .*ACCESS_FILE/);
+      assertFailure(await request(services.local.port, host), 403, /^The host .* is not allowed\. .*ACCESS_FILE/);
     }
     // HTTP/1.0 needs none.
     const without = await sendBytes(services.local.port, 'GET /file/a.txt HTTP/1.0\r\n\r\n');

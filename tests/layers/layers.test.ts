@@ -326,7 +326,7 @@ describe('timeout', () => {
     ] as const) {
       const error = await outcome(call(store, member, 'a'));
       assert.ok(error instanceof StoreError && error.code === 'store-unreachable', member);
-      assert.match(error.message, /did not respond within 0\.005 seconds.*may still complete/);
+      assert.match(error.message, /did not respond within 0\.005 seconds.*might still complete/);
     }
   });
 

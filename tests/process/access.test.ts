@@ -122,7 +122,7 @@ describe('A service with an access file', () => {
     const { code, stderr, stdout } = await runHoldall(t, { settings: { ACCESS_FILE: file } });
     assert.equal(code, 78);
     assert.equal(stdout, '');
-    assert.match(stderr, /^holdall: .*access\.json has \d mistakes:\n {2}line 2, column \d+ \(people\.ann\.pasword\)/);
+    assert.match(stderr, /^holdall: .*access\.json has \d errors:\n {2}line 2, column \d+ \(people\.ann\.pasword\)/);
     assert.match(stderr, /line 3, column \d+ \(grants\[0\]\.folder\)/);
     assert.doesNotMatch(stderr, /\n\s+at /);
     const gone = await runHoldall(t, { settings: { ACCESS_FILE: join(file, 'gone.json') } });
@@ -145,7 +145,7 @@ describe('A service with an access file', () => {
       assert.match(
         stderr,
         new RegExp(
-          `^holdall: The settings have a mistake:\n {2}STATE_DIR ${settings['STATE_DIR']} can't be used: .*\n$`,
+          `^holdall: The settings have an error:\n {2}STATE_DIR ${settings['STATE_DIR']} can't be used: .*\n$`,
         ),
       );
     }
@@ -165,7 +165,7 @@ describe('A service with an access file', () => {
     const { code, stderr } = await runHoldall(t, { settings });
     assert.equal(code, 78);
     const [title, ...lines] = stderr.trimEnd().split('\n');
-    assert.equal(title, 'holdall: The settings have 4 mistakes:');
+    assert.equal(title, 'holdall: The settings have 4 errors:');
     for (const name of ['ACCESS_FILE', 'STATE_DIR', 'AUDIT_LOG', 'CACHE_DIR'] as const) {
       const problem = lines.find((line) => line.startsWith(`  ${name} ${settings[name]} is inside DISK_ROOT, where `));
       assert.match(problem ?? '', new RegExp(`Choose a path outside ${root}\\. Example: ${name}=/`));

@@ -155,7 +155,7 @@ describe('The audit log', () => {
     assert.equal(code, 78);
     assert.match(
       stderr,
-      /^holdall: The settings have a mistake:\n {2}AUDIT_LOG \/dev\/null\/audit\.log can't be written: /,
+      /^holdall: The settings have an error:\n {2}AUDIT_LOG \/dev\/null\/audit\.log can't be written: /,
     );
   });
 });
@@ -208,9 +208,9 @@ describe('A line of the audit log', () => {
     assert.equal(end, '');
     assert.doesNotMatch(first + second, /\p{Cc}|\p{Zl}|\p{Bidi_Control}/u);
     const cut = JSON.parse(first) as Record<string, string>;
-    assert.equal(cut['path'], `${long.slice(0, 2048)}… (cut off: ${long.length} characters)`);
+    assert.equal(cut['path'], `${long.slice(0, 2048)}… (truncated from ${long.length} characters)`);
     assert.equal(cut['destination'], 'x'.repeat(2048));
-    assert.equal(cut['reason'], `${'x'.repeat(2047)}\ufffd… (cut off: 2049 characters)`);
+    assert.equal(cut['reason'], `${'x'.repeat(2047)}\ufffd… (truncated from 2049 characters)`);
     const { name, requestId } = JSON.parse(second) as Record<string, string>;
     assert.equal(name, unseen);
     assert.equal(requestId, cut['path']);

@@ -139,7 +139,7 @@ describe('holdall access check', () => {
     const ran = await runHere(`access check ${file}`);
     assert.deepEqual([ran.code, ran.stdout], [78, '']);
     const [title, ...problems] = ran.stderr.trimEnd().split('\n');
-    assert.equal(title, `holdall: ${file} has 2 mistakes:`);
+    assert.equal(title, `holdall: ${file} has 2 errors:`);
     assert.match(problems[0] ?? '', /^ {2}line 1, column 36 \(people\.ann\.password\): /);
     assert.match(problems[1] ?? '', /^ {2}line 2, column 13 \(grants\): /);
     assert.doesNotMatch(ran.stderr, /hunter2/);

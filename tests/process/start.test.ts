@@ -108,7 +108,7 @@ describe('A start', () => {
     assert.equal(ran.code, 78);
     assert.equal(ran.stdout, '');
     const [title, ...problems] = ran.stderr.trimEnd().split('\n');
-    assert.equal(title, 'holdall: The settings have 5 mistakes:');
+    assert.equal(title, 'holdall: The settings have 5 errors:');
     const named = problems.map((problem) => /^ {2}([A-Z_]+) must .*Example: \1=./.exec(problem)?.[1]);
     assert.deepEqual(new Set(named), new Set(['LOG_LEVEL', 'PORT', 'SIGNING_KEY', 'STORAGE_TYPE', 'WORKERS']));
     assert.doesNotMatch(ran.stderr, new RegExp(secret));

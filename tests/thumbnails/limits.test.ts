@@ -52,7 +52,7 @@ test('rejects an empty file', async (t) => {
 });
 
 const NOT_AN_IMAGE = /is not a readable image.* JPEG, PNG, WebP, GIF, AVIF, TIFF and SVG/;
-const DAMAGED = /can't be read: it is damaged or incomplete/;
+const DAMAGED = /is damaged or incomplete/;
 const NOT_READABLE = new RegExp(`${NOT_AN_IMAGE.source}|${DAMAGED.source}`);
 const TOO_MANY_PIXELS = /too large.*100 megapixels/;
 
@@ -242,7 +242,7 @@ test('rejects a drawing that times out and starts the next one after it ends', a
   for (let time = 0; time < 2; time++) {
     await assert.rejects(hasty.get(image), (error: unknown) => {
       assert.ok(isStoreError(error, 'too-large'), String(error));
-      assert.match(error.message, /"photograph.png" is too complex: it took longer than 0.001 seconds/);
+      assert.match(error.message, /"photograph.png" took longer than 0.001 seconds/);
       return true;
     });
   }

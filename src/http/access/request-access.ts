@@ -69,7 +69,7 @@ export function guardRequests(app: App, service: Service): void {
     request.access = new UserRequestAccess(service, request, reply, undefined);
     if (routeAccess !== 'health') requireKnownHost(request, { isLocal, knownHosts });
     const isPrivate = routeAccess !== 'signature' && (isLocal || hasAmbientCredentials(request, sessionCookie));
-    // Under `*`, a page gets what its request proves, and nothing from cookies or from the network of the browser.
+    // With `CORS_ORIGINS=*`, only explicit credentials count: not cookies, and not the network of the browser.
     const isTrusted = isCorsOrigin(corsOrigins, request) && !(corsOrigins === '*' && isPrivate);
     if (!isTrusted) rejectCrossSite(request, { publicUrl, isPrivate });
     // Users must be able to sign out even if they can't be authenticated.

@@ -30,13 +30,13 @@ function requireLoopback(name: string, request: FastifyRequest): void {
   if (!isLoopback(name)) {
     throw new HttpError(
       'loopback-only',
-      `The host ${quoted(request.host)} is not allowed: the service only serves this machine, as localhost. ${advice}`,
+      `The host ${quoted(request.host)} is not allowed. Without access control, the service only accepts requests to localhost. ${advice}`,
     );
   }
   if (!isLoopbackClient(request)) {
     throw new HttpError(
       'loopback-only',
-      `Requests through a proxy are not allowed: the service only serves this machine. ${advice}`,
+      `The request came through a proxy. Without access control, the service only accepts requests from this machine. ${advice}`,
     );
   }
 }
@@ -77,7 +77,7 @@ export function rejectCrossSite(
   if (isReading && !isPrivate) return;
   throw new HttpError(
     'cross-site-request',
-    'Cross-site request blocked: a page of another origin sent it. ' +
+    'Cross-site request blocked. A page of another origin sent it. ' +
       'If that page is the web UI behind a reverse proxy, set PUBLIC_URL to its URL.',
   );
 }

@@ -109,7 +109,7 @@ export function createListingLimiter(): ListingLimiter {
   const semaphore = createSemaphore({
     limit: MAX_CONCURRENT_LISTINGS,
     maxWaiting: MAX_WAITING_LISTINGS,
-    busyMessage: 'Too many folders are listed',
+    busyMessage: 'Too many folder listings',
   });
   return async (list, signal) => {
     const release = await semaphore.acquire(signal);

@@ -82,7 +82,7 @@ export function pageHeaders(contentOrigins: readonly string[]): Record<string, s
 }
 
 /**
- * Allows the page to load its own scripts and styles, and file contents, which a redirect may lead to the store's
+ * Allows the page to load its own scripts and styles, and file contents, which a redirect might lead to the store's
  * hosts. No string can become a script (`require-trusted-types-for`).
  */
 function contentSecurityPolicy(contentOrigins: readonly string[]): string {

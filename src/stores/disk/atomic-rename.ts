@@ -44,10 +44,10 @@ export async function findFolder(folder: Folder, path: FolderPath): Promise<BigI
 }
 
 /**
- * Moves the file `from` to `to`, both absolute, without replacing anything: `link(2)`, then removal of the old name. The
- * file has at least one of the two names at any moment. After an interruption between the two steps, calling it again
- * completes the move. Throws EEXIST if `to` exists. If several callers move the same file, one succeeds and the others
- * get ENOENT. `path` is the file that `from` belongs to.
+ * Moves the file `from` to `to`, both absolute, without replacing anything: `link(2)`, then removal of the old name.
+ * The file has at least one of the two names at any moment. After an interruption between the two steps, calling it
+ * again completes the move. Throws EEXIST if `to` exists. If several callers move the same file, one succeeds and the
+ * others get ENOENT. `path` is the file that `from` belongs to.
  */
 export async function renameToNew(from: string, to: string, path: FilePath, temporary: Temporary): Promise<void> {
   const source = await identityOf(from);
@@ -56,7 +56,7 @@ export async function renameToNew(from: string, to: string, path: FilePath, temp
     await link(from, to);
   } catch (error) {
     if (areLinksRefused(error)) return renameUnlessPresent(from, to);
-    // link(2) also fails with ENOENT if `from` is replaced during the call. Then the new file is movedPath instead.
+    // link(2) also fails with ENOENT if `from` is replaced during the call. Then the new file is moved instead.
     if (systemErrorCode(error) === 'ENOENT' && (await identityOf(from)) !== source)
       return renameToNew(from, to, path, temporary);
     // A file with one link has only one name: `from` and `to` are two spellings of it. Unlinking either would delete
@@ -69,7 +69,7 @@ export async function renameToNew(from: string, to: string, path: FilePath, temp
   try {
     await rename(from, movedPath);
   } catch (error) {
-    // Another caller movedPath or removed the file first. Remove the new link, so that only one caller succeeds.
+    // Another caller moved or removed the file first. Remove the new link, so that only one caller succeeds.
     if (isOurs && systemErrorCode(error) === 'ENOENT' && (await identityOf(to)) === source) await unlink(to);
     throw error;
   }

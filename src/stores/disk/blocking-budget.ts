@@ -22,8 +22,8 @@ export interface BlockingBudget {
 const ALLOWANCE_MS = 0.5;
 
 /**
- * Milliseconds of debt that pause synchronous calls. Debt is the time that calls took beyond `ALLOWANCE_MS`; faster calls
- * reduce it.
+ * Milliseconds of debt that pause synchronous calls. Debt is the time that calls took beyond `ALLOWANCE_MS`; faster
+ * calls reduce it.
  */
 const MAX_DEBT_MS = 50;
 
@@ -36,7 +36,7 @@ const PAUSE_FACTOR = 500;
  */
 const MAX_PAUSE_MS = 10 * 60_000;
 
-/** Milliseconds from which on a call may have waited for a CPU and not for the disk. */
+/** Milliseconds from which on a call might have waited for a CPU and not for the disk. */
 const MIN_CPU_WAIT_MS = 2;
 
 /** Maximum age, in milliseconds, of the reading of `Clock.waited` that later readings are compared with. */

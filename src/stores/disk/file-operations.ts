@@ -80,7 +80,9 @@ export class DiskFileOperations {
     });
   }
 
-  /** Tries to move a file. Returns false if a concurrent change interfered, except in the last attempt, which throws. */
+  /**
+   * Tries to move a file. Returns false if a concurrent change interfered, except in the last attempt, which throws.
+   */
   async #moveOnce(
     folder: Folder,
     from: FilePath,
@@ -126,6 +128,6 @@ const isSameInode = (left: BigIntStats | undefined, right: BigIntStats): boolean
 function sameFile(from: FilePath, to: FilePath): StoreError {
   return new StoreError(
     'same-path',
-    `The source ${quoted(from)} and the destination ${quoted(to)} are the same file: this file system ignores differences in spelling.`,
+    `The source ${quoted(from)} and the destination ${quoted(to)} are the same file, because this file system ignores differences in spelling.`,
   );
 }

@@ -6,7 +6,7 @@ import { RESERVED_FOLDER } from './reserved-names.ts';
 
 /**
  * File systems on a disk or in the memory of this machine, by their statfs(2) type on Linux (`linux/magic.h`). Calls to
- * any other file system (network or FUSE) may block forever.
+ * any other file system (network or FUSE) might block forever.
  *
  * The value is true if a write through a memory map is known to update the times of the file: at the first write to a
  * page after the page's last writeback. tmpfs never writes pages back. The others are not relied on.
@@ -31,8 +31,8 @@ export const isLocalFileSystem = (type: number): boolean => isLinux && LOCAL.has
 export const updatesTimesOfMappedWrites = (type: number): boolean => isLinux && LOCAL.get(type) === true;
 
 /**
- * File systems that may resolve names that no listing contains, even if they are case-sensitive. NTFS and SMB have
- * short names (`PRIVAT~1`); a FUSE driver or a host folder may be either.
+ * File systems that might resolve names that no listing contains, even if they are case-sensitive. NTFS and SMB have
+ * short names (`PRIVAT~1`); a FUSE driver or a host folder might be either.
  */
 const WITH_ALIASES: ReadonlySet<number> = new Set([
   0x65735546, // FUSE: ntfs-3g, virtiofs
@@ -44,7 +44,7 @@ const WITH_ALIASES: ReadonlySet<number> = new Set([
   0xbacbacbc, // VMware shared folders
 ]);
 
-/** Returns whether a file system of this type may resolve names that its listings don't contain. */
+/** Returns whether a file system of this type might resolve names that its listings don't contain. */
 export const mayHaveAliases = (type: number): boolean => isLinux && WITH_ALIASES.has(type);
 
 /** The folder for temporary files of all processes, as segments below the root. */

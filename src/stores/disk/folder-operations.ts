@@ -220,26 +220,26 @@ async function requireFolderAt(path: string, folder: FolderPath): Promise<void> 
   if (!found?.isDirectory()) throw notFound(folder);
 }
 
-/** Returns whether the file system may treat both paths as one. */
+/** Returns whether the file system might treat both paths as one. */
 const isSameName = (names: NameComparison, from: FolderPath, to: FolderPath): boolean =>
   names.possible(from) === names.possible(to);
 
 /**
- * Throws `folder-into-itself` if one folder may be inside the other under another spelling, on a file system that folds
- * names.
+ * Throws `folder-into-itself` if one folder might be inside the other under another spelling, on a file system that
+ * folds names.
  */
 function rejectNesting(names: NameComparison, from: FolderPath, to: FolderPath): void {
   const [source, destination] = [names.possible(from), names.possible(to)];
   if (source === destination || !(source.startsWith(destination) || destination.startsWith(source))) return;
   throw new StoreError(
     'folder-into-itself',
-    `The folders ${quoted(from)} and ${quoted(to)} may be inside each other: this file system ignores differences in spelling.`,
+    `The folders ${quoted(from)} and ${quoted(to)} might be inside each other, because this file system ignores differences in spelling.`,
   );
 }
 
 function sameFolder(from: FolderPath, to: FolderPath): StoreError {
   return new StoreError(
     'same-path',
-    `The source ${quoted(from)} and the destination ${quoted(to)} may be the same folder: this file system ignores differences in spelling.`,
+    `The source ${quoted(from)} and the destination ${quoted(to)} might be the same folder, because this file system ignores differences in spelling.`,
   );
 }

@@ -169,7 +169,7 @@ export const pathOfDescriptor = (syscalls: Syscalls, fd: number): MaybePromise<s
 /**
  * Returns whether the open file or folder is at `absolute`, with no symbolic link in any segment. A file that was
  * replaced or removed after it was opened counts as the requested file; Linux then appends " (deleted)" to its path. On
- * file systems that fold names, the kernel may report the spelling of an earlier lookup.
+ * file systems that fold names, the kernel might report the spelling of an earlier lookup.
  */
 export async function isAt(syscalls: Syscalls, fd: number, absolute: string, names: NameComparison): Promise<boolean> {
   const isSame = (actual: string) => actual === absolute || names.certain(actual) === names.certain(absolute);

@@ -109,7 +109,7 @@ function streamOf(file: OpenFile, { start, end }: ResolvedRange): Readable {
   let position = start;
   let slowestMs = 0;
   const recycled: Buffer[] = [];
-  // A larger part may no longer be in the page cache, even if it was read recently.
+  // A larger part might no longer be in the page cache, even if it was read recently.
   const syscalls = end - start < MAX_CACHED_PART_BYTES ? file.syscalls : file.threadpoolSyscalls;
   const chunkBytes = syscalls === file.threadpoolSyscalls ? THREADPOOL_CHUNK_BYTES : SYNC_CHUNK_BYTES;
 

@@ -61,7 +61,7 @@ export interface RecentFilesOptions {
 /**
  * Creates a cache that saves opening a file again. `lstat` of the file and its parent folders proves that the file and
  * its content are unchanged (inode, size and times; no program can set `ctime`). This takes a sixth of the time of
- * opening, verifying and reading the file. Disabled on non-local file systems, where `lstat` may report changes by
+ * opening, verifying and reading the file. Disabled on non-local file systems, where `lstat` might report changes by
  * other machines late.
  */
 export function createRecentFiles({ system, updatesTimesOfMappedWrites, absolute }: RecentFilesOptions): RecentFiles {

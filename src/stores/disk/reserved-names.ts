@@ -22,13 +22,14 @@ export function isReservedName(segment: string): boolean {
 }
 
 /**
- * Names that Windows or Samba may resolve to a file of another name: short names (`PRIVAT~1`, `PX3K2J~A`), trailing
+ * Names that Windows or Samba might resolve to a file of another name: short names (`PRIVAT~1`, `PX3K2J~A`), trailing
  * dots and spaces, streams.
  */
 const ALIAS = /~\d|~[a-z](?:\.|$)|[. ]$|:/i;
 
 /**
- * Returns the segments of a path that may be an alias which no listing shows, each with the path of its parent folder.
+ * Returns the segments of a path that might be an alias which no listing shows, each with the path of its parent
+ * folder.
  */
 export function possibleAliases(path: string): { readonly parent: string; readonly name: string }[] {
   if (!/[~.: ]/.test(path)) return [];

@@ -66,7 +66,7 @@ export const NEW_FILE_MODE = 0o666;
 /** The properties of a disk that determine how system calls run. */
 export interface DiskTraits {
   /**
-   * Whether the disk belongs to this machine. Calls to another machine may never return, so they must not block the
+   * Whether the disk belongs to this machine. Calls to another machine might never return, so they must not block the
    * process.
    */
   readonly isLocal: boolean;
@@ -113,7 +113,7 @@ export function createThreadpoolSyscalls({ isLocal, threads }: DiskTraits): Sysc
     statOpen: (file) => limitRead(() => threadpool.stat(file, BIGINT)),
     readLink: (path) => limitRead(() => threadpool.readlink(path)),
     read: (file, buffer, position) => limitRead(() => readFull(file, buffer, position)),
-    // Reading in parts avoids holding all names in memory twice. Not on network file systems: these may not report
+    // Reading in parts avoids holding all names in memory twice. Not on network file systems: these might not report
     // types with the names, and `Dir` then looks up each type synchronously.
     readFolder: (path, { isLarge }, visit) =>
       limitRead(async () => {

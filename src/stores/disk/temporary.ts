@@ -21,7 +21,7 @@ export interface Temporary {
 /** Interval in milliseconds at which a process updates the time of its folder and removes abandoned folders. */
 const HEARTBEAT_INTERVAL_MS = 60_000;
 
-/** Delay in milliseconds of an extra sweep after the start: killed processes may take a moment to disappear. */
+/** Delay in milliseconds of an extra sweep after the start: killed processes might take a moment to disappear. */
 const EXTRA_SWEEP_DELAY_MS = 3_000;
 
 /** Milliseconds without a heartbeat after which a folder is abandoned, if its process can't be checked by its pid. */
@@ -62,7 +62,7 @@ export async function openTemporary(
   return {
     recovery,
     async name() {
-      // The folder may be missing: removed by a process whose clock is ahead, or by hand.
+      // The folder might be missing: removed by a process whose clock is ahead, or by hand.
       await make();
       return join(folder, randomUUID());
     },

@@ -180,7 +180,7 @@ async function writeBody(syscalls: Syscalls, fd: number, body: Readable): Promis
   try {
     await forEachChunk(body, (chunk) => queue.add(chunk));
   } finally {
-    // The caller closes the file next, so no write may be in progress.
+    // The caller closes the file next, so all writes must have ended.
     await queue.idle();
   }
   await queue.finish();

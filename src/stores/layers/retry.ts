@@ -13,8 +13,9 @@ export interface RetryOptions {
 }
 
 /**
- * Returns the store with reads retried on `unavailable`. Writes are not retried: the body may be consumed, or the write
- * may have succeeded although its response was lost. A walk is not retried, because it can't resume in the middle.
+ * Returns the store with reads retried on `unavailable`. Writes are not retried: the body might be consumed, or the
+ * write might have succeeded although its response was lost. A walk is not retried, because it can't resume in the
+ * middle.
  */
 export function retry(store: Store, { maxAttempts, delayMs, onRetry }: RetryOptions): Store {
   return wrap(store, {

@@ -30,13 +30,13 @@ const LIMITED = {
 export interface Timeouts {
   /** Maximum milliseconds of a call, and of each step of a walk. */
   readonly callMs: number;
-  /** Maximum milliseconds after the last byte of a body. A slow disk may still have to flush gigabytes then. */
+  /** Maximum milliseconds after the last byte of a body. A slow disk might still have to flush gigabytes then. */
   readonly afterBodyMs: number;
 }
 
 /**
  * Returns the store with timeouts. A call that exceeds its limit throws `store-unreachable`. For stores
- * that may never respond, such as a network disk; stores that enforce timeouts themselves don't need this layer. The
+ * that might never respond, such as a network disk; stores that enforce timeouts themselves don't need this layer. The
  * call itself can't be canceled and continues in the background. Its late result is closed.
  */
 export function timeout(store: Store, { callMs, afterBodyMs }: Timeouts): Store {
@@ -52,8 +52,8 @@ export function timeout(store: Store, { callMs, afterBodyMs }: Timeouts): Store 
 }
 
 /**
- * Runs a call, and throws `unavailable` if it takes longer than `milliseconds`, counted from the start or from the moment
- * when `startLater` calls its argument. `startLater` returns a function that stops waiting for that moment.
+ * Runs a call, and throws `unavailable` if it takes longer than `milliseconds`, counted from the start or from the
+ * moment when `startLater` calls its argument. `startLater` returns a function that stops waiting for that moment.
  */
 async function withTimeout<Result>(
   run: () => Promise<Result>,
@@ -92,7 +92,7 @@ const isDestroyable = (value: unknown): value is { destroy(): void } =>
 
 function timedOut(milliseconds: number): StoreError {
   const message =
-    `The store did not respond within ${milliseconds / 1000} seconds. The operation may still complete: ` +
+    `The store did not respond within ${milliseconds / 1000} seconds. The operation might still complete: ` +
     'check before you repeat the request.';
   return new StoreError('store-unreachable', message, { retryAfter: 5 });
 }

@@ -89,7 +89,7 @@ export async function* stepwise(
       yield result.value;
     }
   } finally {
-    // Not awaited: a step that timed out may never end, and a generator returns only after its current step.
+    // Not awaited: a step that timed out might never end, and a generator returns only after its current step.
     if (!isFinished) iterator.return?.().catch(() => {});
   }
 }

@@ -11,7 +11,7 @@ const MESSAGES = {
   completeIfMatch:
     'The object store does not support If-Match on CompleteMultipartUpload: Holdall checks the file before it.',
   copyConditions:
-    'The object store does not support If-None-Match on CopyObject: a copy of a folder, or of a large file if UploadPartCopy is missing too, may replace files that are created meanwhile.',
+    'The object store does not support If-None-Match on CopyObject: a copy of a folder, or of a large file if UploadPartCopy is missing too, can replace files that are created meanwhile.',
   sourceConditions:
     'The object store does not support conditions on copy sources: Holdall checks the source before each copy.',
   sourceConditionsOnParts:
@@ -27,10 +27,12 @@ const MESSAGES = {
     'The object store does not support UploadPartCopy: Holdall copies objects with CopyObject, or reads and writes them.',
 } as const;
 
-/** A feature of Amazon S3 that other stores may lack. */
+/** A feature of Amazon S3 that other stores might lack. */
 export type Capability = keyof typeof MESSAGES;
 
-/** Milliseconds after which a missing feature is tried again: a temporary fault must not weaken conditions permanently. */
+/**
+ * Milliseconds after which a missing feature is tried again: a temporary fault must not weaken conditions permanently.
+ */
 export const RETEST_MS = 3_600_000;
 
 /**
@@ -98,8 +100,8 @@ export const writeCapability = (operation: 'put' | 'complete', condition: Condit
  *
  * Some stores return 501 for conditions, and some return 412 although the condition holds. The condition counts as
  * unsupported if `check` passes after two such responses, and the store has never accepted the condition. After only
- * one, the object may have changed temporarily, or a proxy may have failed. A store that has accepted the condition is
- * right.
+ * one, the object might have changed temporarily, or a proxy might have failed. A store that has accepted the condition
+ * is right.
  *
  * @param check throws unless the condition holds
  */

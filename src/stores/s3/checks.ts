@@ -45,7 +45,7 @@ interface BucketSubject extends StoreSubject<S3Settings> {
 /** Seconds of clock difference that are tolerated. Stores refuse requests from 15 minutes on. */
 const CLOCKS = 60;
 
-/** Runs before the bucket is opened as a store, because a wrong clock may be the reason that opening fails. */
+/** Runs before the bucket is opened as a store, because a wrong clock might be the reason that opening fails. */
 const CLOCK_CHECK: Check<S3Settings> = {
   name: 'bucket-clock',
   timeout: 10_000,
@@ -59,7 +59,7 @@ const CLOCK_CHECK: Check<S3Settings> = {
     if (Number.isNaN(ahead)) return notTried('The store did not respond, or its response has no Date header.');
     if (Math.abs(ahead) < CLOCKS) return ok('The clocks of this machine and of the store agree.');
     return warning(
-      `The clock of the store is ${Math.abs(ahead)} seconds ${ahead > 0 ? 'ahead of' : 'behind'} the clock of this machine. Presigned URLs expire too early or too late, and at 15 minutes the store rejects all requests.`,
+      `The clock of the store is ${Math.abs(ahead)} seconds ${ahead > 0 ? 'ahead of' : 'behind'} the clock of this machine. Presigned URLs expire too early or too late, and from 15 minutes on the store rejects all requests.`,
       'Correct the wrong clock. On this machine: timedatectl set-ntp true',
     );
   },
@@ -91,14 +91,14 @@ const BUCKET_CHECKS: readonly Check<BucketSubject>[] = [
       if (!(await refusesPut(IF_ABSENT))) {
         if (isUnsupported) return warning(UNSUPPORTED, CONDITIONS);
         return warning(
-          'The store ignores If-None-Match: an upload, copy or move may replace a file that another client creates at the same moment.',
+          'The store ignores If-None-Match: an upload, copy or move can replace a file that another client creates at the same moment.',
           CONDITIONS,
         );
       }
       if (!(await refusesPut({ 'if-match': quote(OTHER_ETAG) }))) {
         if (isUnsupported) return warning(UNSUPPORTED, CONDITIONS);
         return warning(
-          'The store ignores If-Match: if two clients change a file at the same moment, one change may be lost.',
+          'The store ignores If-Match: if two clients change a file at the same moment, one change can be lost.',
           CONDITIONS,
         );
       }
@@ -127,7 +127,7 @@ const BUCKET_CHECKS: readonly Check<BucketSubject>[] = [
       if (SMALL.equals(await readProbe(subject, `${to}/${HOSTILE_NAME}`, { signal }))) {
         return ok('Copied a folder with spaces, "+", "%" and "&" in names (CopyObject).');
       }
-      return failed('A file in a copied folder has other bytes than its source.', COPIES);
+      return failed('A file in a copied folder has different bytes than its source.', COPIES);
     },
     explain: explainCopy,
   },
@@ -144,7 +144,7 @@ const BUCKET_CHECKS: readonly Check<BucketSubject>[] = [
       if (LARGE.equals(await readProbe(subject, moved, { signal }))) {
         return ok('Copied and moved a file of 9 MiB (UploadPartCopy).');
       }
-      return failed('A copied file of 9 MiB has other bytes than its source.', COPIES);
+      return failed('A copied file of 9 MiB has different bytes than its source.', COPIES);
     },
     explain: explainCopy,
   },
@@ -173,7 +173,7 @@ const BUCKET_CHECKS: readonly Check<BucketSubject>[] = [
     name: 'bucket-leftovers',
     async run({ bucket }, signal) {
       const lacking = warning(
-        'No lifecycle rule removes the parts of interrupted uploads. No listing shows them, and they cost as much as files.',
+        'No lifecycle rule removes the parts of interrupted uploads. They appear in no listing and cost as much as files.',
         `Set the rule "abort-incomplete-uploads" from docs/how-to/stores/s3.md: aws s3api put-bucket-lifecycle-configuration --bucket ${bucket.name} --lifecycle-configuration file://lifecycle.json (MinIO needs none).`,
       );
       try {
@@ -200,14 +200,14 @@ const BUCKET_CHECKS: readonly Check<BucketSubject>[] = [
       if (answer.status !== 206 || !answer.body.equals(SMALL.subarray(100, 200))) {
         return failed(
           `A range request for 100 bytes of a presigned URL returned ${answer.body.length} bytes with the status ${answer.status}.`,
-          'Browsers fetch files of 6 MB and more from such URLs. No proxy in front of the store must change Host, path, query or Range.',
+          'Browsers fetch files of 6 MB and more from such URLs. Proxies in front of the store must not change Host, path, query or Range.',
         );
       }
       if (answer.headers['content-disposition'] === attachmentHeader(path)) {
         return ok(`Presigned URLs at ${origin} return ranges and the file name.`);
       }
       return warning(
-        'Presigned URLs ignore response-content-disposition: browsers name downloads after the last part of the URL.',
+        'Presigned URLs ignore response-content-disposition: browsers name downloads after the last segment of the URL.',
         'Update the store, or use one that supports response-content-disposition.',
       );
     },

@@ -110,7 +110,7 @@ export class S3Client {
     const clockOffset = this.#clock.offset;
     const signable = { method, path, query, headers };
     const signed = this.#signer.sign(signable, payloadHash(body), credentials, Date.now() + clockOffset);
-    // The user agent is not signed, because proxies may change it.
+    // The user agent is not signed, because proxies might change it.
     signed['user-agent'] = 'holdall';
     const search = queryString(query);
     const stream = request.isStreamed

@@ -65,8 +65,8 @@ export async function sendForVersion<Output>(
 }
 
 /**
- * Reads this version of the source, or a range of it, and verifies the response. The store may ignore conditions or
- * ranges, and a proxy may respond with its own page. A move deletes the source, so only the wrong bytes would remain.
+ * Reads this version of the source, or a range of it, and verifies the response. The store might ignore conditions or
+ * ranges, and a proxy might respond with its own page. A move deletes the source, so only the wrong bytes would remain.
  */
 export async function readSource(
   bucket: Bucket,

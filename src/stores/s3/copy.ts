@@ -72,7 +72,7 @@ export class Copier {
 
   /**
    * Copies an object like `copy`, in one request if possible. Used for the many objects of a folder. With `exclusive`,
-   * the copy may replace an object that arrives meanwhile if the store does not support If-None-Match.
+   * the copy might replace an object that arrives meanwhile if the store does not support If-None-Match.
    */
   copyQuickly(source: Source, to: Key, options: CopyOptions): Promise<string> {
     return source.size <= this.#maxCopyBytes
@@ -130,7 +130,7 @@ export class Copier {
       if (!isDoubtful || !(await this.#isConditionUnsupported(error, source, to))) {
         return this.#findCompletedCopy(error, source, to);
       }
-      // The first such response may have another reason: an object that existed briefly, or a failing proxy.
+      // The first such response might have another reason: an object that existed briefly, or a failing proxy.
       const code = codeOf(error instanceof Error ? error.cause : undefined);
       if (attempt > 1) capabilities.markMissing('copyConditions', { code });
       return this.#requestCopy(source, to, options, attempt + 1);

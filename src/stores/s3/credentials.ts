@@ -17,7 +17,7 @@ export type CredentialProvider = () => Promise<Credentials>;
 /** Milliseconds before their expiration from which on credentials are refreshed (AWS SDKs: five minutes). */
 const REFRESH_MS = 5 * 60_000;
 
-/** Milliseconds before their expiration from which on credentials are not used any more. */
+/** Milliseconds before their expiration from which on credentials are no longer used. */
 const MIN_VALIDITY_MS = 10_000;
 
 /** Minimum milliseconds between two attempts to refresh credentials that are still valid. */

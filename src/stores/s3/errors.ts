@@ -32,7 +32,7 @@ export function toStoreError(error: unknown, context: RequestContext): unknown {
 export const codeOf = (error: unknown): string | undefined =>
   error instanceof S3ErrorResponse ? error.code : undefined;
 
-/** Returns whether the failed request was a retry. The first attempt may have succeeded, with its response lost. */
+/** Returns whether the failed request was a retry. The first attempt might have succeeded, with its response lost. */
 export const wasRetried = (error: unknown): boolean => error instanceof S3ErrorResponse && error.attempts > 1;
 
 /** Translates an error response by `code`. Returns undefined for an unknown code. */
@@ -100,7 +100,7 @@ const ERRORS: ReadonlyMap<string, ErrorFactory> = new Map(
         (error) =>
           configurationError(
             'clock-skew',
-            "The clock of this machine differs too much from the object store's. Synchronise it.",
+            'The clock of this machine differs too much from that of the object store. Synchronise it.',
             error,
           ),
       ],
@@ -179,7 +179,7 @@ const ERRORS: ReadonlyMap<string, ErrorFactory> = new Map(
   ).flatMap(([codes, create]) => codes.map((code) => [code, create] as const)),
 );
 
-/** Seconds after which a store that is full may accept a request again. */
+/** Seconds after which a store that is full might accept a request again. */
 const FULL_RETRY_SECONDS = 60;
 
 const noBucket = ({ bucket }: RequestContext) =>
@@ -222,7 +222,7 @@ function ofUnknownResponse(error: S3ErrorResponse, { endpoint }: RequestContext)
     return unexpectedResponse(message, error);
   }
   if (status > 300 && status < 400 && status !== 304) {
-    // The query of a URL may contain a secret.
+    // The query of a URL might contain a secret.
     const url = URL.parse(location);
     const to = url ? ` to ${quoted(url.origin + url.pathname)}` : '';
     return unexpectedResponse(`${name} redirects requests${to} (${status}). Check S3_ENDPOINT.`, error);

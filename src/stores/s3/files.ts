@@ -102,14 +102,14 @@ async function isCopy(
 }
 
 /**
- * Creates a folder and its ancestors. A folder exists if the key of any object begins with its path. An empty folder has
- * a marker: an empty object whose key is the path of the folder.
+ * Creates a folder and its ancestors. A folder exists if the key of any object begins with its path. An empty folder
+ * has a marker: an empty object whose key is the path of the folder.
  */
 export async function createFolder(context: FileContext, folder: FolderPath, options: Cancellable): Promise<void> {
   await Promise.all(ancestorsOf(folder).map((each) => createMarker(context, each, options)));
 }
 
-/** Creates a folder marker. Never replaces an object, because markers of other programs may have content. */
+/** Creates a folder marker. Never replaces an object, because markers of other programs might have content. */
 async function createMarker({ bucket, copier }: FileContext, folder: FolderPath, { signal }: Cancellable) {
   if (await copier.find(folder, { signal })) return;
   try {

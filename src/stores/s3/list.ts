@@ -125,8 +125,8 @@ export async function requestPage(
 }
 
 /**
- * Decodes the keys of a page. Throws if the page contains keys that were not requested, because a caller may delete the
- * listed keys.
+ * Decodes the keys of a page. Throws if the page contains keys that were not requested, because a caller might delete
+ * the listed keys.
  */
 function decodeAll(
   bucket: Bucket,

@@ -70,7 +70,7 @@ async function complete(
 }
 
 /**
- * Returns whether a failed completion may have succeeded at an earlier attempt. It was retried, and either the upload
+ * Returns whether a failed completion might have succeeded at an earlier attempt. It was retried, and either the upload
  * no longer exists, or the new object fails the condition.
  */
 function mayBeComplete(error: unknown): boolean {

@@ -256,7 +256,7 @@ export interface ListQuery extends Query {
   readonly 'start-after'?: Key | undefined;
 }
 
-/** A page of a listing as the store sent it: full keys, which may be percent-encoded. */
+/** A page of a listing as the store sent it: full keys, which might be percent-encoded. */
 export interface ListResult {
   readonly isEncoded: boolean;
   readonly isTruncated: boolean;

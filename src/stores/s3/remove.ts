@@ -70,7 +70,9 @@ export class Remover {
     }
   }
 
-  /** Removes many objects. With `onlyUnchanged`, keeps the objects that have changed, if the store supports conditions. */
+  /**
+   * Removes many objects. With `onlyUnchanged`, keeps the objects that have changed, if the store supports conditions.
+   */
   async removeAll(objects: AsyncIterable<ListedObject>, options: RemoveAllOptions): Promise<void> {
     const { signal } = options;
     await concurrently(
@@ -151,8 +153,8 @@ export class Remover {
 
   /**
    * Sends a batch. Returns the objects that the caller must delete one by one: those that the response does not list as
-   * deleted, except those that have changed. A store may support ETags in batches, but no condition on the delete of a
-   * single object.
+   * deleted, except those that have changed. A store might support ETags in batches, but no condition on the delete of
+   * a single object.
    */
   async #deleteBatch(
     batch: readonly ListedObject[],
@@ -173,8 +175,8 @@ export class Remover {
 }
 
 /**
- * Codes with which stores reject a whole batch. Some stores do not support ETags in batches, or batches at all. Some may
- * reject a batch because one of its objects has changed (412).
+ * Codes with which stores reject a whole batch. Some stores do not support ETags in batches, or batches at all. Some
+ * might reject a batch because one of its objects has changed (412).
  */
 const REJECTION_CODE =
   /MissingContentMD5|InvalidDigest|InvalidRequest|MalformedXML|NotImplemented|MethodNotAllowed|InvalidArgument|PreconditionFailed|^501$|^405$|^412$/;

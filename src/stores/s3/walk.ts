@@ -41,7 +41,7 @@ export async function* walkPages(
     emptyPages = objects.length === 0 ? emptyPages + 1 : 0;
     if (emptyPages === MAX_EMPTY_PAGES) throw endlessListing(bucket.endpoint);
     warnOfUndecodable(bucket, prefix, undecodable);
-    // A store may repeat keys of the previous page. Any other key out of order would count as missing.
+    // A store might repeat keys of the previous page. Any other key out of order would count as missing.
     if (repeated.some((key) => !before.has(key))) throw unorderedListing();
     before = new Set([...repeated, ...objects.map(({ key }) => key)]);
     for (const { key } of objects) {
@@ -56,7 +56,7 @@ export async function* walkPages(
 
 /**
  * Yields each object whose key begins with `prefix`, in any order, for deletes. If the store lists in another order
- * than `comparePaths`, lists all objects before it yields the first. A listing may skip objects while others are
+ * than `comparePaths`, lists all objects before it yields the first. A listing might skip objects while others are
  * deleted.
  */
 export async function* walkInAnyOrder(bucket: Bucket, prefix: Key, options: Cancellable): AsyncGenerator<ListedObject> {
@@ -138,7 +138,10 @@ const SEQUENTIAL_PAGES = 4;
 /** The approximate number of pages in a range. Each range takes up to one extra request, which is one in six. */
 const PAGES_PER_RANGE = 6;
 
-/** Ranges that are read in parallel. Eight gain little with a nearby store, and need more memory (docs/explanation/scaling.md). */
+/**
+ * Ranges that are read in parallel. Eight gain little with a nearby store, and need more memory
+ * (docs/explanation/scaling.md).
+ */
 const MAX_CONCURRENT_RANGES = 4;
 
 /** Maximum prefetched pages of a range: all of its pages, even if the range is larger than estimated. */
@@ -151,7 +154,7 @@ type Page = readonly ListedObject[];
 
 /**
  * Yields the same objects as `walkObjects`, faster for large folders. Reads several ranges of keys in parallel, so that
- * the latency of a distant store does not add up per page. The objects may have been listed seconds before.
+ * the latency of a distant store does not add up per page. The objects might have been listed seconds before.
  *
  * Each range begins where the previous one ends, so each key is in exactly one range, even if objects change meanwhile.
  * The bounds are subfolders. A large folder without subfolders is read page by page.
@@ -189,9 +192,9 @@ async function* pagesAhead(bucket: Bucket, prefix: Key, options: Cancellable): A
 }
 
 /**
- * Yields ranges of keys after `objects`, which are `SEQUENTIAL_PAGES` consecutive pages, up to the end of their innermost common
- * folder. Each range covers as many children of that folder as have about `PAGES_PER_RANGE` pages of objects. Estimates
- * the number from `objects`.
+ * Yields ranges of keys after `objects`, which are `SEQUENTIAL_PAGES` consecutive pages, up to the end of their
+ * innermost common folder. Each range covers as many children of that folder as have about `PAGES_PER_RANGE` pages of
+ * objects. Estimates the number from `objects`.
  */
 async function* rangesAfter(
   bucket: Bucket,

@@ -91,7 +91,7 @@ describe('/rename', () => {
     await plant(port, { 'f/a': '1' });
     for (const overwrite of [false, true]) {
       const response = await postJson(port, '/rename/f/a', { newName: 'a', overwrite });
-      assertFailure(response, 400, 'The new name "a" is the current name.');
+      assertFailure(response, 400, 'The new name "a" is the current name. Choose another name.');
     }
     assert.deepEqual(await treeOf(port, 'f'), { 'f/a': '1' });
   });
@@ -176,7 +176,7 @@ describe('/rename_folder', () => {
     await plant(port, { 'f/a/x': '1' });
     for (const overwrite of [false, true]) {
       const response = await postJson(port, '/rename_folder/f/a/', { newName: 'a', overwrite });
-      assertFailure(response, 400, 'The new name "a" is the current name.');
+      assertFailure(response, 400, 'The new name "a" is the current name. Choose another name.');
     }
     assert.deepEqual(await treeOf(port, 'f'), { 'f/a/': null, 'f/a/x': '1' });
   });
@@ -217,7 +217,11 @@ for (const path of ['/copy', '/move']) {
       ]) {
         for (const overwrite of [false, true]) {
           const response = await file(source, destination, { overwrite });
-          assertFailure(response, 400, 'The source and the destination are the same: "f/a".');
+          assertFailure(
+            response,
+            400,
+            'The source and the destination are the same, "f/a". Choose another destination.',
+          );
         }
       }
       assert.deepEqual(await treeOf(port), { 'f/': null, 'f/a': '1' });

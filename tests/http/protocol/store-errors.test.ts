@@ -30,7 +30,7 @@ describe('a read-only service', () => {
     await store.write(parseFile('a'), { body: Readable.from([Buffer.from('1')]), type: 'text/plain' });
     await store.createFolder(parseFolder('f'));
     for (const response of await requestForChanges(locked.port)) {
-      assertFailure(response, 403, 'This service is read-only.');
+      assertFailure(response, 403, 'The service is read-only (READ_ONLY=true).');
     }
     assert.equal((await send(locked.port, '/file/a')).body.toString(), '1');
     assert.deepEqual(await pathsBelow(locked.port), ['a', 'f/']);

@@ -182,7 +182,7 @@ describe('the sign-in form', () => {
     });
     try {
       for (let attempt = 0; attempt < 12; attempt++) {
-        assertFailure(await signIn('ann', 'correct horse', from), 503, /Too many passwords are checked/);
+        assertFailure(await signIn('ann', 'correct horse', from), 503, /Too many password checks/);
       }
     } finally {
       isThere = false;

@@ -121,13 +121,13 @@ function keyOf({ sha, size }: Blob): string {
 
 function removeReader(openBlob: OpenBlob): void {
   openBlob.readers--;
-  if (openBlob.readers === 0) openBlob.closing.abort(new DOMException('The last reader left.', 'AbortError'));
+  if (openBlob.readers === 0) openBlob.closing.abort(new DOMException('No reader is left.', 'AbortError'));
 }
 
 /** Returns the same stream, which fails with the reason of `signal` when that aborts. */
 function abortable(readable: Readable, signal: AbortSignal | undefined): Readable {
-  // The stream may fail before the caller listens to it. The caller still gets the error; without a listener, it would
-  // end the process.
+  // The stream might fail before the caller listens to it. The caller still gets the error; without a listener, it
+  // would end the process.
   readable.on('error', () => {});
   if (!signal) return readable;
   const abort = () => readable.destroy(asError(signal.reason));
@@ -219,7 +219,7 @@ class BlobFiles {
   }
 
   async #createFile() {
-    // The folder may have been deleted since the start.
+    // The folder might have been deleted since the start.
     await this.#cache.make();
     return this.#cache.create();
   }

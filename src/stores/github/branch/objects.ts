@@ -67,7 +67,7 @@ export function fileEntry(path: FilePath, { sha, size }: Pick<TreeEntry, 'sha' |
   return { kind: 'file', path, size, etag: sha, modified: null, type: mediaTypeOf(path) };
 }
 
-/** A new marker: an empty file. It is sent as text, because the repository may not contain its blob yet. */
+/** A new marker: an empty file. It is sent as text, because the repository might not contain its blob yet. */
 export const MARKER_ENTRY: TreeEntry = { mode: FILE, sha: 'e69de29bb2d1d6434b8b29ae775ad8c2e48c5391', size: 0 };
 export const MARKER_CONTENT = '';
 

@@ -17,7 +17,7 @@ export interface Snapshot {
   readonly root: string;
 }
 
-/** Milliseconds for which GitHub may still return a replaced head, because its replicas lag behind. */
+/** Milliseconds for which GitHub might still return a replaced head, because its replicas lag behind. */
 const REPLICA_LAG_MS = 5_000;
 
 /** The last known state of the branch. */
@@ -59,7 +59,7 @@ export class Snapshots {
 
   /** Returns a snapshot that is not older than the call. */
   async latest({ signal }: Cancellable = {}): Promise<Snapshot> {
-    // A request in progress may have been answered before this call. Wait for it, then send one new request for all
+    // A request in progress might have been answered before this call. Wait for it, then send one new request for all
     // callers.
     if (this.#reading) await untilAborted(this.#reading, signal);
     return this.#readShared({ signal });
@@ -78,7 +78,7 @@ export class Snapshots {
   async #readShared({ signal }: Cancellable): Promise<Snapshot> {
     for (;;) {
       await this.#flights.run('branch', (cancelled) => this.#trackedRead(cancelled), signal);
-      // `moved` may have discarded the result.
+      // `moved` might have discarded the result.
       if (this.#known) return this.#known.snapshot;
     }
   }
@@ -121,7 +121,7 @@ export class Snapshots {
   }
 }
 
-/** Heads that are no longer current, although replicas of GitHub may still return them for a short time. */
+/** Heads that are no longer current, although replicas of GitHub might still return them for a short time. */
 class OldHeads {
   /** Heads that this process replaced, and their predecessors, with the time of the replacement. */
   readonly #replacedByUs = new Map<string, number>();
@@ -164,7 +164,7 @@ function requireState<State>(state: State | 'same'): asserts state is State {
 
 /**
  * Handles a missing branch: returns the empty state of an empty repository, or creates the branch if the settings
- * demand it. Throws `unavailable` if the branch or the repository does not exist.
+ * require it. Throws `unavailable` if the branch or the repository does not exist.
  */
 async function resolveMissingBranch(
   host: Host,
@@ -208,7 +208,7 @@ async function createFrom(
   try {
     await host.createReference(branch, state.head, { signal });
   } catch (error) {
-    // Another client, such as another process of this service, may have created the branch first.
+    // Another client, such as another process of this service, might have created the branch first.
     return await readState(host, branch, signal).catch(() => {
       throw error;
     });
@@ -217,7 +217,7 @@ async function createFrom(
   return { ...state, etag: undefined };
 }
 
-/** Returns the state of a branch that may have been created meanwhile. */
+/** Returns the state of a branch that might have been created meanwhile. */
 async function readState(host: Host, name: string, signal: AbortSignal): Promise<BranchState> {
   const state = await host.branch(name, undefined, { signal });
   requireState(state);

@@ -124,7 +124,7 @@ function treesOf(root: string, { entries }: TreeResponse): Tree[] {
 }
 
 /**
- * Builds a tree from a response. A replacement character in a name may be real or may stand for bytes that are not
+ * Builds a tree from a response. A replacement character in a name might be real or might stand for bytes that are not
  * UTF-8. Only with the real names does the SHA match.
  */
 function treeOf(sha: string, listed: readonly (readonly [string, TreeEntry])[]): Tree {

@@ -154,7 +154,7 @@ export class CommitQueue {
       await this.#commitBatch(batch.slice(middle), rejections);
       return;
     }
-    // Changes that were not tried alone may not be the cause of the rejection.
+    // Changes that were not tried alone might not be the cause of the rejection.
     const shared = isRejected && batch.length > 1 ? rejectedBatch(reason) : reason;
     for (const { reject } of batch) reject(shared);
   }
@@ -240,7 +240,7 @@ async function applyAll(draft: Draft, batch: readonly QueuedChange[]): Promise<A
       applied.push(item);
       settlements.push(() => item.resolve(result));
     } catch (error) {
-      // Defers all later changes as well, because they may depend on this one.
+      // Defers all later changes as well, because they might depend on this one.
       if (error instanceof NeedsOwnCommit && index > 0) return { applied, settlements, deferred: batch.slice(index) };
       settlements.push(() => item.reject(error));
     }

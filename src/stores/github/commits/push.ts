@@ -77,14 +77,14 @@ export class Pusher {
       try {
         if (await this.#host.moveBranch(target.head)) return target;
       } catch (error) {
-        // An earlier attempt may have moved the branch although its response was lost.
+        // An earlier attempt might have moved the branch although its response was lost.
         if (isOutcomeUnknown(error) || wasRetried(error)) return this.#findOutcome(target, base, error);
         if (!isErrorResponse(error, 409, 422)) throw error;
         const current = await this.#snapshots.latest();
         if (isNotFastForward(error)) return undefined;
         // The reason is not recognised. The branch itself shows whether it moved.
         if (hasMoved(current, base)) return this.#outcomeAt(current, target, base, error);
-        // The branch may have moved, but the replica that responded lags behind.
+        // The branch might have moved, but the replica that responded lags behind.
         if (isMoveForbidden(error) || attempt === MAX_REFUSED_MOVES) throw this.#host.translate(error, 'writes');
         await delay(HEAD_READ_DELAY_MS * attempt);
         continue;

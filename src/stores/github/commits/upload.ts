@@ -30,7 +30,7 @@ export class BlobUploader {
   readonly #streams = createSemaphore({
     limit: MAX_STREAMED_UPLOADS,
     maxWaiting: Number.POSITIVE_INFINITY,
-    busyMessage: 'Too many files are uploaded',
+    busyMessage: 'Too many uploads',
   });
 
   constructor(host: Host) {
@@ -104,7 +104,7 @@ const MAX_POINTER_BYTES = 1024;
 const LINE_END = /[\r\n\v\f\u0085\u2028\u2029]/;
 
 /**
- * Returns whether git-lfs or this store may treat a file that begins with `bytes` as a pointer. A pointer has a line
+ * Returns whether git-lfs or this store might treat a file that begins with `bytes` as a pointer. A pointer has a line
  * with the specification, under any of its historical names, and a line with an object (github.com/git-lfs/git-lfs,
  * docs/spec.md). In a longer file, git-lfs reads only the beginning and trims white space (lfs/pointer.go,
  * `DecodeFrom`).
@@ -117,7 +117,7 @@ function isPointer(bytes: Buffer): boolean {
   return namesObject && /^\s*version\s+https?:\/\/[^\s]*(git-lfs|hawser|git-media)/i.test(lines[0] ?? '');
 }
 
-/** A pointer serves the object that it names, which may be in a folder that the user can't read. */
+/** A pointer serves the object that it names, which might be in a folder that the user can't read. */
 function pointerUpload(): StoreError {
   const message = 'The file is a Git LFS pointer, which represents another file. Upload that file instead.';
   return new StoreError('lfs-pointer', message);

@@ -90,7 +90,7 @@ export class GitHubClient {
   readonly #slots = createSemaphore({
     limit: MAX_CONCURRENT_REQUESTS,
     maxWaiting: Number.POSITIVE_INFINITY,
-    busyMessage: 'Too many requests are sent to GitHub',
+    busyMessage: 'Too many requests to GitHub',
   });
   #owner: string;
   #repo: string;
@@ -165,7 +165,7 @@ export class GitHubClient {
       redirectedTo = url;
     };
     try {
-      // The quota may have been exhausted while this request waited.
+      // The quota might have been exhausted while this request waited.
       await this.quota.admit(state.deadline, signal);
       if (++state.attempts > 1) this.#options.log.onRetry();
       const response = await call(this.#parameters(options, onRedirect));
@@ -237,7 +237,9 @@ export class GitHubClient {
     if (state.renames++ === MAX_RENAMES) throw cause ?? redirectError(apiUrl, location);
     if (!isSameHost || !(await this.#findName(options.signal))) throw redirectError(apiUrl, location);
     if (!options.hasStreamBody) return;
-    throw new StoreError('store-busy', 'The repository was renamed. Send the upload again.', { retryAfter: 1 });
+    throw new StoreError('store-busy', 'The repository was renamed during the upload. Send the upload again.', {
+      retryAfter: 1,
+    });
   }
 
   /** Looks up the repository's name after a redirected request. A write has succeeded, even if the lookup fails. */
@@ -272,7 +274,7 @@ export class GitHubClient {
   }
 }
 
-/** A redirect of a write request that could not be followed. The repository may have been renamed. */
+/** A redirect of a write request that could not be followed. The repository might have been renamed. */
 class UnfollowedRedirect extends Error {
   override readonly name = 'UnfollowedRedirect';
   readonly location: URL | null;

@@ -12,7 +12,7 @@ export class ErrorResponse extends Error {
   readonly status: number;
   readonly headers: ResponseHeaders;
   readonly data: unknown;
-  /** Whether the request was a retry. An earlier attempt may have succeeded. */
+  /** Whether the request was a retry. An earlier attempt might have succeeded. */
   readonly isRetry: boolean;
 
   constructor(
@@ -123,15 +123,17 @@ export function isEmptyRepository(error: unknown): boolean {
   return isErrorResponse(error, 409) && /empty/i.test(error.message);
 }
 
-/** Returns whether the outcome of a request is unknown: GitHub may have applied it although the response was lost. */
+/** Returns whether the outcome of a request is unknown: GitHub might have applied it although the response was lost. */
 export function isOutcomeUnknown(error: unknown): boolean {
   return error instanceof NoResponse || (isErrorResponse(error) && isServerFailure(error.status));
 }
 
-/** Returns whether a status reports a temporary failure of the server. 501 is permanent: the method is not supported. */
+/**
+ * Returns whether a status reports a temporary failure of the server. 501 is permanent: the method is not supported.
+ */
 export const isServerFailure = (status: number): boolean => status >= 500 && status !== 501;
 
-/** Returns whether a failed request was a retry. An earlier attempt may have succeeded. */
+/** Returns whether a failed request was a retry. An earlier attempt might have succeeded. */
 export function wasRetried(error: unknown): boolean {
   return (error instanceof ErrorResponse || error instanceof NoResponse) && error.isRetry;
 }
@@ -272,7 +274,7 @@ export function tooLarge(cause?: unknown): StoreError {
   return new StoreError('too-large-for-store', message, { cause });
 }
 
-/** The error for a redirect that can't be followed. Omits the query of the URL, which may contain a secret. */
+/** The error for a redirect that can't be followed. Omits the query of the URL, which might contain a secret. */
 export function redirectError(apiUrl: string, location: URL | null): StoreError {
   if (!location) return notGitHub(apiUrl);
   const message = `${apiUrl} redirects requests to ${quoted(location.origin + location.pathname)}. Check GITHUB_API_URL.`;

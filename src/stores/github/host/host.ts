@@ -123,7 +123,7 @@ export class Host {
     const entries = data.tree.map(({ path, mode, sha: entry, size = 0 }) => {
       const isSize = Number.isSafeInteger(size) && size >= 0;
       if (typeof path !== 'string' || typeof mode !== 'string' || !isSize) throw this.#notGitHub();
-      // A name with a slash would list a file of another folder, whose permissions may differ.
+      // A name with a slash would list a file of another folder, whose permissions might differ.
       if (depth === 'one' && path.includes('/')) throw this.#notGitHub();
       return { path, mode, sha: this.#requireSha(entry), size };
     });
@@ -196,7 +196,7 @@ export class Host {
 
   /**
    * Moves the branch to a commit that follows its head. Returns whether the response confirms it: any other successful
-   * response is not GitHub's, so the branch may not have moved. Throws the original error.
+   * response is not GitHub's, so the branch might not have moved. Throws the original error.
    */
   async moveBranch(commit: string): Promise<boolean> {
     const ref = `heads/${this.#options.branch}`;

@@ -95,7 +95,8 @@ export class QuotaTracker {
 }
 
 /**
- * Resolves after `milliseconds`. Throws `shutting-down` when `closing` aborts, and an `AbortError` when `signal` aborts.
+ * Resolves after `milliseconds`. Throws `shutting-down` when `closing` aborts, and an `AbortError` when `signal`
+ * aborts.
  */
 export async function waitUnlessClosing(
   milliseconds: number,
@@ -120,7 +121,7 @@ function parseQuota(headers: ResponseHeaders): Quota | undefined {
   return Number.isNaN(reset.getTime()) ? undefined : { limit, remaining, reset };
 }
 
-/** Priority of a write request: `high` for the requests of a commit, for which many changes may wait. */
+/** Priority of a write request: `high` for the requests of a commit, for which many changes might wait. */
 export type WritePriority = 'high' | 'normal';
 
 /**
