@@ -76,7 +76,7 @@ describe('A request to a store that is busy or failing', { concurrency: true }, 
     );
     const lines = log.filter(({ msg }) => msg === 'A request failed temporarily.');
     assert.equal(lines.length, paths.length);
-    for (const line of lines) assert.match(JSON.stringify(line), /503 \w+: .*\(the store's request 1\)/);
+    for (const line of lines) assert.match(JSON.stringify(line), /503 \w+.*\(the store's request 1\)/);
   });
 
   it('is retried when a listing response is cut off', async (t) => {
@@ -134,6 +134,12 @@ describe('translate', () => {
       { headers: { location: 'https://login.example.org/in?secret=1' } },
       /requests to "https:\/\/login.example.org\/in"/,
     ],
+    [
+      301,
+      { headers: { location: 'https://files.example.org/' } },
+      /redirects requests to "https:\/\/files.example.org\/"/,
+    ],
+    [301, {}, /^The bucket is in another region/],
     [308, { headers: { location: '/in' } }, /redirects requests \(308\)\. Check S3_ENDPOINT/],
     [400, { code: 'OddError' }, /^The object store returned 400 "OddError"/],
     [0, {}, /returned 0/],
@@ -181,6 +187,20 @@ describe('An error code of a store', () => {
       assert.equal(error.cause, cause);
     });
   }
+
+  it('and the message and request of the store are in the cause, as far as the response has them', () => {
+    const headers = { 'x-amz-request-id': 'tx1' };
+    const messages = [
+      new S3ErrorResponse({ status: 403, headers, code: 'AccessDenied', message: 'No.' }),
+      new S3ErrorResponse({ status: 403, headers, code: 'AccessDenied' }),
+      new S3ErrorResponse({ status: 404, headers: {} }),
+    ].map(({ message }) => message);
+    assert.deepEqual(messages, [
+      "403 AccessDenied: No. (the store's request tx1)",
+      "403 AccessDenied (the store's request tx1)",
+      'status 404 without an S3 error code',
+    ]);
+  });
 
   it('names the bucket where the request was about no file', () => {
     const ofBucket = { ...context, key: undefined };

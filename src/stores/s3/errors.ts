@@ -105,14 +105,11 @@ const ERRORS: ReadonlyMap<string, ErrorFactory> = new Map(
           ),
       ],
       [
-        ['301', 'PermanentRedirect', 'AuthorizationHeaderMalformed', 'IllegalLocationConstraintException'],
-        (error) =>
-          configurationError(
-            'wrong-region',
-            'The bucket is in another region. Set S3_REGION to that region, and S3_ENDPOINT to its URL.',
-            error,
-          ),
+        ['PermanentRedirect', 'AuthorizationHeaderMalformed', 'IllegalLocationConstraintException'],
+        (error) => wrongRegion(error),
       ],
+      // AWS sends no Location with this status. Other servers and proxies do.
+      [['301'], (error) => (error.location === undefined ? wrongRegion(error) : undefined)],
       [
         ['403', 'Forbidden', 'AccessDenied', 'AllAccessDisabled', 'AccountProblem'],
         (cause, { accessKey }) => {
@@ -181,6 +178,13 @@ const ERRORS: ReadonlyMap<string, ErrorFactory> = new Map(
 
 /** Seconds after which a store that is full might accept a request again. */
 const FULL_RETRY_SECONDS = 60;
+
+const wrongRegion = (error: S3ErrorResponse) =>
+  configurationError(
+    'wrong-region',
+    'The bucket is in another region. Set S3_REGION to that region, and S3_ENDPOINT to its URL.',
+    error,
+  );
 
 const noBucket = ({ bucket }: RequestContext) =>
   `The bucket ${quoted(bucket)} does not exist. Check S3_BUCKET and S3_ENDPOINT.`;
@@ -322,10 +326,12 @@ export class S3ErrorResponse extends Error {
   /** Whether the response corrected the local clock. The next request is signed with the corrected time. */
   readonly isClockCorrected: boolean;
 
-  constructor({ status, headers, message = '', ...details }: ErrorDetails) {
+  constructor({ status, headers, message, ...details }: ErrorDetails) {
     const code = details.code || String(status);
     const requestId = details.requestId ?? requestIdOf(headers);
-    super(`${status} ${code}: ${message}${requestId === undefined ? '' : ` (the store's request ${requestId})`}`);
+    const name = details.code ? `${status} ${code}` : `status ${status} without an S3 error code`;
+    const request = requestId === undefined ? '' : ` (the store's request ${requestId})`;
+    super(`${name}${message ? `: ${message}` : ''}${request}`);
     this.code = code;
     this.status = status;
     this.retryAfter = parseRetryAfter(headers['retry-after'], headers.date);
