@@ -40,6 +40,8 @@ export default defineConfig({
     notFound: {
       title: 'Page not found',
       quote: 'The page may have moved. Search for it, or start from the home page.',
+      linkText: 'Home page',
+      linkLabel: 'Home page',
     },
     footer: { message: `<a href="${repository}/blob/main/LICENSE">MIT licence</a>` },
   },
