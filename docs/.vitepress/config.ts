@@ -49,7 +49,7 @@ export default defineConfig({
   buildEnd: ({ outDir }) => writeLlmsTxt(outDir),
   vite: {
     publicDir: false,
-    build: { target: ['chrome123', 'firefox121', 'safari17.5'] },
+    build: { target: ['chrome123', 'firefox121', 'safari17.5'], license: { fileName: 'licenses.md' } },
   },
 });
 
