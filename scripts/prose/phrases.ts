@@ -61,6 +61,20 @@ export function checkSource(file: string, code: string, phrases: readonly Avoide
   return findPhrases(code, prose, phrases);
 }
 
+/** Returns the avoided phrases in the titles of tests: the first arguments of `describe`, `it` and `test`. */
+export function checkTitles(file: string, code: string, phrases: readonly AvoidedPhrase[]): Finding[] {
+  const { program, errors } = parseSync(file, code);
+  for (const { message } of errors) throw new Error(`${file}: ${message}`);
+  const titles: Range[] = [];
+  new Visitor({
+    CallExpression({ callee, arguments: [title] }) {
+      const isTest = callee.type === 'Identifier' && /^(describe|it|test)$/.test(callee.name);
+      if (isTest && title) titles.push([title.start, title.end]);
+    },
+  }).visit(program);
+  return findPhrases(code, titles, phrases);
+}
+
 /** Returns the parts of a comment that are not inline code. */
 function outsideInlineCode(code: string, start: number, end: number): Range[] {
   const parts: Range[] = [];

@@ -26,7 +26,7 @@ export class FolderTransfer<Item extends { readonly size: number }> {
 
   /** Whether the destination did not exist. */
   #isNew = true;
-  /** The comparison before the first change, if the destination is to be replaced. */
+  /** The comparison before the first change, if the destination must be replaced. */
   #before: TreeSurvey<Item> | undefined;
   /** The items of the source, as they were listed for copying. */
   readonly #listed = new SeenItems();
@@ -83,7 +83,7 @@ export class FolderTransfer<Item extends { readonly size: number }> {
     await this.#removeCopied();
   }
 
-  /** Checks the conflict rules for folders. Compares the folders if the destination is to be replaced. */
+  /** Checks the conflict rules for folders. Compares the folders if the destination must be replaced. */
   async #checkConflict(operation: 'copy' | 'move'): Promise<void> {
     const { replace, signal } = this.#options;
     await this.#tree.requireFolder(this.#from, { signal });

@@ -102,7 +102,7 @@ describe('The GitHub workflows', () => {
     assert.ok(used > 10);
   });
 
-  it('have read access, except the jobs that publish, and a time limit', () => {
+  it('have read access, except the jobs that publish, and a timeout', () => {
     for (const [name, text] of texts) {
       const { permissions, jobs } = workflowOf(text);
       assert.deepEqual(permissions, { contents: 'read' }, name);

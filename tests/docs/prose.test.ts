@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { describe, it } from 'node:test';
-import { checkMarkdown, checkSource, readAvoidedPhrases } from '../../scripts/prose/phrases.ts';
+import { checkMarkdown, checkSource, checkTitles, readAvoidedPhrases } from '../../scripts/prose/phrases.ts';
 
 const TABLE = `
 ## Terminology
@@ -90,6 +90,20 @@ describe('The check of the prose', () => {
     assert.deepEqual(
       checkSource('a.ts', code.join('\n'), PHRASES).map(({ line }) => line),
       [1, 2, 3, 3],
+    );
+  });
+
+  it('checks the titles of tests, and nothing else in them', () => {
+    const code = [
+      "describe('Starts anew', () => {",
+      '  // Starts anew.',
+      "  it(`starts ${name} anew`, () => run('anew'));",
+      "  test('starts', () => {}, 'anew');",
+      '});',
+    ];
+    assert.deepEqual(
+      checkTitles('a.test.ts', code.join('\n'), PHRASES).map(({ line }) => line),
+      [1, 3],
     );
   });
 

@@ -29,7 +29,7 @@ function processOf(counters: WindowCounters) {
 
 describe('Leases of a rate limit', () => {
   for (const max of [2, 398, 6000]) {
-    it(`let through exactly ${max} of twice as many requests that come to four processes at once`, async () => {
+    it(`accept exactly ${max} of twice as many concurrent requests to four processes`, async () => {
       const { counters } = sharedCounters();
       const processes = Array.from({ length: 4 }, () => processOf(counters));
       const results = await Promise.all(
@@ -40,7 +40,7 @@ describe('Leases of a rate limit', () => {
     });
   }
 
-  it('ask once for many requests, and not at all for those that are refused', async () => {
+  it('need one round trip for many requests, and none for rejected ones', async () => {
     const { counters, calls } = sharedCounters();
     const count = processOf(counters);
     for (let request = 0; request < 6000; request++) assert.ok((await count('client', 6000)).current <= 6000);
@@ -49,7 +49,7 @@ describe('Leases of a rate limit', () => {
     assert.equal(calls(), 201);
   });
 
-  it('begin again when the window is over, and are of one client each', async (t) => {
+  it('start again after the window, separately for each client', async (t) => {
     t.mock.timers.enable({ apis: ['Date'] });
     const { counters } = sharedCounters();
     const count = processOf(counters);

@@ -26,8 +26,8 @@ import { type ServiceOptions, startService } from './service.ts';
 /** What comes by way of a proxy is refused where only this machine may reach the service. */
 const OPEN: AccessControl = { mode: 'open', policy: () => OPEN_POLICY, authenticators: undefined };
 
-describe('requests of one client', () => {
-  it('beyond RATE_LIMIT are answered with 429, whatever they are for', async (t) => {
+describe('Requests of one client', () => {
+  it('over RATE_LIMIT get 429, on every route', async (t) => {
     const { port } = await serve(t, { limits: { requestsPerMinute: 3 } });
     for (const path of ['/', '/file/missing', '/-/nowhere']) assert.notEqual((await send(port, path)).status, 429);
     const refused = [
@@ -43,13 +43,13 @@ describe('requests of one client', () => {
     for (const answer of refused) assertTooMany(answer, 3);
   });
 
-  it('are counted by what the connection is from, and not by what they say', async (t) => {
+  it('are counted by the address of the connection, not by their headers', async (t) => {
     const { port } = await serve(t, { access: OPEN, limits: { requestsPerMinute: 2 } });
     const responses = await fromEach(port, ['203.0.113.1', '203.0.113.2', '203.0.113.3']);
     assert.deepEqual(responses.map(statusOf), [200, 200, 429]);
   });
 
-  it('behind a proxy that is trusted are counted for the address that it tells', async (t) => {
+  it('behind a trusted proxy are counted by the address that it forwards', async (t) => {
     const limits = { requestsPerMinute: 1, trustProxy: ['loopback'] };
     const { port } = await serve(t, { access: OPEN, limits });
     const sent = [
@@ -76,20 +76,20 @@ describe('requests of one client', () => {
     assert.deepEqual((await fromEach(port, sent)).map(statusOf), statuses);
   });
 
-  it('of a peer that is none of the trusted proxies are counted for itself', async (t) => {
+  it('of a peer outside TRUST_PROXY are counted by its own address', async (t) => {
     const limits = { requestsPerMinute: 1, trustProxy: ['10.0.0.0/8', '192.0.2.1'] };
     const { port } = await serve(t, { access: OPEN, limits });
     assert.deepEqual((await fromEach(port, ['203.0.113.1', '203.0.113.2'])).map(statusOf), [200, 429]);
   });
 
-  it('behind two proxies are counted for what the outer one was told by its peer', async (t) => {
+  it('behind two proxies are counted by the address that the outer one forwards', async (t) => {
     const limits = { requestsPerMinute: 1, trustProxy: ['loopback', '10.0.0.0/8'] };
     const { port } = await serve(t, { access: OPEN, limits });
     const sent = ['203.0.113.1, 10.0.0.1', '203.0.113.2, 10.0.0.1', '10.0.0.9, 203.0.113.2, 10.0.0.2'];
     assert.deepEqual((await fromEach(port, sent)).map(statusOf), [200, 200, 429]);
   });
 
-  it('do not count where they ask whether the process lives', async (t) => {
+  it('do not count if they are liveness checks', async (t) => {
     const { port } = await serve(t, { limits: { requestsPerMinute: 1 } });
     for (let count = 0; count < 3; count++) assert.equal((await send(port, '/-/health/live')).status, 200);
     assert.equal((await send(port, '/')).status, 200);
@@ -98,11 +98,11 @@ describe('requests of one client', () => {
   });
 });
 
-describe('the host that a request is for', () => {
+describe('The host of a request', () => {
   const request = async (port: number, host: string, forwarded: string) =>
     (await send(port, '/', { headers: { host, 'x-forwarded-host': forwarded } })).status;
 
-  it('is taken from a proxy only where it is trusted, and from the nearest one', async (t) => {
+  it('is read from X-Forwarded-Host only of the nearest trusted proxy', async (t) => {
     const open = { access: OPEN, publicUrl: 'https://localhost' };
     const trusting = await serve(t, { ...open, limits: { trustProxy: ['loopback'] } });
     assert.equal(await request(trusting.port, 'localhost', 'evil.example'), 403);
@@ -141,8 +141,8 @@ describe('A process whose event loop is delayed', () => {
   });
 });
 
-describe('folders listed at once', () => {
-  it('are 32, and those beyond the queue are told to come back', async (t) => {
+describe('Concurrent folder listings', () => {
+  it('are limited to 32, and get 503 with Retry-After beyond the queue', async (t) => {
     const gate = Promise.withResolvers<void>();
     let [now, most] = [0, 0];
     const { port } = await serve(t, {
@@ -178,8 +178,8 @@ describe('folders listed at once', () => {
   });
 });
 
-describe('connections', () => {
-  it('beyond MAX_CONNECTIONS are closed, and told in the log once', async (t) => {
+describe('Connections', () => {
+  it('over MAX_CONNECTIONS are closed, with one log line', async (t) => {
     const { port, log } = await serve(t, { limits: { connections: 2 } });
     const held = [1, 2].map(() => sendBytes(port, ''));
     const dropped = () => log.filter(({ msg }) => String(msg).includes('MAX_CONNECTIONS'));
@@ -193,7 +193,7 @@ describe('connections', () => {
     t.after(() => Promise.allSettled(held));
   });
 
-  it('of one client beyond its share are closed, and told in the log once, while others are served', {
+  it('of one client over its share are closed, with one log line, while others are served', {
     skip: process.platform === 'linux' ? false : 'other addresses of this machine than 127.0.0.1 are of Linux',
   }, async (t) => {
     const { port, log } = await serve(t, { limits: { connections: 100, connectionsPerClient: 2 } });
@@ -212,7 +212,7 @@ describe('connections', () => {
     await until('it has no more than that one', () => further.filter(({ closed }) => closed).length >= 2);
   });
 
-  it('of a proxy are bounded unless it is trusted', async (t) => {
+  it('of a proxy are limited unless it is in TRUST_PROXY', async (t) => {
     for (const [trustProxy, isServed] of [
       [['10.0.0.0/8', '127.0.0.1'], true],
       [['192.0.2.0/24', 'loopback'], true],
@@ -228,8 +228,8 @@ describe('connections', () => {
   });
 });
 
-describe('the head of a request', () => {
-  it('with hundreds of headers, or one of 16 KiB, is 431', async (t) => {
+describe('The headers of a request', () => {
+  it('get 431 if there are hundreds, or one of 16 KiB', async (t) => {
     const { port } = await serve(t);
     const many = (count: number) => Array.from({ length: count }, (_, index) => `h${index}: v`).join('\r\n');
     const request = async (headers: string) =>
@@ -242,8 +242,8 @@ describe('the head of a request', () => {
   });
 });
 
-describe('a body', () => {
-  it('with a Content-Encoding is 415', async (t) => {
+describe('A body', () => {
+  it('gets 415 if it has a Content-Encoding', async (t) => {
     const { port } = await serve(t);
     const gzip = { 'content-encoding': 'gzip' };
     const message = 'Content-Encoding "gzip" is not supported for request bodies. Send the body uncompressed.';
@@ -261,7 +261,7 @@ describe('a body', () => {
     assertFailure(await send(port, '/file/a', { method: 'PUT', headers: gzip, body: '{}' }), 405, /not allowed/);
   });
 
-  it('of a field that no upload has ends with 413 above 1 MiB, before and behind the file', async (t) => {
+  it('gets 413 if an unknown field exceeds 1 MiB, before or after the file', async (t) => {
     const { port } = await serve(t);
     const file = { name: 'file', filename: 'a', value: 'a' };
     const extra = (bytes: number) => ({ name: 'comment "x"', value: Buffer.alloc(bytes, 'x') });

@@ -39,7 +39,7 @@ describe('The Host of a request', () => {
   ];
   const request = (port: number, host: string, path = '/file/a.txt') => send(port, path, { headers: { host } });
 
-  it('is one of this machine, where only this machine may reach the service', async () => {
+  it('must be a loopback name in local mode', async () => {
     for (const host of OWN) assert.equal((await request(services.local.port, host)).status, 200, host);
     for (const host of FOREIGN) {
       assertFailure(await request(services.local.port, host), 403, /^The host .* is not allowed\. .*ACCESS_FILE/);
@@ -52,7 +52,7 @@ describe('The Host of a request', () => {
     assert.equal(last.path, '/file/a.txt');
   });
 
-  it('is held to on every route: the page, unknown ones, other methods, what it loads', async () => {
+  it('is checked on every route, including unknown ones and the assets of the web UI', async () => {
     for (const path of ['/', '/nothing/', '/-/nothing', '/-/docs/', '/-/openapi.json', '/-/signed/a.txt', '/%']) {
       const response = await request(services.local.port, 'evil.example', path);
       assert.ok(response.status >= 400, `${path}: ${response.status}`);
@@ -66,7 +66,7 @@ describe('The Host of a request', () => {
     assert.deepEqual(await pathsBelow(services.local.port), ['a.txt']);
   });
 
-  it('is held to in a request whose URL is malformed, by the page and by JSON', async () => {
+  it('is checked for malformed URLs, in HTML and JSON responses', async () => {
     for (const accept of ['text/html', 'application/json']) {
       const outcome = async (host: string, path: string) => {
         const { status, headers } = await send(services.known.port, path, { headers: { host, accept } });
@@ -86,7 +86,7 @@ describe('The Host of a request', () => {
     assertFailure(await send(services.open.port, '/-/malformed'), 404, 'There is no route GET /-/malformed.');
   });
 
-  it('is one: with two, the request is refused as every other is, and logged', async () => {
+  it('must be unique: a request with two is rejected and logged', async () => {
     const { port, log } = services.local;
     for (const [head, message] of [
       ['GET / HTTP/1.1\r\nHost: localhost\r\nHost: evil.example', /more than one Host header/],
@@ -102,13 +102,13 @@ describe('The Host of a request', () => {
     }
   });
 
-  it('may be any for those who watch over the service', async () => {
+  it('can be any host for health checks', async () => {
     for (const path of ['/-/health/live', '/-/health/ready']) {
       assert.equal((await request(services.local.port, '10.0.0.1:8080', path)).status, 200);
     }
   });
 
-  it('may be any where everybody may reach the service, unless its address is known', async () => {
+  it('can be any host with ACCESS=open, unless PUBLIC_URL is set', async () => {
     for (const host of [...OWN, 'evil.example', '10.0.0.1']) {
       assert.equal((await request(services.open.port, host)).status, 200, host);
     }
@@ -121,7 +121,7 @@ describe('The Host of a request', () => {
   });
 });
 
-describe('A request that a page of another site makes a browser send', () => {
+describe('A cross-site request from a browser', () => {
   const FOREIGN: readonly Record<string, string>[] = [
     { 'sec-fetch-site': 'cross-site' },
     { 'sec-fetch-site': 'same-site' },
@@ -138,14 +138,14 @@ describe('A request that a page of another site makes a browser send', () => {
   const create = (port: number, headers: Record<string, string>): Promise<Response> =>
     postJson(port, '/create_folder', { path: 'made' }, headersOf(headers));
 
-  it('changes nothing, whoever may reach the service', async () => {
+  it('changes nothing in any access mode', async () => {
     for (const { port } of [services.local, services.open, services.known]) {
       for (const headers of FOREIGN) assertFailure(await create(port, headers), 403, /^Cross-site request blocked/);
       assert.deepEqual(await pathsBelow(port), ['a.txt']);
     }
   });
 
-  it('reads nothing where only this machine may, but for a person who follows a link', async () => {
+  it('reads nothing in local mode, except when a user follows a link', async () => {
     const read = (port: number, headers: Record<string, string>) =>
       send(port, '/file/a.txt', { headers: headersOf(headers) });
     for (const headers of FOREIGN) {
@@ -157,7 +157,7 @@ describe('A request that a page of another site makes a browser send', () => {
     assert.equal((await read(services.local.port, { ...link, 'sec-fetch-dest': 'iframe' })).status, 403);
   });
 
-  it('is told from those of the page, of programs, and of a page behind a proxy whose address is known', async () => {
+  it('is distinguished from requests of the web UI, of programs, and of the web UI behind a proxy with PUBLIC_URL', async () => {
     const own: readonly Record<string, string>[] = [
       {},
       { 'sec-fetch-site': 'same-origin', origin: 'http://localhost:8080' },

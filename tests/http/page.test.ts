@@ -33,7 +33,7 @@ const HOSTILE = [
   'x'.repeat(200),
 ];
 
-describe('The web page', () => {
+describe('The web UI', () => {
   let service: TestService;
   before(async () => {
     service = await startService(disk);
@@ -47,9 +47,9 @@ describe('The web page', () => {
   const get = (path: string, headers: Record<string, string> = {}) => send(service.port, path, { headers });
   const open = (path: string, headers: Record<string, string> = {}) => get(path, { accept: BROWSER, ...headers });
 
-  describe('is what a listing is for who prefers HTML to JSON', () => {
+  describe('is the response to a listing for clients that prefer HTML to JSON', () => {
     for (const path of ['/', '/photos/', '/photos', '/?prefix=photos/2026', '/photos/?limit=1&preview=a.txt']) {
-      it(`${path} has the JSON answer embedded`, async () => {
+      it(`${path} embeds the JSON response`, async () => {
         const [page, json] = [await open(path), await get(path)];
         assert.equal(page.status, 200);
         assert.equal(page.headers['content-type'], 'text/html; charset=utf-8');
@@ -61,16 +61,16 @@ describe('The web page', () => {
       });
     }
 
-    it('a cursor leads on, in the page as in JSON', async () => {
+    it('continues at a cursor, as JSON does', async () => {
       const { cursor } = jsonOf(await get('/photos?limit=1'));
       const path = `/photos?cursor=${encodeURIComponent(String(cursor))}`;
       assert.deepEqual(embeddedIn(await open(path)).answer, jsonOf(await get(path)));
     });
 
-    it('?preview= changes nothing of JSON', async () =>
+    it('ignores ?preview= in JSON', async () =>
       assert.deepEqual(jsonOf(await get('/photos?preview=a.txt')), jsonOf(await get('/photos'))));
 
-    it('caches are told what the answer depends on, and to ask each time', async () => {
+    it('sends Vary, and makes caches revalidate each time', async () => {
       for (const path of ['/', '/photos/', '/missing', '/photos?limit=0', '/100%']) {
         const [page, json] = [await open(path), await get(path)];
         assert.equal(page.headers.vary, 'Accept, Accept-Encoding', path);
@@ -79,7 +79,7 @@ describe('The web page', () => {
       }
     });
 
-    it('HEAD gives the headers of GET', async () => {
+    it('returns the headers of GET for HEAD', async () => {
       for (const path of ['/photos/', '/missing', '/100%']) {
         const whole = await open(path);
         const head = await send(service.port, path, { method: 'HEAD', headers: { accept: BROWSER } });
@@ -89,7 +89,7 @@ describe('The web page', () => {
       }
     });
 
-    it('it comes compressed as the client takes it', async () => {
+    it('is compressed with a coding that the client accepts', async () => {
       const plain = (await open('/photos/')).body.toString();
       for (const [accepted, coding, unpack] of [
         ['gzip, deflate, br, zstd', 'br', brotliDecompressSync],
@@ -102,7 +102,7 @@ describe('The web page', () => {
       assert.equal((await open('/photos/')).headers['content-encoding'], undefined);
     });
 
-    it('says what may be changed', async () => {
+    it('embeds whether changes are allowed', async () => {
       const strict = await startService(disk, { readOnly: true, maxUploadSize: 1234 });
       try {
         const { readOnly, maxUploadSize } = embeddedIn(await send(strict.port, '/', { headers: { accept: BROWSER } }));
@@ -113,7 +113,7 @@ describe('The web page', () => {
     });
   });
 
-  describe('shows failures, with their statuses', () => {
+  describe('shows failures with their status', () => {
     for (const [path, status, folder, error] of [
       ['/missing', 404, 'missing/', /"missing\/" does not exist/],
       ['/photos/a.txt', 404, 'photos/a.txt/', /does not exist/],
@@ -163,7 +163,7 @@ describe('The web page', () => {
       });
     }
 
-    it('of listings alone: all others are JSON, whatever is preferred', async () => {
+    it('only for listings: all other failures are JSON', async () => {
       assertFailure(await open('/-/nothing'), 404, /no route/);
       assertFailure(await open('/file/missing'), 404, /does not exist/);
       assertFailure(await open('/file/100%'), 400, /UTF-8/);
@@ -173,7 +173,7 @@ describe('The web page', () => {
     });
   });
 
-  describe('is below whatever path a proxy serves it at', () => {
+  describe('works below any path of a proxy', () => {
     for (const path of [
       '/',
       '/photos',
@@ -190,7 +190,7 @@ describe('The web page', () => {
       '/missing/deep/',
       '/100%/x',
     ]) {
-      it(`${path} names everything relative to itself`, async () => {
+      it(`${path} has only relative URLs`, async () => {
         const html = (await open(path)).body.toString();
         for (const root of ['/', '/below/a/']) {
           const requested = `http://host${root.slice(0, -1)}${path}`;
@@ -206,7 +206,7 @@ describe('The web page', () => {
     }
   });
 
-  it('is no place for names that are something else than text', async () => {
+  it('escapes names', async () => {
     for (const folder of ['hostile', 'hostile/<', 'hostile/</script><script>alert(1)<', 'folders']) {
       const url = `/${escapePath(folder)}`;
       const html = (await open(url)).body.toString();
@@ -220,7 +220,7 @@ describe('The web page', () => {
   });
 
   describe('without scripts', () => {
-    it('is a list of links to what is there', async () => {
+    it('is a list of links to the entries', async () => {
       for (const folder of ['', 'hostile', 'folders', 'photos', 'file', 'thumb', '-']) {
         const requested = `/?prefix=${encodeURIComponent(folder)}`;
         const { entries } = jsonOf(await get(requested)) as { entries: { type: string; name: string; path: string }[] };
@@ -238,7 +238,7 @@ describe('The web page', () => {
       }
     });
 
-    it('leads to the next page', async () => {
+    it('links to the next page', async () => {
       for (const requested of [
         '/photos?limit=1',
         '/?prefix=photos&limit=1',
@@ -256,12 +256,12 @@ describe('The web page', () => {
       }
     });
 
-    it('says what failed', async () =>
+    it('shows the error', async () =>
       assert.match((await open('/miss<ing')).body.toString(), /The folder &#34;miss&#60;/));
   });
 
-  describe('is allowed little', () => {
-    it('by a policy without exceptions, on every status', async () => {
+  describe('has a Content-Security-Policy', () => {
+    it('without exceptions, on every status', async () => {
       for (const path of ['/', '/missing', '/photos?limit=0', '/100%']) {
         const { headers } = await open(path);
         const directives = directivesOf(headers);
@@ -279,7 +279,7 @@ describe('The web page', () => {
       }
     });
 
-    it('but contents from where the store has them', async () => {
+    it('that allows file contents from the origins of the store', async () => {
       const origins = ['https://files.example.org', 'http://127.0.0.1:9000', 'https://my_bucket.example.org:8443'];
       const hostile = ["https://x;script-src'unsafe-inline'", 'https://x,y', 'https://x y', 'https://x\r\nx: y', '*'];
       const elsewhere = await startService(disk, { contentOrigins: [...origins, ...hostile, 'http://[::1]:9000'] });
@@ -298,7 +298,7 @@ describe('The web page', () => {
       }
     });
 
-    it('and may frame a PDF', async () => {
+    it('that allows PDFs in frames', async () => {
       await plant(service.port, { 'papers/a.pdf': '%PDF-1.4' });
       const { headers } = await get('/file/papers/a.pdf');
       assert.equal(headers['content-type'], 'application/pdf');
@@ -309,7 +309,7 @@ describe('The web page', () => {
   });
 });
 
-describe('What the web page loads', () => {
+describe('The assets of the web UI', () => {
   let service: TestService;
   let names: readonly string[];
   before(async () => {
@@ -322,7 +322,7 @@ describe('What the web page loads', () => {
   const get = (name: string, headers: Record<string, string> = {}, method = 'GET') =>
     send(service.port, `/-/assets/${name}`, { headers, method });
 
-  it('is there, may be kept for good, and is of the type that it is', async () => {
+  it('are served with an immutable cache lifetime and their media type', async () => {
     assert.ok(names.some((name) => name.endsWith('.js')));
     for (const name of names) {
       const { status, headers, body } = await get(name);
@@ -337,7 +337,7 @@ describe('What the web page loads', () => {
     }
   });
 
-  it('was compressed beforehand', async () => {
+  it('are precompressed', async () => {
     const script = names.find((name) => name.startsWith('main-')) ?? '';
     const plain = await get(script);
     for (const [coding, unpack] of [
@@ -354,7 +354,7 @@ describe('What the web page loads', () => {
     }
   });
 
-  it('is every file of the build, and nothing beside it', async () => {
+  it('are exactly the files of the build', async () => {
     for (const name of await readdir(join(BUILT_PAGE, 'assets'))) assert.equal((await get(name)).status, 200, name);
     for (const name of [
       '',
@@ -398,7 +398,7 @@ describe('The document', () => {
     access: null,
   });
 
-  it('loads what was built, what comes before the first paint first', () => {
+  it('loads the built files, first those needed before the first paint', () => {
     const head = html.slice(0, html.indexOf('</head>'));
     const places = [
       '<title>a – Holdall</title>',
@@ -421,7 +421,7 @@ describe('The document', () => {
 });
 
 describe('readWebPage', () => {
-  it('finds what the entry needs at once, and not what it loads later', async () => {
+  it('finds the static imports of the entry, and not the dynamic ones', async () => {
     const page = await readBuilt({
       'src/main.tsx': {
         file: 'assets/main.js',
@@ -452,7 +452,7 @@ describe('readWebPage', () => {
     ['names files elsewhere', { 'src/main.tsx': { file: '../main.js' } }],
     ['is no object', null],
   ] as const) {
-    it(`refuses a build that ${what}, and says what to do`, async () =>
+    it(`rejects a build that ${what}, with the remedy`, async () =>
       assert.rejects(readBuilt(manifest), (error) => {
         assert.ok(error instanceof PageNotBuilt);
         assert.match(error.message, /^[^\n]*. Run "npm run build"\.$/);
@@ -462,12 +462,12 @@ describe('readWebPage', () => {
 });
 
 describe('The build', () => {
-  it('is a folder as readable as those in it', async () => {
+  it('makes its folder as readable as the files in it', async () => {
     const [whole, assets] = await Promise.all([stat(BUILT_PAGE), stat(join(BUILT_PAGE, 'assets'))]);
     assert.equal(whole.mode.toString(8), assets.mode.toString(8), 'Build it anew: npm run build');
   });
 
-  it('that this user may not read is told from one that is not there', async (t) => {
+  it('reports an unreadable build differently from a missing one', async (t) => {
     const folder = await mkdtemp(join(tmpdir(), 'holdall-test-page-'));
     t.after(() => rm(folder, { recursive: true }));
     await assert.rejects(readWebPage(folder), /The web UI is not built/);

@@ -38,7 +38,7 @@ const check = (cases: readonly Case[], file: Parameters<typeof evaluatePrecondit
 };
 
 describe('If-Match (RFC 9110, section 13.1.1)', () => {
-  it('compares strongly: with one etag, several, or any', () => {
+  it('compares strongly with one ETag, several, or any', () => {
     check([
       ['none', {}, 'proceed'],
       ['the same', { 'if-match': '"abc"' }, 'proceed'],
@@ -54,7 +54,7 @@ describe('If-Match (RFC 9110, section 13.1.1)', () => {
     ]);
   });
 
-  it('goes before If-Unmodified-Since, which then does not count', () => {
+  it('takes precedence over If-Unmodified-Since', () => {
     check([
       ['both hold', { 'if-match': '"abc"', 'if-unmodified-since': BEFORE }, 'proceed'],
       ['the etag does not', { 'if-match': '"x"', 'if-unmodified-since': AFTER }, 'failed'],
@@ -63,7 +63,7 @@ describe('If-Match (RFC 9110, section 13.1.1)', () => {
 });
 
 describe('If-None-Match (section 13.1.2)', () => {
-  it('compares weakly: with one etag, several, or any', () => {
+  it('compares weakly with one ETag, several, or any', () => {
     check([
       ['the same', { 'if-none-match': '"abc"' }, 'not-modified'],
       ['a weak one', { 'if-none-match': 'W/"abc"' }, 'not-modified'],
@@ -77,14 +77,14 @@ describe('If-None-Match (section 13.1.2)', () => {
     check([['with a comma of its own', { 'if-none-match': '"a,b", "c"' }, 'not-modified']], { ...FILE, etag: 'a,b' });
   });
 
-  it('goes before If-Modified-Since, which then does not count', () => {
+  it('takes precedence over If-Modified-Since', () => {
     check([
       ['another etag, not later', { 'if-none-match': '"x"', 'if-modified-since': AFTER }, 'proceed'],
       ['the same etag, later', { 'if-none-match': '"abc"', 'if-modified-since': BEFORE }, 'not-modified'],
     ]);
   });
 
-  it('comes behind If-Match and If-Unmodified-Since', () => {
+  it('is evaluated after If-Match and If-Unmodified-Since', () => {
     check([
       ['If-Match fails', { 'if-match': '"x"', 'if-none-match': '"abc"' }, 'failed'],
       ['If-Unmodified-Since fails', { 'if-unmodified-since': BEFORE, 'if-none-match': '"abc"' }, 'failed'],
@@ -94,7 +94,7 @@ describe('If-None-Match (section 13.1.2)', () => {
 });
 
 describe('If-Modified-Since and If-Unmodified-Since (sections 13.1.3 and 13.1.4)', () => {
-  it('count in whole seconds', () => {
+  it('have a resolution of one second', () => {
     check([
       ['modified at it', { 'if-modified-since': AT }, 'not-modified'],
       ['modified before it', { 'if-modified-since': AFTER }, 'not-modified'],
@@ -105,7 +105,7 @@ describe('If-Modified-Since and If-Unmodified-Since (sections 13.1.3 and 13.1.4)
     ]);
   });
 
-  it('take the three forms of a date, all of them in GMT, wherever the service runs', (test) => {
+  it('accept the three date formats of HTTP in GMT, in any local time zone', (test) => {
     const zone = process.env['TZ'];
     test.after(() => {
       if (zone === undefined) delete process.env['TZ'];
@@ -130,12 +130,12 @@ describe('If-Modified-Since and If-Unmodified-Since (sections 13.1.3 and 13.1.4)
     check([['a year of two digits long ago', { 'if-unmodified-since': 'Sunday, 06-Nov-94 08:49:37 GMT' }, 'failed']]);
   });
 
-  it('are ignored where they are no date of HTTP', () => {
+  it('are ignored if they are not HTTP dates', () => {
     check(NO_DATES.map((date) => [`since ${date}`, { 'if-modified-since': date }, 'proceed']));
     check(NO_DATES.map((date) => [`since ${date}`, { 'if-unmodified-since': date }, 'proceed']));
   });
 
-  it('are ignored where nobody knows when the file was modified', () => {
+  it('are ignored if the modification time is unknown', () => {
     const unknown = { ...FILE, modified: null };
     check([['modified', { 'if-modified-since': AFTER }, 'proceed']], unknown);
     check([['unmodified', { 'if-unmodified-since': BEFORE }, 'proceed']], unknown);
@@ -143,7 +143,7 @@ describe('If-Modified-Since and If-Unmodified-Since (sections 13.1.3 and 13.1.4)
 });
 
 describe('hasPreconditions', () => {
-  it('is true for each of the four, and for nothing else', () => {
+  it('is true for each of the four headers, and for no other', () => {
     for (const name of ['if-match', 'if-none-match', 'if-modified-since', 'if-unmodified-since']) {
       assert.equal(hasPreconditions({ [name]: '' }), true, name);
     }
@@ -151,11 +151,11 @@ describe('hasPreconditions', () => {
   });
 });
 
-describe('the dates of a file whose time was set', () => {
+describe('The dates of a file with a client-set modification time', () => {
   const dated = { ...FILE, changed: new Date('2026-11-21T12:00:00Z') };
   const ARRIVAL = 'Sat, 21 Nov 2026 12:00:00 GMT';
 
-  it('prove nothing about the time between the one that was set and its arrival', () => {
+  it('prove nothing between the set time and the arrival of the version', () => {
     check(
       [
         ['its own', { 'if-modified-since': AT }, 'not-modified'],
@@ -170,12 +170,12 @@ describe('the dates of a file whose time was set', () => {
     );
   });
 
-  it('permit no range: another version may have the same', () => {
+  it('do not permit a range, because another version can have the same date', () => {
     assert.equal(allowsRange(AT, dated), false);
     assert.equal(allowsRange(quoteEtag(dated.etag), dated), true);
   });
 
-  it('are never sent from the future', () => {
+  it('are never sent if they are in the future', () => {
     const [future, past] = [new Date('2999-01-01T00:00:00Z'), new Date('2020-01-01T00:00:00Z')];
     assert.equal(lastModified({ modified: null }), null);
     assert.equal(lastModified({ modified: past, changed: future }), past);
@@ -188,7 +188,7 @@ describe('the dates of a file whose time was set', () => {
 });
 
 describe('If-Range (section 13.1.5)', () => {
-  it('lets a range be answered for the very version alone', () => {
+  it('permits a range only for the same version', () => {
     for (const [header, allowed] of [
       [undefined, true],
       ['"abc"', true],
@@ -208,8 +208,8 @@ describe('If-Range (section 13.1.5)', () => {
   });
 });
 
-describe('the condition of an upload', () => {
-  it('is that no file is there, or that it has one strong etag', () => {
+describe('The condition of an upload', () => {
+  it('is absence, or one strong ETag', () => {
     for (const [headers, condition] of [
       [{}, undefined],
       [{ 'if-none-match': '*' }, 'absent'],
@@ -223,7 +223,7 @@ describe('the condition of an upload', () => {
     }
   });
 
-  it('is refused where it is another: one that is not honoured must not pass in silence', () => {
+  it('is rejected if it can not be enforced', () => {
     for (const headers of [
       { 'if-none-match': '"abc"' },
       { 'if-none-match': '' },
@@ -245,6 +245,6 @@ describe('the condition of an upload', () => {
   });
 });
 
-it('an etag stands in quotes', () => {
+it('quotes an ETag', () => {
   assert.equal(quoteEtag('abc'), '"abc"');
 });

@@ -33,7 +33,7 @@ const READER = { headers: { authorization: 'Bearer metrics-token' } };
 const QUOTA: Quota = { limit: 5000, remaining: 4987, reset: new Date('2026-11-21T14:00:00.500Z') };
 
 describe('The quota of a store', () => {
-  it('stands in the response about readiness, for who sends METRICS_TOKEN', async (t) => {
+  it('is in the readiness response to requests with METRICS_TOKEN', async (t) => {
     const port = await start(t, () => QUOTA);
     const ready = { success: true, message: 'The service is ready.' };
     assert.deepEqual(jsonOf(await send(port, '/-/health/ready')), ready);
@@ -45,7 +45,7 @@ describe('The quota of a store', () => {
     });
   });
 
-  it('is not spoken of where the backend told none, and where there is none', async (t) => {
+  it('is omitted if the backend has none or has not reported one', async (t) => {
     const ports = [await start(t, () => undefined)];
     for (const backend of [memory, disk]) {
       const service = await startService(backend);
@@ -67,7 +67,7 @@ describe('The quota of a store', () => {
     ['/-/nothing', 'GET', 404],
     ['/delete_folder/missing', 'DELETE', 403],
   ] as const) {
-    it(`comes as a header of the answer to ${method} ${path} when it is preferred`, async (t) => {
+    it(`is a header of the response to ${method} ${path} if the request prefers it`, async (t) => {
       const port = await start(t, () => QUOTA);
       const response = await send(port, path, { method, headers: { prefer: 'quota' } });
       assert.equal(response.status, status);
@@ -78,7 +78,7 @@ describe('The quota of a store', () => {
     });
   }
 
-  it('is the one after the request, whose own cost is in it', async (t) => {
+  it('includes the cost of the request itself', async (t) => {
     let remaining = 10;
     const port = await start(
       t,
@@ -110,7 +110,7 @@ describe('The quota of a store', () => {
     assert.partialDeepStrictEqual(jsonOf(await send(port, '/-/health/ready', READER)), { quota: { remaining: 4 } });
   });
 
-  it('is a header of the failure when it is spent, beside the envelope as it always is', async (t) => {
+  it('is a header of the failure when it is exhausted', async (t) => {
     const port = await start(
       t,
       () => ({ ...QUOTA, remaining: 0 }),
@@ -126,7 +126,7 @@ describe('The quota of a store', () => {
     assert.equal(response.headers['x-store-quota'], 'limit=5000, remaining=0, reset=1795269601');
   });
 
-  it('stands in the description of the interface', async (t) => {
+  it('is in the OpenAPI document', async (t) => {
     const port = await start(t, () => undefined);
     assert.partialDeepStrictEqual(jsonOf(await send(port, '/-/openapi.json')), {
       paths: {
@@ -150,14 +150,14 @@ describe('The quota of a store', () => {
     });
   });
 
-  it('comes with the lines of progress', async (t) => {
+  it('is sent with progress lines', async (t) => {
     const port = await start(t, () => QUOTA);
     const headers = { prefer: 'quota', accept: 'application/x-ndjson' };
     const response = await send(port, '/delete_folder/missing', { method: 'DELETE', headers });
     assert.equal(response.headers['x-store-quota'], 'limit=5000, remaining=4987, reset=1795269601');
   });
 
-  it('is asked for in any line of the header', async (t) => {
+  it('is requested in any line of the header', async (t) => {
     const port = await start(t, () => QUOTA);
     const request = (...lines: string[]) =>
       sendBytes(port, ['GET / HTTP/1.1', 'Host: localhost', 'Connection: close', ...lines, '\r\n'].join('\r\n'));
@@ -175,7 +175,7 @@ describe('The quota of a store', () => {
     for (const prefer of NOT_PREFERRING) assert.ok(!(await isTold(prefer)), prefer);
   });
 
-  it('is found in headers of 100,000 parts and more as in short ones', () => {
+  it('is found in headers of 100,000 parts and more', () => {
     // `npm run check` proves that the regular expressions take linear time.
     for (const part of [' ', '\t', ',', '"', '\\', '\\"', 'x="', 'quota ', 'quota=', '"",', 'a']) {
       for (const prefer of [part.repeat(100_000), `${part.repeat(100_000)}!`, `quota${part.repeat(100_000)}!`]) {

@@ -79,7 +79,7 @@ describe('A request to a store that is busy or failing', { concurrency: true }, 
     for (const line of lines) assert.match(JSON.stringify(line), /503 \w+.*\(the store's request 1\)/);
   });
 
-  it('is retried when a listing response is cut off', async (t) => {
+  it('is retried when a listing response is truncated', async (t) => {
     const { store, proxy } = await openProxied(t);
     await store.write(file('a'), upload('text'));
     proxy.intercept(firstOf('ListObjectsV2', () => ({ cutBehind: 50 })));

@@ -275,7 +275,7 @@ describe('The redirect to a large file', () => {
   });
 });
 
-describe('A GetObject response that is cut off', () => {
+describe('A truncated GetObject response', () => {
   it('is requested again by the store, and never returned in part', async (t) => {
     const { store, proxy } = await openProxied(t);
     await store.write(file('a'), upload('the text'));

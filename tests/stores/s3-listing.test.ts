@@ -246,7 +246,7 @@ async function putAll(opened: ProxiedBucket, ...keys: readonly string[]): Promis
 }
 
 describe('Keys that are not valid paths', () => {
-  it('are left out of listings, with one warning for each listing', async (t) => {
+  it('are omitted from listings, with one warning for each listing', async (t) => {
     const opened = await openProxied(t);
     const { store, warnings } = opened;
     await putAll(opened, 'f/good', ...INVALID_KEYS);
@@ -263,7 +263,7 @@ describe('Keys that are not valid paths', () => {
     for (const limit of [1, 2, 3]) assert.deepEqual(await pathsIn(store, 'f', limit), ['f/good']);
   });
 
-  it('are left out if they start with a slash or have an empty segment', async (t) => {
+  it('are omitted if they start with a slash or have an empty segment', async (t) => {
     const opened = await openProxied(t);
     await putAll(opened, '/x', 'a//b', 'good');
     assert.deepEqual(await pathsIn(opened.store, ''), ['a/', 'good']);
@@ -274,7 +274,7 @@ describe('Keys that are not valid paths', () => {
     assert.deepEqual(await pathsIn(opened.store, 'a'), []);
   });
 
-  it('are left out if they are longer than 1,024 bytes or invalid UTF-8', async (t) => {
+  it('are omitted if they are longer than 1,024 bytes or invalid UTF-8', async (t) => {
     const { store, proxy, warnings } = await openProxied(t);
     proxy.intercept(() => pageResponse({ keys: ['a', 'b'.repeat(1025), 'c%FF', 'd'], prefixes: ['e%C3/', 'f/'] }));
     assert.deepEqual(await pathsIn(store, ''), ['a', 'd', 'f/']);

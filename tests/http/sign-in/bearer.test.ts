@@ -21,7 +21,7 @@ const AUDIENCE = 'https://files.example.org';
 const request = ({ port }: SignedInService, authorization: string) =>
   send(port, '/-/session', { headers: { authorization } });
 
-describe('a token of the access file', () => {
+describe('A token of the access file', () => {
   const lasting = createToken();
   const brief = createToken();
   const ann = person('ann', {
@@ -36,13 +36,13 @@ describe('a token of the access file', () => {
   });
   after(() => service.stop());
 
-  it('stands for its person, however the scheme is written', async () => {
+  it('authenticates its user, with any case of the scheme', async () => {
     for (const scheme of ['Bearer', 'bearer', 'BEARER ']) {
       assert.equal(jsonOf(await request(service, `${scheme} ${lasting.token}`))['name'], 'ann');
     }
   });
 
-  it('is refused when it is another one, and never taken for nobody', async () => {
+  it('is rejected if it is unknown, and never treated as anonymous', async () => {
     const others = [
       `Bearer ${lasting.token.slice(0, -1)}`,
       `Bearer ${lasting.token}A`,
@@ -63,7 +63,7 @@ describe('a token of the access file', () => {
     assert.doesNotMatch(JSON.stringify([service.events, service.log]), new RegExp(lasting.token.slice(0, 20)));
   });
 
-  it('expires, and is over when it is taken back or its person goes', async () => {
+  it('stops working when it expires, is revoked, or its user is removed', async () => {
     mock.timers.enable({ apis: ['Date'], now: Date.parse('2029-12-31T23:59:59Z') });
     try {
       assert.equal((await request(service, `Bearer ${brief.token}`)).status, 200);
@@ -81,7 +81,7 @@ describe('a token of the access file', () => {
   });
 });
 
-describe('a JSON Web Token', () => {
+describe('A JSON Web Token', () => {
   let issuer: KeyServer;
   let service: SignedInService;
   let keys: { privateKey: CryptoKey; publicKey: CryptoKey };
@@ -128,7 +128,7 @@ describe('a JSON Web Token', () => {
   const assertRefused = async (token: string, reason: RegExp, where = service) =>
     assertFailure(await request(where, `Bearer ${token}`), 401, reason);
 
-  it('stands for the name that it tells', async () => {
+  it('authenticates the user in its name claim', async () => {
     const token = await sign(claims({ groups: ['ops'] }));
     assert.equal(jsonOf(await request(service, `Bearer ${token}`))['name'], 'robot');
     const asAccess = await sign(claims(), { alg: 'RS256', kid: 'k1', typ: 'at+jwt' });
@@ -137,7 +137,7 @@ describe('a JSON Web Token', () => {
     assert.equal(issuer.requested.length, 2);
   });
 
-  it('has the groups that it tells', async () => {
+  it('has the groups in its groups claim', async () => {
     const grants = [{ folder: ROOT, to: { kind: 'group', name: 'ops' }, permissions: PERMISSIONS }] as const;
     const forOps = await startSignedInService({ jwt: settings(), grants });
     const statusFor = async (groups: unknown) =>
@@ -154,7 +154,7 @@ describe('a JSON Web Token', () => {
     }
   });
 
-  it('must be for this service, by its issuer, and have time left', async () => {
+  it('must have the right audience and issuer, and must not be expired', async () => {
     const now = Math.floor(Date.now() / 1000);
     const { exp: _, ...endless } = claims();
     const { aud: __, ...forAnonymous } = claims();
@@ -183,7 +183,7 @@ describe('a JSON Web Token', () => {
     }
   });
 
-  it('must be signed by a key pair of the issuer', async () => {
+  it('must be signed with a key of the issuer', async () => {
     const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
     await assertRefused(
       `${encode({ alg: 'none' })}.${encode(claims())}.`,
@@ -205,7 +205,7 @@ describe('a JSON Web Token', () => {
     await assertRefused('a.b.c', /neither/);
   });
 
-  it('must tell a name that can be one', async () => {
+  it('must have a valid username', async () => {
     for (const sub of ['', 'x'.repeat(201), 'a\nb', 'a\u0000', 'a\u0085', 7, null, ['ann'], { name: 'ann' }]) {
       await assertRefused(
         await sign(claims({ sub } as unknown as JWTPayload)),
@@ -224,7 +224,7 @@ describe('a JSON Web Token', () => {
     }
   });
 
-  it('is taken with the new keys of an issuer that changes them, and no more with the old', async () => {
+  it('is accepted with rotated keys, and no longer with the old ones', async () => {
     mock.timers.enable({ apis: ['Date'], now: Date.now() });
     try {
       const old = await sign(claims());
@@ -247,7 +247,7 @@ describe('a JSON Web Token', () => {
     keys = await newKeys('k1');
   });
 
-  it('is neither right nor wrong while its issuer can not be asked', async () => {
+  it('is neither accepted nor rejected while its issuer is unreachable', async () => {
     const token = await sign(claims());
     const document = { issuer: issuer.issuer, jwks_uri: issuer.jwksUrl };
     const place = '/.well-known/openid-configuration';

@@ -129,7 +129,7 @@ const open = (options: { readonly timeout?: number } = {}) =>
     warn: () => {},
   });
 
-describe('a broken identity provider', () => {
+describe('A broken identity provider', () => {
   for (const [name, respond, retryAfter] of BROKEN) {
     it(`makes the start of a sign-in unavailable: ${name}`, async () => {
       host.responses.set(DISCOVERY, respond);
@@ -144,7 +144,7 @@ describe('a broken identity provider', () => {
     });
   }
 
-  it('is asked again after a discovery document that can not be used', async () => {
+  it('is requested again after an unusable discovery document', async () => {
     const provider = open();
     for (const wrong of [
       { authorization_endpoint: undefined },
@@ -182,7 +182,7 @@ describe('a broken identity provider', () => {
     return () => provider.finish(`?code=x&state=${state}`, pending);
   };
 
-  it('signs in as soon as it is all right', async () => {
+  it('signs users in as soon as it works', async () => {
     assert.deepEqual(await (await signIn())(), { name: 'ann', groups: ['ops'] });
   });
 
@@ -196,7 +196,7 @@ describe('a broken identity provider', () => {
     }
   }
 
-  it('makes the end of a sign-in unavailable: tokens that are none', async () => {
+  it('makes the end of a sign-in unavailable: invalid tokens', async () => {
     for (const tokens of [
       { access_token: 7, token_type: 'Bearer', id_token: 'a.b.c' },
       { access_token: 'a', token_type: 'Bearer' },
@@ -212,7 +212,7 @@ describe('a broken identity provider', () => {
   });
 });
 
-describe('a broken issuer of tokens', () => {
+describe('A broken token issuer', () => {
   const settings = (jwksUrl: string | undefined) => ({
     issuer: host.issuer,
     audience: 'holdall',
@@ -239,7 +239,7 @@ describe('a broken issuer of tokens', () => {
     }
   }
 
-  it('makes a check unavailable: keys that are none', async () => {
+  it('makes a check unavailable: invalid keys', async () => {
     const [good] = keySet.keys;
     for (const wrong of [
       { keys: [null] },

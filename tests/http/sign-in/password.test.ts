@@ -23,8 +23,8 @@ const elsewhere = () => ({ 'x-forwarded-for': `192.0.2.${++addresses}` });
 const signIn = (name: string, password: string, headers: Record<string, string> = elsewhere()) =>
   postJson(service.port, '/-/session', { name, password }, headers);
 
-describe('the sign-in form', () => {
-  it('tells who one is and how to sign in', async () => {
+describe('Sign-in with a password', () => {
+  it('returns the current user and the sign-in methods', async () => {
     const browser = createBrowser();
     const asAnonymous = await browser.send(service.port, '/-/session');
     assert.deepEqual(jsonOf(asAnonymous), { success: true, name: null, signIn: { password: true, provider: false } });
@@ -35,7 +35,7 @@ describe('the sign-in form', () => {
     assert.equal((await browser.send(service.port, '/')).status, 200);
   });
 
-  it('sets a cookie that scripts can not read, and that goes over HTTPS only where it came from there', async () => {
+  it('sets an HttpOnly cookie, which is Secure over HTTPS', async () => {
     const plain = await signIn('ann', 'correct horse');
     assertSuccess(plain, { message: 'Signed in.', name: 'ann' });
     assert.equal(plain.headers['cache-control'], 'no-store');
@@ -48,7 +48,7 @@ describe('the sign-in form', () => {
     assertFailure(response, 401, /^Sign in/);
   });
 
-  it('answers an unknown name, a wrong password and a person without one alike', async () => {
+  it('returns the same response for an unknown username, a wrong password and a user without a password', async () => {
     for (const [name, password] of [
       ['ann', 'wrong'],
       ['ann', ''],
@@ -64,7 +64,7 @@ describe('the sign-in form', () => {
     }
   });
 
-  it('takes nothing but two texts, and shows no password in what it says', async () => {
+  it('accepts only two strings, and repeats no password in errors', async () => {
     const bodies = [
       {},
       [],
@@ -92,7 +92,7 @@ describe('the sign-in form', () => {
     assertFailure(await signIn('ann', 'x'.repeat(10 * 1024 * 1024)), 413, /64 KiB/);
   });
 
-  it('refuses the eleventh attempt for an account from an address, before it looks at the password', async () => {
+  it('rejects the eleventh attempt for an account from an address, before the password is checked', async () => {
     const from = elsewhere();
     service.change([ANN, person('guessed', { password: hashForTest('right') })]);
     for (let attempt = 0; attempt < 10; attempt++) {
@@ -107,7 +107,7 @@ describe('the sign-in form', () => {
     assertFailure(await signIn('guessed', 'guess 11'), 401, WRONG);
   });
 
-  it('refuses the twenty-first attempt from a network, whatever the names', async () => {
+  it('rejects the twenty-first attempt from a network, with any usernames', async () => {
     const from = (host: number) => {
       const address = `2001:db8:1:1::${host.toString(16)}`;
       return { 'x-forwarded-for': host % 2 === 0 ? address : `[${address}]:${50_000 + host}` };
@@ -123,7 +123,7 @@ describe('the sign-in form', () => {
     assert.equal((await signIn('ann', 'correct horse', neighbour)).status, 200);
   });
 
-  it('lets nobody lock an account for others from one address', async () => {
+  it('does not let a single address lock an account for other addresses', async () => {
     mock.timers.enable({ apis: ['Date'], now: Date.now() });
     try {
       const from = elsewhere();
@@ -140,7 +140,7 @@ describe('the sign-in form', () => {
     }
   });
 
-  it('refuses the hundred-and-first attempt for an account from anywhere, for a quarter of an hour', async () => {
+  it('rejects the hundred-and-first attempt for an account from all addresses, for a quarter of an hour', async () => {
     mock.timers.enable({ apis: ['Date'], now: Date.now() });
     try {
       const target = person('target', { password: hashForTest('right') });
@@ -162,7 +162,7 @@ describe('the sign-in form', () => {
     }
   });
 
-  it('does not count those who know their password, as in an office behind one address', async () => {
+  it('does not count correct passwords, as from an office behind one address', async () => {
     const from = elsewhere();
     const names = Array.from({ length: 25 }, (_, index) => `colleague ${index}`);
     const password = hashForTest('right');
@@ -172,7 +172,7 @@ describe('the sign-in form', () => {
     service.change([ANN, BOB]);
   });
 
-  it('does not count those who are sent away by a crowd before their password was looked at', async () => {
+  it('does not count attempts that are rejected for overload before the password is checked', async () => {
     const from = elsewhere();
     const ofTheCrowd = hashForTest('right');
     let isThere = true;
@@ -191,7 +191,7 @@ describe('the sign-in form', () => {
     assert.equal((await signIn('ann', 'correct horse', from)).status, 200);
   });
 
-  it('writes down who signed in, and of those who did not only names that there are', async () => {
+  it('records each sign-in, and for failures only existing usernames', async () => {
     const known = service.events.length;
     const from = elsewhere();
     await signIn('ann', 'correct horse', from);
@@ -223,7 +223,7 @@ describe('Authorization: Basic', () => {
       },
     });
 
-  it('is taken over HTTPS, and from this machine', async () => {
+  it('is accepted over HTTPS, and from this machine', async () => {
     assert.equal((await request('ann:correct horse')).status, 200);
     const near = { authorization: `basic ${btoa('ann:correct horse')}` };
     assert.equal((await send(service.port, '/', { headers: near })).status, 200);
@@ -231,7 +231,7 @@ describe('Authorization: Basic', () => {
     assertFailure(inTheClear, 403, /requires HTTPS.*TRUST_PROXY/);
   });
 
-  it('is not taken from a proxy on this machine that nobody said to trust', async () => {
+  it('is rejected from a proxy on this machine that is not in TRUST_PROXY', async () => {
     const untrusting = await startSignedInService({ people: [ANN], isProxied: false });
     try {
       const authorization = `Basic ${btoa('ann:correct horse')}`;
@@ -245,7 +245,7 @@ describe('Authorization: Basic', () => {
     }
   });
 
-  it('is read as UTF-8, up to the first colon, and exactly', async () => {
+  it('is decoded as UTF-8, and split at the first colon', async () => {
     service.change([ANN, person('zoë', { password: hashForTest('pass:wörd') })]);
     assert.equal((await request('zoë:pass:wörd')).status, 200);
     assertFailure(await request(Buffer.from('zoë:pass:wörd', 'latin1')), 401, /UTF-8 and Base64/);
@@ -257,7 +257,7 @@ describe('Authorization: Basic', () => {
     assertFailure(await send(service.port, '/', { headers: odd }), 401, /UTF-8 and Base64/);
   });
 
-  it('costs one attempt for all requests that come at once, and is over with its password', async () => {
+  it('counts concurrent requests as one attempt, and stops working when the password changes', async () => {
     service.change([ANN]);
     const headers = elsewhere();
     const known = service.events.length;
@@ -275,7 +275,7 @@ describe('Authorization: Basic', () => {
     service.change([ANN]);
   });
 
-  it('counts guesses as the form does, even beside one who is signed in', async () => {
+  it('counts guesses like the form, even with a valid session', async () => {
     service.change([ANN]);
     const from = elsewhere();
     assert.equal((await request('ann:correct horse', from)).status, 200);
@@ -287,7 +287,7 @@ describe('Authorization: Basic', () => {
     assertFailure(await signIn('ann', 'correct horse', from), 429, /^Too many sign-in attempts/);
   });
 
-  it('is offered where it would be taken, and never to a browser', async () => {
+  it('is offered only where it is accepted, and never to a browser', async () => {
     const offered = async (headers: Record<string, string>) =>
       /Basic/.test(String((await send(service.port, '/', { headers })).headers['www-authenticate']));
     assert.equal(await offered({}), true);

@@ -21,8 +21,8 @@ const callBack = (url: URL, browser = createBrowser()): Promise<Response> =>
 const nameOf = async ({ service }: Pair, browser = createBrowser()) =>
   jsonOf(await browser.send(service.port, '/-/session'))['name'];
 
-describe('signing in by a provider', () => {
-  it('goes there and comes back to where one was, as somebody', async () => {
+describe('Sign-in with an identity provider', () => {
+  it('redirects to the provider and returns the user to the same location, signed in', async () => {
     const browser = createBrowser();
     const session = jsonOf(await browser.send(pair.service.port, '/-/session'));
     assert.deepEqual(session['signIn'], { password: false, provider: true });
@@ -38,7 +38,7 @@ describe('signing in by a provider', () => {
     assert.deepEqual([event, action, name, outcome], ['sign-in', 'provider', 'ann@example.org', 'done']);
   });
 
-  it('asks with PKCE, state and nonce, each of them new, and keeps them from others', async () => {
+  it('sends a new PKCE challenge, state and nonce each time, and keeps them secret', async () => {
     const first = await send(pair.service.port, '/-/sign-in');
     const second = await send(pair.service.port, '/-/sign-in');
     assert.equal(first.status, 302);
@@ -55,7 +55,7 @@ describe('signing in by a provider', () => {
     }
   });
 
-  it('goes by the groups and the name that the token or the user info tells', async () => {
+  it('uses the groups and the username of the ID token or the user info', async () => {
     const grants = [{ folder: ROOT, to: { kind: 'group', name: 'ops' }, permissions: PERMISSIONS }] as const;
     for (const options of [{ tellsInToken: true }, { tellsInToken: false }, { secretInBody: true }]) {
       const other = await startPair({ provider: options, settings: { nameClaim: 'preferred_username' }, grants });
@@ -74,7 +74,7 @@ describe('signing in by a provider', () => {
     }
   });
 
-  it('believes an e-mail address only if it is verified', async () => {
+  it('accepts an e-mail address only if it is verified', async () => {
     for (const claims of [
       { ...ANN, email_verified: false },
       { ...ANN, email_verified: 'true' },
@@ -91,14 +91,14 @@ describe('signing in by a provider', () => {
     pair.provider.person = { claims: ANN };
   });
 
-  it('says so when there are more groups than a cookie holds', async () => {
+  it('returns an error if the groups do not fit into a cookie', async () => {
     pair.provider.person = { claims: { ...ANN, groups: Array.from({ length: 300 }, (_, index) => `group ${index}`) } };
     const browser = createBrowser();
     assertFailure(await callBack(await untilCallback(pair, browser), browser), 403, /more groups \(300\)/);
     pair.provider.person = { claims: ANN };
   });
 
-  it('says so when the provider refuses, in words of its own', async () => {
+  it('returns its own error message if the provider denies access', async () => {
     for (const [refusal, status, error] of [
       ['access_denied', 403, /denied access to this service/],
       ['login_required', 400, /the error "login_required"/],
@@ -113,7 +113,7 @@ describe('signing in by a provider', () => {
     pair.provider.person = { claims: ANN };
   });
 
-  it('takes no answer that is not to a sign-in of the same browser', async () => {
+  it('rejects a callback of a sign-in in another browser', async () => {
     const browser = createBrowser();
     const url = await untilCallback(pair, browser);
     assertFailure(await callBack(url), 400, /began in another browser/);
@@ -123,7 +123,7 @@ describe('signing in by a provider', () => {
     assert.equal(await nameOf(pair, victim), null);
   });
 
-  it('takes an answer once, and only as it was given', async () => {
+  it('accepts a callback once, and only unaltered', async () => {
     const change = (alter: (query: URLSearchParams) => void) => async () => {
       const browser = createBrowser();
       const url = await untilCallback(pair, browser);
@@ -162,7 +162,7 @@ describe('signing in by a provider', () => {
     );
   });
 
-  it('tells people on the page what went wrong', async () => {
+  it('shows errors in the web UI', async () => {
     const response = await send(pair.service.port, '/-/sign-in/callback', {
       headers: { accept: 'text/html,*/*;q=0.8' },
     });
@@ -171,7 +171,7 @@ describe('signing in by a provider', () => {
     assert.match(response.body.toString(), /This sign-in began in another browser/);
   });
 
-  it('takes ten minutes at the most', async () => {
+  it('expires after ten minutes', async () => {
     const browser = createBrowser();
     const url = await untilCallback(pair, browser);
     mock.timers.enable({ apis: ['Date'], now: Date.now() + 600_000 });
@@ -182,7 +182,7 @@ describe('signing in by a provider', () => {
     }
   });
 
-  it('ends when the person comes into the access file, or goes out of it', async () => {
+  it('ends when the user is added to the access file, or removed from it', async () => {
     const browser = createBrowser();
     await browser.visit(`${pair.publicUrl}/-/sign-in`);
     assert.equal(await nameOf(pair, browser), 'ann@example.org');
@@ -194,7 +194,7 @@ describe('signing in by a provider', () => {
     assert.equal(await nameOf(pair, browser), null);
   });
 
-  it('is not there where none is set up', async () => {
+  it('returns 404 if no provider is configured', async () => {
     const none = await startSignedInService();
     try {
       assertFailure(await send(none.port, '/-/sign-in'), 404, /OIDC_ISSUER is not set/);
@@ -205,8 +205,8 @@ describe('signing in by a provider', () => {
   });
 });
 
-describe('a provider that is down', () => {
-  it('keeps nobody from the rest, and is asked again when somebody wants to sign in', async () => {
+describe('An unavailable identity provider', () => {
+  it('does not affect other requests, and is requested again at the next sign-in', async () => {
     const other = await startPair();
     try {
       other.provider.isUp = false;
@@ -224,7 +224,7 @@ describe('a provider that is down', () => {
     }
   });
 
-  it('may be out of reach altogether', async () => {
+  it('can be unreachable', async () => {
     const nowhere = `http://127.0.0.1:${await findFreePort()}`;
     const other = await startPair({ settings: { issuer: nowhere } });
     try {
@@ -234,7 +234,7 @@ describe('a provider that is down', () => {
     }
   });
 
-  it('is nobody who says to be another one', async () => {
+  it('is rejected if it names another issuer', async () => {
     const other = await startPair({ settings: { issuer: `${pair.provider.issuer}/other` } });
     try {
       assertFailure(await send(other.service.port, '/-/sign-in'), 503, /identity provider is unavailable/);

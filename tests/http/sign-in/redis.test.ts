@@ -25,7 +25,7 @@ const COLLEAGUES = Array.from({ length: 25 }, (_, index) => person(`colleague ${
 const KEY = randomBytes(32);
 
 /** Two services on machines of their own: they share nothing but a Redis, and the key. */
-describe('two services with one Redis', () => {
+describe('Two services with one Redis', () => {
   let redis: TestRedis;
   let connections: RedisConnection[];
   const told: string[] = [];
@@ -64,7 +64,7 @@ describe('two services with one Redis', () => {
   const statusAt = async ({ port }: SignedInService, headers: Record<string, string>) =>
     (await send(port, '/', { headers })).status;
 
-  it('have the same sessions, and know within two seconds which have ended', async () => {
+  it('share sessions, and detect revoked ones within two seconds', async () => {
     mock.timers.enable({ apis: ['Date'], now: Date.now() });
     try {
       const [headers, other] = [await begin(), await begin()];
@@ -80,7 +80,7 @@ describe('two services with one Redis', () => {
     }
   });
 
-  it('count attempts together, and show nobody whose', async () => {
+  it('share the counters of sign-in attempts, without readable usernames', async () => {
     for (let attempt = 0; attempt < 10; attempt++) {
       const response = await signIn(attempt % 2 === 0 ? here : there, `guess ${attempt}`, '192.0.2.2');
       assertFailure(response, 401, /^Wrong username/);
@@ -103,7 +103,7 @@ describe('two services with one Redis', () => {
     }
   });
 
-  it('refuse sessions while it is away, which may have ended, and nothing else', async () => {
+  it('reject only requests with sessions while Redis is unreachable', async () => {
     const [headers, left] = [await begin(), await begin()];
     await redis.stop();
     await until('it is away', () => connections.every((connection) => connection.redis.status !== 'ready'));

@@ -11,8 +11,8 @@ before(async () => {
 });
 after(() => pair.stop());
 
-describe('signing in by a provider', () => {
-  it('leads nowhere else than back into the service', async () => {
+describe('Sign-in with an identity provider', () => {
+  it('returns only to locations of the service', async () => {
     for (const place of [
       '/',
       '/photos/',
@@ -46,8 +46,8 @@ describe('signing in by a provider', () => {
   });
 });
 
-describe('a service below a path of a proxy', () => {
-  it('is come back to there, and nowhere beside it', async () => {
+describe('A service below a path of a proxy', () => {
+  it('is returned to at that path, and nowhere else', async () => {
     const publicUrl = 'https://example.org/files';
     const below = await startSignedInService({
       publicUrl,

@@ -44,8 +44,8 @@ function assertOver(response: Response, what = ''): void {
   assert.deepEqual(response.headers['set-cookie'], ['holdall=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax'], what);
 }
 
-describe('a session', () => {
-  it('says nothing that others can read, and is another one each time', async () => {
+describe('A session', () => {
+  it('has an opaque token, which differs each time', async () => {
     const [one, other] = [await begin(), await begin()];
     assert.notEqual(one, other);
     const parts = one.split('.').map((part) => Buffer.from(part, 'base64url').toString('latin1'));
@@ -54,7 +54,7 @@ describe('a session', () => {
     assert.equal((await request(one)).status, 200);
   });
 
-  it('is none with any character altered, left out or added', async () => {
+  it('is invalid if any character of its token is altered, removed or added', async () => {
     const cookie = await begin();
     const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
     for (let position = 0; position < cookie.length; position++) {
@@ -71,7 +71,7 @@ describe('a session', () => {
     assert.equal((await request(cookie)).status, 200);
   });
 
-  it('is none in a cookie of any other form', async () => {
+  it('is invalid in a cookie of any other form', async () => {
     const cookie = await begin();
     const header = (claims: object) => Buffer.from(JSON.stringify(claims)).toString('base64url');
     const [, , vector = '', content = '', tag = ''] = cookie.split('.');
@@ -93,7 +93,7 @@ describe('a session', () => {
     }
   });
 
-  it('is none beside another cookie of that name, and is not forgotten for it', async () => {
+  it('is ignored next to another cookie of that name, but not cleared', async () => {
     const [cookie, other] = [await begin(), await begin()];
     for (const text of [
       `holdall=${cookie}; holdall=${other}`,
@@ -108,7 +108,7 @@ describe('a session', () => {
     assert.equal((await request(cookie)).status, 200);
   });
 
-  it('is over once it was signed out of, whatever other cookies of that name there are', async () => {
+  it('is revoked by signing out, even next to other cookies of that name', async () => {
     const [cookie, other, beyond] = [await begin(), await begin(), await begin()];
     assertSuccess(await signOut(`x; holdall=${cookie}; holdall=${other}; holdall=${'A'.repeat(5000)}`), {
       message: 'Signed out.',
@@ -118,7 +118,7 @@ describe('a session', () => {
     assert.equal((await request(beyond)).status, 200);
   });
 
-  it('is over once it was signed out of while it did not count', async () => {
+  it('is revoked by signing out, even while it is invalid', async () => {
     const [cookie, other] = [await begin(), await begin()];
     service.change([person('ann', { password: hashForTest('another') })]);
     assertOver(await request(cookie));
@@ -129,7 +129,7 @@ describe('a session', () => {
     assert.equal((await request(other)).status, 200);
   });
 
-  it('is none if another key made it, or the same key for something else', async () => {
+  it('is invalid if it was sealed with another key or for another purpose', async () => {
     const other = await startSignedInService({ people: [ANN] });
     try {
       assertOver(await request(await begin(other)));
@@ -151,7 +151,7 @@ describe('a session', () => {
     }
   });
 
-  it('is over at its time, and not before', async () => {
+  it('expires at its time, and not before', async () => {
     mock.timers.enable({ apis: ['Date'], now: Date.now() });
     try {
       const cookie = await begin();
@@ -167,7 +167,7 @@ describe('a session', () => {
     }
   });
 
-  it('is over when the person goes, comes, or gets another password', async () => {
+  it('ends when its user is removed, added, or gets another password', async () => {
     const cookie = await begin();
     for (const people of [
       [person('ann', { password: hashForTest('secret') })],
@@ -184,7 +184,7 @@ describe('a session', () => {
     service.change([ANN]);
   });
 
-  it('is over once it was signed out of, for whoever has the cookie, while others go on', async () => {
+  it('is revoked by signing out for all copies of the cookie, while other sessions continue', async () => {
     const [cookie, other] = [await begin(), await begin()];
     const known = service.events.length;
     const response = await signOut(cookie);
@@ -201,7 +201,7 @@ describe('a session', () => {
     );
   });
 
-  it('ends by POST as well, whatever its body', async () => {
+  it('can be ended by POST, with any body', async () => {
     const cookie = await begin();
     const headers = { cookie: `holdall=${cookie}`, 'content-type': 'application/json' };
     const response = await send(service.port, '/-/session/end', { method: 'POST', headers, body: '{' });
@@ -209,7 +209,7 @@ describe('a session', () => {
     assertOver(await request(cookie));
   });
 
-  it('is over where another one begins in its place', async () => {
+  it('ends when another session replaces it', async () => {
     const cookie = await begin();
     const headers = { cookie: `holdall=${cookie}` };
     const response = await postJson(service.port, '/-/session', { name: 'ann', password: 'secret' }, headers);
@@ -217,7 +217,7 @@ describe('a session', () => {
     assertOver(await request(cookie));
   });
 
-  it('stays over for every process that shares the folder, and after a restart', async () => {
+  it('remains revoked in every process that shares the folder, and after a restart', async () => {
     const cookie = await begin();
     const options = { people: [ANN], key: KEY, endedSessionsFolder: folder };
     const other = await startSignedInService(options);
@@ -237,15 +237,15 @@ describe('a session', () => {
     }
   });
 
-  it('counts for nothing beside Authorization', async () => {
+  it('is ignored if the request has Authorization', async () => {
     const cookie = await begin();
     const headers = { cookie: `holdall=${cookie}`, authorization: 'Bearer x' };
     assertFailure(await send(service.port, '/', { headers }), 401, /Invalid or revoked token/);
   });
 });
 
-describe('the folder of ended sessions', () => {
-  it('that can not be written makes signing out a 503, which says that the session goes on', async () => {
+describe('The folder of revoked sessions', () => {
+  it('makes signing out fail with 503 if it is not writable, because the session remains valid', async () => {
     const place = await mkdtemp(join(tmpdir(), 'holdall-test-ended-'));
     // Nothing is there, and nothing can be made there.
     const endedSessionsFolder = join(place, 'link');
@@ -263,7 +263,7 @@ describe('the folder of ended sessions', () => {
     }
   });
 
-  it('is written though Redis is away, and Redis is told though it can not be written', async () => {
+  it('and Redis are both written to, even if one of them fails', async () => {
     const place = await mkdtemp(join(tmpdir(), 'holdall-test-ended-'));
     const told: unknown[] = [];
     const soon = new Date(Date.now() + 60_000);
@@ -288,7 +288,7 @@ describe('the folder of ended sessions', () => {
     }
   });
 
-  it('is rid of those whose time is long over, and of nothing else', async () => {
+  it('loses only the files of sessions that expired long ago', async () => {
     const place = await mkdtemp(join(tmpdir(), 'holdall-test-ended-'));
     const warnings: string[] = [];
     const open = () =>
