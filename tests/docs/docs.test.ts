@@ -129,16 +129,23 @@ describe('The documentation', () => {
     assert.deepEqual(Object.fromEntries(documented), Object.fromEntries(counted));
   });
 
-  it('gives a reason for exactly the existing dependencies', async () => {
+  it('gives a reason for exactly the existing dependencies, with the licences of those that are shipped', async () => {
     const page = await read('docs/dependencies.md');
     const { dependencies, devDependencies, optionalDependencies } = JSON.parse(await read('package.json'));
-    const [shipped = '', development = ''] = page.split('For development only:');
-    const named = (text: string) =>
-      [...text.matchAll(/^\| (`[^|]+`) \|/gm)].flatMap(([, cell = '']) =>
-        [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name),
+    const { packages } = JSON.parse(await read('package-lock.json')) as {
+      packages: Record<string, { license?: string }>;
+    };
+    const [installed = '', rest = ''] = page.split('These packages are bundled into the web UI.');
+    const [bundled = '', development = ''] = rest.split('## Development');
+    const rowsOf = (text: string) =>
+      [...text.matchAll(/^\| (`[^|]+`) \| ([^|]+) \|/gm)].flatMap(([, cell = '', second = '']) =>
+        [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => ({ name, second })),
       );
-    assert.deepEqual(named(shipped).toSorted(), Object.keys(dependencies as Record<string, string>).toSorted());
+    const namesIn = (text: string) => rowsOf(text).map(({ name }) => name);
+    assert.deepEqual(namesIn(installed).toSorted(), Object.keys(dependencies as Record<string, string>).toSorted());
     const tools: Record<string, string> = { ...devDependencies, ...optionalDependencies };
-    assert.deepEqual(named(development).toSorted(), Object.keys(tools).toSorted());
+    assert.deepEqual(namesIn(bundled + development).toSorted(), Object.keys(tools).toSorted());
+    for (const { name, second } of rowsOf(installed + bundled))
+      assert.equal(second, packages[`node_modules/${name}`]?.license, name);
   });
 });
