@@ -9,6 +9,10 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { parse } from 'yaml';
 import { type Release, releaseNotes } from '../../scripts/release/notes.ts';
+import type { Need } from '../runner/needs.ts';
+
+/** For bash. */
+export const needs: readonly Need[] = ['curl'];
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
