@@ -1,5 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { openBucket } from '../../src/stores/s3/bucket.ts';
+import { headObject, attributesOf as metadataOf, putObject } from '../../src/stores/s3/operations.ts';
+import { openS3 } from '../../src/stores/s3/s3.ts';
+import { atEnd } from '../../testing/holdall.ts';
+import { createBucket } from '../../testing/servers/bucket.ts';
 import {
   ATTRIBUTES,
   attributesOf,
@@ -17,6 +22,29 @@ import { isFullForm } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 
 export const needs: readonly Need[] = ['bucket'];
+
+describe('A copy of an object', () => {
+  it('keeps names with all spaces of Unicode in its metadata', async (t) => {
+    const bucket = await createBucket();
+    atEnd(t, () => bucket.remove());
+    const options = { ...bucket.settings, warn: () => {} };
+    const [raw, store] = [openBucket(options), openS3(options)];
+    atEnd(t, async () => {
+      raw.client.close();
+      await store.close?.();
+    });
+    // macOS puts U+202F into the names of screenshots.
+    for (const name of ['9.41\u202fAM.png', 'a\u00a0b\u3000c.png', 'a  b.png', '\ufeffa.png']) {
+      const disposition = `inline; filename="${name}"`;
+      const attributes = { 'content-disposition': disposition };
+      await putObject(raw, 'a', Buffer.from('x'), { attributes });
+      await transfersOf(store).copy(file('a'), file('b'), { replace: false });
+      const copied = metadataOf(await headObject(raw, 'b', {}));
+      assert.equal(copied['content-disposition'], disposition);
+      await store.remove(file('b'));
+    }
+  });
+});
 
 describe('A copy of a large object', () => {
   for (const replace of isFullForm ? [false, true] : [false]) {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { IncomingHttpHeaders } from 'node:http';
 import { describe, it, type TestContext } from 'node:test';
 import {
   GetObjectCommand,
@@ -8,9 +9,17 @@ import {
   S3Client,
 } from '@aws-sdk/client-s3';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
-import type { S3Options } from '../../src/stores/s3/bucket.ts';
+import { openBucket, type S3Options } from '../../src/stores/s3/bucket.ts';
+import { putObject } from '../../src/stores/s3/operations.ts';
 import { openS3 } from '../../src/stores/s3/s3.ts';
-import { EMPTY_HASH, payloadHash, type SignableRequest, Signer } from '../../src/stores/s3/signature.ts';
+import {
+  EMPTY_HASH,
+  payloadHash,
+  type SignableRequest,
+  Signer,
+  type SpaceRule,
+} from '../../src/stores/s3/signature.ts';
+import { refusal, startS3Proxy } from '../../testing/servers/s3-proxy.ts';
 import { file } from '../contract/bytes.ts';
 
 /** "Signature Calculations for the Authorization Header" and "… Query Parameters", Amazon S3 API Reference, examples. */
@@ -220,6 +229,64 @@ describe('A signed request', () => {
       });
     }
   }
+});
+
+describe('A header value with spaces', () => {
+  const VALUE = 'inline; filename="9.41\u202fAM  \u00a0x.png"';
+  const credentials = { ...PUBLISHED.credentials };
+
+  /** Returns how the signature of a received request treats spaces. */
+  function ruleOf({ method, headers }: { method: string; headers: IncomingHttpHeaders }): SpaceRule | undefined {
+    const [, names = ''] = /SignedHeaders=([^,]+)/.exec(headers.authorization ?? '') ?? [];
+    const signed = names.split(';').filter((name) => !SIGNER_HEADERS.has(name));
+    const decoded = signed.map((name) => [name, Buffer.from(String(headers[name]), 'latin1').toString()]);
+    const request = { method, path: '/my-files/a', query: {}, headers: Object.fromEntries(decoded) };
+    const [, ...parts] = /^(\d{4})(..)(..)T(..)(..)(..)Z$/.exec(String(headers['x-amz-date'])) ?? [];
+    const [year = 0, month = 0, ...rest] = parts.map(Number);
+    const time = Date.UTC(year, month - 1, ...rest);
+    const hash = String(headers['x-amz-content-sha256']);
+    const rules = ['ascii', 'unicode'] as const;
+    return rules.find(
+      (rule) =>
+        new Signer('us-east-1').sign(request, hash, credentials, time, rule)['authorization'] === headers.authorization,
+    );
+  }
+
+  for (const rule of ['ascii', 'unicode'] as const) {
+    it(`is signed by the rule of the store, once it is known: ${rule}`, async (t) => {
+      const proxy = await startS3Proxy({ endpoint: 'http://127.0.0.1:1' });
+      t.after(() => proxy.stop());
+      const found: (SpaceRule | undefined)[] = [];
+      proxy.intercept((request) => {
+        found.push(ruleOf(request));
+        return found.at(-1) === rule
+          ? { status: 200, headers: { etag: '"e"' } }
+          : refusal(403, 'SignatureDoesNotMatch');
+      });
+      const bucket = openBucket({ ...open(t, { endpoint: proxy.url }).options });
+      t.after(() => bucket.client.close());
+      const attributes = { 'content-disposition': VALUE };
+      for (let count = 0; count < 2; count++) await putObject(bucket, 'a', Buffer.from('x'), { attributes });
+      assert.deepEqual(found, rule === 'ascii' ? ['ascii', 'ascii'] : ['ascii', 'unicode', 'unicode']);
+    });
+  }
+
+  it('fails after both rules if the secret is wrong, and other values after one', async (t) => {
+    const proxy = await startS3Proxy({ endpoint: 'http://127.0.0.1:1' });
+    t.after(() => proxy.stop());
+    proxy.intercept(() => refusal(403, 'SignatureDoesNotMatch'));
+    const bucket = openBucket({ ...open(t, { endpoint: proxy.url }).options });
+    t.after(() => bucket.client.close());
+    for (const [value, requests] of [
+      [VALUE, 2],
+      ['inline; filename="a  b.png"', 1],
+    ] as const) {
+      const before = proxy.requests.length;
+      const attributes = { 'content-disposition': value };
+      await assert.rejects(putObject(bucket, 'a', Buffer.from('x'), { attributes }), { code: 'wrong-secret-key' });
+      assert.equal(proxy.requests.length - before, requests);
+    }
+  });
 });
 
 const SIGNER_HEADERS = new Set(['x-amz-content-sha256', 'x-amz-date', 'x-amz-security-token']);

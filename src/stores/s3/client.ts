@@ -7,7 +7,7 @@ import type { BucketEndpoint } from './endpoint.ts';
 import { type RequestContext, readErrorResponse, requestIdOf, S3ErrorResponse, toStoreError } from './errors.ts';
 import { encodeKey, type Key, type KeyPrefix, toFullKey } from './keys.ts';
 import { RetryPolicy } from './retry.ts';
-import { payloadHash, type Query, queryString, Signer } from './signature.ts';
+import { isSameByAllRules, payloadHash, type Query, queryString, Signer, type SpaceRule } from './signature.ts';
 import { type HttpRequest, type HttpResponse, HttpTransport } from './transport.ts';
 
 /** A request to the bucket or to one of its objects. */
@@ -56,6 +56,8 @@ export class S3Client {
   readonly #signer: Signer;
   readonly #retries: RetryPolicy;
   readonly #clock = new Clock();
+  /** The rule of the store, as far as it is known. */
+  #spaces: SpaceRule = 'ascii';
 
   constructor(options: S3ClientOptions) {
     this.#options = options;
@@ -68,14 +70,17 @@ export class S3Client {
   async send<Result>(request: S3Request<Result>): Promise<Result> {
     const { signal } = request;
     signal?.throwIfAborted();
+    const knownSpaces = this.#spaces;
+    let spaces = knownSpaces;
     for (let attempt = 1, cost = 0, rejected: Credentials | undefined; ; attempt++) {
       let credentials: Credentials | undefined;
       try {
         // Without a promise in the usual case, because this is on the path of every request.
         const found = this.#options.credentials.get();
         credentials = found instanceof Promise ? await found : found;
-        const result = request.parse(await this.#sendOnce(request, credentials));
+        const result = request.parse(await this.#sendOnce(request, credentials, spaces));
         this.#retries.recordSuccess(cost);
+        if (spaces !== knownSpaces) this.#spaces = spaces;
         return result;
       } catch (error) {
         signal?.throwIfAborted();
@@ -84,13 +89,17 @@ export class S3Client {
           rejected = credentials;
           continue;
         }
+        if (spaces === knownSpaces && mayDependOnSpaces(error, headersOf(request, this.#options.target))) {
+          spaces = spaces === 'ascii' ? 'unicode' : 'ascii';
+          continue;
+        }
         cost = await this.#retries.waitForRetry(error, attempt, signal);
         if (cost === 0) throw this.#toStoreError(error, request.key);
       }
     }
   }
 
-  async #sendOnce(request: S3Request<unknown>, credentials: Credentials): Promise<HttpResponse> {
+  async #sendOnce(request: S3Request<unknown>, credentials: Credentials, spaces: SpaceRule): Promise<HttpResponse> {
     const {
       method,
       key,
@@ -102,14 +111,10 @@ export class S3Client {
     } = request;
     const { target, onRequest } = this.#options;
     const path = this.#pathOf(key);
-    const headers: Record<string, string> = { host: target.host };
-    for (const name in request.headers) {
-      const value = request.headers[name];
-      if (value !== undefined) headers[name] = value;
-    }
+    const headers = headersOf(request, target);
     const clockOffset = this.#clock.offset;
     const signable = { method, path, query, headers };
-    const signed = this.#signer.sign(signable, payloadHash(body), credentials, Date.now() + clockOffset);
+    const signed = this.#signer.sign(signable, payloadHash(body), credentials, Date.now() + clockOffset, spaces);
     // The user agent is not signed, because proxies might change it.
     signed['user-agent'] = 'holdall';
     const search = queryString(query);
@@ -175,6 +180,20 @@ type PresignRequest = Pick<S3Request<unknown>, 'method' | 'key' | 'query'>;
 /** Returns whether the store rejected temporary credentials as expired. */
 const isExpired = (error: unknown): boolean =>
   error instanceof S3ErrorResponse && (error.code === 'ExpiredToken' || error.code === 'InvalidToken');
+
+/** Returns whether the store rejected a signature that is another one under the other rule for spaces in headers. */
+const mayDependOnSpaces = (error: unknown, headers: Readonly<Record<string, string>>): boolean =>
+  error instanceof S3ErrorResponse && error.code === 'SignatureDoesNotMatch' && !isSameByAllRules(headers);
+
+/** Returns the headers of a request before it is signed. */
+function headersOf(request: S3Request<unknown>, { host }: BucketEndpoint): Record<string, string> {
+  const headers: Record<string, string> = { host };
+  for (const name in request.headers) {
+    const value = request.headers[name];
+    if (value !== undefined) headers[name] = value;
+  }
+  return headers;
+}
 
 /** Returns the status and the request id of a response, for the trace. */
 const observedResponse = ({ status, headers }: HttpResponse): BackendResponse => ({

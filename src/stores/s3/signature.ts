@@ -16,6 +16,12 @@ export interface SignableRequest {
 export type Query = Readonly<Record<string, string | undefined>>;
 
 /**
+ * The characters of header values that count as spaces. AWS and Ceph treat only ASCII spaces as such; servers written in
+ * Go, such as MinIO, also the white space of Unicode.
+ */
+export type SpaceRule = 'ascii' | 'unicode';
+
+/**
  * Signs requests to Amazon S3 with AWS Signature Version 4 in its S3 form: paths are encoded once and not normalized. A
  * payload is covered by its hash, over HTTP and HTTPS, so that a proxy can't change it unnoticed.
  */
@@ -33,13 +39,19 @@ export class Signer {
   }
 
   /** Returns all headers of the signed request, as of `time` (milliseconds since 1970). */
-  sign(request: SignableRequest, payloadHash: string, credentials: Credentials, time: number): Record<string, string> {
+  sign(
+    request: SignableRequest,
+    payloadHash: string,
+    credentials: Credentials,
+    time: number,
+    spaces: SpaceRule = 'ascii',
+  ): Record<string, string> {
     const { method, path, query, headers } = request;
     const timestamp = timestampOf(time);
     const scope = this.#scopeOf(timestamp);
     const all: Record<string, string> = { ...headers, 'x-amz-content-sha256': payloadHash, 'x-amz-date': timestamp };
     if (credentials.sessionToken !== undefined) all['x-amz-security-token'] = credentials.sessionToken;
-    const { lines, names } = canonicalHeaders(all);
+    const { lines, names } = canonicalHeaders(all, spaces);
     const canonical = `${method}\n${path}\n${queryString(query)}\n${lines}\n${names}\n${payloadHash}`;
     const signature = this.#signatureOf(canonical, scope, timestamp, credentials);
     all['authorization'] =
@@ -52,7 +64,7 @@ export class Signer {
     const { method, path, query, headers } = request;
     const timestamp = timestampOf(time);
     const scope = this.#scopeOf(timestamp);
-    const { lines, names } = canonicalHeaders(headers);
+    const { lines, names } = canonicalHeaders(headers, 'ascii');
     const search = queryString({
       ...query,
       'X-Amz-Algorithm': ALGORITHM,
@@ -117,9 +129,26 @@ function byName(left: string, right: string): number {
 
 const nameOf = (parameter: string) => parameter.slice(0, parameter.indexOf('='));
 
-function canonicalHeaders(headers: Readonly<Record<string, string>>): { lines: string; names: string } {
+function canonicalHeaders(
+  headers: Readonly<Record<string, string>>,
+  spaces: SpaceRule,
+): { lines: string; names: string } {
   const sorted = Object.keys(headers).toSorted();
   let lines = '';
-  for (const name of sorted) lines += `${name}:${(headers[name] ?? '').trim().replaceAll(/\s+/g, ' ')}\n`;
+  for (const name of sorted) lines += `${name}:${canonicalValue(headers[name] ?? '', spaces)}\n`;
   return { lines, names: sorted.join(';') };
+}
+
+/** Removes spaces at both ends, and reduces each sequence of spaces to one. */
+function canonicalValue(value: string, spaces: SpaceRule): string {
+  if (spaces === 'unicode') return value.replaceAll(UNICODE_SPACES, ' ').replace(/^ | $/g, '');
+  return value.replaceAll(/ +/g, ' ').replace(/^[ \t]+|[ \t]+$/g, '');
+}
+
+/** The white space of Unicode, as Go defines it (`unicode.IsSpace`). */
+const UNICODE_SPACES = /[\t-\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+/g;
+
+/** Returns whether both rules for spaces result in the same signature. */
+export function isSameByAllRules(headers: SignableRequest['headers']): boolean {
+  return canonicalHeaders(headers, 'ascii').lines === canonicalHeaders(headers, 'unicode').lines;
 }
