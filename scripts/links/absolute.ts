@@ -14,8 +14,16 @@ export function makeLinksAbsolute(markdown: string, repository: string, tag: str
   const edits: { start: number; end: number; text: string }[] = [];
   const visit = (node: Node): void => {
     if ('children' in node) node.children.forEach(visit);
+    if (node.type === 'html') {
+      for (const match of node.value.matchAll(/(?<=\b(?:src|srcset)=")[^"\s]+(?=")/g)) {
+        const [source] = match;
+        if (isAbsolute(source)) continue;
+        const start = (node.position?.start.offset ?? 0) + match.index;
+        edits.push({ start, end: start + source.length, text: `${repository}/raw/${tag}/${posix.normalize(source)}` });
+      }
+    }
     if (node.type !== 'link' && node.type !== 'image' && node.type !== 'definition') return;
-    if (/^([a-z][a-z\d+.-]*:|#)/i.test(node.url)) return;
+    if (isAbsolute(node.url)) return;
     const offset = node.position?.start.offset ?? 0;
     const index = markdown.slice(offset, node.position?.end.offset).lastIndexOf(node.url);
     if (index === -1) throw new Error(`The URL ${node.url} is written with escapes. Write it as it is.`);
@@ -30,4 +38,9 @@ export function makeLinksAbsolute(markdown: string, repository: string, tag: str
     result = result.slice(0, start) + text + result.slice(end);
   }
   return result;
+}
+
+/** Returns whether a URL has a scheme, or leads to a heading of its own page. */
+function isAbsolute(url: string): boolean {
+  return /^([a-z][a-z\d+.-]*:|#)/i.test(url);
 }

@@ -75,6 +75,13 @@ describe('The README of the package', () => {
     );
   });
 
+  it('shows the pictures of its version in HTML', () => {
+    const page = (base: string) =>
+      `<picture>\n<source srcset="${base}docs/dark.webp">\n<img src="${base}docs/light.webp">\n</picture>\n`;
+    assert.equal(absolute(page('')), page('https://example.org/holdall/raw/v1.2.3/'));
+    assert.equal(absolute(page('https://example.com/')), page('https://example.com/'));
+  });
+
   it('keeps URLs and headings of the same page', () => {
     const page = '[a](#start), [b](https://example.com/b.md), <mailto:a@example.org>';
     assert.equal(absolute(page), page);

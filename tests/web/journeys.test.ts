@@ -12,7 +12,6 @@ import { focusedPath, longPress, row } from './elements.ts';
 import { testFile } from './file-owner.ts';
 import { DESKTOP, PHONE } from './open-site.ts';
 import { photos, SOURCE_CODE } from './samples.ts';
-import { isUpdatingScreenshots, screenshot } from './screenshots.ts';
 import { type Site, startSite } from './site.ts';
 import { chooserAfter, dropPaths, tray, trayTells, upload } from './uploading.ts';
 
@@ -41,7 +40,7 @@ before(async () => {
   album = join(await temporaryFolder(testFile), ALBUM);
   await mkdir(album);
   // Drawing photos of full size takes longer than a journey.
-  const files = await photos({ scale: isUpdatingScreenshots ? 1 : 0.25 });
+  const files = await photos({ scale: 0.25 });
   for (const [name, content] of Object.entries(files)) await writeFile(join(album, name), content);
   photoNames = Object.keys(files);
 });
@@ -98,7 +97,6 @@ async function dragTo(page: Page, from: Locator, to: Locator): Promise<void> {
 describe('A new user', () => {
   it('sorts photos into a folder with a mouse', { timeout: 120_000 }, async (t) => {
     const { site, page } = await begin(t, {});
-    await screenshot(page, 'list');
     await page.getByRole('button', { name: 'New folder' }).click();
     await page.getByRole('dialog').getByRole('textbox').fill('Holidays');
     await page.getByRole('button', { name: 'Create' }).click();
@@ -107,19 +105,16 @@ describe('A new user', () => {
     await dropPaths(page, row(page, 'Holidays/'), [album]);
     await trayTells(page, '12 files uploaded');
     await stored(site, 'Holidays/Alps/harbour.jpg');
-    await screenshot(page, 'uploaded');
     await row(page, 'Holidays/').dblclick();
     await row(page, 'Holidays/Alps/').dblclick();
     await page.getByRole('button', { name: 'Grid' }).first().click();
     await drawn(page, 12);
     await tray(page).getByRole('button', { name: 'Close' }).click();
     await tray(page).waitFor({ state: 'detached' });
-    await screenshot(page, 'grid');
 
     const first = row(page, 'Holidays/Alps/alps at dawn.jpg');
     await first.dblclick();
     await seen(page, 'alps at dawn.jpg');
-    await screenshot(page, 'preview');
     await page.getByRole('button', { name: 'Next file' }).click();
     await seen(page, 'balcony.jpg');
     await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click();
@@ -134,7 +129,6 @@ describe('A new user', () => {
 
     const up = page.getByRole('navigation').getByRole('link', { name: 'Holidays', exact: true });
     await dragTo(page, row(page, 'Holidays/Alps/lake.png').locator('.sight'), up);
-    await screenshot(page, 'drag');
     await page.mouse.up();
     await stored(site, 'Holidays/lake.png');
     await undoOf(page, 'lake.png').click();
@@ -147,7 +141,6 @@ describe('A new user', () => {
     }
     await page.getByRole('button', { name: 'Delete', exact: true }).click();
     await page.getByRole('button', { name: 'Delete 3 files' }).waitFor();
-    await screenshot(page, 'delete');
     await page.getByRole('button', { name: 'Delete 3 files' }).click();
     for (const name of ['dunes.png', 'evening.jpg', 'garden wall.jpg']) await gone(site, `Holidays/Alps/${name}`);
     assert.equal((await site.paths()).filter((path) => path.startsWith('Holidays/Alps/')).length, 9);
@@ -155,7 +148,6 @@ describe('A new user', () => {
 
   it('does the same by touch on a phone', { timeout: 120_000 }, async (t) => {
     const { site, page } = await begin(t, { ...PHONE, theme: 'dark' });
-    await screenshot(page, 'phone-list');
     const bar = page.getByRole('toolbar');
     await bar.getByRole('button', { name: 'New folder' }).tap();
     await page.getByRole('dialog').getByRole('textbox').fill('Holidays');
@@ -173,7 +165,6 @@ describe('A new user', () => {
     await chooser.setFiles(photoNames.map((name) => join(album, name)));
     await trayTells(page, '12 files uploaded');
     await drawn(page, 6);
-    await screenshot(page, 'phone-uploaded');
     assert.equal(await upload(page, 'balcony.jpg').count(), 0, 'The tray is collapsed.');
     await tray(page).getByRole('button', { expanded: false }).tap();
     await upload(page, 'balcony.jpg').waitFor();
@@ -181,7 +172,6 @@ describe('A new user', () => {
 
     await row(page, 'Holidays/alps at dawn.jpg').tap();
     await seen(page, 'alps at dawn.jpg');
-    await screenshot(page, 'phone-preview');
     await page.getByRole('button', { name: 'Next file' }).tap();
     await seen(page, 'balcony.jpg');
     await page.goBack();
@@ -206,7 +196,6 @@ describe('A new user', () => {
       .first()
       .tap();
     await picker.getByText('Music').waitFor();
-    await screenshot(page, 'phone-move');
     await picker.getByRole('button', { name: 'Move 1 item here' }).tap();
     await stored(site, 'lake.png');
     await undoOf(page, 'lake.png').tap();
@@ -217,7 +206,6 @@ describe('A new user', () => {
     await longPress(page, `Holidays/${first}`);
     for (const name of [...others, 'balcony.jpg', 'balcony.jpg']) await row(page, `Holidays/${name}`).tap();
     await page.getByText('3 selected').first().waitFor();
-    await screenshot(page, 'phone-selection');
     await bar.getByRole('button', { name: 'Delete', exact: true }).tap();
     await page.getByRole('button', { name: 'Delete 3 files' }).tap();
     for (const name of [first, ...others]) await gone(site, `Holidays/${name}`);
