@@ -3,7 +3,7 @@ import { type Check, type Finding, failed, notTried, type Runner } from '../chec
 import { untilAborted } from '../concurrency/single-flight.ts';
 import { readText } from '../config/environment.ts';
 import { SETTINGS, type SettingName } from '../config/settings.ts';
-import { rootCauseOf } from '../model/error.ts';
+import { messageWithCause } from '../model/error.ts';
 import type { Setting } from '../settings/setting.ts';
 
 export interface RunnerOptions {
@@ -77,9 +77,7 @@ export class CheckRunner implements Runner {
 }
 
 function messageOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  const cause = rootCauseOf(error);
-  return cause === undefined ? error.message : `${error.message} Cause: ${cause}`;
+  return error instanceof Error ? messageWithCause(error) : String(error);
 }
 
 /** Report of the findings, as text or as JSON. */

@@ -197,6 +197,12 @@ export function rootCauseOf(error: unknown): string | undefined {
   return line.slice(0, MAX_ROOT_CAUSE_LENGTH) || undefined;
 }
 
+/** Returns the message of an error with its root cause, for the operator. */
+export function messageWithCause(error: Error): string {
+  const cause = rootCauseOf(error);
+  return cause === undefined || error.message.includes(cause) ? error.message : `${error.message} Cause: ${cause}`;
+}
+
 /** Returns the cause of an error. A failed connection to several addresses has one error for each. */
 function causeOf(error: unknown): unknown {
   if (!(error instanceof Error)) return undefined;

@@ -3,7 +3,7 @@ import { type Logger, pino } from 'pino';
 import { AccessFileError } from '../access/access-file-syntax.ts';
 import type { Config } from '../config/settings.ts';
 import { PageNotBuilt } from '../http/page/web-page.ts';
-import { isStoreError, rootCauseOf, type StoreErrorCode } from '../model/error.ts';
+import { isStoreError, messageWithCause, type StoreErrorCode } from '../model/error.ts';
 import { SettingsError } from '../settings/setting.ts';
 import { EXIT_CODES } from '../system.ts';
 import { createLineWriter } from './audit-log.ts';
@@ -95,10 +95,7 @@ const UNAVAILABLE_CODES: readonly StoreErrorCode[] = [
 export function explainStartError(error: unknown): string | undefined {
   if (error instanceof SettingsError || error instanceof AccessFileError) return error.message;
   if (error instanceof PageNotBuilt) return error.message;
-  if (isStoreError(error)) {
-    const cause = rootCauseOf(error);
-    return cause === undefined ? error.message : `${error.message} Cause: ${cause}`;
-  }
+  if (isStoreError(error)) return messageWithCause(error);
   if (!(error instanceof Error) || !('syscall' in error) || !('code' in error)) return undefined;
   if (error.syscall === 'getaddrinfo') {
     const host = 'hostname' in error ? String(error.hostname) : '';

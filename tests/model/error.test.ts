@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { quoted, rootCauseOf, StoreError } from '../../src/model/error.ts';
+import { messageWithCause, quoted, rootCauseOf, StoreError } from '../../src/model/error.ts';
 
 describe('quoted', () => {
   it('escapes control and bidirectional characters, and replaces lone surrogates', () => {
@@ -36,5 +36,14 @@ describe('rootCauseOf', () => {
   it('returns one line of at most 300 characters without control characters', () => {
     assert.equal(rootCauseOf(caused(new Error('a\r\n  b\u001b[31m\u202ec\u0007'))), 'a b [31m\\u202ec');
     assert.equal(rootCauseOf(caused(new Error('x'.repeat(1000))))?.length, 300);
+  });
+});
+
+describe('messageWithCause', () => {
+  it('adds the root cause, unless the message contains it', () => {
+    const cause = new Error('EROFS');
+    assert.equal(messageWithCause(new Error('It failed.', { cause })), 'It failed. Cause: EROFS');
+    assert.equal(messageWithCause(new Error('It failed: EROFS.', { cause })), 'It failed: EROFS.');
+    assert.equal(messageWithCause(cause), 'EROFS');
   });
 });

@@ -64,7 +64,7 @@ describe('A start', () => {
     const root = join(await temporaryFolder(t), 'a file');
     await writeFile(root, 'mine');
     const ran = await runHoldall(t, { settings: { DISK_ROOT: root } });
-    assertRefused(ran, new RegExp(`DISK_ROOT ${RegExp.escape(root)} can't be used`));
+    assertRefused(ran, new RegExp(`^holdall: DISK_ROOT ${RegExp.escape(root)} is not a folder\\.`));
     assert.equal(await readFile(root, 'utf8'), 'mine');
   });
 

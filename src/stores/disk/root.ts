@@ -101,7 +101,9 @@ export class Root {
       const identity = await stat(path, { bigint: true });
       return new Root({ path, names, system, fileSystemType: type, identity });
     } catch (error) {
-      throw unusableRoot(folder, error);
+      const code = systemErrorCode(error);
+      if (code !== 'EEXIST' && code !== 'ENOTDIR') throw unusableRoot(folder, error);
+      throw new StoreError('denied', `DISK_ROOT ${folder} is not a folder. Set it to a folder.`, { cause: error });
     }
   }
 
