@@ -5,12 +5,13 @@ import { writeLlmsTxt } from './llms.ts';
 import { INDEX, readNavigation, sidebar, sitePath } from './navigation.ts';
 import { description, logo, readFeatures, repository, version } from './project.ts';
 
-/** The docs site: `npm run docs` serves it, and `npm run docs:build` writes it to `site`. */
+/** The docs site: `npm run docs` serves it, and `npm run docs:build` (scripts/build-docs.js) writes it to `site`. */
 export default defineConfig({
   title: 'Holdall',
   description,
   lang: 'en',
-  outDir: '../site',
+  // The site works below any path.
+  base: './',
   cacheDir: '../node_modules/.cache/vitepress',
   rewrites: sitePath,
   head: [['link', { rel: 'icon', type: 'image/svg+xml', href: logo }]],

@@ -1,20 +1,18 @@
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { glob, mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join, posix } from 'node:path';
+import { glob, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { siteUrl } from '../../docs/.vitepress/links.ts';
 import { allPages, readNavigation, sitePath } from '../../docs/.vitepress/navigation.ts';
 import { readFeatures, repository } from '../../docs/.vitepress/project.ts';
-
-const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+import { type BuiltSite, buildSite } from './build-site.ts';
 
 /** A path that the site is served below. */
 const BASE = '/some/path/';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
 const pages = (await Array.fromAsync(glob('docs/**/*.md', { cwd: ROOT }))).map((path) => path.slice('docs/'.length));
 
@@ -58,13 +56,12 @@ describe('A link of a page on the site', () => {
 
 describe('The docs site', () => {
   let site = '';
+  let built: BuiltSite | undefined;
   before(async () => {
-    site = await mkdtemp(join(tmpdir(), 'holdall-site-'));
-    const vitepress = join(ROOT, 'node_modules/vitepress/bin/vitepress.js');
-    const args = [vitepress, 'build', 'docs', '--base', BASE, '--outDir', site];
-    await promisify(execFile)(process.execPath, args, { cwd: ROOT });
+    built = await buildSite();
+    site = built.folder;
   });
-  after(() => rm(site, { recursive: true, force: true }));
+  after(() => built?.remove());
 
   it('has all pages, and no broken link or missing file below another path', async () => {
     for (const page of pages) assert.ok(existsSync(join(site, sitePath(page).replace(/md$/, 'html'))), page);
@@ -74,7 +71,7 @@ describe('The docs site', () => {
       for (const url of urlsIn(await readFile(join(site, file), 'utf8'))) {
         if (/^(https?|mailto|data):|^#/.test(url)) continue;
         checked++;
-        const { pathname } = new URL(url, `http://site${posix.join(BASE, file)}`);
+        const { pathname } = new URL(url, `http://site${BASE}${file}`);
         assert.ok(pathname.startsWith(BASE), `${file}: ${url}`);
         const target = join(site, decodeURIComponent(pathname.slice(BASE.length)).replace(/(^|\/)$/, '$1index.html'));
         assert.ok(existsSync(target), `${file}: ${url}`);
