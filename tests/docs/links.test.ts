@@ -75,11 +75,12 @@ describe('The README of the package', () => {
     );
   });
 
-  it('shows the pictures of its version in HTML', () => {
-    const page = (base: string) =>
-      `<picture>\n<source srcset="${base}docs/dark.webp">\n<img src="${base}docs/light.webp">\n</picture>\n`;
-    assert.equal(absolute(page('')), page('https://example.org/holdall/raw/v1.2.3/'));
-    assert.equal(absolute(page('https://example.com/')), page('https://example.com/'));
+  it('links to the pictures in HTML', () => {
+    const html = (folder: string) =>
+      `<picture>\n  <source media="(x)" srcset="${folder}dark.webp 2x">\n  <img alt="src=" src="${folder}light.webp">\n</picture>\n`;
+    assert.equal(absolute(html('docs/')), html('https://example.org/holdall/raw/v1.2.3/docs/'));
+    assert.equal(absolute(html('https://example.com/')), html('https://example.com/'));
+    assert.equal(absolute('a <a href="b.md">b</a>'), 'a <a href="https://example.org/holdall/blob/v1.2.3/b.md">b</a>');
   });
 
   it('keeps URLs and headings of the same page', () => {
