@@ -1,7 +1,7 @@
 # Holdall in a container: docker build --tag holdall .
-# What it needs to run, and as what it runs: docs/how-to/docker.md
+# Volumes, users and settings: docs/how-to/docker.md
 
-# The Node.js of the tests, as package.json has it. The digest pins the content: docs/how-to/docker.md#the-base-image
+# The Node.js version of the tests, as in package.json. The digest pins the content: docs/how-to/docker.md#the-base-image
 ARG NODE_IMAGE=node:26.10.0-trixie-slim@sha256:ec7758ee051e457b468b32bde57b0879010b325bb9862718e9615225ce4aaae1
 
 FROM ${NODE_IMAGE} AS build
@@ -9,7 +9,7 @@ WORKDIR /build
 COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY . .
-# Where the history is not at hand, it can be told: --build-arg SOURCE_COMMIT="$(git rev-parse HEAD)"
+# Without the git history in the build context: --build-arg SOURCE_COMMIT="$(git rev-parse HEAD)"
 ARG SOURCE_COMMIT
 RUN npm run build
 # The dependencies of the package, in the versions and with the checksums of the lockfile.
@@ -21,13 +21,13 @@ LABEL org.opencontainers.image.title="Holdall" \
       org.opencontainers.image.source="https://github.com/holdall-files/holdall" \
       org.opencontainers.image.licenses="MIT" \
       org.opencontainers.image.version="0.1.0"
-# What installs packages has no place beside a service.
+# The service needs no package managers.
 RUN apt-get update \
  && apt-get install --yes --no-install-recommends libjemalloc2 \
  && rm -rf /var/lib/apt/lists/* /usr/local/lib/node_modules /usr/local/bin/npm /usr/local/bin/npx \
  && install --directory --owner=node --group=node /data /state /cache
-# By its name alone, which the linker finds on every processor. It takes the place of glibc's, and MALLOC_CONF that of
-# MALLOC_ARENA_MAX: few arenas, and what is free goes back to the system after a second.
+# Use jemalloc instead of the allocator of glibc. The linker finds it by its name on every processor. MALLOC_CONF replaces
+# MALLOC_ARENA_MAX: few arenas, and free memory returns to the system after one second.
 ENV LD_PRELOAD=libjemalloc.so.2 \
     MALLOC_CONF=background_thread:true,narenas:2,dirty_decay_ms:1000,muzzy_decay_ms:0 \
     HOST=0.0.0.0 \
@@ -37,7 +37,7 @@ ENV LD_PRELOAD=libjemalloc.so.2 \
     CACHE_DIR=/cache
 COPY --from=build /build/package /app
 WORKDIR /app
-# The user "node", by its number, which orchestrators can tell from root's.
+# The user "node", by its number, so that orchestrators see that it is not root.
 USER 1000:1000
 EXPOSE 8080
 STOPSIGNAL SIGTERM
