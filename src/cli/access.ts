@@ -1,9 +1,10 @@
 import type { AccessFile } from '../access/access-file.ts';
-import { AccessFileError, readAccessFile } from '../access/access-file-syntax.ts';
+import { AccessFileError } from '../access/access-file-syntax.ts';
 import type { Identity } from '../access/policy.ts';
 import { isStoreError, quoted } from '../model/error.ts';
 import { type FilePath, type FolderPath, parseFile, parseFolder } from '../model/path.ts';
 import { EXIT_CODES } from '../system.ts';
+import { loadAccessFile } from './access-file-editor.ts';
 import { accessFileOf, defineCommand, FILE_OPTION, JSON_OPTION, toJson, UsageError } from './command.ts';
 import { explainVerb, REQUIREMENTS, type Verb } from './explanation.ts';
 
@@ -17,7 +18,7 @@ export const ACCESS_CHECK = defineCommand<{ json?: true }>({
   async run({ args, options, print, loadEnvironment }) {
     const file = await accessFileOf(args[0], { loadEnvironment });
     try {
-      const { users, grants, warnings } = await readAccess(file);
+      const { users, grants, warnings } = await loadAccessFile(file);
       const tokens = users.flatMap((user) => user.tokens).length;
       const counts = { users: users.length, tokens, grants: grants.length };
       print(options.json ? toJson({ file, valid: true, ...counts, warnings }) : describeFile(file, counts, warnings));
@@ -76,7 +77,7 @@ export const ACCESS_EXPLAIN = defineCommand<ExplainOptions>({
     const [name = '', verb = '', text = ''] = args;
     if (!isVerb(verb)) throw new UsageError(`The verb must be one of ${VERBS.join(', ')}, not ${quoted(verb)}.`);
     const path = readPath(text, verb);
-    const access = await readAccess(await accessFileOf(options.file, { loadEnvironment }));
+    const access = await loadAccessFile(await accessFileOf(options.file, { loadEnvironment }));
     const user = identify(name, options.group, access);
     const explanation = explainVerb(access, { user, verb, path });
     if (options.json) {
@@ -102,12 +103,6 @@ function readPath(text: string, verb: Verb): FilePath | FolderPath {
     if (isStoreError(error)) throw new UsageError(error.message);
     throw error;
   }
-}
-
-async function readAccess(file: string): Promise<AccessFile> {
-  // Loaded on demand, because the validator is large and serving without an access file does not need it.
-  const { parseAccessFile } = await import('../access/access-file.ts');
-  return parseAccessFile((await readAccessFile(file)).text, file);
 }
 
 /** Returns the identity of a user; undefined for `everyone`, the anonymous user. */

@@ -1,3 +1,6 @@
+import { readText } from '../config/environment.ts';
+import type { SettingName } from '../config/settings.ts';
+import { quoted } from '../model/error.ts';
 import { EXIT_CODES } from '../system.ts';
 
 /** A terminal, a pipe or a file. */
@@ -77,19 +80,38 @@ export const JSON_OPTION: OptionSpec = { flags: '--json', help: 'Print JSON for 
 /** The option that selects the access file. */
 export const FILE_OPTION: OptionSpec = { flags: '-f, --file <file>', help: 'Access file (default: ACCESS_FILE)' };
 
+/** Values of `FILE_OPTION` and `JSON_OPTION`. */
+export interface FileOptions {
+  readonly file?: string;
+  readonly json?: true;
+}
+
 /** Returns the access file that a command uses. */
 export async function accessFileOf(
   file: string | undefined,
   { loadEnvironment }: Pick<CommandContext, 'loadEnvironment'>,
 ): Promise<string> {
-  const path = file ?? (await loadEnvironment()).variables['ACCESS_FILE'];
+  const path = file ?? textOf((await loadEnvironment()).variables, 'ACCESS_FILE');
   if (!path) throw new UsageError('No access file is selected. Pass --file FILE, or set ACCESS_FILE.');
   return path;
+}
+
+/** Returns the text of a setting. Throws `CommandFailed` if its variables contradict each other. */
+function textOf(variables: Variables, name: SettingName): string | undefined {
+  const reading = readText(variables, name);
+  if ('problem' in reading) throw new CommandFailed(reading.problem, { code: EXIT_CODES.configuration });
+  return reading.text;
 }
 
 /** Returns a value as indented JSON with a line break. */
 export function toJson(value: unknown): string {
   return `${JSON.stringify(value, null, 2)}\n`;
+}
+
+/** Returns a name without characters that could control a terminal. */
+export function printable(name: string): string {
+  const text = quoted(name);
+  return text === `"${name}"` ? name : text;
 }
 
 /** Returns rows as aligned columns. */

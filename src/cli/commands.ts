@@ -1,16 +1,30 @@
 import { ACCESS_CHECK, ACCESS_EXPLAIN } from './access.ts';
 import type { CommandSpec } from './command.ts';
+import { createCompletion } from './completion.ts';
+import { CONFIG_CHECK, CONFIG_PRINT } from './config.ts';
 import { DOCTOR } from './doctor.ts';
+import { GRANT_LIST, GRANT_REMOVE, GRANT_SET } from './grants.ts';
 import { HELP, VERSION } from './help.ts';
 import { PASSWORD } from './password.ts';
 import { SERVE } from './serve.ts';
-import { TOKEN_NEW } from './token.ts';
+import { TOKEN_LIST, TOKEN_NEW, TOKEN_REVOKE } from './tokens.ts';
+import { USER_ADD, USER_LIST, USER_PASSWD, USER_REMOVE } from './users.ts';
 
-/** All commands, in the order of the help. */
-export const COMMANDS: readonly CommandSpec[] = [
+const LISTED: readonly CommandSpec[] = [
   SERVE,
   DOCTOR,
+  CONFIG_CHECK,
+  CONFIG_PRINT,
+  USER_ADD,
+  USER_LIST,
+  USER_PASSWD,
+  USER_REMOVE,
+  GRANT_LIST,
+  GRANT_SET,
+  GRANT_REMOVE,
   TOKEN_NEW,
+  TOKEN_LIST,
+  TOKEN_REVOKE,
   ACCESS_CHECK,
   ACCESS_EXPLAIN,
   PASSWORD,
@@ -20,9 +34,15 @@ export const COMMANDS: readonly CommandSpec[] = [
 
 /** The commands that only group others. */
 export const GROUPS = {
+  config: 'Check and print the settings',
+  user: 'Manage the users in the access file',
+  grant: 'Manage the permissions in the access file',
   token: 'Manage access tokens',
   access: 'Check an access file, and explain its decisions',
 } as const;
+
+/** All commands, in the order of the help. */
+export const COMMANDS: readonly CommandSpec[] = [...LISTED, createCompletion(LISTED, GROUPS)];
 
 /** The examples of `holdall --help`. */
 export const PROGRAM_EXAMPLES = {

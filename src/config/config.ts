@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import { type Setting, SettingsError } from '../settings/setting.ts';
-import { BACKENDS, backendOf, findBackend, type RegisteredBackend, type StorageType } from '../stores/registry.ts';
+import { BACKENDS, backendOf, findBackend, type RegisteredBackend } from '../stores/registry.ts';
 import { isLoopback } from '../system.ts';
 import { findTarget, plainSettings, readText, type Variables } from './environment.ts';
 import { type Config, SETTINGS, type SecretFile, type SettingName } from './settings.ts';
@@ -21,7 +21,7 @@ export function readConfig(environment: Variables): Config {
     }
     if (found.file) secretFiles.push(found.file);
     // STORAGE_TYPE is the first setting, so its value is already known.
-    const text = found.text ?? defaultOf(name, values.STORAGE_TYPE as StorageType | undefined);
+    const text = found.text ?? defaultOf(name, values.STORAGE_TYPE as string | undefined);
     if (text === null) continue;
     const reading = setting.read(text);
     if ('value' in reading) values[name] = reading.value;
@@ -35,7 +35,8 @@ export function readConfig(environment: Variables): Config {
   return { ...values, secretFiles } as Config;
 }
 
-function defaultOf(name: SettingName, type: StorageType | undefined): string | null {
+/** Returns the default of a setting for a backend, in the syntax of the variable; null if there is none. */
+export function defaultOf(name: SettingName, type: string | undefined): string | null {
   const defaults: Readonly<Partial<Record<string, string>>> = findBackend(type)?.defaults ?? {};
   return defaults[name] ?? SETTINGS[name].defaultText;
 }

@@ -264,7 +264,7 @@ describe('The holdall commands', () => {
   it('are explained as a group', async () => {
     const { code, stdout } = await runHere('token -h');
     assert.equal(code, 0);
-    assert.match(stdout, /\nUsage:\n {2}holdall token new \[options\]\n/);
+    assert.match(stdout, /\nUsage:\n {2}holdall token new \[user\] \[options\]\n/);
   });
 
   for (const [args, message] of [
