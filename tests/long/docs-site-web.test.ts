@@ -67,8 +67,12 @@ describe('The docs site in a browser', () => {
   });
 
   for (const theme of ['light', 'dark'] as const) {
-    it(`is readable in the ${theme} theme`, async (t) => {
+    it(`is readable in the ${theme} theme, with a picture of the same theme`, async (t) => {
       const page = await openPage(t, { url: address, width: 'desktop', theme, language: 'en' });
+      const pictures = await page
+        .locator('.home-picture:visible')
+        .evaluateAll((images) => images.map(({ className }) => className));
+      assert.deepEqual(pictures, [`home-picture in-${theme}`]);
       for (const path of ['', 'tutorials/first-run.html', 'reference/settings.html', 'how-to/proxies/nginx.html']) {
         await page.goto(`${address}${path}`);
         await page.locator('h1').first().waitFor();
