@@ -25,7 +25,7 @@ test('Folders are created, and entries renamed and deleted at once, with the foc
 
   for (const [typed, problem] of [
     ['', 'Enter a name.'],
-    ['photos', 'This name is taken in this folder.'],
+    ['photos', 'This name already exists in this folder.'],
   ] as const) {
     await name.fill(typed);
     await page.keyboard.press('Enter');
@@ -99,7 +99,7 @@ test('Folders are created, and entries renamed and deleted at once, with the foc
   await page.getByRole('button', { name: 'Rename' }).click();
   await becomes(() => selectedText(field), 'photos');
   await field.fill('cat.txt');
-  await page.getByText('This name is taken in this folder.').waitFor();
+  await page.getByText('This name already exists in this folder.').waitFor();
   await page.keyboard.press('Enter');
   await page.keyboard.press('Tab');
   assert.equal(await field.inputValue(), 'cat.txt');

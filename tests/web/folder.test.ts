@@ -133,7 +133,7 @@ describe('A folder in the browser', () => {
     const site = await startSite(t, { store: 'disk', files: FILES });
     const url = `${site.url}Music/gone/`;
     const page = await openPage(t, { ...DESKTOP, url, expectedErrors: [/404.*gone/] });
-    await page.getByText('There is no such folder.').waitFor();
+    await page.getByText('This folder doesn’t exist.').waitFor();
     await assertAccessible(page, t, { state: 'no such folder' });
     await page.getByRole('button', { name: 'Up one folder' }).first().click();
     await isShown(page, 'Music/song.mp3');

@@ -207,7 +207,7 @@ describe('An unreachable service', () => {
     const banner = page.locator('.problem-banner');
     await site.stop();
     await page.keyboard.press('Alt+r');
-    await banner.getByText('What you see may be out of date.').waitFor();
+    await banner.getByText('This page might be out of date.').waitFor();
     await row(page, 'one.txt').waitFor();
     await page.getByRole('status').getByText('can’t be reached').waitFor();
     await site.place({ 'new.txt': 'new' });

@@ -73,7 +73,7 @@ describe('A user who is not signed in', () => {
     assert.equal(String(await site.read('inbox/new.txt')), 'new');
     await uploadFiles(page, [picked('secret.txt', 'other')]);
     const question = page.getByRole('dialog', { name: 'secret.txt' });
-    await question.getByText('not replace what is in it').waitFor();
+    await question.getByText('not replace existing ones').waitFor();
     assert.equal(await question.getByRole('button', { name: 'Replace' }).count(), 0);
     await question.getByRole('button', { name: 'Keep both' }).click();
     await until('the copy is stored', () => site.exists('inbox/secret (2).txt'));
@@ -207,7 +207,7 @@ if (isFullForm) {
       await page.keyboard.press('Enter');
       await messages(page).getByText('could not be renamed').waitFor();
       await messages(page)
-        .getByText(/signed in as .*bob@example.org.*, and don.t have permission to change/)
+        .getByText(/signed in as .*bob@example.org.* and don.t have permission to change/)
         .waitFor();
       await row(page, 'deep/below/x.txt').waitFor();
       await until('the permissions are refreshed', async () => (await button(page, 'Rename').count()) === 0);
@@ -220,7 +220,7 @@ if (isFullForm) {
       await site.grant({ people: {}, grants: [] });
       await page.reload();
       await title(page).waitFor();
-      await page.getByText('there is no way to sign in on this page').waitFor();
+      await page.getByText('sign-in is not set up on this page').waitFor();
       assert.equal(await page.locator('input, button, a').count(), 0);
     });
   });

@@ -44,7 +44,7 @@ describe('Signing in', () => {
     await page.keyboard.press('Tab');
     await page.keyboard.type('not the password');
     await page.keyboard.press('Enter');
-    await page.getByRole('alert').getByText('The name or the password is wrong.').waitFor();
+    await page.getByRole('alert').getByText('Wrong username or password.').waitFor();
     await isFocused(password);
     await becomes(() => password.getAttribute('aria-invalid'), 'true');
     assert.equal(await name.inputValue(), ANN.name);
@@ -90,7 +90,7 @@ describe('Signing in', () => {
     const expectedErrors = [REFUSED, /status of 403/];
     const { page, site } = await visit(t, 'file/photos/cat.txt', { ...PHONE, expectedErrors });
     const url = `${site.url}file/photos/cat.txt`;
-    const signInAs = button(page, 'Sign in as somebody else');
+    const signInAs = button(page, 'Use another account');
     await title(page).waitFor();
     await assertNothingOutside(page);
     await page.setViewportSize({ width: 320, height: 600 });
@@ -98,7 +98,7 @@ describe('Signing in', () => {
 
     await fill(page, BOB);
     await page.keyboard.press('Enter');
-    await page.getByText(/signed in as .*bob@example.org.*, and don.t have permission to/).waitFor();
+    await page.getByText(/signed in as .*bob@example.org.* and don.t have permission to/).waitFor();
     await becomes(() => page.url(), url);
     await becomes(() => page.title(), 'cat.txt – Holdall');
     await page.getByRole('link', { name: 'Go to all files' }).click();

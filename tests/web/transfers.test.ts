@@ -53,7 +53,7 @@ test('Paste puts copies beside the originals, undoes moves, and explains impossi
   await page.keyboard.press('Control+x');
   await rm(join(site.root ?? '', 'gone'), { recursive: true });
   await row(page, 'gone/').dblclick();
-  await page.getByText('There is no such folder.').first().waitFor();
+  await page.getByText('This folder doesn’t exist.').first().waitFor();
   await page.keyboard.press('Control+v');
   assert.equal(await page.locator('[data-drop-folder="gone/"]').count(), 0);
   await page.goBack();

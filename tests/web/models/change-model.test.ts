@@ -28,7 +28,7 @@ describe('Changes', () => {
       await scene.rename('cat.txt', 'dog.txt');
       assert.equal(scene.renaming.value, 'cat.txt');
       assert.equal(scene.draft.value?.name, 'dog.txt');
-      assert.equal(scene.draft.value?.problem, 'This name is taken in this folder.');
+      assert.equal(scene.draft.value?.problem, 'This name already exists in this folder.');
       assert.deepEqual(scene.shown(), ['cat.txt', 'dog.txt']);
       assert.equal(scene.stored.get('dog.txt'), 'other');
     });

@@ -217,7 +217,7 @@ describe('The other tabs of the browser', () => {
 describe('A failed sign-in', () => {
   it('is explained in the language of the page, or in the words of the service', () => {
     const problemOf = (...failure: Parameters<typeof refusal>) => signInProblem(refusal(...failure), language.value);
-    assert.equal(problemOf('wrong-password', 'Wrong.'), 'The name or the password is wrong.');
+    assert.equal(problemOf('wrong-password', 'Wrong.'), 'Wrong username or password.');
     assert.equal(problemOf('sign-in-throttled', 'Too many.', 42), 'Too many attempts. Try again in 42 sec.');
     assert.equal(problemOf('sign-in-throttled', 'Too many.', 900), 'Too many attempts. Try again in 15 min.');
     assert.equal(problemOf('sign-in-throttled', 'Too many.'), 'Too many.');

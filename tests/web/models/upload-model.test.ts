@@ -371,7 +371,7 @@ describe('An upload', () => {
     const scene = await createUploadScene({ maxUploadSize: 1000, override });
     scene.add({ 'large.bin': 'x'.repeat(1001), 'small.bin': 'x'.repeat(1000) });
     await scene.idle();
-    assert.equal(scene.statusOf('large.bin'), 'Larger than the 1 kB that may be uploaded.');
+    assert.equal(scene.statusOf('large.bin'), 'Larger than the upload limit of 1 kB.');
     assert.equal(scene.result(), '1 file uploaded, 1 failed');
     assert.equal(scene.retryable(), 0);
     scene.uploads.retryAll();
