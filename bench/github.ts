@@ -87,7 +87,7 @@ interface Measurement extends Case {
 const cases: readonly Case[] = [
   {
     id: 'list-cold',
-    title: 'List 1,000 entries, when somebody else has pushed',
+    title: 'List 1,000 entries, when someone else pushed',
     fileCount: listedCount,
     byFile: { calls: 1, commits: 0 },
     prepare: async ({ repository }) => await repository.commit({ 'pushed.txt': 'by somebody else' }),

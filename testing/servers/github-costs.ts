@@ -94,7 +94,7 @@ const ONE_FILE: readonly CostCase[] = [
   { name: 'list, within `GITHUB_TRUST`', files: filesIn(10), ask: list },
   { name: 'list, later, nothing changed', files: filesIn(10), trust: 0, ask: list },
   {
-    name: 'list, later, somebody else has pushed',
+    name: 'list, later, after a push of another client',
     files: filesIn(10),
     trust: 0,
     before: async ({ port, repository }) => {
@@ -104,7 +104,7 @@ const ONE_FILE: readonly CostCase[] = [
     ask: list,
   },
   {
-    name: 'list, later, behind a commit of our own',
+    name: 'list, later, after a commit by Holdall',
     files: filesIn(10),
     trust: 0,
     before: async ({ port }) => await upload(port, TEXT),

@@ -21,7 +21,7 @@ describe('The documented cost of requests', () => {
   const representative = [
     'list, the first time',
     'list, later, nothing changed',
-    'list, later, behind a commit of our own',
+    'list, later, after a commit by Holdall',
     'fetch, below 6 MB, cached',
     'fetch, large: the redirect',
     'upload, text up to 32 KiB',
