@@ -3,8 +3,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 /*
- * Takes out of GitHub's own description of its REST API what the tests' double of it is held to: the shapes of
- * requests and answers, without a word of the texts around them.
+ * Extracts the schemas of requests and responses from GitHub's description of its REST API. The fake GitHub API of the tests
+ * checks every request and response against them. Descriptive texts are omitted.
  *
  *     npm pack @octokit/openapi@23.0.2 && tar -xzf octokit-openapi-23.0.2.tgz
  *     node scripts/extract-github-schemas.ts package/generated/api.github.com.json
@@ -32,8 +32,8 @@ const OPERATIONS = [
   'PUT /repos/{owner}/{repo}/contents/{path}',
 ];
 
-/** Words for people, and what says nothing of a value's shape. `format` is left out: half of them are not kept. */
-const LEFT_OUT = new Set([
+/** Keywords that are omitted: texts, and keywords that don't restrict values. GitHub's responses often break `format`. */
+const OMITTED_KEYWORDS = new Set([
   'description',
   'example',
   'examples',
@@ -71,16 +71,16 @@ function extractOperation(operation: string): JsonObject {
   };
 }
 
-/** The schemas by media type. */
+/** Returns the schemas by media type. */
 function extractContent(body: JsonObject): JsonObject {
   const kinds = Object.entries(object(body.content ?? {}));
   return Object.fromEntries(kinds.map(([mediaType, kind]) => [mediaType, toJsonSchema(object(object(kind).schema))]));
 }
 
-/** A schema of OpenAPI 3.0 as one of JSON Schema. */
+/** Converts a schema of OpenAPI 3.0 to JSON Schema. */
 function toJsonSchema(schema: JsonObject): JsonObject {
   if (typeof schema.$ref === 'string') return { $ref: take(schema.$ref) };
-  const kept = Object.entries(schema).filter(([keyword]) => !LEFT_OUT.has(keyword));
+  const kept = Object.entries(schema).filter(([keyword]) => !OMITTED_KEYWORDS.has(keyword));
   const converted = Object.fromEntries(kept.map(([keyword, value]) => convert(keyword, value)));
   return schema.nullable === true ? orNull(converted) : converted;
 }
@@ -90,7 +90,7 @@ function convert(keyword: string, value: Json): readonly [string, Json] {
     const properties = Object.entries(object(value));
     return [keyword, Object.fromEntries(properties.map(([name, schema]) => [name, toJsonSchema(object(schema))]))];
   }
-  // Alternatives that GitHub describes overlap: an error without details is one of either kind.
+  // GitHub's alternatives overlap: an error without details matches both.
   if (keyword === 'oneOf') return ['anyOf', list(value).map((one) => toJsonSchema(object(one)))];
   if (keyword === 'anyOf' || keyword === 'allOf') return [keyword, list(value).map((one) => toJsonSchema(object(one)))];
   const isSchema = keyword === 'items' || keyword === 'additionalProperties';
@@ -104,11 +104,11 @@ function orNull(schema: JsonObject): JsonObject {
   return values === undefined ? nullable : { ...nullable, enum: [...list(values), null] };
 }
 
-/** Takes a component along, and with it those that it refers to. Returns how it is referred to here. */
+/** Adds a component and the components that it refers to. Returns the reference to it. */
 function take(reference: string): string {
   const name = reference.replace('#/components/schemas/', '');
   if (schemas[name] === undefined) {
-    // First, so that what refers to itself comes to an end.
+    // Added before its references, so that recursive components end the recursion.
     schemas[name] = {};
     schemas[name] = toJsonSchema(object(at(description, 'components', 'schemas', name)));
   }

@@ -7,8 +7,7 @@ import { parseHistory } from '../tests/history/history.ts';
 import { judgementOf } from '../tests/history/judgement.ts';
 
 /*
- * The history checker by hand (docs/explanation/reliability.md): runs histories on a store for as long as one likes, or checks one that
- * was written down.
+ * Runs the history checker (docs/explanation/reliability.md) on a store for any time, or checks a recorded history.
  */
 
 const USAGE = `npm run history -- --store disk|bucket|github [--minutes N] [--seed N]
@@ -47,7 +46,7 @@ async function runHistories(): Promise<number> {
     return 1;
   }
   const script = join(import.meta.dirname, 'test.js');
-  // A history that has begun when the time is over goes on to its end.
+  // A history that started before the end of the time is completed.
   const timeout = (minutes + 5) * 60_000;
   const [code] = await once(
     spawn(process.execPath, [script, `--test-timeout=${timeout}`, test], {
