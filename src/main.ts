@@ -16,10 +16,15 @@ async function main(): Promise<void> {
     stdin: process.stdin,
     print: (text) => void process.stdout.write(text),
     explain: (text) => void process.stderr.write(text),
-    hasColors: process.stdout.isTTY && process.stdout.hasColors(),
+    hasColors: process.stdout.isTTY ? process.stdout.hasColors() : isColorForced(process.env['FORCE_COLOR']),
     loadEnvironment,
     serve,
   });
+}
+
+/** Returns whether `FORCE_COLOR` requests colors for output that is not a terminal, as in Node.js. */
+function isColorForced(text: string | undefined): boolean {
+  return text !== undefined && text !== '' && text !== '0' && text !== 'false';
 }
 
 /** Ignores EPIPE: the reader of the output, such as `head`, might close the pipe early. */
