@@ -141,9 +141,12 @@ function canonicalHeaders(
 
 /** Removes spaces at both ends, and reduces each sequence of spaces to one. */
 function canonicalValue(value: string, spaces: SpaceRule): string {
+  if (WITHOUT_SPACES.test(value)) return value;
   if (spaces === 'unicode') return value.replaceAll(UNICODE_SPACES, ' ').replace(/^ | $/g, '');
   return value.replaceAll(/ +/g, ' ').replace(/^[ \t]+|[ \t]+$/g, '');
 }
+
+const WITHOUT_SPACES = /^[!-~]*$/;
 
 /** The white space of Unicode, as Go defines it (`unicode.IsSpace`). */
 const UNICODE_SPACES = /[\t-\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+/g;
