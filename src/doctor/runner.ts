@@ -52,7 +52,8 @@ export class CheckRunner implements Runner {
     if (check.writes && this.#options.isReadOnly()) return notTried('READ_ONLY=true: the doctor writes nothing.');
     const { timeout = DEFAULT_TIMEOUT_MS } = check;
     const deadline = new AbortController();
-    const timer = setTimeout(() => deadline.abort(), timeout);
+    // With this name, the advice is that for a network timeout.
+    const timer = setTimeout(() => deadline.abort(new DOMException('Timed out.', 'TimeoutError')), timeout);
     const signal = AbortSignal.any([this.#options.signal, deadline.signal]);
     try {
       // Some operations ignore the signal, such as system calls on a disk that does not respond.

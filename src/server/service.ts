@@ -46,6 +46,9 @@ export interface RunningService {
 /** Extra time after the drain timeout to close the store and the cache, because a disk might never respond. */
 const CLOSE_TIMEOUT_MS = 3000;
 
+/** Milliseconds after which the log says that the start waits for the store. */
+const SLOW_STORE_MS = 2000;
+
 /** Attempts of a store call while the store is unavailable: three within half a second. */
 const STORE_RETRIES = { maxAttempts: 3, delayMs: 100 };
 
@@ -104,9 +107,7 @@ async function openService(
   // Closed last, so that all earlier work still has its spans.
   resources.defer(() => tracer?.close());
   const observer = createStoreObserver(logger, { metrics, isTraced: tracer !== undefined });
-  const opened = await openStore(config, observer);
-  resources.defer(async () => opened.store.close?.());
-  await opened.store.check?.();
+  const opened = await openRespondingStore(config, observer, environment);
   const shared = await openSharedState(config, environment);
   const access = await openAccess(config, opened, shared, environment);
   const audit = resources.adopt(openAuditLog(config.AUDIT_LOG, logger), (log) => log.close());
@@ -137,6 +138,26 @@ async function openService(
     tracer,
     serves: opened.name,
   };
+}
+
+/** Opens the store and checks it. Logs when that takes long, because a store without a response can take two minutes. */
+async function openRespondingStore(
+  config: Config,
+  observer: StoreObserver,
+  { logger, resources }: Environment,
+): Promise<OpenedStore> {
+  const timer = setTimeout(
+    () => logger.warn({ storageType: config.STORAGE_TYPE }, 'Waiting for the store to respond'),
+    SLOW_STORE_MS,
+  );
+  try {
+    const opened = await openStore(config, observer);
+    resources.defer(async () => opened.store.close?.());
+    await opened.store.check?.();
+    return opened;
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 function corsOriginsOf({ CORS_ORIGINS: origins }: Config): CorsOrigins | undefined {

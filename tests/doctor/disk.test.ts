@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { failed, ok } from '../../src/checks/check.ts';
 import { CheckRunner, createReport, secretsOf } from '../../src/doctor/runner.ts';
+import { networkAdvice } from '../../src/stores/network.ts';
 import { atEnd, runHoldall, temporaryFolder } from '../../testing/holdall.ts';
 import { findFreePort } from '../../testing/servers/free-port.ts';
 import { mountTmpfs } from '../faults/mounts.ts';
@@ -203,6 +204,19 @@ describe('The checks', () => {
       'second not tried: Requires first.',
       'third ok: well',
     ]);
+  });
+
+  it('get the advice for a network timeout after the timeout', async () => {
+    const advice: (string | undefined)[] = [];
+    const runner = new CheckRunner({
+      report: (_name, finding) => void advice.push(finding.advice),
+      isReadOnly: () => false,
+      signal: new AbortController().signal,
+    });
+    const never = () => new Promise<never>(() => {});
+    const explain = (error: unknown) => networkAdvice(error, 'unknown host') ?? 'none';
+    await runner.run([{ name: 'slow', timeout: 20, run: never, explain }], undefined);
+    assert.deepEqual(advice, ['Correct the host and port, or open the firewall.']);
   });
 
   it('fail with the message of the thrown error', async (t) => {

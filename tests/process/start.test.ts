@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { chmod, cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { createServer as createHttpServer, type ServerResponse } from 'node:http';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -58,6 +60,27 @@ describe('A start', () => {
     // A name that never resolves (RFC 6761, section 6.4).
     const ran = await runHoldall(t, { settings: { HOST: 'nowhere.invalid', ACCESS: 'open' } });
     assertRefused(ran, /nowhere\.invalid/);
+  });
+
+  it('logs that it waits for a store that responds late', async (t) => {
+    const refuse = (response: ServerResponse) =>
+      response.writeHead(403).end('<Error><Code>AccessDenied</Code></Error>');
+    const store = createHttpServer((_request, response) => void setTimeout(refuse, 2500, response));
+    store.listen(0, '127.0.0.1');
+    atEnd(t, () => store.close());
+    await once(store, 'listening');
+    const settings = {
+      STORAGE_TYPE: 's3',
+      S3_BUCKET: 'files',
+      S3_ENDPOINT: `http://127.0.0.1:${(store.address() as AddressInfo).port}`,
+      S3_ACCESS_KEY_ID: 'id',
+      S3_SECRET_ACCESS_KEY: 'secret',
+      WORKERS: '1',
+    };
+    const ran = await runHoldall(t, { settings });
+    assert.equal(ran.code, 78);
+    assert.match(ran.stdout, /"storageType":"s3","msg":"Waiting for the store to respond"/);
+    assert.match(ran.stderr, /^holdall: The object store denied listing .* Cause: 403 AccessDenied\n$/);
   });
 
   it('fails with a one-line error when the root is a file', async (t) => {
