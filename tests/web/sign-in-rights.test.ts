@@ -122,7 +122,7 @@ describe('A user who is not signed in', () => {
     await row(page, 'team/plan.txt').waitFor();
     await uploadFiles(page, [picked('plan.txt', 'mine')]);
     const conflict = page.getByRole('dialog', { name: 'plan.txt' });
-    await conflict.getByText('not replace what is in it').waitFor();
+    await conflict.getByText('not replace existing ones').waitFor();
     assert.equal(await conflict.getByRole('button', { name: 'Replace' }).count(), 0);
     await conflict.getByRole('button', { name: 'Skip' }).click();
     await trayTells(page, /1 skipped/);
