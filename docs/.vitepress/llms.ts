@@ -1,7 +1,7 @@
 import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { allPages, INDEX, type Page, readNavigation } from './navigation.ts';
+import { allPages, externalUrl, INDEX, type Page, readNavigation } from './navigation.ts';
 import { description } from './project.ts';
 
 /**
@@ -12,8 +12,10 @@ export function writeLlmsTxt(site: string): void {
   const docs = fileURLToPath(new URL('../', import.meta.url));
   const groups = readNavigation();
   const line = ({ title, path, description: details }: Page) =>
-    `- [${title}](${path})${details === '' ? '' : `: ${details}`}`;
+    `- [${title}](${externalUrl(path) ?? path})${details === '' ? '' : `: ${details}`}`;
   const sections = groups.map((group) => `## ${group.title}\n\n${allPages(group).map(line).join('\n')}\n`);
   writeFileSync(join(site, 'llms.txt'), [`# Holdall\n\n> ${description}\n`, ...sections].join('\n'));
-  for (const { path } of [{ path: INDEX }, ...groups.flatMap(allPages)]) cpSync(join(docs, path), join(site, path));
+  for (const path of [INDEX, ...groups.flatMap(allPages).map((page) => page.path)]) {
+    if (externalUrl(path) === undefined) cpSync(join(docs, path), join(site, path));
+  }
 }

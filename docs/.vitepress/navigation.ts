@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import type { DefaultTheme } from 'vitepress';
 import { parseMarkdown, textOf } from '../../scripts/links/markdown.ts';
+import { repository } from './project.ts';
 
 /*
  * `docs/README.md` is the only list of the pages: GitHub shows it, and the sidebar and `llms.txt` are made from it. A
@@ -9,7 +10,7 @@ import { parseMarkdown, textOf } from '../../scripts/links/markdown.ts';
  * which that file links to, for example the decisions.
  */
 
-/** A page of the docs. `path` is relative to `docs`. */
+/** A page of the docs. `path` is relative to `docs`. Pages outside of `docs` are shown in the repository. */
 export interface Page {
   readonly title: string;
   readonly path: string;
@@ -48,6 +49,11 @@ export function allPages({ pages, groups }: Group): Page[] {
   return [...pages.flatMap((page) => [page, ...page.pages]), ...groups.flatMap(allPages)];
 }
 
+/** Returns the address of a page outside of `docs`, or `undefined` for a page of the site. */
+export function externalUrl(path: string): string | undefined {
+  return path.startsWith('../') ? `${repository}/blob/main/${path.slice('../'.length)}` : undefined;
+}
+
 /** Returns the sidebar of the site. */
 export function sidebar(): DefaultTheme.SidebarItem[] {
   return readNavigation().map((group) => groupItem(group));
@@ -69,7 +75,7 @@ function groupItem({ title, pages, groups }: Group, isCollapsed?: boolean): Defa
 }
 
 function pageItem({ title, path, pages }: Page): DefaultTheme.SidebarItem {
-  const link = `/${sitePath(path).replace(/(?:index)?\.md$/, '')}`;
+  const link = externalUrl(path) ?? `/${sitePath(path).replace(/(?:index)?\.md$/, '')}`;
   return { text: title, link, ...(pages.length === 0 ? {} : { items: pages.map(pageItem), collapsed: true }) };
 }
 

@@ -19,7 +19,11 @@ const pages = (await Array.fromAsync(glob('docs/**/*.md', { cwd: ROOT }))).map((
 describe('The list of pages in docs/README.md', () => {
   it('has each page of the docs once', () => {
     const listed = readNavigation().flatMap((group) => allPages(group).map(({ path }) => path));
-    assert.deepEqual(listed.toSorted(), pages.filter((path) => path !== 'README.md').toSorted());
+    assert.ok(listed.includes('../SECURITY.md'));
+    assert.deepEqual(
+      listed.filter((path) => !path.startsWith('../')).toSorted(),
+      pages.filter((path) => path !== 'README.md').toSorted(),
+    );
   });
 
   it('has the four kinds of docs, and a description of each page', () => {
@@ -101,8 +105,10 @@ describe('The docs site', () => {
     const text = await readFile(join(site, 'llms.txt'), 'utf8');
     assert.match(text, /^# Holdall\n\n> One HTTP API .*\n\n## Tutorials\n\n- \[First run\]/);
     const targets = Array.from(text.matchAll(/^- \[[^\]]+\]\(([^)]+)\)/gm), ([, target = '']) => target);
-    assert.equal(targets.length, pages.length - 1);
-    for (const target of targets)
+    assert.ok(targets.includes(`${repository}/blob/main/SECURITY.md`));
+    const own = targets.filter((target) => !target.startsWith(repository));
+    assert.equal(own.length, pages.length - 1);
+    for (const target of own)
       assert.equal(await readFile(join(site, target), 'utf8'), await readFile(join(ROOT, 'docs', target), 'utf8'));
   });
 });
