@@ -1,11 +1,11 @@
-import { mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { appendFile, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import { requireNode } from '../bin/require-node.js';
 
-// Builds the web page into web/dist, with what it loads compressed beforehand, and holds it to its budget.
+// Builds the web UI and the API reference into web/dist, compresses them, and checks the size budget of the web UI.
 
 requireNode();
 
@@ -18,7 +18,8 @@ const compressGzip = promisify(gzip);
 const compressBrotli = promisify(brotliCompress);
 
 // After a look at the version of Node.js: one that is too old does not read TypeScript.
-const { BUILT_PAGE, readWebPage } = await import('../src/http/page/web-page.ts');
+const { API_REFERENCE, BUILT_PAGE, readWebPage } = await import('../src/http/page/web-page.ts');
+const { describeApiReferenceLicense, readApiReference } = await import('./api-reference.js');
 
 // Aside, and then put in its place when it is whole: a service may be running on the one before.
 const aside = await mkdtemp(join(WEB, '.build-'));
@@ -28,6 +29,8 @@ try {
   await buildInto(building);
   const page = await readWebPage(building);
   const sizes = await compressFolder(page.assets);
+  await writeFile(join(building, API_REFERENCE), await readApiReference());
+  await appendFile(join(building, 'licenses.md'), await describeApiReferenceLicense());
   await rm(BUILT_PAGE, { recursive: true, force: true });
   await rename(building, BUILT_PAGE);
   process.exitCode = keepsToBudget(page, sizes) ? 0 : 1;

@@ -31,7 +31,14 @@ const BUILDS = {
     script: 'build-page.js',
     output: 'web/dist',
     // `npm run check:imports` limits what the web UI imports from src.
-    inputs: ['web/*', 'web/src/**', 'src/http/schemas.ts', 'src/http/page/web-page.ts', 'scripts/build-page.js'],
+    inputs: [
+      'web/*',
+      'web/src/**',
+      'src/http/schemas.ts',
+      'src/http/page/web-page.ts',
+      'scripts/build-page.js',
+      'scripts/api-reference.js',
+    ],
     failure: 'The web UI could not be built, or exceeds its size budget.',
   },
   service: {

@@ -1,7 +1,8 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { DescribedRoute } from './api-documents.ts';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { ApiDocuments, DescribedRoute } from './api-documents.ts';
 import type { App } from './fastify-app.ts';
 import { PERMISSIONS_POLICY } from './headers.ts';
+import type { Service } from './service.ts';
 import { ROUTED_METHODS } from './unmatched-requests.ts';
 
 /** Path of the API documentation, as HTML and OpenAPI. */
@@ -11,15 +12,15 @@ export const DOCS = '/-/docs';
  * Describes all routes registered from now on in an OpenAPI document, and serves it at `DOCS`. Both are created on the
  * first request, because they cost 25 ms per start and 15 MB per process.
  */
-export function describeApi(app: App): void {
+export function describeApi(app: App, { publicUrl }: Pick<Service, 'publicUrl'>): void {
   const routes: DescribedRoute[] = [];
   app.addHook('onRoute', ({ method, url, schema }) => {
     if (method !== 'HEAD' && !(schema && 'hide' in schema && schema.hide)) routes.push({ method, url, schema });
   });
 
-  let made: Promise<FastifyInstance> | undefined;
+  let made: Promise<ApiDocuments> | undefined;
   const documents = () => {
-    made ??= import('./api-documents.ts').then(({ createApiDocuments }) => createApiDocuments(routes, DOCS));
+    made ??= import('./api-documents.ts').then(({ createApiDocuments }) => createApiDocuments(routes, DOCS, publicUrl));
     made.catch(() => (made = undefined));
     return made;
   };
@@ -31,13 +32,13 @@ export function describeApi(app: App): void {
       statusCode,
       headers: documentHeaders,
       rawPayload,
-    } = await (await documents()).inject({ url: raw.url, headers });
+    } = await (await documents()).app.inject({ url: raw.url, headers });
     if (statusCode === 404) {
       const policy = documentHeaders['content-security-policy'];
       if (policy !== undefined) reply.header('content-security-policy', policy);
       return reply.callNotFound();
     }
-    const { connection: _connection, date: _date, ...about } = documentHeaders;
+    const { connection: _connection, date: _date, 'transfer-encoding': _encoding, ...about } = documentHeaders;
     return reply
       .code(statusCode)
       .headers({ ...about, 'permissions-policy': PERMISSIONS_POLICY })
@@ -53,5 +54,5 @@ export function describeApi(app: App): void {
     handler: (request, reply) =>
       request.method === 'GET' || request.method === 'HEAD' ? show(request, reply) : reply.callNotFound(),
   });
-  app.get('/-/openapi.json', options, async () => (await documents()).swagger());
+  app.get('/-/openapi.json', options, async () => (await documents()).openapi);
 }

@@ -1,80 +1,157 @@
+import { createReadStream } from 'node:fs';
+import { join } from 'node:path';
+import { createGunzip } from 'node:zlib';
 import fastifySwagger from '@fastify/swagger';
-import swaggerUi from '@fastify/swagger-ui';
 import fastify, { type FastifyInstance, type RouteOptions } from 'fastify';
 import { version } from '../system.ts';
-import { ERROR_CODES } from './error-codes.ts';
+import { preferredCoding } from './accept.ts';
 import { WITHOUT_DEFAULT_COMPILERS } from './fastify-app.ts';
+import { completeDocument, type Json } from './openapi.ts';
+import { API_REFERENCE, BUILT_PAGE } from './page/web-page.ts';
 
 /** The parts of a route that the API documentation describes. */
 export type DescribedRoute = Pick<RouteOptions, 'method' | 'url' | 'schema'>;
 
+export interface ApiDocuments {
+  /** The OpenAPI document. */
+  readonly openapi: Json;
+  /** Serves the HTML document of the API reference, and its scripts. */
+  readonly app: FastifyInstance;
+}
+
 /**
- * Creates a separate application that serves the documentation of these routes below `prefix`. It does not serve the
- * routes themselves. Its `swagger()` returns the OpenAPI document.
+ * Creates the OpenAPI document of these routes, and a separate application that shows it below `prefix`. The
+ * application does not serve the routes themselves. `publicUrl` is the address of the service, if it is known.
  */
-export async function createApiDocuments(routes: readonly DescribedRoute[], prefix: string): Promise<FastifyInstance> {
-  const documents = fastify({ exposeHeadRoutes: false, ...WITHOUT_DEFAULT_COMPILERS });
-  documents.setValidatorCompiler(() => () => true);
-  documents.setSerializerCompiler(() => JSON.stringify);
-  await documents.register(fastifySwagger, {
+export async function createApiDocuments(
+  routes: readonly DescribedRoute[],
+  prefix: string,
+  publicUrl: string | undefined,
+): Promise<ApiDocuments> {
+  const app = fastify({ exposeHeadRoutes: false, ...WITHOUT_DEFAULT_COMPILERS });
+  app.setValidatorCompiler(() => () => true);
+  app.setSerializerCompiler(() => JSON.stringify);
+  await app.register(fastifySwagger, {
     openapi: {
       openapi: '3.1.0',
-      info: {
-        title: 'Holdall',
-        version,
-        description: 'One HTTP interface for the files in your bucket, your repository or your disk.',
-        license: { name: 'MIT', identifier: 'MIT' },
-      },
-      components: { securitySchemes: SECURITY_SCHEMES, schemas: { ErrorCode: describeCodes() } },
+      info: { title: 'Holdall', version, description: DESCRIPTION, license: { name: 'MIT', identifier: 'MIT' } },
+      components: { securitySchemes: SECURITY_SCHEMES },
       // Any one of these is sufficient. Public routes need none, hence the empty object.
       security: [{}, { bearer: [] }, { basic: [] }, { session: [] }],
-      tags: ['Files', 'Folders', 'Files and folders', 'Sign-in', 'System'].map((name) => ({ name })),
+      tags: TAGS,
     },
     transform: ({ schema, url }) => ({ schema: nameWildcard(schema), url: url.replace('*', ':path') }),
   });
-  await documents.register(swaggerUi, {
-    routePrefix: prefix,
-    staticCSP: {
-      'default-src': ["'self'"],
-      'img-src': ["'self'", 'data:'],
-      'style-src': ["'self'", "'unsafe-inline'"],
-      'object-src': ["'none'"],
-      'base-uri': ["'none'"],
-      'frame-ancestors': ["'none'"],
-    },
-    uiConfig: { deepLinking: true, tryItOutEnabled: true, validatorUrl: null },
-    theme: { title: 'Holdall: the interface' },
-    logo: { type: 'image/svg+xml', content: Buffer.from(LOGO), href: prefix },
-  });
-  for (const route of routes) documents.route({ ...route, handler: (_request, reply) => reply.callNotFound() });
-  await documents.ready();
-  return documents;
+  serveReference(app, prefix);
+  for (const route of routes) app.route({ ...route, handler: (_request, reply) => reply.callNotFound() });
+  await app.ready();
+  // A relative URL resolves against the URL of the document. The plugin would reject it.
+  const servers = [{ url: publicUrl?.replace(/\/$/, '') ?? '..', description: 'This service' }];
+  // Methods of one route share their objects, and each needs its own.
+  const document = JSON.parse(JSON.stringify(app.swagger())) as Json;
+  return { openapi: completeDocument({ ...document, servers }), app };
 }
 
-/** Returns the schema of error codes, with the documentation of each. */
-function describeCodes() {
-  const codes = Object.entries(ERROR_CODES).map(([code, { status, meaning, action }]) => ({
-    const: code,
-    title: `${status} ${code}`,
-    description: `${meaning} ${action}`,
-  }));
-  return { type: 'string', title: 'ErrorCode', oneOf: codes } as const;
+/** Serves Scalar's API reference. Its styles are inline, because the script adds them; no script is. */
+function serveReference(app: FastifyInstance, prefix: string): void {
+  const hide = { schema: { hide: true } };
+  for (const [url, folder] of [
+    [prefix, 'docs/'],
+    [`${prefix}/`, ''],
+  ] as const) {
+    app.get(url, hide, (_request, reply) =>
+      reply
+        .headers({ 'content-security-policy': CONTENT_POLICY, 'cache-control': 'no-cache' })
+        .type('text/html; charset=utf-8')
+        .send(renderReference(folder)),
+    );
+  }
+  app.get(`${prefix}/start.js`, hide, (_request, reply) =>
+    reply.header('cache-control', 'no-cache').type('text/javascript; charset=utf-8').send(START),
+  );
+  app.get(`${prefix}/api-reference.js`, hide, (request, reply) => {
+    reply.headers({ 'cache-control': 'public, max-age=3600', vary: 'accept-encoding' });
+    reply.type('text/javascript; charset=utf-8');
+    const compressed = createReadStream(join(BUILT_PAGE, API_REFERENCE));
+    if (preferredCoding(request.headers['accept-encoding'], ['gzip']))
+      return reply.header('content-encoding', 'gzip').send(compressed);
+    const script = createGunzip();
+    compressed.once('error', (error) => script.destroy(error)).pipe(script);
+    return reply.send(script);
+  });
 }
+
+const CONTENT_POLICY = [
+  "default-src 'self'",
+  "script-src 'self'",
+  "img-src 'self' data:",
+  "style-src 'self' 'unsafe-inline'",
+  "object-src 'none'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+/** Returns the HTML document. `folder` leads from its URL to its scripts: a proxy can serve the service below a path. */
+const renderReference = (folder: string) =>
+  '<!doctype html><html lang="en"><head><meta charset="utf-8">' +
+  '<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">' +
+  '<title>Holdall API reference</title></head><body><div id="reference"></div>' +
+  `<script src="${folder}start.js" data-step="prepare"></script><script src="${folder}api-reference.js"></script>` +
+  `<script src="${folder}start.js" data-step="show"></script></body></html>`;
+
+/**
+ * Starts the API reference. Zod, which Scalar contains, would otherwise try to compile code, which the policy forbids.
+ * Everything that Scalar would load from its own servers is disabled.
+ */
+const START = `if (document.currentScript.dataset.step === 'prepare') {
+  globalThis.__zod_globalConfig = { jitless: true };
+} else {
+  const { src } = document.currentScript;
+  Scalar.createApiReference('#reference', {
+    url: new URL('../openapi.json', src).href,
+    servers: [{ url: new URL('../../', src).href.replace(/\\/$/, ''), description: 'This service' }],
+    withDefaultFonts: false,
+    telemetry: false,
+    agent: { disabled: true },
+    mcp: { disabled: true },
+    hideClientButton: true,
+    showDeveloperTools: 'never',
+    persistAuth: false,
+  });
+}
+`;
+
+const DESCRIPTION =
+  'Store, list, fetch and change files in a folder, an S3-compatible bucket or a GitHub repository. ' +
+  'Every failure is a JSON object with a stable `code` and a readable `error`.';
+
+const TAGS = [
+  { name: 'Files', description: 'Upload, fetch, rename and delete single files.' },
+  { name: 'Folders', description: 'List, create, rename and delete folders.' },
+  { name: 'Files and folders', description: 'Copy and move files and folders.' },
+  { name: 'Sign-in', description: 'Sessions of users. Requires an access file.' },
+  { name: 'System', description: 'Health checks and metrics.' },
+];
 
 /** The authentication methods of the HTTP API. */
 const SECURITY_SCHEMES = {
-  bearer: { type: 'http', scheme: 'bearer', description: 'A token of the service, or a JSON Web Token of JWT_ISSUER.' },
-  basic: { type: 'http', scheme: 'basic', description: 'A name and a password, over HTTPS or from the same machine.' },
+  bearer: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'A token from the access file, or a JSON Web Token from `JWT_ISSUER`.',
+  },
+  basic: {
+    type: 'http',
+    scheme: 'basic',
+    description: 'Username and password. Requires HTTPS or a client on the same machine.',
+  },
   session: {
     type: 'apiKey',
     in: 'cookie',
     name: 'holdall',
-    description: 'The session that POST /-/session begins; over HTTPS, the cookie is `__Host-holdall`.',
+    description: 'The session cookie that `POST /-/session` sets. Over HTTPS, its name is `__Host-holdall`.',
   },
 } as const;
-
-const LOGO =
-  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 120 32"><text x="0" y="24" fill="white" font-family="system-ui, sans-serif" font-size="24" font-weight="600">Holdall</text></svg>';
 
 /** Renames the wildcard parameter from `*`, the router's name, to `path`, which OpenAPI can use. */
 function nameWildcard<Schema extends { params?: unknown } | undefined>(schema: Schema): Schema {

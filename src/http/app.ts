@@ -80,7 +80,7 @@ export async function buildApp(service: Service, logger: FastifyBaseLogger): Pro
   addQuotaHeader(app, service);
   setCompilers(app);
   const methodsOf = collectMethods(app);
-  if (service.apiDocs) describeApi(app);
+  if (service.apiDocs) describeApi(app, service);
   if (service.security) securityTextRoute(app, service, service.security);
   await app.register(async (routes: App) => registerRoutes(routes, service));
   rejectOtherMethods(app, methodsOf);

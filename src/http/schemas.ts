@@ -31,39 +31,45 @@ export const Ready = Type.Object(
     quota: Type.Optional(
       Type.Object(
         {
-          limit: Type.Integer(),
-          remaining: Type.Integer(),
-          reset: Type.String({ format: 'date-time', description: 'When `remaining` is `limit` again.' }),
+          limit: Type.Integer({ description: 'Requests per hour.' }),
+          remaining: Type.Integer({ description: 'Requests left.' }),
+          reset: Type.String({ format: 'date-time', description: 'When the quota resets.' }),
         },
-        { description: 'The requests that the backend of the store takes, where it takes only so many.' },
+        { description: 'The request quota of GitHub. Present only for a repository.' },
       ),
     ),
   },
   { title: 'Ready' },
 );
 
-const successWith = <Field extends string>(field: Field, description: string) =>
+const successWith = <Field extends string>(title: string, field: Field, description: string) =>
   Type.Object(
     {
       success: Type.Literal(true),
       message: Type.String(),
       ...({ [field]: Type.String({ description }) } as Record<Field, ReturnType<typeof Type.String>>),
     },
-    { title: `Success with ${field}` },
+    { title },
   );
 
-export const Uploaded = successWith('path', 'The path of the file.');
-export const FileRenamed = successWith('newKey', 'The new path of the file.');
-export const FolderRenamed = successWith('newPrefix', 'The new path of the folder, with a trailing "/".');
+export const Uploaded = successWith('Uploaded', 'path', 'The path of the file.');
+export const FileRenamed = successWith('FileRenamed', 'newKey', 'The new path of the file.');
+export const FolderRenamed = successWith(
+  'FolderRenamed',
+  'newPrefix',
+  'The new path of the folder, with a trailing "/".',
+);
 
 /** One progress line of a folder operation. */
 const ProgressLine = Type.Union([
   Type.Object(
     {
       progress: Type.Object({
-        done: Type.Integer({ description: 'Files.' }),
-        total: Type.Union([Type.Integer(), Type.Null()], { description: 'Files; null while it is not known.' }),
-        bytes: Type.Integer(),
+        done: Type.Integer({ description: 'The number of files that are done.' }),
+        total: Type.Union([Type.Integer(), Type.Null()], {
+          description: 'The number of all files; null while it is unknown.',
+        }),
+        bytes: Type.Integer({ description: 'The bytes of the files that are done.' }),
       }),
     },
     { title: 'Progress' },
@@ -74,9 +80,9 @@ const ProgressLine = Type.Union([
       message: Type.Optional(Type.String()),
       code: Type.Optional(Type.String()),
       error: Type.Optional(Type.String()),
-      status: Type.Integer({ description: 'The status that the usual answer would have had.' }),
+      status: Type.Integer({ description: 'The status that the response would have without progress.' }),
     },
-    { title: 'The last line', description: 'The usual answer, or the failure, and its status.' },
+    { title: 'Result', description: 'The last line: the usual response or the error, and its status.' },
   ),
 ]);
 
@@ -88,23 +94,23 @@ export function withProgress<Schema>(schema: Schema) {
 export const Listing = Type.Object(
   {
     success: Type.Literal(true),
-    prefix: Type.String({ description: 'The folder that is listed: empty for the root, else with a trailing "/".' }),
+    prefix: Type.String({ description: 'The listed folder, with a trailing "/"; empty for the root.' }),
     entries: Type.Array(
       Type.Union([
         Type.Object(
           {
             type: Type.Literal('folder'),
             name: Type.String(),
-            path: Type.String({ description: 'With a trailing "/".' }),
+            path: Type.String({ description: 'The path of the folder, with a trailing "/".' }),
           },
-          { title: 'Folder' },
+          { title: 'FolderEntry' },
         ),
         Type.Object(
           {
             type: Type.Literal('file'),
             name: Type.String(),
             path: Type.String(),
-            size: Type.Integer({ description: 'Bytes.' }),
+            size: Type.Integer({ description: 'The size in bytes.' }),
             modified: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
               description: 'The modification time, or null if the store does not know it.',
             }),
@@ -114,10 +120,10 @@ export const Listing = Type.Object(
               Type.String({ description: 'The public URL of the file. Present only if the bucket is public.' }),
             ),
           },
-          { title: 'File' },
+          { title: 'FileEntry' },
         ),
       ]),
-      { description: 'In the order of the UTF-8 bytes of their paths; the path of a folder ends with "/".' },
+      { description: 'The files and folders, sorted by the UTF-8 bytes of `path`.' },
     ),
     cursor: Type.Optional(Type.String({ description: 'The cursor of the next page. Absent on the last page.' })),
     rights: Type.Optional(
@@ -161,7 +167,13 @@ export interface Embedded {
 }
 
 /** The available sign-in methods: password, identity provider. */
-export const SignIn = Type.Object({ password: Type.Boolean(), provider: Type.Boolean() });
+export const SignIn = Type.Object(
+  {
+    password: Type.Boolean({ description: 'Whether users can sign in with a password.' }),
+    provider: Type.Boolean({ description: 'Whether users can sign in with an identity provider.' }),
+  },
+  { title: 'SignInMethods' },
+);
 export type SignIn = Static<typeof SignIn>;
 
 export const FileQuery = Type.Object({
@@ -172,37 +184,49 @@ const overwrite = Type.Optional(
   Type.Boolean({ default: false, description: 'Replaces an existing destination. Otherwise, the response is 409.' }),
 );
 
-export const Rename = Type.Object({
-  newName: Type.String({ description: 'The new name, without "/".' }),
-  overwrite,
-});
+export const Rename = Type.Object(
+  {
+    newName: Type.String({ description: 'The new name, without "/".' }),
+    overwrite,
+  },
+  { title: 'RenameRequest' },
+);
 
-export const Transfer = Type.Object({
-  source: Type.String({ description: 'The path of the file or folder.' }),
-  destination: Type.String({ description: 'The new path.' }),
-  is_folder: Type.Boolean({ description: 'Whether the source is a folder, with everything in it, or a file.' }),
-  overwrite,
-});
+export const Transfer = Type.Object(
+  {
+    source: Type.String({ description: 'The path of the file or folder.' }),
+    destination: Type.String({ description: 'The new path.' }),
+    is_folder: Type.Boolean({ description: 'Whether the source is a folder, with everything in it, or a file.' }),
+    overwrite,
+  },
+  { title: 'TransferRequest' },
+);
 
-export const CreateFolder = Type.Object({
-  path: Type.String({ description: 'The path of the new folder. Missing parents are created.' }),
-});
+export const CreateFolder = Type.Object(
+  {
+    path: Type.String({ description: 'The path of the new folder. Missing parents are created.' }),
+  },
+  { title: 'CreateFolderRequest' },
+);
 
-export const Upload = Type.Object({
-  file: Type.String({
-    format: 'binary',
-    description: "The file; its name is the last segment of the part's file name.",
-  }),
-  prefix: Type.Optional(
-    Type.String({ description: 'The destination folder. Default: the root. Before or after the file.' }),
-  ),
-  modified: Type.Optional(
-    Type.String({
-      format: 'date-time',
-      description: 'The modification time to store, if the store keeps times. Before or after the file.',
+export const Upload = Type.Object(
+  {
+    file: Type.String({
+      format: 'binary',
+      description: "The file; its name is the last segment of the part's file name.",
     }),
-  ),
-});
+    prefix: Type.Optional(
+      Type.String({ description: 'The destination folder. Default: the root. Before or after the file.' }),
+    ),
+    modified: Type.Optional(
+      Type.String({
+        format: 'date-time',
+        description: 'The modification time to store, if the store keeps times. Before or after the file.',
+      }),
+    ),
+  },
+  { title: 'UploadForm' },
+);
 
 /** The path parameter of routes for a file or folder. It can contain "/". */
 export const PathParameter = Type.Object({ '*': Type.String({ description: 'The path. It can contain "/".' }) });

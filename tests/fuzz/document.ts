@@ -33,7 +33,7 @@ export interface ApiDocument {
 }
 
 export async function readDocument(port: number, headers: Record<string, string> = {}): Promise<ApiDocument> {
-  const { paths } = jsonOf(await send(port, '/-/openapi.json', { headers })) as unknown as Pick<ApiDocument, 'paths'>;
+  const { paths } = dereference(jsonOf(await send(port, '/-/openapi.json', { headers }))) as Pick<ApiDocument, 'paths'>;
   const validators = createValidators();
   const pathOf = (target: string) => {
     const path = decoded(target.split(/[?#]/)[0] ?? '');
@@ -63,6 +63,20 @@ export async function readDocument(port: number, headers: Record<string, string>
       return assert.equal(method, 'OPTIONS');
     },
   };
+}
+
+/** Returns an OpenAPI document with each reference to a schema replaced by the schema. */
+export function dereference(document: Readonly<Record<string, unknown>>): unknown {
+  const { schemas } = document['components'] as { schemas: Readonly<Record<string, unknown>> };
+  const resolve = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(resolve);
+    if (typeof value !== 'object' || value === null) return value;
+    if (!('$ref' in value)) return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, resolve(item)]));
+    const name = String(value.$ref).replace('#/components/schemas/', '');
+    assert.ok(name in schemas, `${String(value.$ref)} exists.`);
+    return resolve(schemas[name]);
+  };
+  return resolve(document);
 }
 
 function assertDescribed(operation: Operation, method: string, answer: Response, validatorOf: ValidatorOf): void {

@@ -58,7 +58,7 @@ it('The package runs with npx in a folder where only the package is installed', 
   const page = await send(port, '/pictures/', { headers: { accept: 'text/html' } });
   const [, script = ''] = /<script[^>]+src="([^"]+)"/.exec(page.body.toString()) ?? [];
   assert.equal((await send(port, new URL(script, 'http://x/pictures/').pathname)).status, 200, script);
-  for (const path of ['/-/docs/', '/-/docs/static/swagger-ui.css', '/-/openapi.json'])
+  for (const path of ['/-/docs/', '/-/docs/api-reference.js', '/-/openapi.json'])
     assert.equal((await send(port, path)).status, 200, path);
 
   holdall.signal('SIGTERM');

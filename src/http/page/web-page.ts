@@ -7,6 +7,9 @@ import { PACKAGE_FOLDER } from '../../system.ts';
 /** The folder to which `npm run build` writes the web UI. */
 export const BUILT_PAGE = join(PACKAGE_FOLDER, 'web/dist');
 
+/** The script of the API reference, compressed with gzip, in the folder of the build. */
+export const API_REFERENCE = 'api-reference.js.gz';
+
 /** The built web UI: the names of its files in the folder `assets`. */
 export interface WebPage {
   /** The folder of all files that the web UI loads, at once or lazily. */

@@ -39,12 +39,12 @@ export function fetchRoute(app: App, service: Service): void {
       tags: ['Files'],
       summary: 'Fetch a file',
       description:
-        'Files below 6 MB (6,291,456 bytes) come directly, larger ones by a redirect to a presigned URL. Conditions and single ranges are honoured.',
+        'Returns the bytes of a file below 6 MB (6,291,456 bytes), and a redirect to a presigned URL for a larger file. Supports conditional requests and single ranges (RFC 9110).',
       params: PathParameter,
       querystring: FileQuery,
       response: {
         ...CONTENT_RESPONSES,
-        302: { ...Nothing, description: 'The file is at `Location`.' },
+        302: { ...Nothing, description: 'The URL of the bytes is in `Location`.' },
         '4xx': withHtml(Failure),
       },
     },
@@ -82,7 +82,8 @@ export function signedRoute(app: App, service: Service, signedUrls: SignedUrls):
     schema: {
       tags: ['Files'],
       summary: 'Fetch a file by a signed URL',
-      description: 'Where `/file/` redirects to. A URL that was altered or has expired is a 403.',
+      description:
+        'Returns the bytes of a file. `/file/` redirects to this URL. Returns 403 if the URL was changed or has expired.',
       params: PathParameter,
       response: CONTENT_RESPONSES,
     },

@@ -103,14 +103,20 @@ const CurrentUser = Type.Object(
     name: Type.Union([Type.String(), Type.Null()], { description: 'The username; null for anonymous users.' }),
     signIn: SignIn,
   },
-  { title: 'Current user' },
+  { title: 'CurrentUser' },
 );
 
-const Credentials = Type.Object({ name: Type.String(), password: Type.String() });
+const Credentials = Type.Object(
+  {
+    name: Type.String({ description: 'The username.' }),
+    password: Type.String({ description: 'The password.' }),
+  },
+  { title: 'Credentials' },
+);
 
 const SignedIn = Type.Object(
   { success: Type.Literal(true), message: Type.String(), name: Type.String() },
-  { title: 'Signed in' },
+  { title: 'SignedIn' },
 );
 
 /** Registers sign-in with the identity provider: the redirect to it and the OIDC callback. */

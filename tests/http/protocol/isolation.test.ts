@@ -129,7 +129,7 @@ function isolatesResponses(): void {
       ['/-/health/live', 200, {}, 'GET'],
       ['/-/openapi.json', 200, {}, 'GET'],
       ['/-/docs', 200, {}, 'GET'],
-      ['/-/docs/static/swagger-ui.css', 200, {}, 'GET'],
+      ['/-/docs/api-reference.js', 200, {}, 'GET'],
       ['/-/nothing', 404, {}, 'GET'],
       ['/missing/', 404, { accept: 'text/html' }, 'GET'],
       ['/file/missing', 404, {}, 'GET'],

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ERROR_CODES } from '../../../src/http/error-codes.ts';
 import { disk, memory } from '../../contract/backend.ts';
+import { dereference } from '../../fuzz/document.ts';
 import { jsonOf, send } from '../client.ts';
 import { serviceForSuite, type TestService } from '../service.ts';
 
@@ -35,13 +36,14 @@ for (const backend of [memory, disk]) {
       '/-/sign-in': ['get'],
     };
     type Operation = {
+      operationId?: string;
       summary?: string;
       parameters?: { name: string; in: string }[];
       requestBody?: { content: Record<string, { schema: { required?: string[]; properties: object } }> };
       responses: Record<string, { content?: object }>;
     };
     const describedPaths = async () => {
-      const json = jsonOf(await send(port, '/-/openapi.json'));
+      const json = dereference(jsonOf(await send(port, '/-/openapi.json')));
       return json as { openapi: string; info: { title: string }; paths: Record<string, Record<string, Operation>> };
     };
 
@@ -76,6 +78,25 @@ for (const backend of [memory, disk]) {
           assert.deepEqual(inPath, path.includes('{path}') ? ['path'] : [], place);
         }
       }
+    });
+
+    it('gives every operation a unique ID and its errors by status and code', async () => {
+      const document = jsonOf(await send(port, '/-/openapi.json')) as {
+        servers: { url: string }[];
+        components: { schemas: Record<string, unknown> };
+        paths: Record<string, Record<string, Operation>>;
+      };
+      assert.deepEqual(document.servers, [{ url: '..', description: 'This service' }]);
+      const operations = Object.values(document.paths).flatMap((each) => Object.values(each));
+      const ids = operations.map(({ operationId }) => operationId);
+      assert.deepEqual([...new Set(ids)], ids);
+      assert.ok(ids.every((id) => /^[a-z][A-Za-z]+$/.test(id ?? '')));
+      for (const name of ['Failure', 'Listing', 'FileEntry', 'FolderEntry', 'TransferRequest', 'Progress'])
+        assert.ok(name in document.components.schemas, name);
+      const { responses } = document.paths['/copy']?.['post'] ?? assert.fail('/copy is missing.');
+      const { content } = responses['409'] as { content: Record<string, { schema: object; examples: object }> };
+      assert.deepEqual(Object.keys(content['application/json']?.examples ?? {}), ['already-exists', 'wrong-kind']);
+      assert.deepEqual(content['application/json']?.schema, { $ref: '#/components/schemas/Failure' });
     });
 
     it('documents all and the required fields of every body', async () => {

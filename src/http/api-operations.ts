@@ -1,0 +1,166 @@
+import type { ErrorCode } from './error-codes.ts';
+
+/** What the OpenAPI document says about an operation, in addition to its route. */
+export interface OperationDescription {
+  readonly operationId: string;
+  /** The errors that are specific to the operation or likely. Any operation can fail with others. */
+  readonly errors: readonly ErrorCode[];
+  /** An example of the request body. */
+  readonly request?: object;
+  /** An example of the response with status 200. */
+  readonly response?: object;
+}
+
+/** Errors of access control. */
+const ACCESS = ['sign-in-required', 'invalid-token', 'token-expired', 'permission-denied'] as const;
+
+/** Errors that every operation on the store can have. */
+const STORE = ['rate-limited', 'internal-error', 'store-unreachable', 'store-busy', 'overloaded'] as const;
+
+const READ = ['invalid-path', ...ACCESS, 'not-found', ...STORE] as const;
+const WRITE = ['invalid-path', 'path-too-long', ...ACCESS, 'read-only', ...STORE, 'store-full'] as const;
+const CONTENT = ['condition-failed', 'range-unsatisfiable', 'url-expired', 'embedding-refused'] as const;
+const RENAME = [
+  'json-required',
+  'invalid-json',
+  'invalid-parameter',
+  'same-path',
+  'not-found',
+  'already-exists',
+] as const;
+const TRANSFER = [...RENAME, 'folder-into-itself', 'destination-contains-source', 'wrong-kind'] as const;
+
+const success = (message: string, more: object = {}) => ({ success: true, message, ...more });
+
+const deleteFile = { errors: [...WRITE, 'not-found'], response: success('File deleted successfully') } as const;
+const deleteFolder = {
+  errors: [...WRITE, 'root-not-allowed', 'not-found'],
+  response: success('Folder deleted successfully'),
+} as const;
+const list = {
+  errors: [...READ, 'invalid-parameter', 'invalid-cursor'],
+  response: {
+    success: true,
+    prefix: 'photos/',
+    entries: [
+      { type: 'folder', name: '2026', path: 'photos/2026/' },
+      {
+        type: 'file',
+        name: 'cat.jpg',
+        path: 'photos/cat.jpg',
+        size: 48213,
+        modified: '2026-11-20T09:30:00.000Z',
+        contentType: 'image/jpeg',
+        etag: '"1a0rw-g-dn0b18zm6jcb"',
+      },
+    ],
+  },
+} as const;
+const transfer = { source: 'notes/hello.txt', destination: 'archive/hello.txt', is_folder: false };
+const signOut = { errors: ['sessions-unavailable'], response: success('Signed out.') } as const;
+
+/** The operations of the HTTP API, by method and path in the OpenAPI document. */
+export const OPERATIONS: Readonly<Record<string, OperationDescription>> = {
+  'POST /upload': {
+    operationId: 'uploadFile',
+    errors: [
+      ...WRITE,
+      'invalid-form',
+      'missing-file',
+      'incomplete-body',
+      'wrong-kind',
+      'name-taken',
+      'file-changed',
+      'upload-too-large',
+      'too-large-for-store',
+      'form-too-large',
+      'unsupported-condition',
+    ],
+    response: success('File uploaded successfully', { path: 'notes/hello.txt' }),
+  },
+  'GET /': { operationId: 'listRoot', ...list },
+  'GET /{path}': { operationId: 'listFolder', ...list },
+  'GET /file/{path}': {
+    operationId: 'fetchFile',
+    errors: [...READ, ...CONTENT.slice(0, 2), 'embedding-refused', 'no-download-url'],
+  },
+  'HEAD /file/{path}': { operationId: 'headFile', errors: [...READ, 'condition-failed', 'no-download-url'] },
+  'GET /thumb/{path}': {
+    operationId: 'getThumbnail',
+    errors: [
+      ...READ,
+      'unsupported-image',
+      'damaged-image',
+      'condition-failed',
+      'image-too-large',
+      'image-too-complex',
+      'thumbnail-failed',
+    ],
+  },
+  'DELETE /delete/{path}': { operationId: 'deleteFile', ...deleteFile },
+  'POST /delete/{path}': { operationId: 'deleteFileByPost', ...deleteFile },
+  'POST /rename/{path}': {
+    operationId: 'renameFile',
+    errors: [...WRITE, ...RENAME, 'wrong-kind'],
+    request: { newName: 'welcome.txt' },
+    response: success('File renamed successfully', { newKey: 'notes/welcome.txt' }),
+  },
+  'POST /create_folder': {
+    operationId: 'createFolder',
+    errors: [...WRITE, 'json-required', 'invalid-json', 'invalid-parameter', 'root-not-allowed', 'wrong-kind'],
+    request: { path: 'archive/2026' },
+    response: success('Folder created successfully'),
+  },
+  'DELETE /delete_folder/{path}': { operationId: 'deleteFolder', ...deleteFolder },
+  'POST /delete_folder/{path}': { operationId: 'deleteFolderByPost', ...deleteFolder },
+  'POST /rename_folder/{path}': {
+    operationId: 'renameFolder',
+    errors: [...WRITE, ...RENAME, 'root-not-allowed', 'wrong-kind'],
+    request: { newName: 'letters' },
+    response: success('Folder renamed successfully', { newPrefix: 'letters/' }),
+  },
+  'POST /copy': {
+    operationId: 'copyItem',
+    errors: [...WRITE, ...TRANSFER, 'root-not-allowed'],
+    request: transfer,
+    response: success('Item copied successfully'),
+  },
+  'POST /move': {
+    operationId: 'moveItem',
+    errors: [...WRITE, ...TRANSFER, 'root-not-allowed'],
+    request: transfer,
+    response: success('Item moved successfully'),
+  },
+  'GET /-/signed/{path}': {
+    operationId: 'fetchSignedFile',
+    errors: ['invalid-path', 'invalid-signature', 'not-found', ...CONTENT, ...STORE],
+  },
+  'HEAD /-/signed/{path}': {
+    operationId: 'headSignedFile',
+    errors: ['invalid-path', 'invalid-signature', 'url-expired', 'not-found', 'condition-failed', ...STORE],
+  },
+  'GET /-/session': {
+    operationId: 'getSession',
+    errors: ['invalid-token', 'token-expired', 'invalid-credentials', 'sessions-unavailable'],
+    response: { success: true, name: 'ann', signIn: { password: true, provider: false } },
+  },
+  'POST /-/session': {
+    operationId: 'signIn',
+    errors: ['invalid-parameter', 'wrong-password', 'https-required', 'sign-in-disabled', 'sign-in-throttled'],
+    request: { name: 'ann', password: 'correct horse battery staple' },
+    response: success('Signed in.', { name: 'ann' }),
+  },
+  'DELETE /-/session': { operationId: 'signOut', ...signOut },
+  'POST /-/session/end': { operationId: 'signOutByPost', ...signOut },
+  'GET /-/sign-in': {
+    operationId: 'signInWithProvider',
+    errors: ['sign-in-disabled', 'identity-provider-unavailable'],
+  },
+  'GET /-/health/live': { operationId: 'checkLiveness', errors: [], response: success('The service is running.') },
+  'GET /-/health/ready': {
+    operationId: 'checkReadiness',
+    errors: ['rate-limited', 'store-unreachable', 'store-not-writable', 'store-misconfigured'],
+    response: success('The service is ready.'),
+  },
+  'GET /-/metrics': { operationId: 'getMetrics', errors: ['invalid-token'] },
+};
