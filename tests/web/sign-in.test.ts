@@ -105,7 +105,7 @@ describe('Signing in', () => {
     await page.getByText('This folder can’t be shown.').waitFor();
     await signInAs.click();
     await isFocused(page.getByLabel('Name', { exact: true }));
-    assert.equal(await dialog(page).getByText('see what is here').count(), 0);
+    assert.equal(await dialog(page).getByText('see these files').count(), 0);
     await page.keyboard.press('Escape');
 
     await page.goBack();
