@@ -1,4 +1,4 @@
-import { defaultOf, readConfig } from '../config/config.ts';
+import { defaultOf, mayHoldSecret, readConfig } from '../config/config.ts';
 import { findMisspellings, findTarget, readText } from '../config/environment.ts';
 import { SETTINGS, type SettingName } from '../config/settings.ts';
 import type { Setting } from '../settings/setting.ts';
@@ -34,7 +34,7 @@ export const CONFIG_CHECK = defineCommand<{ json?: true }>({
 /** The value of a setting and its origin. */
 interface EffectiveSetting {
   readonly name: SettingName;
-  /** Null if the setting is unset, or secret. */
+  /** Null if the setting is unset or secret, or if the value is invalid and can contain a secret. */
   readonly value: string | null;
   readonly isSecret: boolean;
   /** Where the value comes from; null if the setting is unset. */
@@ -58,9 +58,9 @@ export const CONFIG_PRINT = defineCommand<{ json?: true }>({
       print(toJson(settings));
       return EXIT_CODES.ok;
     }
-    const rows = settings.map(({ name, value, isSecret, source, variable }) => [
+    const rows = settings.map(({ name, value, source, variable }) => [
       name,
-      isSecret && source !== null ? '(secret)' : printable(value ?? ''),
+      value === null && source !== null ? '(secret)' : printable(value ?? ''),
       [source ?? 'not set', variable !== null && variable !== name && `as ${variable}`].filter(Boolean).join(' '),
     ]);
     print(toTable(['SETTING', 'VALUE', 'SOURCE'], rows));
@@ -79,5 +79,7 @@ function describeSetting(name: SettingName, { variables, sources }: Environment)
     return { ...common, value: defaultText, source: defaultText === null ? null : 'default', variable: null };
   }
   const source = sources.get(variable) === '.env' ? '.env' : 'environment';
-  return { ...common, value: isSecret ? null : (variables[variable] ?? null), source, variable };
+  const text = variables[variable] ?? '';
+  const isHidden = isSecret || ('problem' in setting.read(text) && mayHoldSecret(text));
+  return { ...common, value: isHidden ? null : text, source, variable };
 }

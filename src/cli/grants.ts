@@ -135,6 +135,8 @@ function readSubject(text: string): Subject {
 }
 
 function readFolder(text: string): FolderPath {
+  // The empty value of a shell variable would otherwise grant access to everything.
+  if (text === '') throw new UsageError('The folder is empty. Use "/" for all files.');
   try {
     return parseFolder(text);
   } catch (error) {

@@ -151,10 +151,11 @@ const REQUIRED_TOGETHER = [
 ] as const satisfies readonly (readonly [SettingName, ...SettingName[]])[];
 
 function describeValue(text: string, setting: Setting<unknown>): string {
-  // A URL can contain a password or a token by mistake.
-  const mayHoldSecret = setting.isSecret || /[@?]/.test(text);
-  return mayHoldSecret ? '' : `, not ${JSON.stringify(text)}`;
+  return setting.isSecret || mayHoldSecret(text) ? '' : `, not ${JSON.stringify(text)}`;
 }
+
+/** Returns whether an invalid value can contain a password or a token by mistake, as a URL can. */
+export const mayHoldSecret = (text: string): boolean => /[@?]/.test(text);
 
 /** The variables of an environment file. */
 export interface EnvironmentFile {

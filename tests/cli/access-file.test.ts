@@ -162,6 +162,7 @@ describe('holdall grant', () => {
       [['/', 'everyone', 'read,read'], /not "read,read"/],
       [['/', 'everyone', ''], /The permissions must be/],
       [['a/../b', 'everyone', 'read'], /\.\./],
+      [['', 'everyone', 'read'], /The folder is empty\. Use "\/"/],
     ] as const) {
       failed(await run('grant', 'set', ...args), 2, reason);
     }

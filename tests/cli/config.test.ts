@@ -30,6 +30,9 @@ describe('holdall config print', () => {
     S3_SECRET_ACCESS_KEY: 'hunter2',
     METRICS_TOKEN_FILE: '/run/secrets/hunter2',
     S3_BUCKET: 'a\u001b[31m',
+    PUBLIC_URL: 'https://user:hunter2@files.example',
+    OIDC_ISSUER: 'https://login.example?token=hunter2',
+    GITHUB_AUTHOR_EMAIL: 'ann@example.org',
   };
 
   it('prints each setting with its value, source and default, and no secret', async () => {
@@ -65,6 +68,8 @@ describe('holdall config print', () => {
     assert.doesNotMatch(stdout, /hunter2|\u001b/);
     assert.match(stdout, /^PORT +9000 +environment as HOLDALL_PORT$/m);
     assert.match(stdout, /^S3_SECRET_ACCESS_KEY +\(secret\) +environment$/m);
+    assert.match(stdout, /^PUBLIC_URL +\(secret\) +environment$/m);
+    assert.match(stdout, /^GITHUB_AUTHOR_EMAIL +ann@example\.org +environment$/m);
     assert.match(stdout, /^HOST +127\.0\.0\.1 +default$/m);
   });
 });
