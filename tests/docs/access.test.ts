@@ -29,6 +29,38 @@ describe('The access documentation', () => {
     }
   });
 
+  it('has working commands that create and change an access file', async () => {
+    const pages = [
+      '../README.md',
+      'tutorials/team-server.md',
+      'how-to/users-and-tokens.md',
+      'how-to/docker.md',
+      'how-to/systemd.md',
+    ];
+    const folder = await mkdtemp(join(tmpdir(), 'holdall-access-'));
+    try {
+      for (const [index, page] of pages.entries()) {
+        const file = join(folder, `${index}.json`);
+        const commands = (await readPage(page)).matchAll(
+          /^ *(?:npx )?holdall ((?:user|grant|token|access check) ?.*)$/gm,
+        );
+        const lines = Array.from(commands, ([, line = '']) => line);
+        assert.ok(lines.length >= 2, page);
+        for (const line of lines) {
+          const args = line.split(' ').map((word) => (word.endsWith('access.json') ? file : word));
+          const { code, stderr } = await runCli(args, {
+            environment: { ACCESS_FILE: file },
+            input: 'correct horse battery',
+          });
+          assert.equal(code, 0, `${page}: ${line}: ${stderr}`);
+        }
+        assert.ok(parseAccessFile(await readFile(file, 'utf8')).users.length > 0, page);
+      }
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  });
+
   it('shows the actual output of the explain command', async () => {
     const [, command = '', printed] =
       /```sh\nnpx holdall (access explain .*)\n```\n\n```text\n([^`]+)```/.exec(
