@@ -1,5 +1,6 @@
 import { slug } from 'github-slugger';
 import { defineConfig, type PageData } from 'vitepress';
+import { longCodePlugin } from './code.ts';
 import { linkPlugin } from './links.ts';
 import { writeLlmsTxt } from './llms.ts';
 import { INDEX, readNavigation, sidebar, sitePath } from './navigation.ts';
@@ -22,7 +23,10 @@ export default defineConfig({
     component: false,
     emoji: false,
     toc: false,
-    config: (markdown) => linkPlugin(markdown, repository),
+    config(markdown) {
+      linkPlugin(markdown, repository);
+      longCodePlugin(markdown);
+    },
   },
   themeConfig: {
     logo,
