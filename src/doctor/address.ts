@@ -129,7 +129,7 @@ function adviceOnLive({ status, headers, envelope }: Response, { url, config }: 
   const base = new URL(url).pathname.replace(/\/$/, '');
   const upstream = `http://${config.HOST}:${config.PORT}`;
   if (status >= 300 && status < 400) {
-    return `The URL redirects to ${headers.location?.split('?')[0]}: set PUBLIC_URL to the final URL. If the proxy requires a sign-in, exempt /-/health/.`;
+    return `The URL redirects to ${headers.location?.split('?')[0]}. Set PUBLIC_URL to the final URL. If the proxy requires a sign-in, exempt /-/health/.`;
   }
   if (envelope !== undefined && config.BASE_PATH !== base) {
     return base === ''

@@ -29,7 +29,7 @@ export const FETCH_CHECKS: readonly Check<PassageSubject>[] = [
             'The service requires authentication, and HOLDALL_TOKEN is not set: uploads and downloads through the proxy were not checked.',
           ),
           advice:
-            'Create a token (npx holdall token new), add it to ACCESS_FILE for a user with read, write and manage for "/", and run the doctor with HOLDALL_TOKEN=…',
+            'Create a token for a user with read, write and manage for "/" (npx holdall token new NAME), and run the doctor with HOLDALL_TOKEN=…',
         };
       }
       return failed(`The root returned ${describeResponse(response)}`, adviceOnRefusal(response));
@@ -121,7 +121,7 @@ export const FETCH_CHECKS: readonly Check<PassageSubject>[] = [
       );
     },
     explain: () =>
-      'This machine and all users must reach the target of the redirect: check S3_ENDPOINT, CONTENT_ORIGIN and PUBLIC_URL.',
+      'This machine and all users must reach the target of the redirect. Check S3_ENDPOINT, CONTENT_ORIGIN and PUBLIC_URL.',
   },
   {
     name: 'url-client-address',

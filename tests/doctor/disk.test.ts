@@ -87,7 +87,7 @@ describe('holdall doctor on a disk', () => {
     const user = process.getuid?.();
     assert.equal(
       of('store-open').advice,
-      `Give user ${user} read and write access to everything in ${root}: chown -R ${user} ${root}; and check that it is not mounted read-only: mount -o remount,rw`,
+      `Give user ${user} read and write access to everything in ${root}: chown -R ${user} ${root}. Check that it is not mounted read-only: mount -o remount,rw`,
     );
     assert.equal(of('disk-kind').advice, 'Set DISK_ROOT to a folder on a disk.');
   });

@@ -137,7 +137,7 @@ describe('holdall doctor behind nginx', () => {
       [
         `http://127.0.0.1:${elsewhere}`,
         'url-live',
-        'The URL redirects to https://files.example.org/-/health/live: set PUBLIC_URL to the final URL. If the proxy requires a sign-in, exempt /-/health/.',
+        'The URL redirects to https://files.example.org/-/health/live. Set PUBLIC_URL to the final URL. If the proxy requires a sign-in, exempt /-/health/.',
       ],
       [
         `http://127.0.0.1:${other}`,
@@ -181,7 +181,7 @@ describe('holdall doctor behind nginx', () => {
       [of('url-credential').status, of('url-credential').advice],
       [
         'not tried',
-        'Create a token (npx holdall token new), add it to ACCESS_FILE for a user with read, write and manage for "/", and run the doctor with HOLDALL_TOKEN=…',
+        'Create a token for a user with read, write and manage for "/" (npx holdall token new NAME), and run the doctor with HOLDALL_TOKEN=…',
       ],
     );
     assert.equal(

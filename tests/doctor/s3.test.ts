@@ -151,7 +151,7 @@ describe('holdall doctor on a bucket', () => {
     assert.equal(code, 1);
     assert.equal(
       of('store-delete').advice,
-      `Give the key in S3_ACCESS_KEY_ID the permission s3:DeleteObject on arn:aws:s3:::${bucket.name}/* (on R2 "Object Read & Write" for ${bucket.name}): see docs/how-to/stores/aws-s3.md for the whole policy.`,
+      `Give the key in S3_ACCESS_KEY_ID the permission s3:DeleteObject on arn:aws:s3:::${bucket.name}/* (on R2 "Object Read & Write" for ${bucket.name}). See docs/how-to/stores/aws-s3.md for the whole policy.`,
     );
     const [left = ''] = await bucket.keys();
     const folder = left.slice(0, left.indexOf('/') + 1);

@@ -19,7 +19,7 @@ export const CHECKS: BackendChecks<DiskSettings> = {
     const known = findAdvice(error, { 'store-full': 'Free space on the disk of DISK_ROOT.' });
     if (known !== undefined) return known;
     if (isStoreError(error, 'denied')) {
-      return `Give user ${process.getuid?.() ?? ''} read and write access to everything in ${DISK_ROOT}: chown -R ${process.getuid?.() ?? 'USER'} ${DISK_ROOT}; and check that it is not mounted read-only: mount -o remount,rw`;
+      return `Give user ${process.getuid?.() ?? ''} read and write access to everything in ${DISK_ROOT}: chown -R ${process.getuid?.() ?? 'USER'} ${DISK_ROOT}. Check that it is not mounted read-only: mount -o remount,rw`;
     }
     return 'See DISK_ROOT in docs/reference/settings.md, and check the disk: dmesg';
   },

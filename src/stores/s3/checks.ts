@@ -309,7 +309,7 @@ function advise(
   if (known !== undefined) return known;
   if (isStoreError(error, 'denied') && actions.length > 0) {
     const permissions = new Intl.ListFormat('en-GB').format(actions.map((action) => PERMISSIONS[action]));
-    return `Give the key in S3_ACCESS_KEY_ID the permission ${permissions} on arn:aws:s3:::${bucket}/${prefix}* (on R2 "Object Read & Write" for ${bucket}): see docs/how-to/stores/aws-s3.md for the whole policy.`;
+    return `Give the key in S3_ACCESS_KEY_ID the permission ${permissions} on arn:aws:s3:::${bucket}/${prefix}* (on R2 "Object Read & Write" for ${bucket}). See docs/how-to/stores/aws-s3.md for the whole policy.`;
   }
   return 'See docs/how-to/stores/s3-problems.md.';
 }
