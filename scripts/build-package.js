@@ -9,8 +9,8 @@ import { INSTALLED } from './external-packages.js';
 import { collectPackages, packageName, readLockfile } from './lockfile.js';
 import { createSbom } from './sbom.js';
 
-// Puts what was built into `package`, as it is published: plain JavaScript that needs few packages beside it, and a list
-// of every file with where it comes from. The same sources, lockfile and Node.js give the same bytes.
+// Assembles the npm package in `package`: the built service and web UI, the bill of materials, and the source of each file.
+// The same sources, lockfile and Node.js version give the same bytes.
 
 requireNode();
 
@@ -22,7 +22,7 @@ const SBOM = 'sbom.cdx.json';
 /** Pages whose links and pictures must work outside of the repository. */
 const PAGES = ['README.md', 'CHANGELOG.md'];
 
-/** What goes into the package, and what it was made of where it is not a copy of the file of that name. */
+/** The contents of the package, with the folder that each was built from. Without one, it is a copy. */
 const CONTENTS = {
   bin: undefined,
   dist: 'src',
@@ -32,7 +32,7 @@ const CONTENTS = {
   'CHANGELOG.md': undefined,
 };
 
-/** What of our own package.json says something about the package, wherever it is. */
+/** The fields of the project's package.json that the package keeps. */
 const KEPT = [
   'name',
   'version',
@@ -56,13 +56,13 @@ const bundled = {
 // After requireNode: old Node.js versions can't load TypeScript.
 const { makeLinksAbsolute } = await import('./links/absolute.ts');
 
-// Aside, and then put in its place when it is whole.
-const aside = await mkdtemp(join(ROOT, '.build-'));
+// Built in a temporary folder, which replaces `package` only when it is complete.
+const temporary = await mkdtemp(join(ROOT, '.build-'));
 try {
-  const building = join(aside, 'package');
+  const building = join(temporary, 'package');
   await mkdir(building);
   for (const path of Object.keys(CONTENTS)) {
-    if (!existsSync(join(ROOT, path))) throw new Error(`There is no ${path} to pack: run "npm run build".`);
+    if (!existsSync(join(ROOT, path))) throw new Error(`${path} is missing. Run "npm run build".`);
     await cp(join(ROOT, path), join(building, path), { recursive: true });
   }
   await writeJson(join(building, 'package.json'), publishedManifest());
@@ -76,7 +76,7 @@ try {
   await rm(PACKAGE, { recursive: true, force: true });
   await rename(building, PACKAGE);
 } finally {
-  await rm(aside, { recursive: true, force: true });
+  await rm(temporary, { recursive: true, force: true });
 }
 
 function publishedManifest() {
@@ -112,7 +112,7 @@ async function describeProvenance(folder) {
   };
 }
 
-/** The packages that are installed with the package or bundled into it, as CycloneDX. */
+/** Returns the bill of materials: the packages that npm installs with the package, and those bundled into it. */
 function describeContents() {
   return createSbom({
     manifest,
@@ -129,7 +129,7 @@ function describeBundled(place) {
 }
 
 /**
- * The places in the lockfile of the packages that are part of what was built.
+ * Returns the places in the lockfile of the packages that were bundled.
  *
  * @param {string} licenses the file with their licences
  */
@@ -144,7 +144,7 @@ async function findBundled(licenses) {
   });
 }
 
-/** The commit that was built, as git tells it, or else the environment, as where an image is made without the history. */
+/** Returns the commit that is built: from git, or from SOURCE_COMMIT for an image that is built without the history. */
 function readCommit() {
   const git = (/** @type {string[]} */ ...args) =>
     execFileSync('git', args, { cwd: ROOT, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();

@@ -9,7 +9,7 @@ import { requireNode } from '../bin/require-node.js';
 
 requireNode();
 
-/** Bytes, gzipped, of what is loaded before the page is there. */
+/** Maximum bytes, after gzip, that the browser loads before it shows the page. */
 const BUDGET = { script: 60_000, styles: 12_000 };
 
 const WEB = fileURLToPath(new URL('../web/', import.meta.url));
@@ -17,15 +17,15 @@ const WEB = fileURLToPath(new URL('../web/', import.meta.url));
 const compressGzip = promisify(gzip);
 const compressBrotli = promisify(brotliCompress);
 
-// After a look at the version of Node.js: one that is too old does not read TypeScript.
+// After requireNode: old Node.js versions can't load TypeScript.
 const { API_REFERENCE, BUILT_PAGE, readWebPage } = await import('../src/http/page/web-page.ts');
 const { describeApiReferenceLicense, readApiReference } = await import('./api-reference.js');
 
-// Aside, and then put in its place when it is whole: a service may be running on the one before.
-const aside = await mkdtemp(join(WEB, '.build-'));
+// Built in a temporary folder, which then replaces web/dist: a service may be running from the previous build.
+const temporary = await mkdtemp(join(WEB, '.build-'));
 try {
-  // A folder in it, as that one is for its owner alone, and the service may run as somebody else.
-  const building = join(aside, 'dist');
+  // In a folder of its own: only the owner can read the temporary one, and the service may run as another user.
+  const building = join(temporary, 'dist');
   await buildInto(building);
   const page = await readWebPage(building);
   const sizes = await compressFolder(page.assets);
@@ -33,21 +33,21 @@ try {
   await appendFile(join(building, 'licenses.md'), await describeApiReferenceLicense());
   await rm(BUILT_PAGE, { recursive: true, force: true });
   await rename(building, BUILT_PAGE);
-  process.exitCode = keepsToBudget(page, sizes) ? 0 : 1;
+  process.exitCode = isWithinBudget(page, sizes) ? 0 : 1;
 } finally {
-  await rm(aside, { recursive: true, force: true });
+  await rm(temporary, { recursive: true, force: true });
 }
 
 /** @param {string} folder */
 async function buildInto(folder) {
   const { build } = await import('vite').catch((/** @type {unknown} */ error) => {
-    throw new Error('The web page is built with Vite, which "npm ci" installs.', { cause: error });
+    throw new Error('Vite is missing. Run "npm ci".', { cause: error });
   });
   await build({ configFile: join(WEB, 'vite.config.ts'), logLevel: 'warn', build: { outDir: folder } });
 }
 
 /**
- * Puts `.gz` and `.br` beside each file that they make smaller. Returns the gzipped sizes by name.
+ * Writes `.gz` and `.br` next to each file that they make smaller. Returns the sizes after gzip by name.
  *
  * @param {string} folder
  */
@@ -66,20 +66,20 @@ async function compressFolder(folder) {
 }
 
 /**
- * Prints what is loaded before the page is there, and says whether it is within the budget.
+ * Prints the bytes that the browser loads before it shows the page. Returns whether they are within the budget.
  *
  * @param {import('../src/http/page/web-page.ts').WebPage} page
- * @param {ReadonlyMap<string, number>} sizes gzipped, by name
+ * @param {ReadonlyMap<string, number>} sizes after gzip, by name
  */
-function keepsToBudget({ script, imports, early, styles }, sizes) {
+function isWithinBudget({ script, imports, early, styles }, sizes) {
   const loaded = { script: [script, ...imports, ...(early === undefined ? [] : [early])], styles };
-  let isKept = true;
+  let isWithinAll = true;
   for (const kind of /** @type {const} */ (['script', 'styles'])) {
     let bytes = 0;
     for (const name of loaded[kind]) bytes += sizes.get(name) ?? 0;
     const isWithin = bytes <= BUDGET[kind];
-    isKept &&= isWithin;
+    isWithinAll &&= isWithin;
     process.stdout.write(`${kind}: ${bytes} of ${BUDGET[kind]} bytes${isWithin ? '' : ', over the budget'}\n`);
   }
-  return isKept;
+  return isWithinAll;
 }

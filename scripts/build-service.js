@@ -17,13 +17,13 @@ const BUILT = join(ROOT, 'dist');
 const ENTRIES = { main: 'src/main.ts', 'render-process-main': 'src/thumbnails/render-process-main.ts' };
 
 const { build } = await import('vite').catch((/** @type {unknown} */ error) => {
-  throw new Error('The service is built with Vite, which "npm ci" installs.', { cause: error });
+  throw new Error('Vite is missing. Run "npm ci".', { cause: error });
 });
 
 // Built in a temporary folder, which then replaces `dist`: a service may be running from the previous build.
-const aside = await mkdtemp(join(ROOT, '.build-'));
+const temporary = await mkdtemp(join(ROOT, '.build-'));
 try {
-  const building = join(aside, 'dist');
+  const building = join(temporary, 'dist');
   await build({
     configFile: false,
     root: ROOT,
@@ -54,7 +54,7 @@ try {
   await rm(BUILT, { recursive: true, force: true });
   await rename(building, BUILT);
 } finally {
-  await rm(aside, { recursive: true, force: true });
+  await rm(temporary, { recursive: true, force: true });
 }
 
 /**

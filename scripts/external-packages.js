@@ -1,5 +1,5 @@
-/** Packages that have files beside their JavaScript, which they look for next to it: installed with what is built. */
+/** Packages that npm installs with Holdall instead of bundling them, because they load files from their own folder. */
 export const INSTALLED = ['sharp'];
 
-/** What Fastify would compile schemas with, had it not been given something else: named in what is built, and never loaded. */
+/** Fastify's default schema compilers. Holdall replaces them, so the bundle names them and never loads them. */
 export const NEVER_LOADED = ['@fastify/ajv-compiler', '@fastify/fast-json-stringify-compiler'];
