@@ -74,7 +74,7 @@ describe('preferredCoding', () => {
 });
 
 describe('acceptsExplicitly', () => {
-  it('is true for a client that names the type itself, and does not rule it out', () => {
+  it('is true for a client that names the type itself with a weight above 0', () => {
     const type = 'application/x-ndjson';
     for (const [accept, accepts] of [
       [undefined, false],

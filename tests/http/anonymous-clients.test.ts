@@ -50,7 +50,7 @@ describe('An upload by a user without any write permission', () => {
   });
   after(() => service.stop());
 
-  it('is refused before its body', async (t) => {
+  it('is rejected before its body', async (t) => {
     service.grant(grant('a/', ['read', 'manage']), grant('public/', ['read'], EVERYONE));
     for (const [requested, status] of [
       [{}, 401],
@@ -69,7 +69,7 @@ describe('An upload by a user without any write permission', () => {
     );
   });
 
-  it('is refused before its body where the service is read-only', async (t) => {
+  it('is rejected before its body by a read-only service', async (t) => {
     const { port } = await serve(t, { readOnly: true });
     const { write, headers } = await talk(t, port);
     write(headOf('POST', '/upload', { ...FORM, 'content-length': '100000' }));
@@ -77,10 +77,10 @@ describe('An upload by a user without any write permission', () => {
   });
 });
 
-describe('What comes before the file of an upload', () => {
+describe('The bytes before the file of an upload', () => {
   const file = formOf([{ name: 'file', filename: 'a', value: 'x' }]);
 
-  it('has the time of other bodies, also while bytes keep coming', async (t) => {
+  it('have the deadline of other bodies, even while bytes keep arriving', async (t) => {
     const { port } = await serve(t, { limits: { bodyTimeout: 0.2 } });
     const { write, headers } = await talk(t, port);
     write(headOf('POST', '/upload', { ...FORM, 'content-length': '100000' }));
@@ -90,14 +90,14 @@ describe('What comes before the file of an upload', () => {
     assert.match(await headers(), /^HTTP\/1\.1 408 /);
   });
 
-  it('is at most 4 KiB up to the first part', async (t) => {
+  it('are limited to 4 KiB before the first part', async (t) => {
     const { port } = await serve(t);
     assert.equal((await postBytes(port, Buffer.concat([Buffer.from(`${'x'.repeat(4000)}\r\n`), file]))).status, 200);
     const response = await postBytes(port, Buffer.concat([Buffer.from(`${'x'.repeat(5000)}\r\n`), file]));
     assertFailure(response, 400, 'The form has more than 4096 bytes before its first part.');
   });
 
-  it('is at most 2 MiB with all its fields and their headers, however many there are', async (t) => {
+  it('are limited to 2 MiB for all fields and their headers', async (t) => {
     const { port } = await serve(t);
     const field = { name: 'x', value: 'x'.repeat(900_000) };
     const all = formOf([field, field, field, { name: 'file', filename: 'a', value: 'x' }]);
@@ -113,8 +113,8 @@ describe('What comes before the file of an upload', () => {
   });
 });
 
-describe('What comes after the file of an upload', () => {
-  it('is at most 2 MiB, and the file is not stored beyond it', async (t) => {
+describe('The bytes after the file of an upload', () => {
+  it('are limited to 2 MiB, and beyond that the file is not stored', async (t) => {
     const { port } = await serve(t);
     const file = formOf([{ name: 'file', filename: 'a', value: 'x'.repeat(100_000) }]);
     const header = `--${BOUNDARY}\r\nX: ${'x'.repeat(3_000_000)}`;
@@ -132,7 +132,7 @@ describe('What comes after the file of an upload', () => {
 describe('Expect: 100-continue', () => {
   const expect = { expect: '100-continue' };
 
-  it('is answered with the refusal alone where the headers are enough to refuse', async (t) => {
+  it('gets only the error if the headers are sufficient to reject the request', async (t) => {
     const guarded = await startGuardedService(memory);
     atEnd(t, () => guarded.stop());
     const { port } = await serve(t);
@@ -158,7 +158,7 @@ describe('Expect: 100-continue', () => {
     }
   });
 
-  it('is answered with 100 when the body is read, and then with the response', async (t) => {
+  it('gets 100 when the body is read, and then the response', async (t) => {
     const { port } = await serve(t);
     const json = JSON.stringify({ path: 'folder' });
     for (const [path, body, headers] of [
@@ -176,7 +176,7 @@ describe('Expect: 100-continue', () => {
 });
 
 describe('/-/health/ready', () => {
-  it('has the store checked once for all who ask, and again after two seconds', async (t) => {
+  it('checks the store once for concurrent requests, and again after two seconds', async (t) => {
     t.mock.timers.enable({ apis: ['Date'], now: Date.now() });
     let checks = 0;
     const gate = Promise.withResolvers<void>();
@@ -212,7 +212,7 @@ describe('The log', () => {
     assert.ok(JSON.stringify(log).length < 4000);
   });
 
-  it('has one line for many requests that are refused with 429', async (t) => {
+  it('has one line for many requests that get 429', async (t) => {
     const service = await startService(memory, {
       access: PROXIED,
       limits: { requestsPerMinute: 1, trustProxy: ['loopback'] },
@@ -241,7 +241,7 @@ describe('The log', () => {
 });
 
 describe('X-Request-Id', () => {
-  it('is that of the request where a trusted proxy sent one that is safe in a log and a header', async (t) => {
+  it('is that of the request if a trusted proxy sent one that is safe in a log and a header', async (t) => {
     const { port, log } = await serve(t, { access: PROXIED, limits: { trustProxy: ['loopback'] } });
     const idOf = async (path: string, id: string) =>
       (await send(port, path, { headers: { 'x-request-id': id } })).headers['x-request-id'];
@@ -256,7 +256,7 @@ describe('X-Request-Id', () => {
 });
 
 describe('Prefer: quota', () => {
-  it('is for signed-in users where there is an access file', async (t) => {
+  it('is only for signed-in users if there is an access file', async (t) => {
     const quota = { limit: 5000, remaining: 4987, reset: new Date() };
     const service = await startGuardedService({
       ...memory,

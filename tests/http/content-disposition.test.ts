@@ -7,8 +7,8 @@ import { NAMES } from '../contract/names.ts';
 const received = (header: string) => Buffer.from(header).toString('latin1');
 const parse = (header: string) => parseFormDisposition(received(header));
 
-describe('the Content-Disposition of a part of a form', () => {
-  it('has its name and file name, in quotes or bare, in any order and case', () => {
+describe('The Content-Disposition of a form part', () => {
+  it('contains the name and file name, quoted or not, in any order and case', () => {
     const file = { name: 'file', filename: 'a.txt' };
     for (const header of [
       'form-data; name="file"; filename="a.txt"',
@@ -26,14 +26,14 @@ describe('the Content-Disposition of a part of a form', () => {
     }
   });
 
-  it('has no file name where none is given, and an empty one where it is empty', () => {
+  it('has no file name if the parameter is missing, and an empty one if it is empty', () => {
     assert.deepEqual(parse('form-data; name="prefix"'), { name: 'prefix', filename: undefined });
     assert.deepEqual(parse('form-data; name="file"; filename=""'), { name: 'file', filename: '' });
     assert.deepEqual(parse('form-data; name=""'), { name: '', filename: undefined });
     assert.deepEqual(parse('form-data'), { name: undefined, filename: undefined });
   });
 
-  it('takes filename* beside a filename of RFC 2047 encoded words, as .NET and Spring send them', () => {
+  it('prefers filename* to a filename of RFC 2047 encoded words, as .NET and Spring send them', () => {
     for (const [written, name] of [
       [`filename="=?utf-8?B?w6QudHh0?="; filename*=utf-8''%C3%A4.txt`, 'ä.txt'],
       [`filename==?utf-8?B?w6QudHh0?=; filename*=utf-8''%C3%A4.txt`, 'ä.txt'],
@@ -45,7 +45,7 @@ describe('the Content-Disposition of a part of a form', () => {
     }
   });
 
-  it('takes a filename of encoded words alone, or of anything else beside filename*, as the name itself', () => {
+  it('treats a filename of encoded words alone, or any other next to filename*, as a literal name', () => {
     for (const [written, name] of [
       ['filename="=?utf-8?B?w6QudHh0?="', '=?utf-8?B?w6QudHh0?='],
       [`filename="=?utf-8?B?w6QudHh0?=.txt"; filename*=utf-8''b`, '=?utf-8?B?w6QudHh0?=.txt'],
@@ -56,7 +56,7 @@ describe('the Content-Disposition of a part of a form', () => {
     }
   });
 
-  it('names the parameter of a file name that it does not read', () => {
+  it('reports a file name parameter in an unsupported format', () => {
     const encoded = 'filename="=?utf-8?B?w6QudHh0?="';
     for (const [written, unreadable] of [
       [`filename*=UTF-8''b.txt`, 'filename*'],
@@ -73,13 +73,13 @@ describe('the Content-Disposition of a part of a form', () => {
     }
   });
 
-  it('is nothing for a field name in name* alone: it could be any field', () => {
+  it('is rejected if the field name is only in name*', () => {
     assert.equal(parse(`form-data; name*=utf-8''prefix`), undefined);
     assert.equal(parse('form-data; name*0=pre; name*1=fix'), undefined);
     assert.equal(parse(`form-data; name=prefix; name*=utf-8''other`)?.name, 'prefix');
   });
 
-  it('gives every name back as browsers and curl write it: UTF-8, with %22 for a quote, and a backslash as itself', () => {
+  it('decodes names as browsers and curl encode them: UTF-8, with %22 for a quote, and a literal backslash', () => {
     for (const name of NAMES) {
       const written = name.replaceAll('"', '%22');
       for (const header of [
@@ -93,14 +93,14 @@ describe('the Content-Disposition of a part of a form', () => {
     assert.equal(parse('form-data; name="file"; filename="a%0D%0Ab%0d%0a"')?.filename, 'a\r\nb\r\n');
   });
 
-  it('does not take what stands in a name for a parameter', () => {
+  it('does not parse parameters inside a name', () => {
     for (const name of ['a; filename=b', 'a; name=prefix', '; x', 'a=b', '=', ';', "a';b"]) {
       const header = `form-data; name="file"; filename="${name}"`;
       assert.deepEqual(parse(header), { name: 'file', filename: name }, header);
     }
   });
 
-  it('understands backslashes before quotes, as older programs write them', () => {
+  it('unescapes backslashes before quotes, as older programs write them', () => {
     for (const [written, name] of [
       ['a\\"b', 'a"b'],
       ['\\"', '"'],
@@ -111,20 +111,20 @@ describe('the Content-Disposition of a part of a form', () => {
     }
   });
 
-  it('keeps every backslash where no quote is inside', () => {
+  it('keeps every backslash if the name contains no quote', () => {
     for (const name of ['a\\b', 'a\\\\b', '\\', 'C:\\dir\\a.txt', 'ends\\', 'ends\\\\']) {
       assert.equal(parse(`form-data; name="file"; filename="${name}"`)?.filename, name, name);
       assert.equal(parse(`form-data; filename="${name}"; name="file"`)?.filename, name, name);
     }
   });
 
-  it('decodes nothing else: a percent sign is itself', () => {
+  it('decodes nothing else, such as a percent sign', () => {
     for (const name of ['100%', '%2F', '%25', '%41', '%', '%2', 'a+b']) {
       assert.equal(parse(`form-data; name="file"; filename="${name}"`)?.filename, name);
     }
   });
 
-  it('is nothing for another disposition', () => {
+  it('is rejected if it is another disposition', () => {
     for (const header of [
       '',
       'attachment',
@@ -136,7 +136,7 @@ describe('the Content-Disposition of a part of a form', () => {
     }
   });
 
-  it('is nothing for names that are not UTF-8', () => {
+  it('is rejected if names are not UTF-8', () => {
     for (const bytes of ['ff', 'c3', 'c328', 'eda080', 'f09f98', 'c0af', 'e9']) {
       const name = Buffer.from(bytes, 'hex').toString('latin1');
       assert.equal(parseFormDisposition(`form-data; name="file"; filename="${name}"`), undefined, bytes);
@@ -144,7 +144,7 @@ describe('the Content-Disposition of a part of a form', () => {
     }
   });
 
-  it('is read from a header of 16 KiB as from a short one', () => {
+  it('is parsed in linear time from a header of 16 KiB', () => {
     // `npm run check` proves that the regular expressions take linear time.
     const count = 4000;
     for (const [filling, name] of [

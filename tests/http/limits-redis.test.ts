@@ -13,7 +13,7 @@ export const needs: readonly Need[] = ['redis'];
 
 const PASSWORD = 'the-password-of-redis';
 
-describe('the requests of one client', () => {
+describe('Requests of one client', () => {
   it('are counted by all services that share a Redis', async (t) => {
     const redis = await start(t);
     const first = await serve(t, redis, 2);
@@ -26,7 +26,7 @@ describe('the requests of one client', () => {
     }
   });
 
-  it('are served while Redis is down, which is told once, and counted again when it is back', async (t) => {
+  it('are accepted while Redis is unreachable, with one log line, and counted when it is reachable again', async (t) => {
     const redis = await start(t);
     const { request, log } = await serve(t, redis, 1);
     assert.deepEqual([await request(), await request()], [200, 429]);
@@ -54,7 +54,7 @@ describe('the requests of one client', () => {
     assert.ok(!JSON.stringify(log).includes(PASSWORD));
   });
 
-  it('are served while Redis takes commands and does not answer', async (t) => {
+  it('are accepted while Redis does not respond to commands', async (t) => {
     const redis = await start(t);
     const { request, log, connection } = await serve(t, redis, 1);
     assert.deepEqual([await request(), await request()], [200, 429]);
@@ -63,7 +63,7 @@ describe('the requests of one client', () => {
     await until('the loss is noticed', async () => (await request()) === 200 && log.at(-1)?.level === 'warn');
   });
 
-  it('are served while Redis refuses to count, which is told once', async (t) => {
+  it('are accepted while Redis rejects commands, with one log line', async (t) => {
     const redis = await start(t);
     const { request, log, connection } = await serve(t, redis, 1);
     assert.deepEqual([await request(), await request()], [200, 429]);
@@ -76,7 +76,7 @@ describe('the requests of one client', () => {
     assert.match(JSON.stringify(log.at(-1)?.details), /"reason":"OOM command not allowed/);
   });
 
-  it('are served where there never was a Redis', async (t) => {
+  it('are accepted if Redis was never reachable', async (t) => {
     const { request, log } = await serve(t, { port: await findFreePort() }, 1, { isThere: false });
     for (let count = 0; count < 3; count++) assert.equal(await request(), 200);
     await until('it is told', () => log.length > 0);

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { parseRange } from '../../src/http/preconditions.ts';
 
 describe('Range (RFC 9110, section 14.2)', () => {
-  it('asks for bytes from one to another, from one on, or for the last ones', () => {
+  it('can be a closed range, an open range or a suffix', () => {
     for (const [header, range] of [
       ['bytes=0-0', { start: 0, end: 0 }],
       ['bytes=0-499', { start: 0, end: 499 }],
@@ -22,7 +22,7 @@ describe('Range (RFC 9110, section 14.2)', () => {
     }
   });
 
-  it('asks for the whole file where it is missing, malformed, of another unit, or several', () => {
+  it('means the whole file if it is missing, malformed, of another unit, or has several ranges', () => {
     for (const header of [
       undefined,
       '',
@@ -54,7 +54,7 @@ describe('Range (RFC 9110, section 14.2)', () => {
     }
   });
 
-  it('never gives a number that is not exact', () => {
+  it('never returns an inexact number', () => {
     for (const digits of ['9'.repeat(15), '9'.repeat(16), '9'.repeat(17), '1'.repeat(400)]) {
       for (const header of [`bytes=0-${digits}`, `bytes=${digits}-`, `bytes=-${digits}`]) {
         for (const number of Object.values(parseRange(header) ?? {})) {

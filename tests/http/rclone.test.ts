@@ -16,7 +16,7 @@ const run = promisify(execFile);
 /** The names that rclone itself passes on unchanged. */
 const PORTABLE = NAMES.filter((name) => Buffer.byteLength(name) < 200);
 
-describe('rclone by HTTP', () => {
+describe('The http backend of rclone', () => {
   let service: TestService;
   const many = Array.from({ length: 1005 }, (_, number) => `many/${number}.txt`);
   const tree = { 'a.txt': 'at the root', 'sub/b.txt': 'below', 'file/hidden.txt': 'hidden' };
@@ -53,12 +53,12 @@ describe('rclone by HTTP', () => {
     assert.deepEqual(lines, ['-1;many/', '-1;odd/', '-1;sub/', '11;a.txt']);
   });
 
-  it('lists a folder of more than one page as a whole', async () => {
+  it('lists all pages of a folder', async () => {
     const paths = (await rclone('lsf', '--http-no-head', '--recursive', ':http:')).split('\n');
     assert.deepEqual(paths.filter((path) => path.startsWith('many/') && path !== 'many/').toSorted(), many.toSorted());
   });
 
-  it('reads a single page for HEAD, which sends none of it', async () => {
+  it('reads only one page for HEAD', async () => {
     const headers = { 'user-agent': 'rclone/v1.60.1' };
     lists.length = 0;
     const response = await send(service.port, '/many/', { method: 'HEAD', headers });
@@ -72,7 +72,7 @@ describe('rclone by HTTP', () => {
     for (const name of PORTABLE.slice(2, 8)) assert.equal(await rclone('cat', `:http:odd/${name}`), name);
   });
 
-  it('is redirected from a file in its folder; other clients get the 404 of a missing folder', async () => {
+  it('is redirected from a file below its folder; other clients get 404 for a missing folder', async () => {
     const headers = { 'user-agent': 'rclone/v1.60.1' };
     const answer = await send(service.port, '/sub/b.txt', { headers });
     assert.deepEqual([answer.status, answer.headers.location], [302, '../file/sub/b.txt']);

@@ -18,7 +18,7 @@ describe('The description of the HTTP API', () => {
     assert.match(String(headers['permissions-policy']), /(^|, )camera=\(\)(, |$)/);
   });
 
-  it('returns 404 where it is switched off, by every path and method', async (t) => {
+  it('returns 404 on every path and method if it is disabled', async (t) => {
     const port = await start(t, { apiDocs: false });
     for (const path of ['/-/docs', '/-/docs/', '/-/docs/static/index.html', '/-/docs/json', '/-/openapi.json']) {
       for (const method of ['GET', 'HEAD', 'POST']) {
@@ -31,7 +31,7 @@ describe('The description of the HTTP API', () => {
 describe('/.well-known/security.txt', () => {
   const security = { contact: 'mailto:security@example.org', expires: new Date('2027-06-30T00:00:00Z') };
 
-  it('returns the contact as RFC 9116 has it', async (t) => {
+  it('returns the contact in the format of RFC 9116', async (t) => {
     const port = await start(t, { security, publicUrl: 'https://files.example.org/below' });
     const { status, headers, body } = await send(port, '/.well-known/security.txt');
     assert.equal(status, 200);
@@ -42,7 +42,7 @@ describe('/.well-known/security.txt', () => {
     );
   });
 
-  it('hides no other path, and leaves its own to ?prefix=', async (t) => {
+  it('hides no other path, and its folder is available with ?prefix=', async (t) => {
     const port = await start(t, { security });
     await postJson(port, '/create_folder', { path: '.well-known/security.txt/x' });
     const names = async (path: string) =>
@@ -53,7 +53,7 @@ describe('/.well-known/security.txt', () => {
     assert.equal(headers['allow'], 'GET, HEAD');
   });
 
-  it('is the path of a folder where no contact is set', async (t) => {
+  it('is a folder path if no contact is set', async (t) => {
     const port = await start(t, {});
     assert.equal((await send(port, '/.well-known/security.txt')).status, 404);
     await postJson(port, '/create_folder', { path: '.well-known/security.txt' });

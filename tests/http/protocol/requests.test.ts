@@ -74,7 +74,7 @@ for (const backend of [memory, disk]) {
       }
     });
 
-    it('returns 405 whatever the body, and changes nothing', async () => {
+    it('returns 405 for any body, and changes nothing', async () => {
       await plant(port, { a: '1' });
       for (const [type, body] of [
         ['application/json', '{'],
@@ -165,7 +165,7 @@ describe('the request id', () => {
     );
   });
 
-  it('is new when the request has one and comes from no trusted proxy', async () => {
+  it('is new if the request has one but does not come from a trusted proxy', async () => {
     const hostile = ['a', '', ' ', 'a b', 'a,b', '"a"', "a'b", '<script>', 'a;b', 'a\tb', 'é', '{}', 'x'.repeat(129)];
     for (const id of hostile) {
       const response = await send(port, '/missing', { headers: { 'x-request-id': id } });
