@@ -307,6 +307,12 @@ export const SETTINGS = {
     example: 'warn',
     help: 'Minimum level of log lines. `info` logs each request; `debug` also logs each store call and each request to the backend.',
   },
+  LOG_FORMAT: {
+    read: oneOf('json', 'pretty'),
+    defaultText: null,
+    example: 'json',
+    help: 'Format of log lines. Default: `pretty` on a terminal, `json` otherwise.',
+  },
   METRICS_TOKEN: {
     read: bearerToken(MIN_TOKEN_BYTES),
     defaultText: null,

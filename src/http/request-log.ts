@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { REQUEST_MESSAGE } from '../observability/log.ts';
 import { runInRequest, type TracedRequest } from '../observability/tracer.ts';
 import './access/request-access.ts';
 import type { App } from './fastify-app.ts';
@@ -100,7 +101,7 @@ function observeRequest(
         bytes,
         milliseconds: Math.round(milliseconds * 10) / 10,
       },
-      'request',
+      REQUEST_MESSAGE,
     );
   });
 }

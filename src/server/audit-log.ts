@@ -2,7 +2,9 @@ import { closeSync, constants, openSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Logger } from 'pino';
 import { type Audit, noAudit } from '../access/audit.ts';
+import type { Config } from '../config/settings.ts';
 import { escapeInvisible } from '../model/error.ts';
+import { formatForTerminal, type LogFormat } from '../observability/log.ts';
 import { SettingsError } from '../settings/setting.ts';
 import { makeFolder } from '../system.ts';
 
@@ -24,9 +26,9 @@ const MAX_VALUE_CHARACTERS = 2048;
  * nor waits, and `logger` receives the event with the reason as an error. Values of more than 2,048 characters are
  * truncated. Throws `SettingsError` if the file can't be opened at the start.
  */
-export function openAuditLog(destination: string, logger: Pick<Logger, 'error'>): Audit {
+export function openAuditLog(destination: string, logger: Pick<Logger, 'error'>, format: LogFormat = 'json'): Audit {
   if (destination === 'off') return noAudit;
-  const sink = destination === 'stdout' ? stdout() : openFile(destination);
+  const sink = destination === 'stdout' ? stdout(format) : openFile(destination);
   return {
     write({ event, ...details }, { user, authMethod, clientAddress, requestId }) {
       const time = new Date().toISOString();
@@ -86,7 +88,7 @@ function openFile(path: string): Sink {
     write(line) {
       // After the close, the file descriptor can belong to another file.
       if (file === undefined) throw new Error('The audit log is closed.');
-      write(line);
+      write(escapeInvisible(line));
     },
     reopen() {
       if (file === undefined) return;
@@ -106,7 +108,18 @@ function openFile(path: string): Sink {
  * Standard output, which is never opened or closed here. Uses synchronous writes, because a stream reports errors too
  * late.
  */
-const stdout = (): Sink => ({ write: createLineWriter(1, { waitsForPipe: true }), reopen: () => {}, close: () => {} });
+const stdout = (format: LogFormat): Sink => ({ write: createStdoutWriter(format), reopen: () => {}, close: () => {} });
+
+/** Returns the format of the log lines on stdout: by default, text on a terminal, and JSON otherwise. */
+export function logFormatOf({ LOG_FORMAT }: Pick<Config, 'LOG_FORMAT'>): LogFormat {
+  return LOG_FORMAT ?? (process.stdout.isTTY ? 'pretty' : 'json');
+}
+
+/** Returns a function that writes lines of JSON to stdout in a format. Throws the error of the system. */
+export function createStdoutWriter(format: LogFormat): (line: string) => void {
+  const write = createLineWriter(1, { waitsForPipe: true });
+  return format === 'json' ? (line) => write(escapeInvisible(line)) : (line) => write(formatForTerminal(line));
+}
 
 /** Truncates long strings, as a replacer for `JSON.stringify`. Clients choose the length of some values. */
 function truncateValue(_key: string, value: unknown): unknown {
@@ -125,7 +138,7 @@ export interface LineWriterOptions {
 const PIPE_RETRY_MS = 10;
 
 /**
- * Returns a function that writes lines of JSON to an open file. The line is complete when the function returns, and
+ * Returns a function that writes lines to an open file. The line is complete when the function returns, and
  * is written with a single system call if possible. Throws the system's error otherwise.
  */
 export function createLineWriter(
@@ -133,8 +146,7 @@ export function createLineWriter(
   { waitsForPipe = false }: LineWriterOptions = {},
 ): (line: string) => void {
   let isCutOff = false;
-  return (json) => {
-    const line = escapeInvisible(json);
+  return (line) => {
     // A disk that becomes full can truncate a line. The next line must not continue it.
     const bytes = Buffer.from(isCutOff ? `\n${line}` : line);
     let written = 0;

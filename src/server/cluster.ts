@@ -1,6 +1,7 @@
 import cluster, { type Worker } from 'node:cluster';
 import type { Logger } from 'pino';
 import type { Config } from '../config/settings.ts';
+import type { ReadyService } from '../observability/log.ts';
 import { EXIT_CODES } from '../system.ts';
 import { serveCountersToWorkers } from './shared-counters.ts';
 import { serveMetricsToWorkers } from './worker-metrics.ts';
@@ -27,10 +28,10 @@ const KILL_DELAY_MS = 5000;
 
 /**
  * Runs `config.WORKERS` processes on one port: one first, and the others when it is ready. Replaces workers that die.
- * If the first one can't start, it has logged the reason and all processes exit. After a stop signal, exits with 0 when
+ * Calls `announce` when the first one is ready. If it can't start, it has logged the reason and all processes exit. After a stop signal, exits with 0 when
  * all workers have exited.
  */
-export function runCluster(config: Config, logger: Logger): void {
+export function runCluster(config: Config, logger: Logger, announce: (ready: ReadyService) => void): void {
   let isStopping = false;
 
   const stop = () => {
@@ -45,12 +46,12 @@ export function runCluster(config: Config, logger: Logger): void {
   const addReadyWorker = hasLogFiles(config) ? forwardHangups() : () => {};
   if (config.METRICS_TOKEN !== undefined) serveMetricsToWorkers();
   serveCountersToWorkers();
-  cluster.on('message', (worker, message: { ready?: object }) => {
+  cluster.on('message', (worker, message: { ready?: ReadyService }) => {
     if (!message.ready) return;
     addReadyWorker(worker);
     if (isReady) return;
     isReady = true;
-    logger.info(message.ready, 'Holdall is ready');
+    announce(message.ready);
     for (let count = 1; count < config.WORKERS && !isStopping; count++) cluster.fork();
   });
 

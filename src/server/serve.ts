@@ -1,37 +1,38 @@
 import cluster from 'node:cluster';
-import { type Logger, pino } from 'pino';
+import type { Logger } from 'pino';
 import { AccessFileError } from '../access/access-file-syntax.ts';
 import type { Config } from '../config/settings.ts';
 import { PageNotBuilt } from '../http/page/web-page.ts';
 import { isStoreError, messageWithCause, type StoreErrorCode } from '../model/error.ts';
+import { createLogger, formatBanner, type ReadyService } from '../observability/log.ts';
 import { SettingsError } from '../settings/setting.ts';
 import { EXIT_CODES } from '../system.ts';
-import { createLineWriter } from './audit-log.ts';
+import { createStdoutWriter, logFormatOf } from './audit-log.ts';
 import { hasLogFiles, runCluster, STOP_SIGNALS } from './cluster.ts';
 import type { RunningService } from './service.ts';
 
 /** Serves, in this process or in workers, until a stop signal. */
 export async function serve(config: Config, version: string): Promise<void> {
-  const logger = pino({ level: config.LOG_LEVEL, base: { pid: process.pid } }, { write: writeLogLine });
-  if (cluster.isPrimary && config.WORKERS > 1) return runCluster(config, logger);
+  const writeToStdout = createStdoutWriter(logFormatOf(config));
+  const logger = createLogger(config.LOG_LEVEL, (line) => {
+    try {
+      writeToStdout(line);
+    } catch {
+      // A line that can't be written is lost, as on a full disk: there is nowhere to report it, and the service continues.
+    }
+  });
+  const announce = (ready: ReadyService) => announceReady(ready, config, logger);
+  if (cluster.isPrimary && config.WORKERS > 1) return runCluster(config, logger, announce);
   const { url, serves, access } = await runService(config, logger);
   const ready = { url, serves, access, version, workers: config.WORKERS };
   if (cluster.isWorker) process.send?.({ ready });
-  else logger.info(ready, 'Holdall is ready');
+  else announce(ready);
 }
 
-const writeToStdout = createLineWriter(1, { waitsForPipe: true });
-
-/**
- * Writes a line to stdout. A line that can't be written is lost, as on a full disk: there is nowhere to report it,
- * and the service continues.
- */
-function writeLogLine(line: string): void {
-  try {
-    writeToStdout(line);
-  } catch {
-    // See above.
-  }
+/** Logs that the service is ready, or shows it on a terminal. */
+function announceReady(ready: ReadyService, config: Config, logger: Logger): void {
+  if (logFormatOf(config) === 'json') logger.info(ready, 'Holdall is ready');
+  else if (logger.isLevelEnabled('info')) process.stdout.write(formatBanner(ready));
 }
 
 /** Starts the service in this process. A stop signal stops it and exits with 0. */

@@ -21,7 +21,7 @@ import { openStore } from '../stores/registry.ts';
 import { MAX_CHILD_MEMORY_BYTES, MIN_CHILD_MEMORY_BYTES } from '../thumbnails/limits.ts';
 import { createThumbnails, type Thumbnails } from '../thumbnails/thumbnails.ts';
 import { openAccess } from './access.ts';
-import { openAuditLog } from './audit-log.ts';
+import { logFormatOf, openAuditLog } from './audit-log.ts';
 import { limitsOf, openSharedState } from './limits.ts';
 import { createStoreObserver, openMetrics, openTracer, type StoreObserver } from './observability.ts';
 import { requirePrivatePaths } from './private-paths.ts';
@@ -110,7 +110,7 @@ async function openService(
   const opened = await openRespondingStore(config, observer, environment);
   const shared = await openSharedState(config, environment);
   const access = await openAccess(config, opened, shared, environment);
-  const audit = resources.adopt(openAuditLog(config.AUDIT_LOG, logger), (log) => log.close());
+  const audit = resources.adopt(openAuditLog(config.AUDIT_LOG, logger, logFormatOf(config)), (log) => log.close());
   const store = layerStore(opened, config, { logger, metrics, observer });
   const signedUrls = await openSignedUrls(opened, config);
   const files = openFiles(store, config, { signedUrls, tracer });

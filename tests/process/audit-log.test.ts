@@ -108,7 +108,7 @@ describe('The audit log', () => {
     assert.equal(told.length, 1);
     assert.match(String(told[0]?.['reason']), /ENOSPC/);
     assert.match(JSON.stringify(told[0]?.['event']), /"audit":"refusal".*"path":"private\/".*"requestId":"r1"/);
-    assert.equal(told[0]?.['level'], 50);
+    assert.equal(told[0]?.['level'], 'error');
     holdall.signal('SIGTERM');
     assert.deepEqual(await holdall.ended, { code: 0, signal: null });
 
