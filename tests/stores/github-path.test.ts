@@ -254,7 +254,7 @@ describe('A branch with GITHUB_PATH', () => {
     );
     assert.deepEqual(
       warnings(opened).map(({ details }) => details),
-      [{ submodules: 0, links: 1, namesThatAreNotUtf8: 0, namesOfNoPath: 0 }],
+      [{ submodules: 0, links: 1, nonUtf8Names: 0, invalidNames: 0 }],
     );
   });
 

@@ -33,7 +33,7 @@ describe('Symbolic links and submodules', () => {
     });
     const { store, repository } = opened;
     assert.deepEqual(await treeOf(store), { 'a.txt': 'a', 'f/': null, 'f/b.txt': 'b', 'only/': null });
-    const omitted = { submodules: 3, links: 4, namesThatAreNotUtf8: 0, namesOfNoPath: 0 };
+    const omitted = { submodules: 3, links: 4, nonUtf8Names: 0, invalidNames: 0 };
     assert.deepEqual(
       warnings(opened).map(({ details }) => details),
       [omitted],
@@ -97,8 +97,8 @@ describe('A name that is not UTF-8', () => {
     assert.deepEqual(warnings(opened)[0]?.details, {
       submodules: 0,
       links: 0,
-      namesThatAreNotUtf8: 2,
-      namesOfNoPath: 0,
+      nonUtf8Names: 2,
+      invalidNames: 0,
     });
     assert.equal(warnings(opened).length, 1);
   });
@@ -155,7 +155,7 @@ describe('A name that is no valid path segment', () => {
     assert.deepEqual(await treeOf(opened.store), { 'a.txt': 'a', 'f/': null, 'f/b.txt': 'b' });
     assert.deepEqual(
       warnings(opened).map(({ details }) => details),
-      [{ submodules: 0, links: 0, namesThatAreNotUtf8: 0, namesOfNoPath: 4 }],
+      [{ submodules: 0, links: 0, nonUtf8Names: 0, invalidNames: 4 }],
     );
   });
 

@@ -18,7 +18,7 @@ export function isCorsOrigin(corsOrigins: CorsOrigins | undefined, { headers }: 
 }
 
 /**
- * Lets pages of `corsOrigins` read responses, and answers their preflight requests (Fetch, section 3.3). Only exact
+ * Lets pages of `corsOrigins` read responses, and responds to their preflight requests (Fetch, section 3.3). Only exact
  * origins can send cookies. Runs before limits and authentication, so that pages can also read refusals. The content
  * origin has its own headers.
  */

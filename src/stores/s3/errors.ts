@@ -302,7 +302,7 @@ export function unorderedListing(): StoreError {
   return new StoreError('store-inconsistent', message);
 }
 
-/** Returns the error for a store that ignores `x-amz-copy-source`, or a proxy that answers for it. */
+/** Returns the error for a store that ignores `x-amz-copy-source`, or for a proxy that responds in its place. */
 export function nothingCopied(): StoreError {
   const message = 'The object store reported success for a copy but copied nothing. Run "holdall doctor" to test it.';
   return new StoreError('store-inconsistent', message);

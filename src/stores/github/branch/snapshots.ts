@@ -59,7 +59,7 @@ export class Snapshots {
 
   /** Returns a snapshot that is not older than the call. */
   async latest({ signal }: Cancellable = {}): Promise<Snapshot> {
-    // A request in progress might have been answered before this call. Wait for it, then send one new request for all
+    // The response to a request in progress might be older than this call. Wait for it, then send one new request for all
     // callers.
     if (this.#reading) await untilAborted(this.#reading, signal);
     return this.#readShared({ signal });

@@ -160,13 +160,13 @@ class OmissionLog {
 }
 
 function countOmitted(trees: readonly Tree[]) {
-  const omitted = { submodules: 0, links: 0, namesThatAreNotUtf8: 0, namesOfNoPath: 0 };
+  const omitted = { submodules: 0, links: 0, nonUtf8Names: 0, invalidNames: 0 };
   for (const { entries, nonUtf8Names } of trees) {
-    omitted.namesThatAreNotUtf8 += nonUtf8Names.size;
+    omitted.nonUtf8Names += nonUtf8Names.size;
     for (const [name, entry] of entries) {
       if (entry.mode === SUBMODULE) omitted.submodules++;
       else if (entry.mode === LINK) omitted.links++;
-      else if ((isFile(entry) || isFolder(entry)) && foundFile(ROOT, name) === undefined) omitted.namesOfNoPath++;
+      else if ((isFile(entry) || isFolder(entry)) && foundFile(ROOT, name) === undefined) omitted.invalidNames++;
     }
   }
   return omitted;
