@@ -133,17 +133,16 @@ describe('The quota of a store', () => {
         '/-/health/ready': {
           get: {
             responses: {
-              200: {
-                content: {
-                  'application/json': {
-                    schema: {
-                      required: ['success', 'message'],
-                      properties: { quota: { type: 'object', required: ['limit', 'remaining', 'reset'] } },
-                    },
-                  },
-                },
-              },
+              200: { content: { 'application/json': { schema: { $ref: '#/components/schemas/Ready' } } } },
             },
+          },
+        },
+      },
+      components: {
+        schemas: {
+          Ready: {
+            required: ['success', 'message'],
+            properties: { quota: { type: 'object', required: ['limit', 'remaining', 'reset'] } },
           },
         },
       },
