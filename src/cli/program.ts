@@ -29,7 +29,9 @@ function reword(message: string): string {
   const [problem = '', suggestion] = message
     .replace(/^error: /, '')
     .split(/\n\(Did you mean (?:one of )?([^\n]*)\?\)$/);
-  const text = problem.replace(/'([^']*)'/g, '"$1"').replace(/^./, (first) => first.toUpperCase());
+  const text = problem
+    .replace(/'([^']*)'/g, (_, name: string) => quoted(name))
+    .replace(/^./, (first) => first.toUpperCase());
   const sentence = /[.?]$/.test(text) ? text : `${text}.`;
   return suggestion === undefined ? sentence : `${sentence} Did you mean ${suggestion.replace(/[^\s,]+/g, '"$&"')}?`;
 }

@@ -283,6 +283,18 @@ describe('The holdall commands', () => {
     });
   }
 
+  it('show invalid arguments without control characters', async () => {
+    for (const args of [
+      ['no\u001b[31m\nsuch'],
+      ['serve', '--no\u001b[31m\nsuch'],
+      ['serve', '--port', '\u001b[31m\n'],
+    ]) {
+      const { code, stderr } = await runCli(args);
+      assert.equal(code, 2);
+      assert.match(stderr, /^holdall: [^\u001b\n]*\\u001b\[31m\\n[^\u001b\n]*\n$/);
+    }
+  });
+
   it('reject an empty folder or option, such as the value of an unset shell variable', async () => {
     const { code, stderr } = await runCli(['serve', '']);
     assert.deepEqual(
