@@ -14,6 +14,9 @@ import { startService } from '../http/service.ts';
 const read = async (path: string) =>
   (await readFile(new URL(`../../${path}`, import.meta.url), 'utf8')).replace(/ +\|/g, ' |');
 
+/** Words of the help of a setting. */
+const MAX_HELP_WORDS = 15;
+
 describe('The documentation', () => {
   it('lists exactly the existing settings, with default, example and help', async () => {
     const page = await read('docs/reference/settings.md');
@@ -26,6 +29,8 @@ describe('The documentation', () => {
       const setting: Setting<unknown> = SETTINGS[name as keyof typeof SETTINGS];
       const fallback = setting.defaultText === null ? 'none' : `\`${setting.defaultText}\``;
       assert.ok(row.endsWith(` | ${setting.help} |`), name);
+      // The help of STORAGE_TYPE lists the backends.
+      if (name !== 'STORAGE_TYPE') assert.ok(setting.help.split(' ').length <= MAX_HELP_WORDS, setting.help);
       assert.ok(row.includes(setting.example), name);
       // The number of workers depends on the machine.
       if (name !== 'WORKERS') assert.ok(row.startsWith(`| \`${name}\` | ${fallback} |`), row);

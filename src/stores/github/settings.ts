@@ -105,7 +105,7 @@ export const GITHUB_SETTINGS = {
     read: password,
     defaultText: null,
     example: 'github_pat_11ABCDEFG0EXAMPLE',
-    help: 'Access token with the permission "Contents: read and write". Without a token, public repositories are readable, with 60 requests per hour.',
+    help: 'Access token with the permission "Contents: read and write". Optional if `READ_ONLY=true`.',
     isSecret: true,
   },
   GITHUB_BRANCH: {
@@ -154,19 +154,19 @@ export const GITHUB_SETTINGS = {
     read: duration('s', 0, 3600),
     defaultText: '2',
     example: '0',
-    help: 'Seconds for which reads use the last known state of the branch. With 0, each read first asks GitHub, which does not count against the quota while nothing changes.',
+    help: 'Seconds that reads use the last known commit. With 0, each read asks GitHub.',
   },
   GITHUB_QUOTA_WAIT: {
     read: duration('s', 0, 3600),
     defaultText: '10',
     example: '1m',
-    help: 'Maximum seconds that a request waits for the rate limit of GitHub. A longer wait is a 503 with `Retry-After`.',
+    help: 'Maximum seconds that a request waits for the rate limit of GitHub.',
   },
   GITHUB_WRITES_PER_MINUTE: {
     read: integer(0, 100_000),
     defaultText: '80',
     example: '0',
-    help: 'Maximum write requests per minute, as GitHub recommends. A commit takes three. 0 removes the limit, for GitHub Enterprise servers.',
+    help: 'Maximum write requests per minute. A commit takes three. 0 removes the limit.',
   },
   GITHUB_CACHE_SIZE: {
     read: size,

@@ -66,13 +66,13 @@ export const S3_SETTINGS = {
     read: oneOf('path', 'virtual'),
     defaultText: 'path',
     example: 'virtual',
-    help: 'Position of the bucket name in URLs: in the `path`, or in the host name (`virtual`).',
+    help: 'Where URLs contain the bucket: in the `path`, or in the host name (`virtual`).',
   },
   S3_PUBLIC_URL: {
     read: url({ path: true }),
     defaultText: null,
     example: 'https://files.example.org',
-    help: 'Public URL of the bucket, if anyone can read it. Listings then contain the `publicUrl` of each file.',
+    help: 'Public URL of the bucket. Listings then contain the `publicUrl` of each file.',
   },
   S3_CONCURRENCY: {
     read: integer(1, 1000),
