@@ -9,10 +9,12 @@ import { checkMarkdown, checkSource, checkTitles, readAvoidedPhrases } from './p
 const phrases = readAvoidedPhrases(readFileSync('CONTRIBUTING.md', 'utf8'), 'Terminology');
 /** Files and folders that are not checked yet. */
 const PENDING = new Set([
-  'docs/decisions/',
-  'docs/explanation/',
+  ...['built-service', 'commit-queue', 'exclusive-copies', 'multipart', 'object-folders'].map(decision),
+  ...['repository-markers', 'rights-and-grants', 'sessions', 'symbolic-links', 'whole-folders'].map(decision),
+  'docs/explanation/benchmark-data.md',
+  'docs/explanation/capacity.md',
+  'docs/explanation/scaling.md',
   'docs/reference/http-api.md',
-  'docs/reference/settings.md',
   'docs/reference/web-ui.md',
   'tests/web/',
 ]);
@@ -34,4 +36,8 @@ process.exitCode = findings > 0 ? 1 : 0;
 function check(file: string, text: string) {
   if (file.endsWith('.md')) return checkMarkdown(text, phrases);
   return file.startsWith('tests/') ? checkTitles(file, text, phrases) : checkSource(file, text, phrases);
+}
+
+function decision(name: string): string {
+  return `docs/decisions/${name}.md`;
 }
