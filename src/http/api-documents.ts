@@ -5,9 +5,11 @@ import fastifySwagger from '@fastify/swagger';
 import fastify, { type FastifyInstance, type RouteOptions } from 'fastify';
 import { version } from '../system.ts';
 import { preferredCoding } from './accept.ts';
+import { cookieName, SESSION_COOKIE } from './access/session-cookie.ts';
 import { WITHOUT_DEFAULT_COMPILERS } from './fastify-app.ts';
 import { completeDocument, type Json } from './openapi.ts';
 import { API_REFERENCE, BUILT_PAGE } from './page/web-page.ts';
+import type { Service } from './service.ts';
 
 /** The parts of a route that the API documentation describes. */
 export type DescribedRoute = Pick<RouteOptions, 'method' | 'url' | 'schema'>;
@@ -21,12 +23,13 @@ export interface ApiDocuments {
 
 /**
  * Creates the OpenAPI document of these routes, and a separate application that shows it below `prefix`. The
- * application does not serve the routes themselves. `publicUrl` is the address of the service, if it is known.
+ * application does not serve the routes themselves. `publicUrl` is the address of the service, if it is known,
+ * and `basePath` the path prefix of its requests.
  */
 export async function createApiDocuments(
   routes: readonly DescribedRoute[],
   prefix: string,
-  publicUrl: string | undefined,
+  { publicUrl, basePath }: Pick<Service, 'publicUrl' | 'basePath'>,
 ): Promise<ApiDocuments> {
   const app = fastify({ exposeHeadRoutes: false, ...WITHOUT_DEFAULT_COMPILERS });
   app.setValidatorCompiler(() => () => true);
@@ -35,7 +38,7 @@ export async function createApiDocuments(
     openapi: {
       openapi: '3.1.0',
       info: { title: 'Holdall', version, description: DESCRIPTION, license: { name: 'MIT', identifier: 'MIT' } },
-      components: { securitySchemes: SECURITY_SCHEMES },
+      components: { securitySchemes: securitySchemes(cookieName(SESSION_COOKIE, basePath)) },
       // Any one of these is sufficient. Public routes need none, hence the empty object.
       security: [{}, { bearer: [] }, { basic: [] }, { session: [] }],
       tags: TAGS,
@@ -133,25 +136,26 @@ const TAGS = [
   { name: 'System', description: 'Health checks and metrics.' },
 ];
 
-/** The authentication methods of the HTTP API. */
-const SECURITY_SCHEMES = {
-  bearer: {
-    type: 'http',
-    scheme: 'bearer',
-    description: 'A token from the access file, or a JSON Web Token from `JWT_ISSUER`.',
-  },
-  basic: {
-    type: 'http',
-    scheme: 'basic',
-    description: 'Username and password. Requires HTTPS or a client on the same machine.',
-  },
-  session: {
-    type: 'apiKey',
-    in: 'cookie',
-    name: 'holdall',
-    description: 'The session cookie that `POST /-/session` sets. Over HTTPS, its name is `__Host-holdall`.',
-  },
-} as const;
+/** Returns the authentication methods of the HTTP API. */
+const securitySchemes = (sessionCookie: string) =>
+  ({
+    bearer: {
+      type: 'http',
+      scheme: 'bearer',
+      description: 'A token from the access file, or a JSON Web Token from `JWT_ISSUER`.',
+    },
+    basic: {
+      type: 'http',
+      scheme: 'basic',
+      description: 'Username and password. Requires HTTPS or a client on the same machine.',
+    },
+    session: {
+      type: 'apiKey',
+      in: 'cookie',
+      name: sessionCookie,
+      description: `The session cookie that \`POST /-/session\` sets. Over HTTPS, its name is \`__Host-${sessionCookie}\`.`,
+    },
+  }) as const;
 
 /** Renames the wildcard parameter from `*`, the router's name, to `path`, which OpenAPI can use. */
 function nameWildcard<Schema extends { params?: unknown } | undefined>(schema: Schema): Schema {

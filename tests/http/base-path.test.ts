@@ -126,6 +126,12 @@ describe('A service with a base path', () => {
     ] as const) {
       assert.equal((await get(BASE + path, headers)).status, 200, path);
     }
+    const { servers, components } = jsonOf(await get(`${BASE}/-/openapi.json`)) as {
+      servers: { url: string }[];
+      components: { securitySchemes: { session: { name: string } } };
+    };
+    const [server] = servers.map(({ url }) => new URL(url, `http://host${BASE}/-/openapi.json`).pathname);
+    assert.deepEqual([server, components.securitySchemes.session.name], [`${BASE}/`, 'holdall+team+files']);
     const created = await postJson(service.port, `${BASE}/create_folder`, { path: 'new/' });
     assert.equal(created.status, 200, created.body.toString());
     const options = await send(service.port, `${BASE}/upload`, { method: 'OPTIONS' });
