@@ -123,6 +123,36 @@ describe('The samples of the HTTP API reference', () => {
   }
 });
 
+describe('The guides to the HTTP API', () => {
+  it('have samples that print the documented output', async () => {
+    const service = await startService(disk);
+    const folder = await mkdtemp(join(tmpdir(), 'holdall-guides-'));
+    try {
+      const form = new FormData();
+      form.append('prefix', 'notes');
+      form.append('file', new Blob(['Hello, Holdall!\n']), 'hello.txt');
+      const { status } = await fetch(`http://127.0.0.1:${service.port}/upload`, { method: 'POST', body: form });
+      assert.equal(status, 200);
+      const names = ['pagination', 'conditional-requests', 'retries', 'long-operations'];
+      const samples = await Promise.all(names.map(readGuideSample));
+      const program = samples.map((sample) => `console.log('${MARK}');\n{\n${sample}}\n`).join('');
+      await writeFile(join(folder, 'samples.mjs'), program.replaceAll('127.0.0.1:8080', `127.0.0.1:${service.port}`));
+      const { stdout, stderr } = await run(process.execPath, ['samples.mjs'], { cwd: folder });
+      const outputs = stdout.split(`${MARK}\n`).slice(1);
+      assert.deepEqual(outputs, [
+        'notes/hello.txt\n',
+        'true\nfalse\n200 First\n304\n',
+        '404\n',
+        '200 Item copied successfully\n',
+      ]);
+      assert.match(stderr, /^\d of (2|an unknown number of) files$/m);
+    } finally {
+      await service.stop();
+      await rm(folder, { recursive: true, force: true });
+    }
+  });
+});
+
 describe('The error tables of the HTTP API reference', () => {
   const headings: Record<string, string> = {
     'Upload a file': 'POST /upload',
@@ -154,6 +184,11 @@ describe('The error tables of the HTTP API reference', () => {
     }
   });
 });
+
+async function readGuideSample(name: string): Promise<string> {
+  const guide = await readFile(new URL(`../../docs/how-to/api-${name}.md`, import.meta.url), 'utf8');
+  return blockOf(guide, 'js') ?? assert.fail(name);
+}
 
 interface Sample {
   readonly heading: string;
