@@ -101,7 +101,9 @@ describe('The samples of the HTTP API reference', () => {
   });
 
   for (const [name, language] of Object.entries(LANGUAGES)) {
-    const skip = isAvailable(language.probe) ? false : `${name} is not installed: its samples were not run`;
+    const skip = isAvailable(language.probe)
+      ? false
+      : `Samples in ${name} were not run: "${language.probe.join(' ')}" failed`;
     it(`get the documented responses in ${name}`, { skip }, async () => {
       const samples = samplesOf(language.label);
       assert.equal(samples.length, 11);

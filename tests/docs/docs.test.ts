@@ -47,6 +47,19 @@ describe('The documentation', () => {
     );
   });
 
+  it('lists limits with the default of their setting', async () => {
+    const settings = await read('docs/reference/settings.md');
+    const limits = await read('docs/reference/limits.md');
+    const names = new Set([...limits.matchAll(/^\| [^|]+ \| [^|]+ \| `([A-Z_]+)` \|/gm)].map(([, name = '']) => name));
+    assert.ok(names.size > 8);
+    for (const name of names) {
+      const [, fallback] = new RegExp(`^\\| \`${name}\` \\| (\\S+) \\|`, 'm').exec(settings) ?? assert.fail(name);
+      const rows = limits.split('\n').filter((line) => line.includes(`| \`${name}\` |`));
+      const values = rows.map((row) => row.replaceAll(/[, ]/g, '')).join('\n');
+      if (fallback !== 'none') assert.ok(values.includes(`|${fallback?.replaceAll('`', '')}`), `${name}: ${fallback}`);
+    }
+  });
+
   it('lists every setting in the help', () => {
     for (const name of Object.keys(SETTINGS)) assert.match(describeSettings(), new RegExp(`^  ${name}\\b`, 'm'));
   });
