@@ -10,7 +10,7 @@ export interface Finding {
   readonly advice?: string;
 }
 
-/** A check of `holdall doctor`. Its name identifies it in reports and in docs/how-to/troubleshooting.md. */
+/** A check of `holdall doctor`. Its name identifies it in reports and in docs/reference/doctor.md. */
 export interface Check<Subject> {
   readonly name: string;
   /** The check that must succeed first; otherwise this one is not tried. */

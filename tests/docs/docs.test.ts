@@ -123,10 +123,12 @@ describe('The documentation', () => {
   });
 
   it('lists exactly the existing metrics, with their labels', async () => {
-    const rows = [...(await read('docs/how-to/monitoring.md')).matchAll(/^\| `holdall_(\w+)` \| (.*?) \|/gm)];
-    const documented = rows.map(([, name, labels = '']) => [
+    const rows = [
+      ...(await read('docs/reference/metrics.md')).matchAll(/^\| `holdall_(\w+)` \| (\w+) \|.*?\|(.*?)\|/gm),
+    ];
+    const documented = rows.map(([, name, type, labels = '']) => [
       name,
-      [...labels.matchAll(/`(\w+)`/g)].map(([, label]) => label),
+      { type, labels: [...labels.matchAll(/`(\w+)`/g)].map(([, label]) => label) },
     ]);
     const metrics = createMetrics('1');
     metrics.setGaugeSources({
@@ -137,12 +139,16 @@ describe('The documentation', () => {
     metrics.requestCompleted({ method: 'GET', route: undefined, status: 200, seconds: 1, received: 1, sent: 1 });
     metrics.storeCallCompleted({ operation: 'stat', outcome: 'ok', seconds: 1 });
     metrics.thumbnailServed('cache');
-    const told = (await metrics.read()) as { name: string; values: { labels: Record<string, string> }[] }[];
+    const told = (await metrics.read()) as {
+      name: string;
+      type: string;
+      values: { labels: Record<string, string> }[];
+    }[];
     const counted = told
       .filter(({ name }) => name.startsWith('holdall_'))
-      .map(({ name, values: [value] }) => [
+      .map(({ name, type, values: [value] }) => [
         name.slice('holdall_'.length),
-        Object.keys(value?.labels ?? {}).filter((label) => label !== 'worker' && label !== 'le'),
+        { type, labels: Object.keys(value?.labels ?? {}).filter((label) => label !== 'worker' && label !== 'le') },
       ]);
     assert.deepEqual(Object.fromEntries(documented), Object.fromEntries(counted));
   });
