@@ -12,7 +12,6 @@ const PENDING = new Set([
   ...['built-service', 'commit-queue', 'exclusive-copies', 'multipart', 'object-folders'].map(decision),
   ...['repository-markers', 'rights-and-grants', 'sessions', 'symbolic-links', 'whole-folders'].map(decision),
   'docs/explanation/benchmark-data.md',
-  'docs/explanation/scaling.md',
   'tests/web/',
 ]);
 const isPending = (file: string) => PENDING.values().some((path) => file.startsWith(path));
