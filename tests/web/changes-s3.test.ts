@@ -40,7 +40,7 @@ test('Changes and uploads in the web UI reach the bucket byte for byte', async (
 
   await row(page, 'a.txt').click();
   await row(page, 'b.txt').click({ modifiers: ['Control'] });
-  await page.keyboard.press('Control+Shift+m');
+  await page.keyboard.press('Alt+Shift+m');
   await page.getByRole('option', { name: 'renamed' }).click();
   await page.getByRole('button', { name: 'Move 2 items here' }).click();
   await page.getByRole('button', { name: 'Keep both' }).click();

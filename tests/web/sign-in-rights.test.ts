@@ -87,8 +87,7 @@ describe('A user who is not signed in', () => {
     await row(page, 'deep/').click();
     await becomes(() => names(page), ['deep/', 'handbook/', 'inbox/', 'team/']);
     await becomes(() => tools(page), ['Download', 'Copy link']);
-    for (const keys of ['F2', 'Delete', 'Alt+n', 'ControlOrMeta+x', 'ControlOrMeta+Shift+m'])
-      await page.keyboard.press(keys);
+    for (const keys of ['F2', 'Delete', 'Alt+n', 'ControlOrMeta+x', 'Alt+Shift+m']) await page.keyboard.press(keys);
     assert.equal(await page.getByRole('dialog').count(), 0);
     assert.equal(await page.locator('.cut, .name-field').count(), 0);
     await page.keyboard.press('Enter');
@@ -101,7 +100,7 @@ describe('A user who is not signed in', () => {
     await row(page, 'deep/below/').dblclick();
     await row(page, 'deep/below/x.txt').click();
     await becomes(() => tools(page), ['Download', 'Rename', 'Move to…', 'Copy to…', 'Copy link', 'Delete']);
-    await page.keyboard.press('ControlOrMeta+Shift+m');
+    await page.keyboard.press('Alt+Shift+m');
     const moving = page.getByRole('dialog', { name: /Move .*x\.txt/ });
     await moving.waitFor();
     await page.keyboard.press('Backspace');
@@ -129,7 +128,7 @@ describe('A user who is not signed in', () => {
     assert.equal(String(await site.read('team/plan.txt')), 'plan');
     await row(page, 'team/plan.txt').click();
     await becomes(() => tools(page), ['Download', 'Copy to…', 'Copy link']);
-    await page.keyboard.press('ControlOrMeta+Shift+d');
+    await page.keyboard.press('Alt+Shift+c');
     const copying = page.getByRole('dialog', { name: /Copy .*plan\.txt/ });
     await copying.waitFor();
     await page.keyboard.press('Backspace');

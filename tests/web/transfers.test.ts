@@ -116,7 +116,7 @@ test('The folder picker finds or creates the destination by keyboard alone, and 
     { expectedErrors: [/404.*photos%2Fnotes/] },
   );
   await row(page, 'report.pdf').click();
-  await page.keyboard.press('Control+Shift+m');
+  await page.keyboard.press('Alt+Shift+m');
   const picker = page.getByRole('dialog', { name: 'Move “⁨report.pdf⁩” to…' });
   const here = picker.getByRole('button', { name: 'Move 1 item here' });
   await picker.getByRole('option', { name: 'photos' }).waitFor();

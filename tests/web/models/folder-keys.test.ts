@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { isMac, pressed } from '../../../web/src/actions/keys.ts';
 import { createFindByTyping } from '../../../web/src/selection/find-by-typing.ts';
 import { type Layout, targetOf } from '../../../web/src/selection/navigation.ts';
 import type { Entry } from '../../../web/src/service/service.ts';
@@ -106,5 +107,19 @@ describe('Typing', () => {
     find.end();
     assert.equal(find.isUnderWay(), false);
     assert.deepEqual(type('z', 2, find), ['zebra.bin']);
+  });
+});
+
+describe('A shortcut', () => {
+  const alone = { altKey: false, ctrlKey: false, metaKey: false, shiftKey: false };
+  const press = (event: Partial<KeyboardEvent>) => pressed({ ...alone, ...event } as KeyboardEvent);
+
+  it('is recognised on keyboards of every script and layout', () => {
+    const other = isMac ? { metaKey: true } : { ctrlKey: true };
+    assert.equal(press({ ...other, key: 'с', code: 'KeyC' }), 'mod+c', 'Cyrillic');
+    assert.equal(press({ altKey: true, key: '˜', code: 'KeyN' }), 'alt+n', 'a Mac');
+    assert.equal(press({ altKey: true, shiftKey: true, key: 'M', code: 'Semicolon' }), 'alt+shift+m', 'AZERTY');
+    assert.equal(press({ shiftKey: true, key: '?', code: 'Slash' }), '?');
+    assert.equal(press({ key: 'с', code: 'KeyC' }), 'с', 'typed, not a shortcut');
   });
 });

@@ -14,7 +14,10 @@ export type ActionId = keyof Text['actions'];
 export interface Action {
   readonly id: ActionId;
   readonly icon: IconName;
-  /** The keyboard shortcuts. Menus show the first one. */
+  /**
+   * The keyboard shortcuts. Menus show the first one. Letters of new shortcuts have `alt` or `alt+shift`: browsers use
+   * `mod+shift` for their own tools.
+   */
   readonly keys: readonly string[];
   /** Menus show the items of one group together. */
   readonly group: 'open' | 'clipboard' | 'change' | 'create' | 'show';
@@ -45,7 +48,7 @@ const ALL: readonly Action[] = [
   {
     id: 'download',
     icon: 'download',
-    keys: ['mod+shift+s'],
+    keys: ['alt+shift+d'],
     group: 'open',
     // With only folders selected, the action explains why folders can't be downloaded.
     isAvailable: hasSelection,
@@ -54,7 +57,7 @@ const ALL: readonly Action[] = [
   {
     id: 'copyLink',
     icon: 'link',
-    keys: ['mod+shift+c'],
+    keys: ['alt+shift+l'],
     group: 'open',
     isAvailable: hasSelection,
     run: (page) => void copyLinks(page, selected(page)),
@@ -101,7 +104,7 @@ const ALL: readonly Action[] = [
   {
     id: 'moveTo',
     icon: 'move',
-    keys: ['mod+shift+m'],
+    keys: ['alt+shift+m'],
     group: 'change',
     needs: ['read', 'manage'],
     isAvailable: hasSelection,
@@ -110,7 +113,7 @@ const ALL: readonly Action[] = [
   {
     id: 'copyTo',
     icon: 'copy',
-    keys: ['mod+shift+d'],
+    keys: ['alt+shift+c'],
     group: 'change',
     needs: ['read', 'change'],
     isAvailable: hasSelection,

@@ -12,8 +12,9 @@ export function isKey(event: KeyboardEvent, keys: readonly string[]): boolean {
 
 /** The keys of an event. Shift tells nothing of its own where it makes another character, such as `?`. */
 export function pressed(event: KeyboardEvent): string {
-  // With ⌥ a Mac makes other characters of the letters: what counts is the key.
-  const letter = event.altKey ? /^Key([A-Z])$/.exec(event.code)?.[1] : undefined;
+  // ⌥ on a Mac and keyboards of other scripts type other characters than the letters of the shortcuts.
+  const isLatin = /^[a-z]$/i.test(event.key);
+  const letter = hasModifier(event) && !isLatin ? /^Key([A-Z])$/.exec(event.code)?.[1] : undefined;
   const key = letter?.toLowerCase() ?? (event.key.length === 1 ? event.key.toLowerCase() : event.key);
   const isCharacter = event.key.length === 1 && !/[a-z ]/i.test(event.key);
   return [
@@ -26,6 +27,8 @@ export function pressed(event: KeyboardEvent): string {
     .filter(Boolean)
     .join('+');
 }
+
+const hasModifier = ({ altKey, ctrlKey, metaKey }: KeyboardEvent) => altKey || ctrlKey || metaKey;
 
 const NAMES: Readonly<Record<string, string>> = {
   ArrowUp: '↑',
