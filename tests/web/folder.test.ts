@@ -374,4 +374,43 @@ describe('A folder of 3,000 files', () => {
     await page.keyboard.press('Home');
     await page.getByText('1 selected').first().waitFor();
   });
+
+  it('scrolls to every row if all rows are taller than the tallest element of a browser', async (t) => {
+    const site = await startSite(t, { store: 'disk' });
+    await fillFolder(site, 'many', 3_000);
+    const page = await openPage(t, { ...DESKTOP, url: `${site.url}many/` });
+    await page.locator('html[data-listing="complete"]').waitFor();
+    // 19,200,000 pixels, without a header.
+    await page.evaluate(() => document.documentElement.style.setProperty('--row', '400rem'));
+    await page.setViewportSize({ width: 600, height: 800 });
+    const file = (position: number) => row(page, `many/${entryName(position)}`);
+    await until('the rows are tall', async () => (await boxOf(file(1))).height === 6400);
+
+    await file(1).focus();
+    await page.keyboard.press('End');
+    await file(3_000).and(page.locator(':focus')).waitFor();
+    // The first pixel of a row below the edge of the list.
+    const startOf = async (position: number) => {
+      const list = await boxOf(page.locator('[data-scroller]'));
+      return Math.round((await boxOf(file(position))).y - list.y);
+    };
+    await becomes(() => startOf(3_000), 0);
+    await page.keyboard.press('ArrowUp');
+    await file(2_999).and(page.locator(':focus')).waitFor();
+    await becomes(() => startOf(2_999), 0);
+    await page.mouse.move(300, 400);
+    await page.mouse.wheel(0, 300);
+    await becomes(() => startOf(2_999), -300);
+
+    await page.locator('[data-scroller]').evaluate((element) => {
+      element.scrollTop = (element.scrollHeight - element.clientHeight) / 2;
+    });
+    await until('the middle is in view', async () => Math.abs(await startOf(1_500)) <= 6_400);
+    await page.keyboard.press('Home');
+    await file(1).and(page.locator(':focus')).waitFor();
+    await page.mouse.wheel(0, 500);
+    await becomes(() => page.locator('[data-scroller]').evaluate((element) => element.scrollTop > 0), true);
+    await page.mouse.wheel(0, -500);
+    await becomes(() => page.locator('[data-scroller]').evaluate((element) => element.scrollTop), 0);
+  });
 });

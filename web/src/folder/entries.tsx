@@ -41,12 +41,12 @@ export function Entries({ scroller }: { scroller: RefObject<HTMLDivElement | nul
     kept: Math.floor(tabStop / columns),
     overscan: OVERSCAN[view],
   });
-  useSteadyScroll(scroller, arrangement);
+  useSteadyScroll(scroller, virtual.position, arrangement);
   const bringIntoSight = (index: number) => virtual.scrollTo(Math.floor(index / columns));
   useEntryFocus(grid, arrangement, bringIntoSight);
   useRevealed(grid, coveredHeight, bringIntoSight);
   const pointing = usePointing();
-  const band = useRubberBand(scroller, arrangement);
+  const band = useRubberBand(scroller, virtual.position, arrangement);
 
   return (
     <div
@@ -60,7 +60,7 @@ export function Entries({ scroller }: { scroller: RefObject<HTMLDivElement | nul
       {...pointing}
     >
       {headerRows > 0 && <ListHeader />}
-      <div role="rowgroup" class="rows" style={{ blockSize: `${virtual.height}px` }}>
+      <div role="rowgroup" class="rows" style={virtual.style}>
         {virtual.rows.map(({ index, start, isInView }) => {
           const besideView = view === 'grid' ? 'low' : 'none';
           const thumbnails: ThumbnailPriority = virtual.isScrolling ? 'none' : isInView ? 'auto' : besideView;
@@ -82,7 +82,7 @@ export function Entries({ scroller }: { scroller: RefObject<HTMLDivElement | nul
             )
           );
         })}
-        <RubberBand band={band} />
+        <RubberBand band={band} origin={virtual.position.origin} />
       </div>
     </div>
   );

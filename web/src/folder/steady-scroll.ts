@@ -2,12 +2,17 @@ import type { RefObject } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { usePage } from '../page.ts';
 import type { Arrangement } from './arrangement.ts';
+import type { ScrollPosition } from './scroll-position.ts';
 
 /**
  * Keeps what one looks at in its place: when entries come or go above it, when the view or its width changes, and when
  * one comes back to the folder.
  */
-export function useSteadyScroll(scroller: RefObject<HTMLElement | null>, { columns, rowHeight }: Arrangement): void {
+export function useSteadyScroll(
+  scroller: RefObject<HTMLElement | null>,
+  position: ScrollPosition,
+  { columns, rowHeight }: Arrangement,
+): void {
   const { folder, location } = usePage();
   const entries = folder.entries.value;
   const path = folder.path.value;
@@ -18,9 +23,9 @@ export function useSteadyScroll(scroller: RefObject<HTMLElement | null>, { colum
   useLayoutEffect(() => {
     const element = scroller.current;
     if (!element) return undefined;
-    element.scrollTop = 0;
+    position.top = 0;
     sought.current = location.sight()?.scrollTop ?? null;
-    location.watchSight(() => ({ scrollTop: element.scrollTop, focused: folder.focused.value }));
+    location.watchSight(() => ({ scrollTop: position.top, focused: folder.focused.value }));
     const giveUp = () => {
       sought.current = null;
     };
@@ -36,18 +41,17 @@ export function useSteadyScroll(scroller: RefObject<HTMLElement | null>, { colum
     const element = scroller.current;
     if (!element) return undefined;
     if (sought.current !== null) {
-      element.scrollTop = sought.current;
-      if (Math.abs(element.scrollTop - sought.current) < 1) sought.current = null;
+      position.top = sought.current;
+      if (Math.abs(position.top - sought.current) < 1) sought.current = null;
     } else if (anchor.current) {
       const index = folder.indexOf(anchor.current.path);
-      if (index >= 0) element.scrollTop = Math.floor(index / columns) * rowHeight + anchor.current.offset;
+      if (index >= 0) position.top = Math.floor(index / columns) * rowHeight + anchor.current.offset;
     }
     const remember = () => {
-      const row = Math.floor(element.scrollTop / rowHeight);
+      const row = Math.floor(position.top / rowHeight);
       const first = folder.entries.peek()[row * columns];
       // At the very top one looks at the top, whatever comes to stand there.
-      anchor.current =
-        first && element.scrollTop > 0 ? { path: first.path, offset: element.scrollTop - row * rowHeight } : null;
+      anchor.current = first && position.top > 0 ? { path: first.path, offset: position.top - row * rowHeight } : null;
     };
     remember();
     element.addEventListener('scroll', remember, { passive: true });

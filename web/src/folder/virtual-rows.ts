@@ -1,19 +1,21 @@
 import type { RefObject } from 'preact';
 import { useLayoutEffect, useState } from 'preact/hooks';
+import { MAX_HEIGHT, ScrollPosition } from './scroll-position.ts';
 
 export interface VirtualRows {
   /** The rows to render: the visible ones, some around them, and the focused one. */
   readonly rows: readonly VirtualRow[];
-  /** The total height of all rows in pixels. */
-  readonly height: number;
+  /** The size of the element with the rows. */
+  readonly style: { readonly blockSize: string; readonly overflowY?: 'clip' };
   readonly isScrolling: boolean;
+  readonly position: ScrollPosition;
   /** Scrolls the minimum distance that brings a row into view. */
   scrollTo(row: number): void;
 }
 
 interface VirtualRow {
   readonly index: number;
-  /** Pixels from the top of all rows. */
+  /** Pixels from the top of the element with the rows. */
   readonly start: number;
   /** Whether at least a part of the row is visible. */
   readonly isInView: boolean;
@@ -37,6 +39,7 @@ interface VirtualRowsOptions {
 /** The visible range of the rows, in pixels. */
 interface Viewport {
   readonly top: number;
+  readonly origin: number;
   readonly height: number;
 }
 
@@ -46,7 +49,9 @@ const SCROLL_END_MS = 150;
 /** Renders only the visible rows, and some around them, of a list with a constant row height. */
 export function useVirtualRows(options: VirtualRowsOptions): VirtualRows {
   const { scroller, count, rowHeight, headerHeight, coveredHeight = 0, kept, overscan } = options;
-  const [viewport, setViewport] = useState<Viewport>({ top: 0, height: 0 });
+  const [viewport, setViewport] = useState<Viewport>({ top: 0, origin: 0, height: 0 });
+  const [position] = useState(() => new ScrollPosition(() => scroller.current));
+  position.height = count * rowHeight;
   const [isScrolling, setScrolling] = useState(false);
 
   useLayoutEffect(() => {
@@ -54,15 +59,19 @@ export function useVirtualRows(options: VirtualRowsOptions): VirtualRows {
     if (!element) return undefined;
     let timer: ReturnType<typeof setTimeout> | undefined;
     const measure = () => {
-      const next = { top: element.scrollTop - headerHeight, height: element.clientHeight };
-      // Avoids a render while the same rows are visible.
-      setViewport((known) => (isSameRange(rangeOf(known, rowHeight), rangeOf(next, rowHeight)) ? known : next));
+      position.update();
+      const next = { top: position.top - headerHeight, origin: position.origin, height: element.clientHeight };
+      setViewport((known) => (isSameView(known, next, rowHeight) ? known : next));
     };
     const onScroll = () => {
       measure();
       setScrolling(true);
       clearTimeout(timer);
-      timer = setTimeout(() => setScrolling(false), SCROLL_END_MS);
+      timer = setTimeout(() => {
+        setScrolling(false);
+        position.align();
+        measure();
+      }, SCROLL_END_MS);
     };
     const observer = new ResizeObserver(measure);
     observer.observe(element);
@@ -76,21 +85,32 @@ export function useVirtualRows(options: VirtualRowsOptions): VirtualRows {
     };
   }, [rowHeight, headerHeight]);
 
+  // After a render, so that the element has its height.
+  useLayoutEffect(() => {
+    position.align();
+    setViewport((known) => (known.origin === position.origin ? known : { ...known, origin: position.origin }));
+  }, [count * rowHeight]);
+
   const range = rangeOf(viewport, rowHeight);
   return {
     rows: drawnRows(range, { count, kept, overscan }).map((index) => ({
       index,
-      start: index * rowHeight,
+      start: index * rowHeight - viewport.origin,
       isInView: index >= range.first && index <= range.last,
     })),
-    height: count * rowHeight,
+    style:
+      count * rowHeight <= MAX_HEIGHT
+        ? { blockSize: `${count * rowHeight}px` }
+        : // Rows below the end would make the element taller.
+          { blockSize: `${MAX_HEIGHT}px`, overflowY: 'clip' },
     isScrolling,
+    position,
     scrollTo(row) {
       const element = scroller.current;
       if (!element) return;
       const atTop = row * rowHeight;
       const atBottom = atTop + rowHeight + headerHeight + coveredHeight - element.clientHeight;
-      element.scrollTop = Math.min(atTop, Math.max(atBottom, element.scrollTop));
+      position.top = Math.min(atTop, Math.max(atBottom, position.top));
     },
   };
 }
@@ -106,7 +126,11 @@ function rangeOf({ top, height }: Viewport, rowHeight: number): Range {
   return { first: Math.max(0, Math.floor(top / rowHeight)), last: Math.ceil((top + height) / rowHeight) - 1 };
 }
 
-const isSameRange = (left: Range, right: Range) => left.first === right.first && left.last === right.last;
+/** Returns whether both show the same rows at the same positions, so that no render is necessary. */
+function isSameView(left: Viewport, right: Viewport, rowHeight: number): boolean {
+  const [before, after] = [rangeOf(left, rowHeight), rangeOf(right, rowHeight)];
+  return left.origin === right.origin && before.first === after.first && before.last === after.last;
+}
 
 function drawnRows(
   range: Range,

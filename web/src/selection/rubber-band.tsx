@@ -2,6 +2,7 @@ import { type ReadonlySignal, useSignal } from '@preact/signals';
 import type { RefObject } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type { Arrangement } from '../folder/arrangement.ts';
+import type { ScrollPosition } from '../folder/scroll-position.ts';
 import { usePage } from '../page.ts';
 import './rubber-band.css';
 
@@ -25,6 +26,7 @@ const SPEED = 18;
  */
 export function useRubberBand(
   scroller: RefObject<HTMLElement | null>,
+  position: ScrollPosition,
   arrangement: Arrangement,
 ): ReadonlySignal<Band | null> {
   const { folder, selection } = usePage();
@@ -50,7 +52,7 @@ export function useRubberBand(
           });
           selection.set([...before, ...inside]);
         },
-        locate: (x, y) => placeOf(element, latest.current, x, y),
+        locate: (x, y) => pointAt(element, { ...latest.current, top: position.top }, x, y),
         end(isBand) {
           band.value = null;
           // A click beside all entries clears the selection.
@@ -130,9 +132,14 @@ function refuse(event: Event): void {
   event.stopImmediatePropagation();
 }
 
-function placeOf(element: HTMLElement, { headerHeight, padding }: Arrangement, x: number, y: number): Point {
-  const { left, top } = element.getBoundingClientRect();
-  return { x: x - left - padding, y: y - top - headerHeight + element.scrollTop };
+function pointAt(
+  element: HTMLElement,
+  { headerHeight, padding, top }: Arrangement & Pick<ScrollPosition, 'top'>,
+  x: number,
+  y: number,
+): Point {
+  const box = element.getBoundingClientRect();
+  return { x: x - box.left - padding, y: y - box.top - headerHeight + top };
 }
 
 function rectangle(from: Point, to: Point): Band {
@@ -174,12 +181,12 @@ function isOnEntry({ target }: Event): boolean {
   return target instanceof Element && target.closest('[data-path]') !== null;
 }
 
-/** Draws the rectangle. */
-export function RubberBand({ band }: { band: ReadonlySignal<Band | null> }) {
+/** Draws the rectangle in an element that starts at `origin` of all rows. */
+export function RubberBand({ band, origin }: { band: ReadonlySignal<Band | null>; origin: number }) {
   const shown = band.value;
   if (!shown) return null;
   const style = {
-    transform: `translate(${shown.left}px, ${shown.top}px)`,
+    transform: `translate(${shown.left}px, ${shown.top - origin}px)`,
     inlineSize: `${shown.right - shown.left}px`,
     blockSize: `${shown.bottom - shown.top}px`,
   };

@@ -18,7 +18,7 @@ export function UploadList({ all }: { all: AllUploads }) {
   const items = useOrdered(all.items.value, all.summary.value.count.failed);
   const rowHeight = ROW * Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
   const kept = focused.value === null ? -1 : items.findIndex(({ id }) => id === focused.value);
-  const { rows, height, scrollTo } = useVirtualRows({
+  const { rows, style, scrollTo } = useVirtualRows({
     scroller,
     count: items.length,
     rowHeight,
@@ -30,7 +30,7 @@ export function UploadList({ all }: { all: AllUploads }) {
 
   return (
     <div class="upload-list" ref={scroller}>
-      <ul aria-label={text.uploads.list} style={{ blockSize: `${height}px` }}>
+      <ul aria-label={text.uploads.list} style={style}>
         {rows.map(({ index, start }) => {
           const item = items[index];
           if (!item) return null;
