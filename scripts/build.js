@@ -37,9 +37,10 @@ const BUILDS = {
       'src/http/schemas.ts',
       'src/http/page/web-page.ts',
       'scripts/build-page.js',
+      'scripts/page-budget.js',
       'scripts/api-reference.js',
     ],
-    failure: 'The web UI could not be built, or exceeds its size budget.',
+    failure: 'The web UI could not be built, or exceeds a size budget.',
   },
   service: {
     script: 'build-service.js',

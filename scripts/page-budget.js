@@ -1,0 +1,95 @@
+import { readFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+
+/** Maximum bytes, after gzip, that the browser loads before it shows the page. */
+const FIRST_LOAD = { script: 52_000, styles: 12_000 };
+
+/**
+ * Maximum bytes, after gzip, of the scripts and styles that the browser loads for each part of the page on demand, in
+ * addition to the first load. Keys are names of source files.
+ *
+ * @type {Readonly<Record<string, number>>}
+ */
+const ON_DEMAND = {
+  'all-changes': 10_500,
+  'all-uploads': 8_600,
+  'details-sheet': 3_900,
+  'folder-picker': 4_400,
+  'image-preview': 6_700,
+  'json-preview': 9_600,
+  'markdown-preview': 20_600,
+  'media-preview': 4_200,
+  menu: 2_800,
+  'open-tray': 4_600,
+  'table-preview': 8_300,
+  'text-preview': 6_500,
+  viewer: 6_700,
+  worker: 108_000,
+};
+
+/** The maximum of the texts of one language, and that of each part without an entry in `ON_DEMAND`. */
+const LANGUAGE = 8_000;
+const OTHER = 2_800;
+
+/**
+ * Returns the sizes and budgets of all parts of the built page. A part without a file has the size 0.
+ *
+ * @param {string} folder the build
+ * @param {ReadonlyMap<string, number>} sizes after gzip, by the name of the asset
+ * @param {import('../src/http/page/web-page.ts').WebPage} page
+ * @returns {Promise<{ name: string, bytes: number, budget: number, isFirst: boolean }[]>}
+ */
+export async function measurePage(folder, sizes, { script, imports, early, styles }) {
+  const sum = (/** @type {Iterable<string>} */ names) =>
+    [...names].reduce((total, name) => total + (sizes.get(name) ?? 0), 0);
+  const scripts = [script, ...imports, ...(early === undefined ? [] : [early])];
+  const first = new Set([...scripts, ...styles]);
+  /** @type {Manifest} */
+  const manifest = JSON.parse(await readFile(join(folder, '.vite/manifest.json'), 'utf8'));
+  const parts = new Map(Object.keys(ON_DEMAND).map((name) => [name, { budget: ON_DEMAND[name] ?? 0, bytes: 0 }]));
+  for (const [source, { name = '', isDynamicEntry }] of Object.entries(manifest)) {
+    if (!isDynamicEntry) continue;
+    const budget = ON_DEMAND[name] ?? (/\/text\//.test(source) ? LANGUAGE : OTHER);
+    parts.set(name, { budget, bytes: sum(assetsOf(manifest, source).difference(first)) });
+  }
+  // The manifest does not contain workers.
+  const known = new Set(Object.values(manifest).map(({ file }) => basename(file)));
+  for (const [asset, bytes] of sizes) {
+    if (!asset.endsWith('.js') || known.has(asset)) continue;
+    const name = asset.slice(0, asset.lastIndexOf('-', asset.length - HASH_LENGTH));
+    parts.set(name, { budget: ON_DEMAND[name] ?? OTHER, bytes });
+  }
+  return [
+    { name: 'script', bytes: sum(scripts), budget: FIRST_LOAD.script, isFirst: true },
+    { name: 'styles', bytes: sum(styles), budget: FIRST_LOAD.styles, isFirst: true },
+    ...[...parts].map(([name, part]) => ({ name, ...part, isFirst: false })),
+  ];
+}
+
+/** The length of the hash at the end of a name, and of the extension. */
+const HASH_LENGTH = 'XXXXXXXX.js'.length;
+
+/** @typedef {Record<string, { file: string, name?: string, isDynamicEntry?: boolean, imports?: string[], css?: string[] }>} Manifest */
+
+/**
+ * Returns the names of all assets that a chunk loads, directly or indirectly.
+ *
+ * @param {Manifest} manifest
+ * @param {string} source
+ * @returns {Set<string>}
+ */
+function assetsOf(manifest, source) {
+  /** @type {Set<string>} */
+  const followed = new Set();
+  /** @type {Set<string>} */
+  const assets = new Set();
+  const follow = (/** @type {string} */ key) => {
+    const chunk = manifest[key];
+    if (!chunk || followed.has(key)) return;
+    followed.add(key);
+    for (const file of [chunk.file, ...(chunk.css ?? [])]) assets.add(basename(file));
+    chunk.imports?.forEach(follow);
+  };
+  follow(source);
+  return assets;
+}
