@@ -1,14 +1,33 @@
-import assert from 'node:assert/strict';
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-/** A port of 127.0.0.1 that nobody has: the kernel chose it a moment ago. */
+/**
+ * Ports below those that Linux gives to connections and to `listen(0)` (`net.ipv4.ip_local_port_range` starts at
+ * 32768). A port from that range could be taken by any program before its user listens on it.
+ */
+const FIRST_PORT = 20_000;
+const END_PORT = 32_000;
+
+const MAX_ATTEMPTS = 20;
+
+/** Returns a port of this machine that nothing listens on. */
 export async function findFreePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const address = probe.address();
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    const port = randomInt(FIRST_PORT, END_PORT);
+    if (await isFree(port)) return port;
+  }
+  throw new Error(`${MAX_ATTEMPTS} ports between ${FIRST_PORT} and ${END_PORT} are in use.`);
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const probe = createServer().listen(port, '127.0.0.1');
+  try {
+    await once(probe, 'listening');
+  } catch {
+    return false;
+  }
   probe.close();
   await once(probe, 'close');
-  assert.ok(address !== null && typeof address === 'object');
-  return address.port;
+  return true;
 }

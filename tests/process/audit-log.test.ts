@@ -6,6 +6,7 @@ import { describe, it, type TestContext } from 'node:test';
 import type { Actor, AuditEvent } from '../../src/access/audit.ts';
 import { openAuditLog } from '../../src/server/audit-log.ts';
 import { atEnd, runHoldall, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
+import { findFreePort } from '../../testing/servers/free-port.ts';
 import { until } from '../../testing/until.ts';
 import { mountTmpfs } from '../faults/mounts.ts';
 import { isFullForm } from '../full-forms.ts';
@@ -119,7 +120,7 @@ describe('The audit log', () => {
 
   it('keeps the service running when stdout and the service log are also on a full disk', async (t) => {
     const folder = await temporaryFolder(t);
-    const port = await freePort();
+    const port = await findFreePort();
     const first = join(folder, 'pid');
     const ran = runHoldall(t, {
       command: ['/bin/sh', '-c', `echo $$ > ${first}; exec "$0" "$@" > /dev/full`, process.execPath],
@@ -169,15 +170,6 @@ async function accessFile(t: TestContext): Promise<string> {
 
 async function linesOf(file: string): Promise<number> {
   return (await readFile(file, 'utf8').catch(() => '')).split('\n').length - 1;
-}
-
-/** A port of this machine that nobody listens on. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return typeof address === 'object' && address ? address.port : assert.fail('There is no port.');
 }
 
 /** Whether the process that a file names, or one that it started, has a SIGHUP that it has not taken yet. */

@@ -18,7 +18,9 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const ALL = 'tests/!(long)/**/*.test.ts';
 const LONG = 'tests/long/*.test.ts';
 
-/** The timeout of one test or one test file. */
+const END_PROCESS = new URL('end-process.ts', import.meta.url).href;
+
+/** The timeout of one test. */
 const TIMEOUT_MS = 300_000;
 const LONG_TIMEOUT_MS = 3_600_000;
 
@@ -161,7 +163,7 @@ async function runFiles(
     files: [...(processes?.modules ?? longestFirst(files))],
     // One more than the number of cores, because tests spend much of their time waiting.
     concurrency: availableParallelism() + 1,
-    execArgv: [...(profile?.options ?? []), `--test-timeout=${timeout}`, ...nodeOptions],
+    execArgv: [...(profile?.options ?? []), `--import=${END_PROCESS}`, `--test-timeout=${timeout}`, ...nodeOptions],
     ...coverageOf(nodeOptions),
     env: {
       ...process.env,

@@ -129,3 +129,17 @@ it('is slow', () => void spawnSync(process.execPath, ['--eval', ${JSON.stringify
     assert.match(stdout, /Slowest tests\n wall s {2}test\n +\d+\.\d {2}\S+slow\.test\.ts: is slow\n/);
   });
 });
+
+describe('A test process', () => {
+  it('fails, instead of running for ever, if a test leaves something that keeps it running', async (t) => {
+    const leaving = [
+      "import { it } from 'node:test';",
+      "import { createServer } from 'node:net';",
+      "it('leaves a server', () => { createServer().listen(0, '127.0.0.1'); });",
+    ].join('\n');
+    const settings = { MAX_END_MS: '10' };
+    const { status, stdout } = await runTests(t, { files: { 'leaving.test.ts': leaving }, settings });
+    assert.equal(status, 1);
+    assert.match(stdout, /The tests have ended, but these resources keep the process running: .*TCPServerWrap/);
+  });
+});

@@ -37,7 +37,7 @@ export async function startPair({
   const publicUrl = `http://127.0.0.1:${port}${options.basePath ?? ''}`;
   const provider = await startIdentityProvider({ redirectUri: `${publicUrl}/-/sign-in/callback`, ...providerOptions });
   provider.person = { claims: ANN };
-  const service = await startSignedInService({
+  const starting = startSignedInService({
     ...options,
     port,
     publicUrl,
@@ -50,6 +50,9 @@ export async function startPair({
       ...settings,
     },
   });
+  // A provider that keeps running would keep the test process running.
+  starting.catch(() => provider.stop());
+  const service = await starting;
   return {
     service,
     provider,
