@@ -50,6 +50,7 @@ const NEEDS = {
   chromium: { description: 'Chromium with its PDF viewer', commands: { chromium: 'chromium' } },
   curl: { description: 'curl and bash', commands: { curl: 'curl', bash: 'bash' } },
   'docker-compose': { description: 'Docker Compose', commands: { 'docker-compose': 'docker-compose' } },
+  firefox: { description: 'Firefox', commands: { 'firefox-esr': 'firefox-esr' } },
   git: { description: 'git', commands: { git: 'git' } },
   haproxy: { description: 'HAProxy', commands: { haproxy: 'haproxy' } },
   nginx: { description: 'nginx', commands: { nginx: 'nginx-light' } },
@@ -66,6 +67,10 @@ const NEEDS = {
   setpriv: { description: 'setpriv', commands: { setpriv: 'util-linux' } },
   swift: { description: 'OpenStack Swift', commands: SWIFT_COMMANDS },
   systemd: { description: 'systemd-analyze', commands: { 'systemd-analyze': 'systemd' } },
+  webkit: {
+    description: 'WebKitGTK with its driver, and a display in memory',
+    commands: { WebKitWebDriver: 'webkit2gtk-driver', Xvfb: 'xvfb' },
+  },
   'windows-file-systems': {
     description: 'NTFS, exFAT and a user who can mount them',
     commands: {
