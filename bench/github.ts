@@ -17,15 +17,15 @@ import { publish } from './harness/results.ts';
 import { holdall } from './harness/servers.ts';
 import { makeTemporaryFolder } from './harness/temporary-folder.ts';
 
-/** What Holdall asks of GitHub, beside one call for each file. */
+/** Compares the GitHub calls and commits of Holdall with those of one call per file. */
 export const github: Benchmark = {
   name: 'github',
-  question: 'How many calls and commits of GitHub do uploads and folders take, beside one call for each file?',
+  question: 'How many GitHub calls and commits do uploads and folders need, compared with one call per file?',
   options: [
-    '--rounds N        how often each is measured (3)',
-    '--only LIST       of list-cold,list-warm,upload-100,rename-5000,delete-5000 (all)',
+    '--rounds N        measurements of each figure (3)',
+    '--only LIST       some of list-cold,list-warm,upload-100,rename-5000,delete-5000 (all)',
     ...subjectUsage,
-    'GitHub is a double of its API over a real git repository, in this process: no call leaves the machine.',
+    'GitHub is a fake of its API with a real git repository, in this process. No call leaves the machine.',
   ],
   run: async (args, signal) => {
     const options = readOptions(args);
@@ -87,16 +87,16 @@ interface Measurement extends Case {
 const cases: readonly Case[] = [
   {
     id: 'list-cold',
-    title: 'List 1,000 entries, when someone else pushed',
+    title: 'List 1,000 entries after a push',
     fileCount: listedCount,
     byFile: { calls: 1, commits: 0 },
-    prepare: async ({ repository }) => await repository.commit({ 'pushed.txt': 'by somebody else' }),
+    prepare: async ({ repository }) => await repository.commit({ 'pushed.txt': 'by another client' }),
     work: list,
     check: async () => {},
   },
   {
     id: 'list-warm',
-    title: 'List 1,000 entries, when nothing changed',
+    title: 'List 1,000 entries without changes',
     fileCount: listedCount,
     byFile: { calls: 1, commits: 0 },
     prepare: list,
@@ -105,7 +105,7 @@ const cases: readonly Case[] = [
   },
   {
     id: 'upload-100',
-    title: 'Upload 100 files of 4 KiB at once',
+    title: 'Upload 100 files of 4 KiB concurrently',
     fileCount: 1,
     // PUT of each.
     byFile: { calls: uploadCount, commits: uploadCount },
@@ -213,13 +213,22 @@ async function ask(request: Request, signal: AbortSignal): Promise<BenchResponse
 async function expectFiles({ repository }: HostedBranch, path: string, count: number): Promise<void> {
   const expected = new Set(fileNames(count).map((name) => `${shaOf(contentOf(name))} ${name}`));
   const difference = expected.symmetricDifference(new Set(await entriesOf(repository, path)));
-  if (difference.size > 0) throw new Error(`${path}: ${[...difference].slice(0, 3).join(', ')} and the like are wrong`);
+  if (difference.size > 0) throw new Error(`${path}: ${[...difference].slice(0, 3).join(', ')} …: wrong files`);
 }
 
 function formatMeasurements(measurements: readonly Measurement[]): string {
-  const right = ['calls', 'free calls', 'commits', 'seconds', 'min – max', 'by file: calls', 'commits', 'at least'];
+  const right = [
+    'calls',
+    'free calls',
+    'commits',
+    'seconds',
+    'min – max',
+    'per file: calls',
+    'commits',
+    'shortest time',
+  ];
   const columns: Column[] = [
-    { heading: 'what', align: 'left' },
+    { heading: 'operation', align: 'left' },
     ...right.map((heading): Column => ({ heading, align: 'right' })),
   ];
   const rows = measurements.map(({ title, samples, byFile }) => {
@@ -231,12 +240,12 @@ function formatMeasurements(measurements: readonly Measurement[]): string {
   return formatTable(columns, rows);
 }
 
-/** One number where all rounds agree, as they should. */
+/** Formats one number if all rounds are equal, otherwise the spread. */
 function formatCounts(counts: readonly number[]): string {
   return new Set(counts).size === 1 ? formatFigure(counts[0] ?? Number.NaN) : formatSpread(counts);
 }
 
-/** How long GitHub's limits have it take, if all that a span allows is taken in its first moment. */
+/** Formats the shortest time that GitHub's rate limits allow, if each period's calls are sent at its beginning. */
 function formatLeast({ calls, commits }: ByFile): string {
   const spansBefore = (count: number, perSpan: number) => Math.max(0, Math.ceil(count / perSpan) - 1);
   const hours = Math.max(spansBefore(calls, callsPerHour), spansBefore(commits, creatingPerHour));
@@ -245,24 +254,21 @@ function formatLeast({ calls, commits }: ByFile): string {
   return minutes > 0 ? `${minutes} min` : '–';
 }
 
-/** What a reader must know so that the figures do not mislead. */
+/** Describes how the figures were measured. */
 function notes({ rounds }: Options): string {
   return [
-    `Rounds: ${rounds}; a fresh process of the service and a new repository for each figure. Calls and commits are counted` +
-      ' at the host; the seconds are medians.',
-    'GitHub is a double of its API over a real git repository, on this machine: the seconds are those of the service, of' +
-      " git and of the double, and have nothing of the network's. At GitHub each call takes some tenths of a second, as" +
-      ' others report, and those of a commit go one behind the other.',
-    'Free calls are answered with 304, and cost nothing of the quota.',
-    'By file: what the Contents API would take, computed and not measured. A PUT for each upload; GET, PUT and DELETE of' +
-      ' each file for a rename; the tree and a DELETE of each file for a removal. A listing is one call of up to 1,000' +
-      ' entries there.',
-    `At least: by ${callsPerHour.toLocaleString('en-US')} calls an hour, and ${creatingPerHour} an hour and` +
-      ` ${creatingPerMinute} a minute that create content, if all of them are sent as soon as they may be.`,
-    'The service runs with its defaults but for LOG_LEVEL=warn, and GITHUB_TRUST=0, so that every listing looks at the' +
-      ' branch.',
-    'Afterwards every file has to be where it belongs, by the sha of its content, and nothing else; `git fsck` has to find' +
-      ' nothing.',
+    `Rounds: ${rounds}. Each figure comes from a fresh process of the service and a new repository. Calls and commits are counted` +
+      ' at the host. Seconds are medians.',
+    'GitHub is a fake of its API with a real git repository, on this machine. The seconds are those of the service, git and the' +
+      ' fake, without the network. By published reports, each call to GitHub takes some tenths of a second, and the calls of a' +
+      ' commit are sequential.',
+    'Free calls return 304 and do not count against the rate limit.',
+    'Per file: the calls of the Contents API, computed and not measured. An upload needs a PUT per file. A rename needs a GET, a' +
+      ' PUT and a DELETE per file. A deletion needs the tree and a DELETE per file. A listing of up to 1,000 entries is one call.',
+    `Shortest time: with at most ${callsPerHour.toLocaleString('en-US')} calls per hour, and at most ${creatingPerHour} per hour and` +
+      ` ${creatingPerMinute} per minute that create content, if each is sent as soon as the limits allow.`,
+    'The service uses its defaults, except LOG_LEVEL=warn, and GITHUB_TRUST=0, so that every listing checks the branch.',
+    'At the end, the paths and content hashes of all files are compared with the expected ones, and `git fsck` must find no errors.',
   ]
     .map((note) => `- ${note}`)
     .join('\n');

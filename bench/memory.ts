@@ -26,8 +26,8 @@ import { makeTemporaryFolder } from './harness/temporary-folder.ts';
 /** Whether memory stays flat while a large file goes through the service, in and out. */
 export const memory: Benchmark = {
   name: 'memory',
-  question: 'How much memory does one process take, idle, while 2 GiB come in, and while they go out?',
-  options: ['--size GIB        the length of the file (2)', ...subjectUsage],
+  question: 'How much memory does one process need when idle, and during an upload and a download of 2 GiB?',
+  options: ['--size GIB        size of the file (2)', ...subjectUsage],
   run: async (args, signal) => {
     const options = readOptions(args);
     ensurePrograms(['curl']);
@@ -132,13 +132,13 @@ async function findRedirect(url: URL, signal: AbortSignal): Promise<URL> {
 function report(measurements: readonly Measurement[], { bytes }: Options): string {
   const size = `${formatFigure(bytes / 2 ** 30)} GiB`;
   const notes = [
-    `- Resident memory (RSS) of all the service's processes, WORKERS=1, every ${residentInterval} ms; MB of 1,000,000 bytes.`,
-    `- Idle: after 30 requests, when ${idleMemoryDescription}. A fresh process for each order of the parts.`,
-    `- Upload: multipart by curl, ${size} of zeros from a sparse file. Download: through the redirect, from byte 1 on` +
-      ' (206), thrown away as fast as it comes. LOG_LEVEL=warn.',
+    `- Resident memory (RSS) of all processes of the service with WORKERS=1, every ${residentInterval} ms. MB are 1,000,000 bytes.`,
+    `- Idle: after 30 requests, when ${idleMemoryDescription}. Each order of the parts has a fresh process.`,
+    `- Upload: a multipart form from curl with ${size} of zeros from a sparse file. Download: through the redirect, from byte 1 on` +
+      ' (206), discarded as fast as it arrives. LOG_LEVEL=warn.',
   ];
   return [
-    `### Memory of one process while ${size} pass, in MB`,
+    `### Memory of one process during transfers of ${size}, in MB`,
     formatMeasurements(measurements),
     notes.join('\n'),
   ].join('\n\n');
@@ -151,7 +151,7 @@ function formatMeasurements(measurements: readonly Measurement[]): string {
     'above idle',
     'peak, download',
     'above idle',
-    `aim: ${formatMegabytes(aim)}`,
+    `target: ${formatMegabytes(aim)}`,
   ];
   const columns: Column[] = figures.map((heading) => ({ heading, align: 'right' }));
   const rows = measurements.map(({ order, idle, peakUploading, peakDownloading }) => {

@@ -23,16 +23,16 @@ import type { Finding } from './harness/soak-verdict.ts';
 import { judge, leastSamples, warmUpShare } from './harness/soak-verdict.ts';
 import { makeTemporaryFolder } from './harness/temporary-folder.ts';
 
-/** Whether a service stays as it is for as long as it runs. */
+/** Checks that a service needs no more memory, descriptors and time after a long load than at its beginning. */
 export const soak: Benchmark = {
   name: 'soak',
   question: 'Do memory, descriptors and latencies stay flat under a mixed load?',
   options: [
-    '--minutes N       how long the load goes on (10)',
-    '--rate N          requests in a second (60)',
-    '--graph FILE      where the graph goes (bench/results/soak.svg)',
+    '--minutes N       duration of the load (10)',
+    '--rate N          requests per second (60)',
+    '--graph FILE      output file of the graph (bench/results/soak.svg)',
     ...subjectUsage,
-    'It fails when anything does not stay flat, when a request fails, or when a file does not hold what was stored.',
+    'It fails if a figure is not flat, a request fails, or a file has wrong content.',
   ],
   run: async (args, signal) => {
     const options = readOptions(args);
@@ -43,7 +43,7 @@ export const soak: Benchmark = {
     const { load, processes, compared } = await runLoad(options, site, signal);
     const findings = judge(processes, load.samples, options.seconds);
     await mkdir(dirname(options.graph), { recursive: true });
-    const title = `Holdall under a mixed load of ${options.rate} requests a second`;
+    const title = `Holdall under a mixed load of ${options.rate} requests per second`;
     await writeFile(
       options.graph,
       drawGraph(title, panelsOf(processes, load.samples, options.seconds), options.seconds / 60),
@@ -113,7 +113,7 @@ async function drawPicture(): Promise<Buffer> {
     .toBuffer();
 }
 
-/** Throws what is not as it should be, all at once. */
+/** Throws one error with all problems. */
 function requireFlat({ errors }: LoadReport, findings: readonly Finding[]): void {
   const grown = findings.filter(({ isFlat }) => !isFlat).map(({ what }) => what);
   const problems = [
@@ -126,8 +126,8 @@ function requireFlat({ errors }: LoadReport, findings: readonly Finding[]): void
 function report(options: Options, load: LoadReport, findings: readonly Finding[], compared: number): string {
   const { seconds, rate } = options;
   const columns: Column[] = [
-    { heading: 'what', align: 'left' },
-    ...['first third', 'last third', 'at most'].map((heading): Column => ({ heading, align: 'right' })),
+    { heading: 'measure', align: 'left' },
+    ...['first third', 'last third', 'limit'].map((heading): Column => ({ heading, align: 'right' })),
     { heading: 'verdict', align: 'left' },
   ];
   const rows = findings.map(({ what, unit, first, last, most, isFlat }) => [
@@ -136,21 +136,20 @@ function report(options: Options, load: LoadReport, findings: readonly Finding[]
     isFlat ? 'flat' : 'GROWN',
   ]);
   const notes = [
-    `- ${formatFigure(seconds / 60)} minutes, ${rate} requests a second of ${kinds.length} kinds, on a disk, by 16 at once;` +
-      ` a latency counts from when the request was due. The first ${warmUpShare * 100}% are warm-up; what is left is compared in thirds.`,
-    '- Flat: in the last third, medians of memory and of descriptors are at most a tenth above those of the first and 8 more;' +
-      ' the median latency at most half as much more and 2 ms, the 95th percentile twice as much and 10 ms.' +
-      ` Kinds with fewer than ${leastSamples} requests in a third are left out.`,
-    `- ${load.samples.length.toLocaleString('en-US')} requests, of which ${load.errors.length} failed; every answer was compared` +
-      ` with what was stored, and so were all ${compared.toLocaleString('en-US')} files in the end, byte for byte.`,
+    `- ${formatFigure(seconds / 60)} minutes, ${rate} requests per second of ${kinds.length} kinds, on disk, at most 16` +
+      ` concurrently. Latencies start when a request is due. The first ${warmUpShare * 100}% are warm-up, and the rest is compared in` +
+      ' thirds.',
+    '- Flat: in the last third, the medians of memory and descriptors exceed those of the first third by at most 10% plus 8. The' +
+      ' median latency exceeds it by at most 50% plus 2 ms, and the 95th percentile by at most 100% plus 10 ms.' +
+      ` Kinds with fewer than ${leastSamples} requests in a third are omitted.`,
+    `- ${load.samples.length.toLocaleString('en-US')} requests, of which ${load.errors.length} failed. Every response was compared` +
+      ` with the stored data, and so were all ${compared.toLocaleString('en-US')} files at the end, byte by byte.`,
     ...(isLate(load)
-      ? [
-          '- **The machine was too busy**: requests came late, so that latencies tell of the queue and not of the service.',
-        ]
+      ? ['- **The machine was too busy**: requests were late, so latencies measure the queue instead of the service.']
       : []),
-    "- Memory is each process's resident memory, looked at once a second. Holdall with its defaults but for LOG_LEVEL=warn.",
+    '- Memory is the resident memory of each process, measured every second. Holdall with its defaults, except LOG_LEVEL=warn.',
   ];
-  return ['### The long run', formatTable(columns, rows), notes.join('\n')].join('\n\n');
+  return ['### Long run', formatTable(columns, rows), notes.join('\n')].join('\n\n');
 }
 
 /** Whether most requests waited for a second and more: then they were not sent when they were due. */

@@ -27,21 +27,21 @@ import { connections, threads } from './harness/wrk.ts';
 const groups: readonly TargetGroup[] = [diskTargets, thumbnailTargets, bucketTargets];
 const allIds = groups.flatMap(({ ids }) => ids);
 
-/** Whether Holdall reaches, at each kind of work, what it is to reach beside its peers. */
+/** Compares Holdall with other programs, and with its targets, for each kind of request. */
 export const targets: Benchmark = {
   name: 'targets',
-  question: 'How quick is each kind of work beside peers in the same run, and which targets are met?',
+  question: 'How fast is each kind of request compared with other programs, and which targets are met?',
   options: [
-    '--rounds N        how often each is measured (5)',
-    '--seconds N       how long each load goes on (3), after --warm-up N seconds (6)',
-    '--only LIST       of these (all, which takes three quarters of an hour):',
+    '--rounds N        measurements of each figure (5)',
+    '--seconds N       duration of each load (3), after --warm-up N seconds (6)',
+    '--only LIST       some of these (all, which takes 45 minutes):',
     ...groups.map(({ ids }) => `                  ${ids.join(',')}`),
-    '--against FILE    say what is slower than in this JSON of an earlier run',
+    '--against FILE    report what is slower than in the JSON of an earlier run',
     ...subjectUsage,
   ],
   run: async (args, signal) => {
     const options = readOptions(args);
-    // Read first: it may be the file that this run writes anew.
+    // Read first: this run may overwrite the file.
     const all = options.against === undefined ? undefined : await readEarlier(options.against);
     const earlier = all?.filter(({ id }) => options.only.includes(id));
     const chosen = groups.filter(({ ids }) => ids.some((id) => options.only.includes(id)));
@@ -155,31 +155,32 @@ function toMeasurement({ target: { comparison }, measured, verdicts }: Result) {
   return { id, unit, reference, contenders: measured, verdicts };
 }
 
-/** What a reader must know so that the figures do not mislead. */
+/** Describes how the figures were measured. */
 function notes({ rounds, duration }: Options, hasFailures: boolean): string {
   return [
-    `Rounds: ${rounds}. The order is reversed every round; a fresh process of each server for each figure. What decides is` +
-      ' the median of the rounds, and so is every figure of the tables; ratios are taken within each round.',
-    'All runs on one machine: what loads a server shares the cores with it, and so does the Ceph that holds the bucket.',
-    'Holdall runs with its defaults, a process a core, but for LOG_LEVEL=warn; the others with theirs, and without a line' +
-      ' for a request either. nginx, for which there is no target, is the limit of a static file server.',
-    `Fetching and listing: wrk, ${connections} connections, ${threads} threads, ${duration.measured} s after` +
-      ` ${duration.warmUp} s of warm-up; all files are in the page cache${hasFailures ? '' : ', and every request succeeded'}.`,
-    'The slow disk: opening a file of one folder and each reading of it waits 200 ms in the C library (slow-disk.c). The' +
-      ' others are a file, a listing and a probe elsewhere, 200 a second, each timed from when it was due.',
-    `Uploads of 1 GiB come from curl, to the disk the median of ${repeats} a round, those of 4 KiB from wrk. Holdall` +
-      ' answers when what it stored is on the disk, rclone when the kernel has it. The disk: new files of 4 KiB, each made' +
-      ' durable before the next of its thread. To the bucket: four parts of 8 MiB at once on both sides, and one process of' +
-      ' Holdall.',
-    'Thumbnails: photographs of 6 megapixels; bare sharp draws the same from files, one a core, and sends nothing.',
-    'The bucket itself: the same asked of it without the service, by one URL that was signed beforehand.',
-    `Folders of the bucket: 2,000 objects of 1 KiB, 64 at once on both sides, the median of ${repeats} a round; each is checked` +
-      ' afterwards.',
-    `Start: the median of ${startsEach} starts a round, until /-/health/ready, or the root of the others, was answered. Idle:` +
-      ` the largest process after 60 requests, when ${idleMemoryDescription}; RSS, which decides, is what \`ps\` shows, with what` +
-      ' processes share; PSS has only its part of that.',
-    'CPU is that of all processes of the server, user and system. Peak memory is the most that the whole process tree held' +
-      ' in a round, shared pages once; above idle is RSS, every 100 ms. MB of 1,000,000 bytes; no page cache.',
+    `Rounds: ${rounds}. The order of the servers is reversed every round, and each figure comes from a fresh process. Figures` +
+      ' are medians of the rounds, and decide the verdicts. Ratios are computed within each round.',
+    'All programs run on one machine. The load generators, and Ceph for the bucket, share its cores with the servers.',
+    'All servers use their defaults, except that Holdall has LOG_LEVEL=warn, so no server logs requests. Holdall runs one process' +
+      ' per core. nginx is the limit of a static file server and has no target.',
+    `Downloads and listings: wrk with ${connections} connections and ${threads} threads for ${duration.measured} s, after` +
+      ` ${duration.warmUp} s of warm-up. All files are in the page cache${hasFailures ? '' : ', and every request succeeded'}.`,
+    'Slow disk: a preloaded library (slow-disk.c) delays opening and reading files of one folder by 200 ms. The other requests' +
+      ' are a file, a listing and a health check elsewhere, 200 per second, each timed from when it was due.',
+    `Uploads: curl for 1 GiB, wrk for 4 KiB. Uploads of 1 GiB to disk are the median of ${repeats} per round. Holdall responds` +
+      ' after it flushed the file to disk, rclone after it wrote the file to the page cache. "The disk" creates files of 4 KiB,' +
+      ' and each thread flushes one before the next. Uploads to the bucket send four parts of 8 MiB concurrently in both' +
+      ' programs, and Holdall runs one process.',
+    'Thumbnails: photos of 6 megapixels. "Bare sharp" renders the same thumbnails from files, one per core, and sends no' +
+      ' responses.',
+    '"The bucket itself": the same requests directly to the bucket, with one presigned URL.',
+    `Folders in the bucket: 2,000 objects of 1 KiB, with 64 concurrent requests in both programs. Figures are the median of ${repeats}` +
+      ' per round, and each result is checked.',
+    `Start: the median of ${startsEach} starts per round, until the first response of /-/health/ready, or of the root for other` +
+      ` servers. Idle memory: the largest process after 60 requests, when ${idleMemoryDescription}. RSS, as shown by \`ps\`,` +
+      ' decides. It counts shared pages in each process, PSS only the share of the process.',
+    'CPU is user and system time of all processes of the server. Peak memory is the maximum PSS of the whole process tree in' +
+      ' a round. "Above idle" is RSS, measured every 100 ms. MB are 1,000,000 bytes, without the page cache.',
   ]
     .map((note) => `- ${note}`)
     .join('\n');

@@ -41,7 +41,7 @@ function planTargets({ duration, service }: Setting, stage: Stage): Target[] {
     largeFolderTarget(largeFolderComparison(ours, stage, duration)),
     largeUploadTarget(uploadComparison(ours, stage)),
     {
-      work: 'Upload 4 KiB, 32 at once, durable',
+      work: 'Upload 4 KiB, 32 concurrently, durable',
       comparison: smallUploadComparison(ours, stage, duration),
       criteria: [speedOver('rclone serve webdav', 1, 'holdall', '× rclone webdav, not durable')],
     },

@@ -15,7 +15,7 @@ import { connections, load } from './wrk.ts';
 export function slowDiskComparison(holdall: Server, stage: Stage, duration: Duration): Comparison {
   return {
     id: 'slow-disk',
-    title: `Other requests while ${connections} clients fetch from a disk of ${slowMilliseconds} ms`,
+    title: `Other requests during ${connections} downloads from a disk with ${slowMilliseconds} ms latency`,
     unit: 'seconds',
     reference: quiet,
     programs: ['wrk', 'gcc'],

@@ -24,7 +24,7 @@ export function smallUploadComparison(holdall: Server, stage: Stage, duration: D
   };
   return {
     id: 'upload-4KiB',
-    title: `Upload files of 4 KiB, ${connections} at once`,
+    title: `Upload files of 4 KiB, ${connections} concurrently`,
     unit: 'requests/s',
     reference: 'rclone serve webdav',
     programs: ['wrk'],

@@ -11,7 +11,7 @@ import type { Stage } from './stage.ts';
 export function startComparison(servers: readonly Server[], stage: Stage): Comparison {
   return {
     id: 'start',
-    title: 'Start to first response, and rest',
+    title: 'Start to first response, and idle memory',
     unit: 'seconds',
     reference: 'caddy',
     programs: [],

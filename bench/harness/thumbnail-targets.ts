@@ -49,7 +49,7 @@ const bare = 'bare sharp';
 function coldTarget(setting: Setting): Target {
   const comparison: Comparison = {
     id: 'thumbnails-cold',
-    title: 'Thumbnails of 6-megapixel JPEGs, each drawn',
+    title: 'Thumbnails of 6-megapixel JPEGs, not cached',
     unit: 'requests/s',
     reference: bare,
     programs: [],
@@ -65,7 +65,7 @@ async function measureBare({ folder }: Setting, signal: AbortSignal): Promise<Sa
   const args = [bareProcess, join(folder, ROOT, PHOTOGRAPHS), String(WARM_UP)];
   const { stdout } = await run({ file: process.execPath, args }, signal);
   const { perSecond, cpuSeconds }: { perSecond: number; cpuSeconds: number } = JSON.parse(stdout);
-  return { value: perSecond, cpuSeconds, peakMemory: null, latencyP99: null, remark: 'from files, one a core' };
+  return { value: perSecond, cpuSeconds, peakMemory: null, latencyP99: null, remark: 'from files, one per core' };
 }
 
 async function measureCold(setting: Setting, signal: AbortSignal): Promise<Sample> {
@@ -75,13 +75,13 @@ async function measureCold(setting: Setting, signal: AbortSignal): Promise<Sampl
   const work = () => requestEach(urls.slice(WARM_UP), AT_ONCE, signal);
   const [{ seconds, latencyP99 }, { cpuSeconds, peakMemory }] = await measureServer(running.pid, work);
   const perImage = cpuSeconds === null ? null : cpuSeconds / MEASURED;
-  return { value: MEASURED / seconds, cpuSeconds: perImage, peakMemory, latencyP99, remark: `${AT_ONCE} at once` };
+  return { value: MEASURED / seconds, cpuSeconds: perImage, peakMemory, latencyP99, remark: `${AT_ONCE} concurrently` };
 }
 
 function crowdTarget(setting: Setting): Target {
   const comparison: Comparison = {
     id: 'thumbnails-64',
-    title: `${CROWD} thumbnails of 6-megapixel JPEGs at once, the first that a fresh service draws`,
+    title: `${CROWD} concurrent thumbnails of 6-megapixel JPEGs, in a fresh service`,
     unit: 'seconds',
     reference: 'holdall',
     programs: [],
@@ -109,7 +109,7 @@ function warmTarget(setting: Setting): Target {
   const file = 'file of that size';
   const comparison: Comparison = {
     id: 'thumbnails-warm',
-    title: 'A thumbnail that was drawn before',
+    title: 'A cached thumbnail',
     unit: 'requests/s',
     reference: file,
     programs: ['wrk'],
