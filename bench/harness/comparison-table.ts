@@ -23,7 +23,7 @@ function figuresOf(comparison: Comparison, reference: Measured | undefined): Fig
   const right = (heading: string, cell: Figure['cell']): Figure => ({ heading, align: 'right', cell });
   const medianOf = (row: Measured, figure: (sample: Sample) => number | null | undefined) =>
     median(row.samples.map(figure).filter((value) => typeof value === 'number'));
-  const cpuUnit = comparison.unit === 'seconds' ? 'ms' : 'ms a request';
+  const cpuUnit = comparison.unit === 'seconds' ? 'ms' : 'ms per request';
   return [
     right(comparison.unit, (row) => formatFigure(medianOf(row, ({ value }) => value))),
     right('min – max', (row) => formatSpread(row.samples.map(({ value }) => value))),

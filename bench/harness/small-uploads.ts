@@ -31,8 +31,8 @@ export function smallUploadComparison(holdall: Server, stage: Stage, duration: D
     contenders: [
       uploadContender('holdall', holdall, form, stage, duration),
       uploadContender('rclone serve webdav', rclone('webdav'), put, stage, duration),
-      diskContender('the disk, one at a time', 1, stage, duration),
-      diskContender(`the disk, ${connections} at once`, connections, stage, duration),
+      diskContender('the disk, sequentially', 1, stage, duration),
+      diskContender(`the disk, ${connections} concurrently`, connections, stage, duration),
     ],
   };
 }
