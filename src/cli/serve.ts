@@ -12,6 +12,7 @@ interface ServeOptions {
   readonly accessFile?: string;
   readonly open?: true;
   readonly publicUrl?: string;
+  readonly basePath?: string;
   readonly logLevel?: string;
 }
 
@@ -42,6 +43,7 @@ export const SERVE = defineCommand<ServeOptions>({
     settingOption('--access-file <file>', 'ACCESS_FILE', 'File with the users and their permissions'),
     { flags: '--open', help: 'Give everyone who reaches the port all permissions (ACCESS=open)' },
     settingOption('--public-url <url>', 'PUBLIC_URL', 'URL of the service for users'),
+    settingOption('--base-path <path>', 'BASE_PATH', 'Path prefix of all URLs'),
     settingOption('--log-level <level>', 'LOG_LEVEL', 'Minimum level of log lines'),
   ],
   examples: {
@@ -57,6 +59,7 @@ export const SERVE = defineCommand<ServeOptions>({
       ...(options.accessFile !== undefined && { ACCESS_FILE: options.accessFile }),
       ...(options.open && { ACCESS: 'open' }),
       ...(options.publicUrl !== undefined && { PUBLIC_URL: options.publicUrl }),
+      ...(options.basePath !== undefined && { BASE_PATH: options.basePath }),
       ...(options.logLevel !== undefined && { LOG_LEVEL: options.logLevel }),
       ...(folder !== undefined && { STORAGE_TYPE: 'disk', DISK_ROOT: await existingFolder(folder) }),
     };

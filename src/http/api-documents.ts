@@ -98,7 +98,8 @@ const CONTENT_POLICY = [
 const renderReference = (folder: string) =>
   '<!doctype html><html lang="en"><head><meta charset="utf-8">' +
   '<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">' +
-  '<title>Holdall API reference</title></head><body><div id="reference"></div>' +
+  // Without an icon, browsers request /favicon.ico, which does not exist.
+  '<link rel="icon" href="data:,"><title>Holdall API reference</title></head><body><div id="reference"></div>' +
   `<script src="${folder}start.js" data-step="prepare"></script><script src="${folder}api-reference.js"></script>` +
   `<script src="${folder}start.js" data-step="show"></script></body></html>`;
 

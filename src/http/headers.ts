@@ -71,7 +71,6 @@ export const GENERAL_HEADERS = {
 /** Denies documents the device and browser features that none of them needs (Permissions Policy, section 9.1). */
 export const PERMISSIONS_POLICY = [
   'accelerometer',
-  'bluetooth',
   'camera',
   'display-capture',
   'geolocation',

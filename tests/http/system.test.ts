@@ -18,6 +18,13 @@ describe('The description of the HTTP API', () => {
     assert.match(String(headers['permissions-policy']), /(^|, )camera=\(\)(, |$)/);
   });
 
+  it('causes no request for an icon, which does not exist', async (t) => {
+    const port = await start(t, {});
+    for (const path of ['/-/docs', '/-/docs/']) {
+      assert.match((await send(port, path)).body.toString(), /<link rel="icon" href="data:,">/);
+    }
+  });
+
   it('returns 404 on every path and method if it is disabled', async (t) => {
     const port = await start(t, { apiDocs: false });
     for (const path of ['/-/docs', '/-/docs/', '/-/docs/static/index.html', '/-/docs/json', '/-/openapi.json']) {

@@ -301,7 +301,7 @@ describe('The holdall commands', () => {
       [code, stderr],
       [2, 'holdall: The folder is empty. Use "." to serve the working folder. See "holdall serve --help".\n'],
     );
-    for (const option of ['--access-file', '--host', '--public-url']) {
+    for (const option of ['--access-file', '--host', '--public-url', '--base-path']) {
       const ran = await runCli(['serve', option, '']);
       assert.equal(ran.code, 2);
       assert.match(ran.stderr, /^holdall: Option "[^"]+" argument "" is invalid\. It must not be empty\. See /);

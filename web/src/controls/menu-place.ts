@@ -1,21 +1,23 @@
 import type { OpenMenu } from './menus.ts';
 
-/** Pixels that are left free at the edges of the window, and between a menu and what it belongs to. */
+/** Minimum distance in pixels of a menu from the edges of the window, and its distance from the element that opened it. */
 const MARGIN = 8;
 const GAP = 4;
 
 /**
- * Puts a menu below what it belongs to, from where that begins in the direction of reading; above or to the other side
- * where there is no room. Sheets have their place already.
+ * Places a menu below the element or point that opened it, aligned to its start in reading direction. Without space there,
+ * the menu is above it, or aligned to its other side. Style sheets place menus that are not fixed (sheets on phones).
  */
 export function placeMenu(menu: HTMLElement, at: OpenMenu['at']): void {
-  const { direction, position } = getComputedStyle(menu);
+  const style = getComputedStyle(menu);
+  const { direction, position } = style;
   if (position !== 'fixed') {
     menu.style.left = '';
     menu.style.top = '';
     return;
   }
-  const { offsetWidth: width, offsetHeight: height } = menu;
+  // Rounded up: `offsetWidth` can be half a pixel too small, and a bounding rectangle changes during the opening animation.
+  const [width, height] = [Math.ceil(Number.parseFloat(style.width)), Math.ceil(Number.parseFloat(style.height))];
   const gap = at.bottom > at.top ? GAP : 0;
 
   const below = at.bottom + gap;
