@@ -102,8 +102,9 @@ function describeGrant(grant: Grant): string {
 function describeSubject({ to }: Grant): string {
   switch (to.kind) {
     case 'person':
+      return `to the user ${quoted(to.name)}`;
     case 'group':
-      return `to the ${to.kind} ${quoted(to.name)}`;
+      return `to the group ${quoted(to.name)}`;
     case 'signed-in':
       return 'to all signed-in users';
     case 'everyone':
