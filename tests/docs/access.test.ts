@@ -42,7 +42,7 @@ describe('The access documentation', () => {
       for (const [index, page] of pages.entries()) {
         const file = join(folder, `${index}.json`);
         const commands = (await readPage(page)).matchAll(
-          /^ *(?:npx )?holdall ((?:user|grant|token|access check) ?.*)$/gm,
+          /^ *(?:export \w+=\$\()?(?:npx )?holdall ((?:user|grant|token|access check) ?[^)\n]*)\)?$/gm,
         );
         const lines = Array.from(commands, ([, line = '']) => line);
         assert.ok(lines.length >= 2, page);
