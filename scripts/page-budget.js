@@ -11,7 +11,8 @@ const FIRST_LOAD = { script: 52_000, styles: 12_000 };
  * @type {Readonly<Record<string, number>>}
  */
 const ON_DEMAND = {
-  'all-changes': 10_500,
+  'change-model': 7_500,
+  'dialog-prompts': 4_000,
   'all-uploads': 8_600,
   'details-sheet': 3_900,
   'folder-picker': 4_400,

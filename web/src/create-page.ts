@@ -1,9 +1,10 @@
 import { computed, effect, untracked } from '@preact/signals';
 import { createAccess } from './access/access.ts';
+import type { AccountPrompts } from './access/account.ts';
 import { createChanges } from './changes/changes.ts';
 import { createClipboard } from './changes/clipboard.ts';
 import { createTurns } from './changes/turns.ts';
-import { createDialogs } from './controls/dialogs.ts';
+import { createDialogs, type Dialogs } from './controls/dialogs.ts';
 import { createMenus } from './controls/menus.ts';
 import { createDetails } from './details/details.ts';
 import { createDragging } from './dragging/dragging.ts';
@@ -36,11 +37,20 @@ export async function createPage(embedded: Embedded): Promise<Page> {
   const messages = createMessages();
   const dialogs = createDialogs();
   const isBusy = (): boolean => uploads.isBusy.value || changes.running.value.length > 0;
-  const { account, rights, service } = createAccess({ embedded, location, urls, dialogs, messages, language, isBusy });
+  const { account, rights, service } = createAccess({
+    embedded,
+    location,
+    urls,
+    prompts: accountPrompts(dialogs),
+    messages,
+    language,
+    isBusy,
+  });
   const folder = createFolder(service, { order: preferences.order, compareNames }, { path, answer });
   // With these parameters, the embedded listing is only one part of the folder, made for browsers without scripts.
   if (asked.has('cursor') || asked.has('limit')) void folder.refresh();
-  const shared = { service, folder, messages, dialogs, turns: createTurns(), rights, language };
+  const loadPrompts = async () => (await import('./dialog-prompts.tsx')).createDialogPrompts(dialogs);
+  const shared = { service, folder, messages, loadPrompts, turns: createTurns(), rights, language };
 
   const menus = createMenus();
   location.closeBeforeGoing(() => {
@@ -83,6 +93,20 @@ export async function createPage(embedded: Embedded): Promise<Page> {
     menus,
     rights,
     account,
+  };
+}
+
+/** Creates the questions about signing in and out. Their dialogs are loaded when they are needed. */
+function accountPrompts(dialogs: Dialogs): AccountPrompts {
+  return {
+    async signIn(options) {
+      const { askToSignIn } = await import('./access/sign-in-dialog.tsx');
+      await askToSignIn(dialogs, options);
+    },
+    async confirmSignOut() {
+      const { askWhetherToSignOut } = await import('./access/sign-out-question.tsx');
+      return askWhetherToSignOut(dialogs);
+    },
   };
 }
 

@@ -4,13 +4,12 @@ import { createRights } from '../../../web/src/access/rights.ts';
 import { createChangeModel } from '../../../web/src/changes/change-model.ts';
 import { type Clipboard, createClipboard } from '../../../web/src/changes/clipboard.ts';
 import type { Operation } from '../../../web/src/changes/operations.ts';
-import type { Prompts } from '../../../web/src/changes/prompts.ts';
 import type { Draft } from '../../../web/src/changes/rename.ts';
 import { createTurns } from '../../../web/src/changes/turns.ts';
-import { createDialogs } from '../../../web/src/controls/dialogs.ts';
 import { createFolder, type Folder } from '../../../web/src/folder/folder.ts';
 import { createMessages } from '../../../web/src/messages/messages.ts';
 import { createPreferences } from '../../../web/src/preferences.ts';
+import type { Prompts } from '../../../web/src/prompts.ts';
 import { createSelection } from '../../../web/src/selection/selection.ts';
 import type { Entry, Service } from '../../../web/src/service/service.ts';
 import { createLanguage } from '../../../web/src/text/language.ts';
@@ -72,7 +71,6 @@ export async function createChangeScene({
       messages,
       language,
       selection: createSelection(folder),
-      dialogs: createDialogs(),
       turns: createTurns(),
       rights: createRights({ isReadOnly: false, isControlled: false, isNobody: () => false, shown: folder.path }),
     },
@@ -81,6 +79,7 @@ export async function createChangeScene({
       promptName: () => assert.fail('Unexpected question for a name.'),
       confirmDelete: async () => true,
       resolveConflict: ({ name }) => assert.fail(`Unexpected question about "${name}".`),
+      pickFolder: () => assert.fail('Unexpected question for a folder.'),
       ...prompts,
     },
   );

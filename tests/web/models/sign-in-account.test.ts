@@ -3,7 +3,6 @@ import { afterEach, describe, it } from 'node:test';
 import { type Account, createAccount } from '../../../web/src/access/account.ts';
 import { signInProblem } from '../../../web/src/access/sign-in-attempt.ts';
 import { returnUrl } from '../../../web/src/access/sign-in-return.ts';
-import { createDialogs } from '../../../web/src/controls/dialogs.ts';
 import { createMessages } from '../../../web/src/messages/messages.ts';
 import { createPreferences } from '../../../web/src/preferences.ts';
 import { ServiceError } from '../../../web/src/service/service-error.ts';
@@ -36,7 +35,14 @@ function createBrowser() {
         access: { name, signIn: { password: canSignIn, provider: false } },
         isShutOut: false,
         urls,
-        dialogs: createDialogs(),
+        prompts: {
+          signIn({ isAnew }) {
+            const { promise, resolve } = Promise.withResolvers<void>();
+            questions.push({ isAnew, close: resolve });
+            return promise;
+          },
+          confirmSignOut: () => assert.fail('Unexpected question before signing out.'),
+        },
         messages,
         language,
         isBusy: () => isBusy,
@@ -54,11 +60,6 @@ function createBrowser() {
           act = then;
         },
         reload: () => void reloads++,
-        askToSignIn(_dialogs, { isAnew }) {
-          const { promise, resolve } = Promise.withResolvers<void>();
-          questions.push({ isAnew, close: resolve });
-          return promise;
-        },
       },
     );
     return {

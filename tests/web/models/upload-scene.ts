@@ -12,8 +12,9 @@ import { createLanguage } from '../../../web/src/text/language.ts';
 import type { ConflictReply } from '../../../web/src/uploads/conflicts.ts';
 import { resultOf } from '../../../web/src/uploads/result.ts';
 import { itemStatus } from '../../../web/src/uploads/status-text.ts';
+import type { Wanted } from '../../../web/src/uploads/upload-item.ts';
 import { canRetry } from '../../../web/src/uploads/upload-item.ts';
-import { type AllUploads, createUploadModel, type Wanted } from '../../../web/src/uploads/upload-model.ts';
+import { type AllUploads, createUploadModel } from '../../../web/src/uploads/upload-model.ts';
 import { when } from './folder-scene.ts';
 import { createMemoryService } from './upload-service.ts';
 

@@ -1,5 +1,4 @@
 import { batch, type ReadonlySignal, signal } from '@preact/signals';
-import type { Dialogs } from '../controls/dialogs.ts';
 import { tellNotLoaded } from '../controls/not-loaded.ts';
 import type { Embedded } from '../embedded.ts';
 import type { Messages } from '../messages/messages.ts';
@@ -48,11 +47,19 @@ export interface AccountOptions {
   readonly access: NonNullable<Embedded['access']>;
   readonly isShutOut: boolean;
   readonly urls: Urls;
-  readonly dialogs: Dialogs;
+  readonly prompts: AccountPrompts;
   readonly messages: Messages;
   readonly language: ReadonlySignal<Language>;
   /** Whether something is under way that would be lost. */
   readonly isBusy: () => boolean;
+}
+
+/** Questions about signing in and out. Each method rejects if its dialog can't be loaded. */
+export interface AccountPrompts {
+  /** Shows the sign-in dialog. Resolves when it closes. */
+  signIn(options: { readonly isAnew: boolean }): Promise<void>;
+  /** Asks whether to sign out although something is in progress. Resolves to null if the user cancels. */
+  confirmSignOut(): Promise<true | null>;
 }
 
 /** What an account uses of the browser. */
@@ -61,12 +68,10 @@ export interface AccountBrowser {
   /** Calls `then` once, when the user next presses a key or a pointer. */
   atNextAction(then: () => void): void;
   reload(): void;
-  /** Shows the sign-in dialog. Resolves when it closes. */
-  askToSignIn(dialogs: Dialogs, options: { isAnew: boolean }): Promise<void>;
 }
 
 export function createAccount(options: AccountOptions, browser: AccountBrowser = BROWSER): Account {
-  const { access, urls, dialogs, messages, language, isBusy } = options;
+  const { access, urls, prompts, messages, language, isBusy } = options;
   const name = signal(access.name);
   const lastName = signal(access.name);
   const times = signal(0);
@@ -106,7 +111,7 @@ export function createAccount(options: AccountOptions, browser: AccountBrowser =
 
   const askOnce = async (isAnew: boolean): Promise<boolean> => {
     try {
-      await browser.askToSignIn(dialogs, { isAnew });
+      await prompts.signIn({ isAnew });
     } catch {
       void tellNotLoaded({ messages, language });
     }
@@ -143,8 +148,12 @@ export function createAccount(options: AccountOptions, browser: AccountBrowser =
     leave,
     async signOut() {
       try {
-        const { signOut } = await import('./sign-out.tsx');
-        await signOut({ ...options, leave, tell: tabs.tell });
+        const { signOut } = await import('./sign-out.ts');
+        const onSignedOut = () => {
+          tabs.tell(null);
+          leave();
+        };
+        await signOut({ ...options, confirm: prompts.confirmSignOut, onSignedOut });
       } catch {
         void tellNotLoaded({ messages, language });
       }
@@ -165,8 +174,4 @@ const BROWSER: AccountBrowser = {
     }
   },
   reload: () => window.location.reload(),
-  async askToSignIn(dialogs, options) {
-    const { askToSignIn } = await import('./sign-in-dialog.tsx');
-    await askToSignIn(dialogs, options);
-  },
 };

@@ -1,28 +1,35 @@
-import type { AccountOptions } from './account.ts';
+import type { ReadonlySignal } from '@preact/signals';
+import type { Messages } from '../messages/messages.ts';
+import type { Language } from '../text/language.ts';
 
 /*
- * What one person had begun ends when another signs in, as the page is loaded anew then. That is told on the new page,
- * for which it is kept until then.
+ * If another user signs in, the page reloads, which cancels the uploads and changes of the previous user. The session
+ * storage keeps the name of that user, so that the reloaded page can show a message.
  */
 
 const KEY = 'holdall lost';
 
-/** Keeps for the page to come that `name` had begun something. */
+/** Stores that the reload cancels uploads or changes of the user `name`. */
 export function keepLostWork(name: string): void {
   try {
     sessionStorage.setItem(KEY, name);
   } catch {
-    // Storage may be forbidden.
+    // The browser denies access to the storage.
   }
 }
 
-/** Tells who is signed in now of what was kept, once. */
-export function tellLostWork(name: string, { messages, language }: AccountOptions): void {
+interface Messaging {
+  readonly messages: Messages;
+  readonly language: ReadonlySignal<Language>;
+}
+
+/** Shows the stored message to the user `name` once. */
+export function tellLostWork(name: string, { messages, language }: Messaging): void {
   try {
     const before = sessionStorage.getItem(KEY);
     sessionStorage.removeItem(KEY);
     if (before !== null) messages.say({ kind: 'error', text: language.value.text.account.lost(name, before) });
   } catch {
-    // Then nothing was kept.
+    // The browser denies access to the storage, so nothing was stored.
   }
 }

@@ -1,38 +1,32 @@
 import { batch, effect, type ReadonlySignal, type Signal, signal } from '@preact/signals';
 import { tellNotLoaded } from '../controls/not-loaded.ts';
-import type { Entry } from '../service/service.ts';
+import type { Prompts } from '../prompts.ts';
+import type { ChangeModel } from './change-model.ts';
 import type { Operation } from './operations.ts';
 import type { Draft } from './rename.ts';
-import type { TransferKind } from './steps.ts';
 import type { ChangesOptions } from './tools.ts';
 
 export type { Operation } from './operations.ts';
 
-/**
- * What a person changes. Each shows its result at once, asks the service, and puts things back with a message where
- * it refuses. None of them throws.
- */
-export interface Changes {
+/** The changes of the page, and their state. */
+export interface Changes extends ChangeModel {
   readonly running: ReadonlySignal<readonly Operation[]>;
-  /** The entry whose name is being edited in its place; null where none is. */
+  /** The path of the entry whose name is being edited; null if there is none. */
   readonly renaming: Signal<string | null>;
-  /** What was typed for it so far; null where nothing was. */
+  /** The name that the user has typed for it; null if unchanged. */
   readonly draft: Signal<Draft | null>;
-  /** Asks for a name, and creates a folder of it in the one that is shown. */
-  createFolder(): Promise<void>;
-  rename(entry: Entry, newName: string): Promise<void>;
-  /** Copies or moves into `folder`; asks what to do where names are taken there. */
-  transfer(kind: TransferKind, paths: readonly string[], folder: string): Promise<void>;
-  /** The same, into a folder that is asked for. */
-  transferElsewhere(kind: TransferKind, paths: readonly string[]): Promise<void>;
-  /** Asks first. */
-  remove(entries: readonly Entry[]): Promise<void>;
 }
 
-/** Milliseconds after which the code that changes things is loaded, where nobody needs it before. */
+export interface LoadedChangesOptions extends ChangesOptions {
+  /** Loads the dialogs that ask the user. Rejects if that fails. */
+  readonly loadPrompts: () => Promise<Prompts>;
+}
+
+/** Milliseconds after which the code of the changes is preloaded. */
 const LOADED_AFTER = 500;
 
-export function createChanges(options: ChangesOptions): Changes {
+/** Creates the changes. Their code is loaded a moment after the page, or when it is needed. */
+export function createChanges(options: LoadedChangesOptions): Changes {
   const { folder, messages, language } = options;
   const state = {
     running: signal<readonly Operation[]>([]),
@@ -40,7 +34,7 @@ export function createChanges(options: ChangesOptions): Changes {
     draft: signal<Draft | null>(null),
   };
   const { renaming, draft } = state;
-  // What is gone, or filtered out, is not edited any more, and what was typed for it is not wanted later.
+  // If the edited entry is deleted or filtered out, the edit ends.
   effect(() => {
     if (renaming.value === null || folder.indexOf(renaming.value) >= 0) return;
     batch(() => {
@@ -49,12 +43,16 @@ export function createChanges(options: ChangesOptions): Changes {
     });
   });
 
-  let loading: Promise<Pick<Changes, ChangeName>> | undefined;
+  const create = async (): Promise<ChangeModel> => {
+    const [{ createChangeModel }, prompts] = await Promise.all([import('./change-model.ts'), options.loadPrompts()]);
+    return createChangeModel(options, state, prompts);
+  };
+  let loading: Promise<ChangeModel> | undefined;
   const load = () => {
-    loading ??= import('./all-changes.ts').then(({ createAllChanges }) => createAllChanges(options, state));
+    loading ??= create();
     return loading;
   };
-  const change = async (make: (changes: Pick<Changes, ChangeName>) => Promise<void>): Promise<void> => {
+  const change = async (make: (changes: ChangeModel) => Promise<void>): Promise<void> => {
     const changes = await load().catch(() => {
       loading = undefined;
       void tellNotLoaded({ messages, language });
@@ -72,5 +70,3 @@ export function createChanges(options: ChangesOptions): Changes {
     remove: (entries) => change(({ remove }) => remove(entries)),
   };
 }
-
-type ChangeName = 'createFolder' | 'rename' | 'transfer' | 'transferElsewhere' | 'remove';

@@ -1,8 +1,7 @@
 import type { Rights } from '../access/rights.ts';
-import type { ConflictAnswer } from '../controls/conflict-question.tsx';
 import { isFolderPath, nameOf, parentOf } from '../paths.ts';
+import type { ConflictAnswer, ItemKind, Prompts } from '../prompts.ts';
 import type { Entry } from '../service/service.ts';
-import type { Prompts } from './prompts.ts';
 
 export type Decision = ConflictAnswer['decision'] | 'stop';
 
@@ -23,7 +22,7 @@ interface TransferConflict {
 interface Asking {
   readonly prompts: Prompts;
   readonly rights: Rights;
-  readonly kindAt: (destination: string) => Promise<Kind>;
+  readonly kindAt: (destination: string) => Promise<ItemKind>;
 }
 
 export function createDecisions({ prompts, rights, kindAt }: Asking): Decisions {
@@ -59,14 +58,12 @@ export function createDecisions({ prompts, rights, kindAt }: Asking): Decisions 
   };
 }
 
-type Kind = 'file' | 'folder';
-
 /**
  * A decision for all later conflicts. "Replace" applies only between equal kinds, because a folder is replaced with
  * its content.
  */
 interface Standing {
   readonly decision: Decision;
-  readonly arriving: Kind;
-  readonly there: Kind;
+  readonly arriving: ItemKind;
+  readonly there: ItemKind;
 }

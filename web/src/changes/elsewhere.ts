@@ -7,18 +7,17 @@ import { whatOf } from './words.ts';
 
 /** Asks for a folder, and copies or moves into it. */
 export function createTransferElsewhere(
-  { dialogs, folder, service, rights, language, messages }: Tools,
+  { prompts, folder, language, messages }: Tools,
   { transfer, create }: Pick<Transfers, 'transfer'> & Pick<FolderCreation, 'create'>,
 ): (kind: TransferKind, paths: readonly string[]) => Promise<void> {
   return async (kind, paths) => {
     if (paths.length === 0) return;
     const start = folder.path.value;
     try {
-      const { askForFolder } = await import('./folder-picker.tsx');
-      const target = await askForFolder({ dialogs, service, rights, create, kind, paths, start });
+      const target = await prompts.pickFolder({ kind, paths, start, create });
       if (target !== null) await transfer(kind, paths, target);
     } catch {
-      // The part of the page that asks could not be loaded.
+      // The dialog could not be loaded.
       const { text } = language.value;
       messages.say({
         kind: 'error',

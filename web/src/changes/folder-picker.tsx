@@ -6,29 +6,33 @@ import { Icon } from '../controls/icon.tsx';
 import { Name } from '../controls/name.tsx';
 import { useLanguage, usePage } from '../page.ts';
 import { ancestorsOf, ROOT } from '../paths.ts';
+import type { PickedTransfer } from '../prompts.ts';
 import type { FolderEntry } from '../service/service.ts';
 import { folderName } from '../text/folder-name.ts';
 import { reasonOf } from '../text/reason.ts';
-import type { FolderCreation } from './create-folder.ts';
 import { askForNewFolder } from './new-folder-question.tsx';
-import { createPickedFolder, type PickedFolder, type PickedFolderOptions } from './picked-folder.ts';
+import { createPickedFolder, type PickedFolder } from './picked-folder.ts';
 import { whatOf } from './words.ts';
 import './folder-picker.css';
 import './text-field.css';
 
-type Wanted = Omit<PickedFolderOptions, 'compareNames'> & Pick<FolderCreation, 'create'>;
-
-/** Asks into which folder to copy or move; null where into none. */
-export function askForFolder({ dialogs, ...wanted }: Wanted & { readonly dialogs: Dialogs }): Promise<string | null> {
-  return dialogs.ask<string>((close) => <FolderPicker wanted={wanted} close={close} />);
+/** Asks for the destination folder of a copy or move. Resolves to null if the user cancels. */
+export function askForFolder({
+  dialogs,
+  ...transfer
+}: PickedTransfer & { readonly dialogs: Dialogs }): Promise<string | null> {
+  return dialogs.ask<string>((close) => <FolderPicker transfer={transfer} close={close} />);
 }
 
-function FolderPicker({ wanted, close }: { wanted: Wanted; close: (folder: string | null) => void }) {
+function FolderPicker({ transfer, close }: { transfer: PickedTransfer; close: (folder: string | null) => void }) {
   const { text, formats } = useLanguage();
-  const [picked] = useState(() => createPickedFolder({ ...wanted, compareNames: formats.compareNames }));
+  const { service, rights } = usePage();
+  const [picked] = useState(() =>
+    createPickedFolder({ ...transfer, service, rights, compareNames: formats.compareNames }),
+  );
   useEffect(() => picked.end, [picked]);
 
-  const { paths, kind } = wanted;
+  const { paths, kind } = transfer;
   const what = whatOf(paths, text);
   const { value: reason } = picked.reason;
   const choose = () => {
@@ -44,7 +48,7 @@ function FolderPicker({ wanted, close }: { wanted: Wanted; close: (folder: strin
       actions={
         <>
           <span class="picker-aside">
-            <NewFolderButton picked={picked} create={wanted.create} />
+            <NewFolderButton picked={picked} create={transfer.create} />
           </span>
           <Button onClick={() => close(null)}>{text.controls.cancel}</Button>
           <Button kind="primary" type="submit" disabled={reason !== undefined}>
@@ -66,7 +70,7 @@ function FolderPicker({ wanted, close }: { wanted: Wanted; close: (folder: strin
   );
 }
 
-function NewFolderButton({ picked, create }: { picked: PickedFolder; create: FolderCreation['create'] }) {
+function NewFolderButton({ picked, create }: { picked: PickedFolder; create: PickedTransfer['create'] }) {
   const { dialogs, rights } = usePage();
   const { text } = useLanguage();
   const ask = async () => {

@@ -1,17 +1,16 @@
 import type { ReadonlySignal, Signal } from '@preact/signals';
 import type { Rights } from '../access/rights.ts';
-import type { Dialogs } from '../controls/dialogs.ts';
 import type { Folder } from '../folder/folder.ts';
 import { refreshUnlessLarge } from '../folder/refresh-unless-large.ts';
 import type { Messages } from '../messages/messages.ts';
 import { isWithin } from '../paths.ts';
+import type { Prompts } from '../prompts.ts';
 import type { Selection } from '../selection/selection.ts';
 import type { Service } from '../service/service.ts';
 import { asServiceError, ServiceError } from '../service/service-error.ts';
 import type { Language } from '../text/language.ts';
 import type { Clipboard } from './clipboard.ts';
 import { createOperations, type Operation, type Operations } from './operations.ts';
-import type { Prompts } from './prompts.ts';
 import type { Turns } from './turns.ts';
 
 export interface ChangesOptions {
@@ -20,7 +19,6 @@ export interface ChangesOptions {
   readonly selection: Selection;
   readonly clipboard: Clipboard;
   readonly messages: Messages;
-  readonly dialogs: Dialogs;
   readonly turns: Turns;
   readonly rights: Rights;
   readonly language: ReadonlySignal<Language>;

@@ -3,6 +3,7 @@ import { EntryIcon } from '../folder/entry-icon.tsx';
 import { Thumbnail } from '../folder/thumbnail.tsx';
 import { useLanguage, usePage } from '../page.ts';
 import { parentOf } from '../paths.ts';
+import type { Conflict, ConflictAnswer, ItemKind } from '../prompts.ts';
 import { findEntry } from '../service/find-entry.ts';
 import type { Entry } from '../service/service.ts';
 import { folderName } from '../text/folder-name.ts';
@@ -11,29 +12,6 @@ import { Dialog } from './dialog.tsx';
 import type { Dialogs } from './dialogs.ts';
 import { useLoaded } from './use-loaded.ts';
 import './conflict-question.css';
-
-type Kind = 'file' | 'folder';
-
-export interface Conflict {
-  /** The name of both items. */
-  readonly name: string;
-  /** The path of the folder that contains the existing item. */
-  readonly folder: string;
-  /** Returns the number of other items that are known to conflict. Reads signals, because the number changes. */
-  readonly others: () => number;
-  /** An item can replace only an item of the same kind. */
-  readonly kinds: { readonly arriving: Kind; readonly there: Kind };
-  /** The file to upload, or the entry to copy or move; undefined if unknown. */
-  readonly arriving: File | Entry | undefined;
-  /** Whether the user has permission to replace the existing item. */
-  readonly mayReplace: boolean;
-}
-
-export interface ConflictAnswer {
-  readonly decision: 'replace' | 'keep-both' | 'skip';
-  /** Whether the decision applies to all other conflicts too. */
-  readonly forAll: boolean;
-}
 
 /** Asks what to do with an item whose name is taken. Returns null if the user cancels. */
 export function askAboutConflict({
@@ -110,7 +88,7 @@ function Sides({ conflict: { name, folder, kinds, arriving } }: { conflict: Conf
 
 interface SideProps {
   label: string;
-  kind: Kind;
+  kind: ItemKind;
   item: File | Entry | undefined;
 }
 
@@ -155,7 +133,7 @@ function LocalPicture({ file }: { file: File }) {
 }
 
 /** Returns a placeholder entry for the icon of an item of which only the kind is known. */
-const unknownEntry = (kind: Kind): Entry =>
+const unknownEntry = (kind: ItemKind): Entry =>
   kind === 'folder' ? { type: 'folder', name: '', path: '/' } : fileOfType('');
 
 const fileOfType = (contentType: string): Entry => ({

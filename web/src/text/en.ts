@@ -420,3 +420,6 @@ export const en = {
     hint: 'Enter opens a folder, Backspace leads up.',
   },
 };
+
+/** The texts of the page in one language. A catalogue that lacks a text does not compile. */
+export type Text = typeof en;

@@ -1,10 +1,9 @@
 import { effect, type ReadonlySignal, signal } from '@preact/signals';
 import type { Preferences } from '../preferences.ts';
-import { en } from './en.ts';
+import { en, type Text } from './en.ts';
 import { createFormats, type Formats } from './formats.ts';
 
-/** All that the page says, in one language. A catalogue that lacks a message does not compile. */
-export type Text = typeof en;
+export type { Text } from './en.ts';
 
 export interface Language {
   /** As in the `lang` of HTML. */

@@ -1,4 +1,4 @@
-import type { Text } from './language.ts';
+import type { Text } from './en.ts';
 import { shownName } from './shown-name.ts';
 
 /* 页面的简体中文文本。 */

@@ -1,5 +1,5 @@
 import type { Dropped } from './dropped.ts';
-import type { Wanted } from './upload-model.ts';
+import type { Wanted } from './upload-item.ts';
 
 /** What was dropped or pasted, with all that is in its folders. */
 export interface Found {

@@ -1,4 +1,4 @@
-import type { Wanted } from './upload-model.ts';
+import type { Wanted } from './upload-item.ts';
 
 /** Has the browser ask for files, or for a folder with all that is in it; nothing happens where a person cancels. */
 export function pickFiles(kind: 'files' | 'folder', folder: string, onPicked: (wanted: Wanted[]) => void): void {

@@ -2,7 +2,6 @@ import { type ReadonlySignal, type Signal, signal } from '@preact/signals';
 import type { Rights } from '../access/rights.ts';
 import type { ServiceError } from '../service/service-error.ts';
 import type { Attempt } from './earlier-attempt.ts';
-import type { ItemTurn } from './item-turn.ts';
 
 /** `asking`: the name is taken, and the user must decide. */
 export type UploadState = 'waiting' | 'asking' | 'sending' | 'done' | 'failed' | 'cancelled' | 'skipped';
@@ -22,6 +21,21 @@ export interface UploadItem {
   readonly state: ReadonlySignal<UploadState>;
   /** The reason of the failure; during an upload, the reason of the retry. */
   readonly problem: ReadonlySignal<ServiceError | null>;
+}
+
+/** A file that the user wants to upload, and its destination. */
+export interface Wanted {
+  readonly file: File;
+  /** The destination folder, including the subfolders of a dropped folder. */
+  readonly folder: string;
+  readonly name: string;
+}
+
+/** The turn of an item among all operations that change stored entries. Later operations on its path wait for it. */
+export interface ItemTurn {
+  /** Resolves when the item can be sent: to false if an earlier operation failed, so its folder is not as shown. */
+  readonly begun: Promise<boolean>;
+  end(): void;
 }
 
 /** Items that were added together. */

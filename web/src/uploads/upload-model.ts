@@ -21,15 +21,7 @@ import { createReadings } from './readings.ts';
 import { createReveal, entriesOf } from './reveal.ts';
 import { createSending } from './sending.ts';
 import { createTally, type UploadSummary } from './tally.ts';
-import { type Batch, canRetry, createItem, type QueuedItem, type UploadItem } from './upload-item.ts';
-
-/** A file that the user wants to upload, and its destination. */
-export interface Wanted {
-  readonly file: File;
-  /** The destination folder, including the subfolders of a dropped folder. */
-  readonly folder: string;
-  readonly name: string;
-}
+import { type Batch, canRetry, createItem, type QueuedItem, type UploadItem, type Wanted } from './upload-item.ts';
 
 /** The upload queue with its status and its actions. */
 export interface AllUploads {

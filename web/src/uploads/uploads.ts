@@ -1,9 +1,10 @@
 import { computed, type ReadonlySignal, signal } from '@preact/signals';
-import type { Dialogs } from '../controls/dialogs.ts';
 import { tellNotLoaded } from '../controls/not-loaded.ts';
+import type { Prompts } from '../prompts.ts';
 import { takeDropped } from './dropped.ts';
 import { pickFiles } from './picker.ts';
-import type { AllUploads, UploadModelOptions, Wanted } from './upload-model.ts';
+import type { Wanted } from './upload-item.ts';
+import type { AllUploads, UploadModelOptions } from './upload-model.ts';
 
 /** Entry point for uploads. A queue sends them in the order in which they were added, a few at a time. */
 export interface Uploads {
@@ -20,7 +21,8 @@ export interface Uploads {
 }
 
 export interface UploadsOptions extends UploadModelOptions {
-  readonly dialogs: Dialogs;
+  /** Loads the dialogs that ask the user. Rejects if that fails. */
+  readonly loadPrompts: () => Promise<Prompts>;
 }
 
 /** Milliseconds after which the queue's code is preloaded. */
@@ -32,8 +34,8 @@ export function createUploads(options: UploadsOptions): Uploads {
   const waiting = signal(0);
 
   const load = async (): Promise<AllUploads> => {
-    const { createAllUploads } = await import('./all-uploads.ts');
-    const made = all.value ?? createAllUploads(options);
+    const [{ createAllUploads }, prompts] = await Promise.all([import('./all-uploads.ts'), options.loadPrompts()]);
+    const made = all.value ?? createAllUploads(options, prompts);
     all.value = made;
     return made;
   };
