@@ -8,6 +8,7 @@ import { keepAsking } from './shell/asking-again.ts';
 import { keepDocument } from './shell/document.ts';
 import { keepFresh } from './shell/keeping-fresh.ts';
 import { watchRegionKeys } from './shell/regions.ts';
+import { LanguageProvider } from './text/language-context.ts';
 import './styles/tokens.css';
 import './styles/base.css';
 
@@ -20,9 +21,11 @@ if (root) {
   keepFresh(page.folder);
   watchRegionKeys();
   render(
-    <PageProvider value={page}>
-      <App />
-    </PageProvider>,
+    <LanguageProvider value={page.language}>
+      <PageProvider value={page}>
+        <App />
+      </PageProvider>
+    </LanguageProvider>,
     root,
   );
 }

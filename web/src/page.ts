@@ -50,8 +50,3 @@ export function usePage(): Page {
   if (!page) throw new Error('A component was drawn outside of the page.');
   return page;
 }
-
-/** The words and formats of the language that is spoken. */
-export function useLanguage(): Language {
-  return usePage().language.value;
-}

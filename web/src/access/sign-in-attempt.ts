@@ -1,9 +1,10 @@
 import type { RefObject } from 'preact';
 import { useRef, useState } from 'preact/hooks';
-import { useLanguage, usePage } from '../page.ts';
+import { usePage } from '../page.ts';
 import { asServiceError, type ServiceError } from '../service/service-error.ts';
 import { signIn, whoIsSignedIn } from '../service/session.ts';
 import type { Language } from '../text/language.ts';
+import { useLanguage } from '../text/language-context.ts';
 import { reasonOf } from '../text/reason.ts';
 import type { Account } from './account.ts';
 

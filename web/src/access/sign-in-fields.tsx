@@ -1,5 +1,6 @@
 import { useId } from 'preact/hooks';
-import { useLanguage, usePage } from '../page.ts';
+import { usePage } from '../page.ts';
+import { useLanguage } from '../text/language-context.ts';
 import type { Account } from './account.ts';
 import type { SignInAttempt } from './sign-in-attempt.ts';
 import '../changes/text-field.css';

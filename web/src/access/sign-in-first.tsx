@@ -1,6 +1,6 @@
 import { Button } from '../controls/button.tsx';
 import { useLoaded } from '../controls/use-loaded.ts';
-import { useLanguage } from '../page.ts';
+import { useLanguage } from '../text/language-context.ts';
 import type { Account } from './account.ts';
 
 /** The page to sign in, of which the code is loaded when somebody has to. */

@@ -1,7 +1,7 @@
 import { Button } from '../controls/button.tsx';
 import { Dialog } from '../controls/dialog.tsx';
 import type { Dialogs } from '../controls/dialogs.ts';
-import { useLanguage } from '../page.ts';
+import { useLanguage } from '../text/language-context.ts';
 
 /** Asks whether to sign out although uploads or changes are in progress. Resolves to null if the user cancels. */
 export function askWhetherToSignOut(dialogs: Dialogs): Promise<true | null> {

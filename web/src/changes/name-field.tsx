@@ -1,8 +1,9 @@
 import { batch } from '@preact/signals';
 import { useId, useLayoutEffect, useRef } from 'preact/hooks';
-import { useLanguage, usePage } from '../page.ts';
+import { usePage } from '../page.ts';
 import { parentOf, splitName } from '../paths.ts';
 import type { Entry } from '../service/service.ts';
+import { useLanguage } from '../text/language-context.ts';
 import { problemOfName } from './names.ts';
 import { whatOf } from './words.ts';
 import './text-field.css';

@@ -3,9 +3,10 @@ import { Button } from '../controls/button.tsx';
 import { Dialog } from '../controls/dialog.tsx';
 import type { Dialogs } from '../controls/dialogs.ts';
 import { Name } from '../controls/name.tsx';
-import { useLanguage, usePage } from '../page.ts';
+import { usePage } from '../page.ts';
 import type { Entry } from '../service/service.ts';
 import type { Text } from '../text/language.ts';
+import { useLanguage } from '../text/language-context.ts';
 import { countOf, whatOf } from './words.ts';
 import './remove-question.css';
 

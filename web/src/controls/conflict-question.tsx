@@ -1,12 +1,13 @@
 import { useEffect, useState } from 'preact/hooks';
 import { EntryIcon } from '../folder/entry-icon.tsx';
 import { Thumbnail } from '../folder/thumbnail.tsx';
-import { useLanguage, usePage } from '../page.ts';
+import { usePage } from '../page.ts';
 import { parentOf } from '../paths.ts';
 import type { Conflict, ConflictAnswer, ItemKind } from '../prompts.ts';
 import { findEntry } from '../service/find-entry.ts';
 import type { Entry } from '../service/service.ts';
 import { folderName } from '../text/folder-name.ts';
+import { useLanguage } from '../text/language-context.ts';
 import { Button } from './button.tsx';
 import { Dialog } from './dialog.tsx';
 import type { Dialogs } from './dialogs.ts';

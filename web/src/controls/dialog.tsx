@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';
-import { useLanguage, usePage } from '../page.ts';
+import { usePage } from '../page.ts';
+import { useLanguage } from '../text/language-context.ts';
 import { IconButton } from './button.tsx';
 import { useModalDialog } from './use-modal-dialog.ts';
 import './dialog.css';

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Icon } from '../controls/icon.tsx';
 import type { IconName } from '../controls/icons.ts';
-import { useLanguage } from '../page.ts';
+import { useLanguage } from '../text/language-context.ts';
 
 /** Milliseconds for which it says what became of it. */
 const STAY = 2_500;

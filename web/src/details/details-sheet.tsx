@@ -4,8 +4,9 @@ import { IconButton } from '../controls/button.tsx';
 import { useMedia } from '../controls/media.ts';
 import { useModalDialog } from '../controls/use-modal-dialog.ts';
 import { useSwipes } from '../controls/use-swipes.ts';
-import { useLanguage, usePage } from '../page.ts';
+import { usePage } from '../page.ts';
 import type { Entry } from '../service/service.ts';
+import { useLanguage } from '../text/language-context.ts';
 import { EntryDetails, FolderDetails, SeveralDetails } from './entry-details.tsx';
 import './details-sheet.css';
 

@@ -3,10 +3,11 @@ import { Name } from '../controls/name.tsx';
 import { EntryIcon } from '../folder/entry-icon.tsx';
 import { Thumbnail } from '../folder/thumbnail.tsx';
 import { typeLabel } from '../folder/type-label.ts';
-import { useLanguage, usePage } from '../page.ts';
+import { usePage } from '../page.ts';
 import { nameOf, ROOT, splitName } from '../paths.ts';
 import type { Entry, FileEntry } from '../service/service.ts';
 import { folderName } from '../text/folder-name.ts';
+import { useLanguage } from '../text/language-context.ts';
 import { CopyButton } from './copy-button.tsx';
 import { ItemCount } from './item-count.tsx';
 

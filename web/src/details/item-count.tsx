@@ -1,7 +1,8 @@
 import { useEffect, useState } from 'preact/hooks';
 import { Button } from '../controls/button.tsx';
-import { useLanguage, usePage } from '../page.ts';
+import { usePage } from '../page.ts';
 import { asServiceError, isAbort, type ServiceError } from '../service/service-error.ts';
+import { useLanguage } from '../text/language-context.ts';
 import { reasonOf } from '../text/reason.ts';
 
 /** How many items a folder has: known of the one that is shown, counted on demand of another. */

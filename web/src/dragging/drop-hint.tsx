@@ -1,8 +1,9 @@
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { Icon } from '../controls/icon.tsx';
-import { useLanguage, usePage } from '../page.ts';
+import { usePage } from '../page.ts';
 import { folderName } from '../text/folder-name.ts';
 import type { Text } from '../text/language.ts';
+import { useLanguage } from '../text/language-context.ts';
 import type { Dragging } from './dragging.ts';
 import './drop-hint.css';
 

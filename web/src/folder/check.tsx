@@ -1,6 +1,6 @@
 import { Icon } from '../controls/icon.tsx';
-import { useLanguage } from '../page.ts';
 import type { Entry } from '../service/service.ts';
+import { useLanguage } from '../text/language-context.ts';
 import './check.css';
 
 /**

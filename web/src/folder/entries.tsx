@@ -1,9 +1,10 @@
 import type { RefObject } from 'preact';
 import { useRef } from 'preact/hooks';
-import { useLanguage, usePage } from '../page.ts';
+import { usePage } from '../page.ts';
 import { usePointing } from '../selection/pointing.ts';
 import { RubberBand, useRubberBand } from '../selection/rubber-band.tsx';
 import { folderName } from '../text/folder-name.ts';
+import { useLanguage } from '../text/language-context.ts';
 import { useArrangement } from './arrangement.ts';
 import { useEntryFocus } from './entry-focus.ts';
 import { ListHeader } from './list-header.tsx';

@@ -2,10 +2,11 @@ import type { RefObject } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { open } from '../actions/actions.ts';
 import { isForPage } from '../actions/writing.ts';
-import { type Page, useLanguage, usePage } from '../page.ts';
+import { type Page, usePage } from '../page.ts';
 import { isWithin } from '../paths.ts';
 import { createFindByTyping, type FindByTyping } from '../selection/find-by-typing.ts';
 import { targetOf } from '../selection/navigation.ts';
+import { useLanguage } from '../text/language-context.ts';
 import type { Arrangement } from './arrangement.ts';
 
 /**

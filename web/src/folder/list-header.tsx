@@ -1,6 +1,7 @@
 import { Icon } from '../controls/icon.tsx';
-import { useLanguage, usePage } from '../page.ts';
+import { usePage } from '../page.ts';
 import type { OrderBy } from '../preferences.ts';
+import { useLanguage } from '../text/language-context.ts';
 
 /** The columns, in the order in which they stand. */
 const COLUMNS: readonly OrderBy[] = ['name', 'size', 'type', 'modified'];

@@ -1,5 +1,5 @@
 import { Icon } from '../controls/icon.tsx';
-import { useLanguage } from '../page.ts';
+import { useLanguage } from '../text/language-context.ts';
 
 /**
  * Opens the menu of the entry that it stands in, by way of `usePointing`. The keyboard has a key of its own for that,

@@ -1,10 +1,11 @@
 import { useEffect, useState } from 'preact/hooks';
 import { availableAction } from '../actions/actions.ts';
 import { Button } from '../controls/button.tsx';
-import { useLanguage, usePage } from '../page.ts';
+import { usePage } from '../page.ts';
 import { parentOf, ROOT } from '../paths.ts';
 import type { ServiceError } from '../service/service-error.ts';
 import type { Text } from '../text/language.ts';
+import { useLanguage } from '../text/language-context.ts';
 import './states.css';
 
 /** Milliseconds before anything is shown of a folder that is being read: most are there earlier. */

@@ -1,6 +1,6 @@
 import { NameField } from '../changes/name-field.tsx';
-import { useLanguage } from '../page.ts';
 import type { Entry } from '../service/service.ts';
+import { useLanguage } from '../text/language-context.ts';
 import { Check } from './check.tsx';
 import { EntryName } from './entry-name.tsx';
 import { useEntryState } from './entry-state.ts';

@@ -1,10 +1,10 @@
 import { Button } from '../controls/button.tsx';
 import { Icon } from '../controls/icon.tsx';
-import { useLanguage } from '../page.ts';
 import { StoreRefusal } from '../service/content.ts';
 import type { FileEntry } from '../service/service.ts';
 import { ServiceError } from '../service/service-error.ts';
 import type { Text } from '../text/language.ts';
+import { useLanguage } from '../text/language-context.ts';
 import { DownloadLink } from './download-link.tsx';
 import { MissingFile } from './missing-file.tsx';
 import { Notice } from './notice.tsx';

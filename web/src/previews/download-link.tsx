@@ -1,6 +1,7 @@
 import { Icon } from '../controls/icon.tsx';
-import { useLanguage, usePage } from '../page.ts';
+import { usePage } from '../page.ts';
 import type { FileEntry } from '../service/service.ts';
+import { useLanguage } from '../text/language-context.ts';
 
 /** Downloads a file. A link, so that everything that a browser does with links can be done with it. */
 export function DownloadLink({ entry, isPrimary = false }: { entry: FileEntry; isPrimary?: boolean }) {

@@ -1,4 +1,4 @@
-import { useLanguage } from '../page.ts';
+import { useLanguage } from '../text/language-context.ts';
 
 /** Says that something is on its way, where that takes long enough to be noticed. */
 export function Loading() {

@@ -1,6 +1,7 @@
 import { Button } from '../controls/button.tsx';
 import { Icon } from '../controls/icon.tsx';
-import { useLanguage, usePage } from '../page.ts';
+import { usePage } from '../page.ts';
+import { useLanguage } from '../text/language-context.ts';
 import { Loading } from './loading.tsx';
 import { MissingFile, ToFolder } from './missing-file.tsx';
 import { Notice } from './notice.tsx';

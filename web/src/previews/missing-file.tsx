@@ -1,6 +1,7 @@
 import { Button } from '../controls/button.tsx';
 import { Icon } from '../controls/icon.tsx';
-import { useLanguage, usePage } from '../page.ts';
+import { usePage } from '../page.ts';
+import { useLanguage } from '../text/language-context.ts';
 import { Notice } from './notice.tsx';
 
 /** Says that there is no such file, or none any more, and leads back to its folder. */

@@ -1,8 +1,8 @@
 import { Thumbnail } from '../folder/thumbnail.tsx';
 import { typeLabel } from '../folder/type-label.ts';
-import { useLanguage } from '../page.ts';
 import { splitName } from '../paths.ts';
 import type { FileEntry } from '../service/service.ts';
+import { useLanguage } from '../text/language-context.ts';
 import { DownloadLink } from './download-link.tsx';
 import { Notice } from './notice.tsx';
 

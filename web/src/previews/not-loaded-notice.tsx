@@ -1,8 +1,8 @@
 import { Button } from '../controls/button.tsx';
 import { Icon } from '../controls/icon.tsx';
 import { useLoaded } from '../controls/use-loaded.ts';
-import { useLanguage } from '../page.ts';
 import { isPageReplaced } from '../service/page-version.ts';
+import { useLanguage } from '../text/language-context.ts';
 import { Loading } from './loading.tsx';
 import { Notice } from './notice.tsx';
 

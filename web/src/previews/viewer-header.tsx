@@ -5,9 +5,10 @@ import { IconButton } from '../controls/button.tsx';
 import { Icon } from '../controls/icon.tsx';
 import { Name } from '../controls/name.tsx';
 import { CopyButton } from '../details/copy-button.tsx';
-import { useLanguage, usePage } from '../page.ts';
+import { usePage } from '../page.ts';
 import { nameOf } from '../paths.ts';
 import type { FileEntry } from '../service/service.ts';
+import { useLanguage } from '../text/language-context.ts';
 import type { Gallery } from './gallery.ts';
 import type { ViewerState } from './viewer-tools.ts';
 

@@ -1,6 +1,7 @@
 import { IconButton } from '../controls/button.tsx';
 import { Icon } from '../controls/icon.tsx';
-import { useLanguage, usePage } from '../page.ts';
+import { usePage } from '../page.ts';
+import { useLanguage } from '../text/language-context.ts';
 import { focusRegion } from './regions.ts';
 import './filter-field.css';
 

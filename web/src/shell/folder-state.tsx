@@ -1,7 +1,8 @@
 import { Icon } from '../controls/icon.tsx';
 import { NARROW, useMedia } from '../controls/media.ts';
 import { MenuButton } from '../controls/menu-button.tsx';
-import { type Page, useLanguage, usePage } from '../page.ts';
+import { type Page, usePage } from '../page.ts';
+import { useLanguage } from '../text/language-context.ts';
 import { orderChoices } from './appearance.ts';
 
 /** How much is in the folder, and its order where no header of columns tells and changes it. */

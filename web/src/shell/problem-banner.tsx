@@ -1,6 +1,7 @@
 import { Button } from '../controls/button.tsx';
 import { Icon } from '../controls/icon.tsx';
-import { type Page, useLanguage, usePage } from '../page.ts';
+import { type Page, usePage } from '../page.ts';
+import { useLanguage } from '../text/language-context.ts';
 import { reasonOf } from '../text/reason.ts';
 import './problem-banner.css';
 

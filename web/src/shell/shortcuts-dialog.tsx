@@ -2,7 +2,8 @@ import { actionsOf } from '../actions/actions.ts';
 import { keyLabel } from '../actions/keys.ts';
 import { Dialog } from '../controls/dialog.tsx';
 import type { Dialogs } from '../controls/dialogs.ts';
-import { useLanguage, usePage } from '../page.ts';
+import { usePage } from '../page.ts';
+import { useLanguage } from '../text/language-context.ts';
 import './shortcuts-dialog.css';
 
 /** Shows all that can be done by the keyboard, until it is closed. */

@@ -1,7 +1,8 @@
 import { type ActionId, actionsOf } from '../actions/actions.ts';
 import { keyLabel } from '../actions/keys.ts';
 import { Icon } from '../controls/icon.tsx';
-import { useLanguage, usePage } from '../page.ts';
+import { usePage } from '../page.ts';
+import { useLanguage } from '../text/language-context.ts';
 
 interface ToolProps {
   id: ActionId;

@@ -1,6 +1,7 @@
 import { keyLabel } from '../actions/keys.ts';
 import { IconButton } from '../controls/button.tsx';
-import { useLanguage, usePage } from '../page.ts';
+import { usePage } from '../page.ts';
+import { useLanguage } from '../text/language-context.ts';
 import { FolderState } from './folder-state.tsx';
 import { Tools } from './tools.tsx';
 import './toolbar.css';

@@ -1,7 +1,7 @@
 import type { Operation } from '../changes/changes.ts';
 import { IconButton } from '../controls/button.tsx';
 import { Icon } from '../controls/icon.tsx';
-import { useLanguage } from '../page.ts';
+import { useLanguage } from '../text/language-context.ts';
 import { ProgressBar } from './progress-bar.tsx';
 
 /** A change that takes a while. */

@@ -1,6 +1,7 @@
 import { Icon } from '../controls/icon.tsx';
 import type { IconName } from '../controls/icons.ts';
-import { useLanguage, usePage } from '../page.ts';
+import { usePage } from '../page.ts';
+import { useLanguage } from '../text/language-context.ts';
 import { resultOf } from '../uploads/result.ts';
 import { activeDetails, activeTitle } from '../uploads/status-text.ts';
 import type { AllUploads } from '../uploads/upload-model.ts';

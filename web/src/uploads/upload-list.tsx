@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { useVirtualRows } from '../folder/virtual-rows.ts';
-import { useLanguage } from '../page.ts';
+import { useLanguage } from '../text/language-context.ts';
 import type { UploadItem } from './upload-item.ts';
 import type { AllUploads } from './upload-model.ts';
 import { UploadRow } from './upload-row.tsx';

@@ -1,7 +1,8 @@
 import { IconButton } from '../controls/button.tsx';
 import { Icon } from '../controls/icon.tsx';
 import type { IconName } from '../controls/icons.ts';
-import { useLanguage, usePage } from '../page.ts';
+import { usePage } from '../page.ts';
+import { useLanguage } from '../text/language-context.ts';
 import { shownName } from '../text/shown-name.ts';
 import { ProgressBar } from '../tray/progress-bar.tsx';
 import { itemStatus } from './status-text.ts';

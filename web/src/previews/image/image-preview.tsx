@@ -1,8 +1,9 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { hasThumbnail } from '../../folder/thumbnail.tsx';
-import { useLanguage, usePage } from '../../page.ts';
+import { usePage } from '../../page.ts';
 import type { FileEntry } from '../../service/service.ts';
 import type { Text } from '../../text/language.ts';
+import { useLanguage } from '../../text/language-context.ts';
 import { FailedElement } from '../failed-element.tsx';
 import type { ViewerTool } from '../viewer-tools.ts';
 import { type PreviewProps, useTools } from '../viewer-tools.ts';

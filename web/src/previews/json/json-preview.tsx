@@ -1,5 +1,5 @@
 import { useMemo } from 'preact/hooks';
-import { useLanguage } from '../../page.ts';
+import { useLanguage } from '../../text/language-context.ts';
 import { FileText } from '../text/file-text.tsx';
 import { TextInstead } from '../text/text-instead.tsx';
 import { WithSource } from '../text/with-source.tsx';

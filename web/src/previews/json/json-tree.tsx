@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { Button } from '../../controls/button.tsx';
-import { useLanguage } from '../../page.ts';
+import { useLanguage } from '../../text/language-context.ts';
 import type { JsonMember, JsonValue } from './parse-json.ts';
 import './json-tree.css';
 

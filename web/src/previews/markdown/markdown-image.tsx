@@ -1,5 +1,6 @@
 import { Icon } from '../../controls/icon.tsx';
-import { useLanguage, usePage } from '../../page.ts';
+import { usePage } from '../../page.ts';
+import { useLanguage } from '../../text/language-context.ts';
 import { resolveDestination } from './resolve-path.ts';
 
 interface MarkdownImageProps {

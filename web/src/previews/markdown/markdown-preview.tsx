@@ -1,5 +1,5 @@
 import { useLoaded } from '../../controls/use-loaded.ts';
-import { useLanguage } from '../../page.ts';
+import { useLanguage } from '../../text/language-context.ts';
 import { Loading } from '../loading.tsx';
 import { NotLoadedNotice } from '../not-loaded-notice.tsx';
 import { ElseText } from '../text/else-text.tsx';

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { EntryIcon } from '../../folder/entry-icon.tsx';
-import { useLanguage, usePage } from '../../page.ts';
+import { usePage } from '../../page.ts';
+import { useLanguage } from '../../text/language-context.ts';
 import { FailedElement } from '../failed-element.tsx';
 import { previewKindOf } from '../preview-kind.ts';
 import type { PreviewProps } from '../viewer-tools.ts';

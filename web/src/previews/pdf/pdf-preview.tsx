@@ -1,7 +1,8 @@
 import { useLoaded } from '../../controls/use-loaded.ts';
 import { EntryIcon } from '../../folder/entry-icon.tsx';
-import { useLanguage, usePage } from '../../page.ts';
+import { usePage } from '../../page.ts';
 import type { FileEntry } from '../../service/service.ts';
+import { useLanguage } from '../../text/language-context.ts';
 import { ContentProblem } from '../content-problem.tsx';
 import { DownloadLink } from '../download-link.tsx';
 import { Loading } from '../loading.tsx';

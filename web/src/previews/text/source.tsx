@@ -1,6 +1,6 @@
 import { Component, type ComponentChildren } from 'preact';
-import { useLanguage } from '../../page.ts';
 import type { Text } from '../../text/language.ts';
+import { useLanguage } from '../../text/language-context.ts';
 import { useTools, type ViewerState, type ViewerTool } from '../viewer-tools.ts';
 import type { TextBlock } from './text-blocks.ts';
 import './source.css';

@@ -1,6 +1,7 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { Button } from '../../controls/button.tsx';
-import { useLanguage, usePage } from '../../page.ts';
+import { usePage } from '../../page.ts';
+import { useLanguage } from '../../text/language-context.ts';
 import { ContentProblem } from '../content-problem.tsx';
 import { DownloadLink } from '../download-link.tsx';
 import { Loading } from '../loading.tsx';

@@ -1,6 +1,6 @@
 import type { ComponentChild } from 'preact';
 import { useState } from 'preact/hooks';
-import { useLanguage } from '../../page.ts';
+import { useLanguage } from '../../text/language-context.ts';
 import { useTools, type ViewerState, type ViewerTool } from '../viewer-tools.ts';
 import { wrapTool } from './source.tsx';
 import { ColouredSource } from './whole-source.tsx';
