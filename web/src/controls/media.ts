@@ -1,6 +1,9 @@
 import { useLayoutEffect, useState } from 'preact/hooks';
 
-/** Windows too narrow for everything to stand side by side: phones, and pages that are much enlarged. */
+/**
+ * Windows of phones, and pages that are much enlarged. This is the only place with the width: style sheets use the
+ * attribute `data-narrow` of the root.
+ */
 export const NARROW = '(width < 40rem)';
 
 /** Whether a query of CSS holds now. */

@@ -1,4 +1,5 @@
 import { effect } from '@preact/signals';
+import { NARROW } from '../controls/media.ts';
 import type { Page } from '../page.ts';
 import { nameOf, ROOT } from '../paths.ts';
 import { shownName } from '../text/shown-name.ts';
@@ -10,6 +11,10 @@ export function keepDocument(page: Page): () => void {
   keepIcon();
   const scheme = window.matchMedia('(prefers-color-scheme: dark)');
   scheme.addEventListener('change', colourBrowser);
+  const narrow = window.matchMedia(NARROW);
+  const markNarrow = () => void root.toggleAttribute('data-narrow', narrow.matches);
+  markNarrow();
+  narrow.addEventListener('change', markNarrow);
 
   const endings = [
     effect(() => {
@@ -31,6 +36,7 @@ export function keepDocument(page: Page): () => void {
       document.title = what === ROOT ? 'Holdall' : `${what} – Holdall`;
     }),
     () => scheme.removeEventListener('change', colourBrowser),
+    () => narrow.removeEventListener('change', markNarrow),
   ];
   return () => {
     for (const end of endings) end();
