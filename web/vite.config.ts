@@ -23,7 +23,7 @@ export default defineConfig({
       input: [`${import.meta.dirname}/src/main.tsx`, `${import.meta.dirname}/src/early.ts`],
       output: {
         // What is loaded at first comes in one piece, though parts of it are used by what is loaded later as well.
-        codeSplitting: { groups: [{ name: 'page', test: /[\\/]src[\\/](app|create-page)\.tsx?$/ }] },
+        codeSplitting: { groups: [{ name: 'page', test: /[\\/]src[\\/]app[\\/](app|create-page)\.tsx?$/ }] },
       },
     },
   },

@@ -22,7 +22,7 @@ export const description = manifest.description;
 export const repository = manifest.repository.url.replace(/^git\+|\.git$/g, '');
 
 /** The logo, as a URL that needs no file. */
-export const logo = `data:image/svg+xml,${encodeURIComponent(read('web/src/mark.svg'))}`;
+export const logo = `data:image/svg+xml,${encodeURIComponent(read('web/src/ui/mark.svg'))}`;
 
 /** Returns the first list of README.md whose items start with a bold phrase. Throws if it has none. */
 export function readFeatures(): Feature[] {

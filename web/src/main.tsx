@@ -1,16 +1,16 @@
 import { render } from 'preact';
-import { App } from './app.tsx';
-import { createPage } from './create-page.ts';
-import { readEmbedded } from './embedded.ts';
-import { PageProvider } from './page.ts';
-import { keepAnnouncing } from './shell/announcing.ts';
-import { keepAsking } from './shell/asking-again.ts';
-import { keepDocument } from './shell/document.ts';
-import { keepFresh } from './shell/keeping-fresh.ts';
-import { watchRegionKeys } from './shell/regions.ts';
-import { LanguageProvider } from './text/language-context.ts';
-import './styles/tokens.css';
-import './styles/base.css';
+import { App } from './app/app.tsx';
+import { createPage } from './app/create-page.ts';
+import { readEmbedded } from './platform/embedded.ts';
+import { PageProvider } from './features/page.ts';
+import { keepAnnouncing } from './app/announcing.ts';
+import { keepAsking } from './app/asking-again.ts';
+import { keepDocument } from './app/document.ts';
+import { keepFresh } from './app/keeping-fresh.ts';
+import { watchRegionKeys } from './app/regions.ts';
+import { LanguageProvider } from './platform/text/language-context.ts';
+import './ui/styles/tokens.css';
+import './ui/styles/base.css';
 
 const root = document.querySelector('#page');
 if (root) {

@@ -5,7 +5,7 @@ import DefaultTheme from 'vitepress/theme-without-fonts';
 import { h } from 'vue';
 import light from '../../screenshots/grid.webp';
 import dark from '../../screenshots/grid-dark.webp';
-import '../../../web/src/styles/tokens.css';
+import '../../../web/src/ui/styles/tokens.css';
 import './holdall.css';
 
 /** VitePress's default theme in Holdall's colours, with a picture of the web UI on the home page. */

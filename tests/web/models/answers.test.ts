@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
-import { ask, askWithProgress } from '../../../web/src/service/ask.ts';
-import { failureOf, isAbort, ServiceError } from '../../../web/src/service/service-error.ts';
+import { ask, askWithProgress } from '../../../web/src/platform/service/ask.ts';
+import { failureOf, isAbort, ServiceError } from '../../../web/src/platform/service/service-error.ts';
 import { refusal } from './service-errors.ts';
 
 /** The address of a server that ends with the test. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it, mock } from 'node:test';
-import { ServiceError } from '../../../web/src/service/service-error.ts';
+import { ServiceError } from '../../../web/src/platform/service/service-error.ts';
 import { createChangeScene, settle } from './change-scene.ts';
 import { refusal } from './service-errors.ts';
 

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { batch, signal } from '@preact/signals';
-import { createClipboard } from '../../../web/src/changes/clipboard.ts';
-import { problemOfName } from '../../../web/src/changes/names.ts';
-import { createOperations, type Item, type Operation, type Under } from '../../../web/src/changes/operations.ts';
-import { createTurns } from '../../../web/src/changes/turns.ts';
-import { createChangeLog, withChanges } from '../../../web/src/folder/change-log.ts';
-import { freeName } from '../../../web/src/paths.ts';
-import type { Entry } from '../../../web/src/service/service.ts';
-import { ServiceError } from '../../../web/src/service/service-error.ts';
+import { createClipboard } from '../../../web/src/model/clipboard.ts';
+import { problemOfName } from '../../../web/src/model/changes/names.ts';
+import { createOperations, type Item, type Operation, type Under } from '../../../web/src/model/changes/operations.ts';
+import { createTurns } from '../../../web/src/model/path-locks.ts';
+import { createChangeLog, withChanges } from '../../../web/src/model/folder/change-log.ts';
+import { freeName } from '../../../web/src/platform/paths.ts';
+import type { Entry } from '../../../web/src/platform/service/service.ts';
+import { ServiceError } from '../../../web/src/platform/service/service-error.ts';
 import { refusal } from './service-errors.ts';
 
 describe('A name', () => {

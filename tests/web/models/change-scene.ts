@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict';
 import { signal } from '@preact/signals';
-import { createRights } from '../../../web/src/access/rights.ts';
-import { createChangeModel } from '../../../web/src/changes/change-model.ts';
-import { type Clipboard, createClipboard } from '../../../web/src/changes/clipboard.ts';
-import type { Operation } from '../../../web/src/changes/operations.ts';
-import type { Draft } from '../../../web/src/changes/rename.ts';
-import { createTurns } from '../../../web/src/changes/turns.ts';
-import { createFolder, type Folder } from '../../../web/src/folder/folder.ts';
-import { createMessages } from '../../../web/src/messages/messages.ts';
-import { createPreferences } from '../../../web/src/preferences.ts';
-import type { Prompts } from '../../../web/src/prompts.ts';
-import { createSelection } from '../../../web/src/selection/selection.ts';
-import type { Entry, Service } from '../../../web/src/service/service.ts';
-import { createLanguage } from '../../../web/src/text/language.ts';
+import { createRights } from '../../../web/src/model/account/rights.ts';
+import { createChangeModel } from '../../../web/src/model/changes/change-model.ts';
+import { type Clipboard, createClipboard } from '../../../web/src/model/clipboard.ts';
+import type { Operation } from '../../../web/src/model/changes/operations.ts';
+import type { Draft } from '../../../web/src/model/changes/rename.ts';
+import { createTurns } from '../../../web/src/model/path-locks.ts';
+import { createFolder, type Folder } from '../../../web/src/model/folder/folder.ts';
+import { createMessages } from '../../../web/src/model/messages.ts';
+import { createPreferences } from '../../../web/src/platform/preferences.ts';
+import type { Prompts } from '../../../web/src/model/prompts.ts';
+import { createSelection } from '../../../web/src/model/selection.ts';
+import type { Entry, Service } from '../../../web/src/platform/service/service.ts';
+import { createLanguage } from '../../../web/src/platform/text/language.ts';
 import { createMemoryService } from './upload-service.ts';
 
 export interface ChangeSceneOptions {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { canTake, targetOfFiles } from '../../../web/src/dragging/drop-target.ts';
-import { createSpring } from '../../../web/src/dragging/spring.ts';
+import { canTake, targetOfFiles } from '../../../web/src/features/dragging/drop-target.ts';
+import { createSpring } from '../../../web/src/features/dragging/spring.ts';
 
 describe('A folder', () => {
   it('takes entries except from itself, into themselves or into their descendants', () => {

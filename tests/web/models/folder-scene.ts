@@ -1,9 +1,9 @@
 import { computed, effect } from '@preact/signals';
-import { createFolder, type Folder } from '../../../web/src/folder/folder.ts';
-import { createPreferences, type Preferences } from '../../../web/src/preferences.ts';
-import { createSelection, type Selection } from '../../../web/src/selection/selection.ts';
-import type { Service } from '../../../web/src/service/service.ts';
-import { createLanguage } from '../../../web/src/text/language.ts';
+import { createFolder, type Folder } from '../../../web/src/model/folder/folder.ts';
+import { createPreferences, type Preferences } from '../../../web/src/platform/preferences.ts';
+import { createSelection, type Selection } from '../../../web/src/model/selection.ts';
+import type { Service } from '../../../web/src/platform/service/service.ts';
+import { createLanguage } from '../../../web/src/platform/text/language.ts';
 import { createMemoryService } from './upload-service.ts';
 
 export interface FolderSceneOptions {

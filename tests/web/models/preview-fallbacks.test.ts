@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { parseJson } from '../../../web/src/previews/json/parse-json.ts';
-import { parseTable } from '../../../web/src/previews/table/parse-table.ts';
+import { parseJson } from '../../../web/src/features/viewer/json/parse-json.ts';
+import { parseTable } from '../../../web/src/features/viewer/table/parse-table.ts';
 
 describe('A hostile JSON file', () => {
   it('is "too deep" for a tree of nested objects, also inside of lists', () => {

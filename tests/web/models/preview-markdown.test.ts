@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Element, Nodes, Root } from 'hast';
-import { drawableMarkdown } from '../../../web/src/previews/markdown/drawable-markdown.ts';
-import { resolveDestination } from '../../../web/src/previews/markdown/resolve-path.ts';
-import { grammarOf } from '../../../web/src/previews/text/highlight.ts';
-import { highlightLines } from '../../../web/src/previews/text/highlighter.ts';
-import { en } from '../../../web/src/text/en.ts';
-import { zhHans } from '../../../web/src/text/zh-hans.ts';
+import { drawableMarkdown } from '../../../web/src/features/viewer/markdown/drawable-markdown.ts';
+import { resolveDestination } from '../../../web/src/features/viewer/markdown/resolve-path.ts';
+import { grammarOf } from '../../../web/src/features/viewer/text/highlight.ts';
+import { highlightLines } from '../../../web/src/features/viewer/text/highlighter.ts';
+import { en } from '../../../web/src/platform/text/en.ts';
+import { zhHans } from '../../../web/src/platform/text/zh-hans.ts';
 import { HOSTILE_MARKDOWN } from '../samples.ts';
 
 const LABELS = { footnotes: 'Footnotes', backToText: 'Back to the text' };

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { typeLabel } from '../../../web/src/folder/type-label.ts';
-import { zoomedBy } from '../../../web/src/previews/image/zoom.ts';
-import { parseJson } from '../../../web/src/previews/json/parse-json.ts';
-import { resolveDestination } from '../../../web/src/previews/markdown/resolve-path.ts';
-import { previewKindOf } from '../../../web/src/previews/preview-kind.ts';
-import { parseTable } from '../../../web/src/previews/table/parse-table.ts';
-import { createTextDecoder } from '../../../web/src/previews/text/decode-text.ts';
-import { blocksOf } from '../../../web/src/previews/text/text-blocks.ts';
-import { en } from '../../../web/src/text/en.ts';
-import { zhHans } from '../../../web/src/text/zh-hans.ts';
+import { typeLabel } from '../../../web/src/features/folder/type-label.ts';
+import { zoomedBy } from '../../../web/src/features/viewer/image/zoom.ts';
+import { parseJson } from '../../../web/src/features/viewer/json/parse-json.ts';
+import { resolveDestination } from '../../../web/src/features/viewer/markdown/resolve-path.ts';
+import { previewKindOf } from '../../../web/src/features/viewer/preview-kind.ts';
+import { parseTable } from '../../../web/src/features/viewer/table/parse-table.ts';
+import { createTextDecoder } from '../../../web/src/features/viewer/text/decode-text.ts';
+import { blocksOf } from '../../../web/src/features/viewer/text/text-blocks.ts';
+import { en } from '../../../web/src/platform/text/en.ts';
+import { zhHans } from '../../../web/src/platform/text/zh-hans.ts';
 
 test('Files are called what people call them', () => {
   for (const [type, extension, label] of [

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { afterEach, describe, it, mock } from 'node:test';
-import { createTextReader, readWholeText } from '../../../web/src/previews/text/read-text.ts';
-import { readContent, StoreRefusal } from '../../../web/src/service/content.ts';
-import type { FileEntry, Service } from '../../../web/src/service/service.ts';
+import { createTextReader, readWholeText } from '../../../web/src/features/viewer/text/read-text.ts';
+import { readContent, StoreRefusal } from '../../../web/src/platform/service/content.ts';
+import type { FileEntry, Service } from '../../../web/src/platform/service/service.ts';
 import { refusal } from './service-errors.ts';
 
 const { signal } = new AbortController();

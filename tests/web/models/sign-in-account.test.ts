@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'node:test';
-import { type Account, createAccount } from '../../../web/src/access/account.ts';
-import { signInProblem } from '../../../web/src/access/sign-in-attempt.ts';
-import { returnUrl } from '../../../web/src/access/sign-in-return.ts';
-import { createMessages } from '../../../web/src/messages/messages.ts';
-import { createPreferences } from '../../../web/src/preferences.ts';
-import { ServiceError } from '../../../web/src/service/service-error.ts';
-import { createUrls } from '../../../web/src/service/urls.ts';
-import { createLanguage } from '../../../web/src/text/language.ts';
+import { type Account, createAccount } from '../../../web/src/model/account/account.ts';
+import { signInProblem } from '../../../web/src/features/sign-in/sign-in-attempt.ts';
+import { returnUrl } from '../../../web/src/features/sign-in/sign-in-return.ts';
+import { createMessages } from '../../../web/src/model/messages.ts';
+import { createPreferences } from '../../../web/src/platform/preferences.ts';
+import { ServiceError } from '../../../web/src/platform/service/service-error.ts';
+import { createUrls } from '../../../web/src/platform/service/urls.ts';
+import { createLanguage } from '../../../web/src/platform/text/language.ts';
 import { refusal } from './service-errors.ts';
 
 interface TabOptions {

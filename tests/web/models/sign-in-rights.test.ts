@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { signal } from '@preact/signals';
-import { createRights, type Need, type Right } from '../../../web/src/access/rights.ts';
+import { createRights, type Need, type Right } from '../../../web/src/model/account/rights.ts';
 
 const NEEDS: readonly Need[] = ['read', 'write', 'manage', 'change'];
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { signal } from '@preact/signals';
-import { createRights, type Right } from '../../../web/src/access/rights.ts';
-import { watchService } from '../../../web/src/access/watched-service.ts';
-import type { Service } from '../../../web/src/service/service.ts';
-import { ServiceError } from '../../../web/src/service/service-error.ts';
+import { createRights, type Right } from '../../../web/src/model/account/rights.ts';
+import { watchService } from '../../../web/src/model/account/with-reauth.ts';
+import type { Service } from '../../../web/src/platform/service/service.ts';
+import { ServiceError } from '../../../web/src/platform/service/service-error.ts';
 import { refusal } from './service-errors.ts';
 import { testAccount } from './test-account.ts';
 import { createMemoryService } from './upload-service.ts';

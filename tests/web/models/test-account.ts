@@ -1,5 +1,5 @@
 import { type Signal, signal } from '@preact/signals';
-import type { Account } from '../../../web/src/access/account.ts';
+import type { Account } from '../../../web/src/model/account/account.ts';
 
 interface AccountBehaviour {
   /** Counts the times that a user signed in. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createPreferences } from '../../../web/src/preferences.ts';
-import { createLanguage } from '../../../web/src/text/language.ts';
+import { createPreferences } from '../../../web/src/platform/preferences.ts';
+import { createLanguage } from '../../../web/src/platform/text/language.ts';
 import { when } from './folder-scene.ts';
 
 describe('The language of the page', () => {

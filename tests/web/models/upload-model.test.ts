@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it, mock } from 'node:test';
 import { effect, signal } from '@preact/signals';
-import { createRights } from '../../../web/src/access/rights.ts';
-import { watchService } from '../../../web/src/access/watched-service.ts';
-import type { Service } from '../../../web/src/service/service.ts';
-import { failureOf, ServiceError } from '../../../web/src/service/service-error.ts';
-import type { Upload, UploadedFile } from '../../../web/src/service/upload.ts';
+import { createRights } from '../../../web/src/model/account/rights.ts';
+import { watchService } from '../../../web/src/model/account/with-reauth.ts';
+import type { Service } from '../../../web/src/platform/service/service.ts';
+import { failureOf, ServiceError } from '../../../web/src/platform/service/service-error.ts';
+import type { Upload, UploadedFile } from '../../../web/src/platform/service/upload.ts';
 import { refusal } from './service-errors.ts';
 import { testAccount } from './test-account.ts';
 import { createUploadScene, wantedFile } from './upload-scene.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, it, type TestContext } from 'node:test';
-import { ServiceError } from '../../../web/src/service/service-error.ts';
-import { sendUpload } from '../../../web/src/service/upload.ts';
+import { ServiceError } from '../../../web/src/platform/service/service-error.ts';
+import { sendUpload } from '../../../web/src/platform/service/upload.ts';
 
 /** A request that only does what the test calls. */
 class FakeRequest extends EventTarget {

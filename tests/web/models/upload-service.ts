@@ -1,5 +1,5 @@
-import { nameOf, parentOf } from '../../../web/src/paths.ts';
-import type { Entry, Service } from '../../../web/src/service/service.ts';
+import { nameOf, parentOf } from '../../../web/src/platform/paths.ts';
+import type { Entry, Service } from '../../../web/src/platform/service/service.ts';
 import { refusal } from './service-errors.ts';
 
 /** Returns a service that keeps files in memory, and its files by path. Supports all members except `read`. */

@@ -1,0 +1,62 @@
+import { SignInFirst } from '../features/sign-in/sign-in-first.tsx';
+import { useShortcuts } from '../features/actions/shortcuts.ts';
+import { OpenDialogs } from '../ui/dialog.tsx';
+import { Sprite } from '../ui/icon.tsx';
+import { OpenedMenu } from '../ui/opened-menu.tsx';
+import { DetailsPanel } from '../features/details/details-panel.tsx';
+import { DropHint } from '../features/dragging/drop-hint.tsx';
+import { FolderView } from '../features/folder/folder-view.tsx';
+import { MessageList } from '../features/messages/message-list.tsx';
+import { usePage } from '../features/page.ts';
+import { Preview } from '../features/viewer/preview.tsx';
+import { ProblemBanner } from '../features/toolbar/problem-banner.tsx';
+import { Toolbar } from '../features/toolbar/toolbar.tsx';
+import { TopBar } from '../features/toolbar/top-bar.tsx';
+import { Tray } from '../features/tray/tray.tsx';
+import './app.css';
+
+/** The page. Shows only the sign-in form if the user can see nothing without signing in. */
+export function App() {
+  const { account } = usePage();
+  return account?.isShutOut ? <SignInFirst account={account} /> : <WholePage />;
+}
+
+function WholePage() {
+  useShortcuts();
+  return (
+    <>
+      <Sprite />
+      <div class="page">
+        <TopBar />
+        <main>
+          <Toolbar />
+          <ProblemBanner />
+          <div class="content">
+            <FolderView />
+          </div>
+        </main>
+        <DetailsPanel />
+      </div>
+      <DropHint />
+      <Preview />
+      <Floating />
+      <OpenDialogs />
+      <OpenedMenu />
+    </>
+  );
+}
+
+/**
+ * The elements above the lower edge: messages at the left, the upload tray at the right; on a phone, the tray is
+ * below.
+ */
+function Floating() {
+  const { location } = usePage();
+  return (
+    <div class="floating">
+      {/* The preview shows the messages itself, because elements outside its modal dialog are inert. */}
+      {location.place.value.preview === null && <MessageList />}
+      <Tray />
+    </div>
+  );
+}

@@ -1,0 +1,63 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { Icon } from '../../ui/icon.tsx';
+import type { IconName } from '../../ui/icons.ts';
+import { useLanguage } from '../../platform/text/language-context.ts';
+
+/** Milliseconds for which it says what became of it. */
+const STAY = 2_500;
+
+/** Puts a text into the clipboard, and says at its own place that it is there. */
+export function CopyButton({ label, value, icon = 'copy' }: { label: string; value: string; icon?: IconName }) {
+  const { text } = useLanguage();
+  const button = useRef<HTMLButtonElement>(null);
+  const [outcome, setOutcome] = useState<'copied' | 'refused' | null>(null);
+  useEffect(() => setOutcome(null), [value]);
+  useEffect(() => {
+    if (outcome === null) return undefined;
+    const timer = setTimeout(() => setOutcome(null), STAY);
+    return () => clearTimeout(timer);
+  }, [outcome]);
+
+  const shownIcon = outcome === 'copied' ? 'check' : outcome === 'refused' ? 'warning' : icon;
+  return (
+    <span class="copy-button">
+      <button
+        ref={button}
+        class="icon-button"
+        type="button"
+        aria-label={label}
+        title={outcome === null ? label : text.details[outcome]}
+        onClick={() => void copy(value, button.current).then((isDone) => setOutcome(isDone ? 'copied' : 'refused'))}
+      >
+        <Icon name={shownIcon} />
+      </button>
+      <span class="visually-hidden" role="status">
+        {outcome !== null && text.details[outcome]}
+      </span>
+    </span>
+  );
+}
+
+/** Gives whether it worked. Without HTTPS browsers have no clipboard to give, and copy what is selected alone. */
+async function copy(value: string, beside: HTMLElement | null): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(value);
+    return true;
+  } catch {
+    return beside !== null && copySelected(value, beside);
+  }
+}
+
+function copySelected(value: string, beside: HTMLElement): boolean {
+  const field = document.createElement('textarea');
+  field.value = value;
+  field.readOnly = true;
+  field.className = 'visually-hidden';
+  // Where a dialog is open, nothing outside of it can be selected.
+  beside.after(field);
+  field.select();
+  const isDone = document.execCommand('copy');
+  field.remove();
+  beside.focus();
+  return isDone;
+}

@@ -1,0 +1,148 @@
+import { useEffect, useState } from 'preact/hooks';
+import { EntryIcon } from '../folder/entry-icon.tsx';
+import { Thumbnail } from '../folder/thumbnail.tsx';
+import { usePage } from '../page.ts';
+import { parentOf } from '../../platform/paths.ts';
+import type { Conflict, ConflictAnswer, ItemKind } from '../../model/prompts.ts';
+import { findEntry } from '../../platform/service/find-entry.ts';
+import type { Entry } from '../../platform/service/service.ts';
+import { folderName } from '../../platform/text/folder-name.ts';
+import { useLanguage } from '../../platform/text/language-context.ts';
+import { Button } from '../../ui/button.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import type { Dialogs } from '../../ui/dialogs.ts';
+import { useLoaded } from '../../ui/use-loaded.ts';
+import './conflict-question.css';
+
+/** Asks what to do with an item whose name is taken. Returns null if the user cancels. */
+export function askAboutConflict({
+  dialogs,
+  ...conflict
+}: Conflict & { readonly dialogs: Dialogs }): Promise<ConflictAnswer | null> {
+  return dialogs.ask<ConflictAnswer>((close) => <ConflictQuestion conflict={conflict} close={close} />);
+}
+
+interface ConflictQuestionProps {
+  conflict: Conflict;
+  close: (answer: ConflictAnswer | null) => void;
+}
+
+function ConflictQuestion({ conflict, close }: ConflictQuestionProps) {
+  const { name, folder, kinds, mayReplace } = conflict;
+  const others = conflict.others();
+  const { text } = useLanguage();
+  const [forAll, setForAll] = useState(false);
+  const answer = (decision: ConflictAnswer['decision']) => close({ decision, forAll });
+  const isSameKind = kinds.arriving === kinds.there;
+  const canReplace = isSameKind && mayReplace;
+  const why = isSameKind ? text.conflicts.mayNotReplace : text.conflicts.otherKind[kinds.there];
+
+  return (
+    <Dialog
+      title={text.conflicts.title(name, folderName(folder, text))}
+      onClose={() => close(null)}
+      onSubmit={() => answer('keep-both')}
+      actions={
+        <>
+          <Button onClick={() => answer('skip')}>{text.conflicts.skip}</Button>
+          {canReplace && <Button onClick={() => answer('replace')}>{text.conflicts.replace}</Button>}
+          <Button kind="primary" type="submit" autofocus>
+            {text.conflicts.keepBoth}
+          </Button>
+        </>
+      }
+    >
+      <div class="conflict-question">
+        <Sides conflict={conflict} />
+        <p>{canReplace ? text.conflicts.replacing[kinds.there] : why}</p>
+        {others > 0 && (
+          <label>
+            <input
+              type="checkbox"
+              checked={forAll}
+              onChange={({ currentTarget }) => setForAll(currentTarget.checked)}
+            />
+            <span>{text.conflicts.forAll(others)}</span>
+          </label>
+        )}
+      </div>
+    </Dialog>
+  );
+}
+
+/** Shows the new item and the existing item, one below the other. */
+function Sides({ conflict: { name, folder, kinds, arriving } }: { conflict: Conflict }) {
+  const page = usePage();
+  const { text } = useLanguage();
+  const path = `${folder}${name}${kinds.there === 'folder' ? '/' : ''}`;
+  const known = page.folder.path.value === parentOf(path) ? page.folder.entryOf(path) : undefined;
+  // Another user may just have created the item, so the shown folder may not list it yet.
+  const looked = useLoaded(async (signal) => known ?? (await findEntry(page.service, path, signal)));
+  const there = looked.state === 'ready' ? looked.value : known;
+  return (
+    <ul>
+      <Side label={text.conflicts.existing} kind={kinds.there} item={there} />
+      <Side label={text.conflicts.arriving} kind={kinds.arriving} item={arriving} />
+    </ul>
+  );
+}
+
+interface SideProps {
+  label: string;
+  kind: ItemKind;
+  item: File | Entry | undefined;
+}
+
+function Side({ label, kind, item }: SideProps) {
+  const { text, formats } = useLanguage();
+  const isFile = item !== undefined && 'size' in item;
+  const time = item instanceof File ? item.lastModified : isFile ? item.modified : null;
+  const facts = isFile ? [formats.size(item.size), time === null ? '' : formats.time(new Date(time))] : [];
+  return (
+    <li class="side">
+      <span class="picture">
+        {item instanceof File && <LocalPicture file={item} />}
+        {!(item instanceof File) && <Thumbnail entry={item ?? unknownEntry(kind)} />}
+      </span>
+      <span class="label">{label}</span>
+      <span class="facts numbers">{kind === 'folder' ? text.types.folder : facts.filter(Boolean).join(' · ')}</span>
+    </li>
+  );
+}
+
+/** Types that browsers show in an `img` element. SVG scripts don't run there. */
+const SHOWN = /^image\/(jpeg|png|webp|gif|avif|bmp|svg\+xml)$/;
+
+/** The maximum size of a picture that the dialog decodes. */
+const MAX_PICTURE_BYTES = 50e6;
+
+/** The picture of a local file before its upload, otherwise its icon. */
+function LocalPicture({ file }: { file: File }) {
+  const [url, setUrl] = useState<string | null>(null);
+  useEffect(() => {
+    if (!SHOWN.test(file.type) || file.size > MAX_PICTURE_BYTES) return undefined;
+    const created = URL.createObjectURL(file);
+    setUrl(created);
+    return () => URL.revokeObjectURL(created);
+  }, [file]);
+  if (url === null) return <EntryIcon entry={fileOfType(file.type)} />;
+  return (
+    <span class="thumbnail loaded">
+      <img src={url} alt="" decoding="async" draggable={false} onError={() => setUrl(null)} />
+    </span>
+  );
+}
+
+/** Returns a placeholder entry for the icon of an item of which only the kind is known. */
+const unknownEntry = (kind: ItemKind): Entry =>
+  kind === 'folder' ? { type: 'folder', name: '', path: '/' } : fileOfType('');
+
+const fileOfType = (contentType: string): Entry => ({
+  type: 'file',
+  name: '',
+  path: '',
+  size: 0,
+  modified: null,
+  contentType,
+  etag: '',
+});

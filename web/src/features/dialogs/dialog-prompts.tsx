@@ -1,0 +1,18 @@
+import { askForNewFolder } from './new-folder-question.tsx';
+import { askWhetherToRemove } from './remove-question.tsx';
+import { askAboutConflict } from './conflict-question.tsx';
+import type { Dialogs } from '../../ui/dialogs.ts';
+import type { Prompts } from '../../model/prompts.ts';
+
+/** Creates prompts that ask in dialogs. The folder picker is loaded when it is needed. */
+export function createDialogPrompts(dialogs: Dialogs): Prompts {
+  return {
+    promptName: (place) => askForNewFolder({ dialogs, ...place }),
+    confirmDelete: (entries) => askWhetherToRemove(dialogs, entries),
+    resolveConflict: (conflict) => askAboutConflict({ dialogs, ...conflict }),
+    async pickFolder(transfer) {
+      const { askForFolder } = await import('./folder-picker.tsx');
+      return askForFolder({ dialogs, ...transfer });
+    },
+  };
+}

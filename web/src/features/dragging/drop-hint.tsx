@@ -1,0 +1,43 @@
+import { useLayoutEffect, useRef } from 'preact/hooks';
+import { Icon } from '../../ui/icon.tsx';
+import { usePage } from '../page.ts';
+import { folderName } from '../../platform/text/folder-name.ts';
+import type { Text } from '../../platform/text/language.ts';
+import { useLanguage } from '../../platform/text/language-context.ts';
+import type { Dragging } from './dragging.ts';
+import './drop-hint.css';
+
+/** Shows the destination of a drop, or why the drop would fail. */
+export function DropHint() {
+  const { dragging } = usePage();
+  const { text } = useLanguage();
+  const words = wordsOf(dragging, text);
+  if (words === '') return null;
+  const isUpload = dragging.what.value === 'files';
+  const icon = dragging.refusal.value ? 'warning' : isUpload ? 'upload' : dragging.isCopy.value ? 'copy' : 'move';
+  return <Hint icon={icon} words={words} />;
+}
+
+function Hint({ icon, words }: { icon: 'warning' | 'upload' | 'copy' | 'move'; words: string }) {
+  const hint = useRef<HTMLDivElement>(null);
+  // A popover is shown above dialogs. Browsers without popovers show it as a normal element.
+  useLayoutEffect(() => hint.current?.showPopover?.(), []);
+  return (
+    <div class={`drop-hint ${icon}`} popover="manual" ref={hint}>
+      <p>
+        <Icon name={icon} />
+        <span>{words}</span>
+      </p>
+    </div>
+  );
+}
+
+function wordsOf({ what, target, refusal, count, isCopy }: Dragging, text: Text): string {
+  const { dragging } = text;
+  const folder = target.value;
+  if (refusal.value) return dragging[refusal.value];
+  if (folder === null) return '';
+  const name = folderName(folder, text);
+  if (what.value === 'files') return dragging.drop(name);
+  return isCopy.value ? dragging.copy(count.value, name) : dragging.move(count.value, name);
+}

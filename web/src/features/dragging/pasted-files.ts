@@ -1,0 +1,50 @@
+import type { ReadonlySignal } from '@preact/signals';
+import type { Rights } from '../../model/account/rights.ts';
+import { isForPage } from '../../ui/writing.ts';
+import type { Folder } from '../../model/folder/folder.ts';
+import { isThere } from '../../model/folder/is-there.ts';
+import type { Messages } from '../../model/messages.ts';
+import type { Language } from '../../platform/text/language.ts';
+import type { Uploads } from '../../model/uploads/uploads.ts';
+
+interface PastingOptions {
+  readonly uploads: Uploads;
+  readonly folder: Folder;
+  readonly messages: Messages;
+  readonly language: ReadonlySignal<Language>;
+  readonly rights: Rights;
+}
+
+/**
+ * Uploads files that are pasted anywhere but into a text, or in front of a dialog, for as long as the page lives. A
+ * paste that brings files is `defaultPrevented` when it reaches the window.
+ */
+export function takePastedFiles({ uploads, folder, messages, language, rights }: PastingOptions): void {
+  document.addEventListener('paste', (event) => {
+    const { clipboardData } = event;
+    if (!clipboardData || clipboardData.files.length === 0 || !isForPage(event)) return;
+    event.preventDefault();
+    const { text } = language.value;
+    if (rights.isReadOnly) return messages.say({ kind: 'error', text: text.dragging.readOnly });
+    if (!isThere(folder)) return;
+    if (!rights.may('write')) return messages.say({ kind: 'error', text: text.dragging.mayNotAdd });
+    const image = pastedImage(clipboardData.files);
+    if (!image) return uploads.addFrom(clipboardData, folder.path.value);
+    const name = `${text.uploads.pastedImage(fileTime(new Date()))}.png`;
+    return uploads.add([{ file: image, folder: folder.path.value, name }]);
+  });
+}
+
+/** A picture that never was a file, such as a screenshot: all of these have one name, and the time of the paste. */
+function pastedImage(files: FileList): File | undefined {
+  const [file] = files;
+  const isMadeNow = file && files.length === 1 && Math.abs(Date.now() - file.lastModified) < 5_000;
+  return isMadeNow && file.name === 'image.png' ? file : undefined;
+}
+
+/** Date and time as they can stand in a name anywhere. */
+function fileTime(time: Date): string {
+  const two = (value: number) => String(value).padStart(2, '0');
+  const date = [time.getFullYear(), two(time.getMonth() + 1), two(time.getDate())].join('-');
+  return `${date} ${[time.getHours(), time.getMinutes(), time.getSeconds()].map(two).join('.')}`;
+}

@@ -1,0 +1,90 @@
+import type { RefObject } from 'preact';
+import { useRef } from 'preact/hooks';
+import { usePage } from '../page.ts';
+import { usePointing } from './pointing.ts';
+import { RubberBand, useRubberBand } from './rubber-band.tsx';
+import { folderName } from '../../platform/text/folder-name.ts';
+import { useLanguage } from '../../platform/text/language-context.ts';
+import { useArrangement } from './arrangement.ts';
+import { useEntryFocus } from './entry-focus.ts';
+import { ListHeader } from './list-header.tsx';
+import { ListRow } from './list-row.tsx';
+import { useCoveredHeight, useRevealed } from './revealed.ts';
+import { useSteadyScroll } from './steady-scroll.ts';
+import type { ThumbnailPriority } from './thumbnail.tsx';
+import { TileRow } from './tile-row.tsx';
+import { useVirtualRows } from '../../ui/virtual-rows.ts';
+
+/** Rows rendered beyond the visible ones. A row of tiles has many thumbnails, which compete with the visible ones. */
+const OVERSCAN = { list: 8, grid: 1 } as const;
+
+/** The entries of the folder as list rows or tiles, with the ARIA role of a grid. */
+export function Entries({ scroller }: { scroller: RefObject<HTMLDivElement | null> }) {
+  const page = usePage();
+  const { folder, preferences } = page;
+  const { text } = useLanguage();
+  const grid = useRef<HTMLDivElement>(null);
+
+  const view = preferences.view.value;
+  const entries = folder.entries.value;
+  const arrangement = useArrangement(view, scroller, preferences.density.value);
+  const { columns, rowHeight, headerHeight } = arrangement;
+  const headerRows = view === 'list' && headerHeight > 0 ? 1 : 0;
+  const focused = folder.focused.value;
+  const tabStop = focused === null ? 0 : Math.max(0, folder.indexOf(focused));
+  const coveredHeight = useCoveredHeight(scroller);
+  const virtual = useVirtualRows({
+    scroller,
+    count: Math.ceil(entries.length / columns),
+    rowHeight,
+    headerHeight,
+    coveredHeight,
+    kept: Math.floor(tabStop / columns),
+    overscan: OVERSCAN[view],
+  });
+  useSteadyScroll(scroller, virtual.position, arrangement);
+  const bringIntoSight = (index: number) => virtual.scrollTo(Math.floor(index / columns));
+  useEntryFocus(grid, arrangement, bringIntoSight);
+  useRevealed(grid, coveredHeight, bringIntoSight);
+  const pointing = usePointing();
+  const band = useRubberBand(scroller, virtual.position, arrangement);
+
+  return (
+    <div
+      ref={grid}
+      role="grid"
+      class={`entries ${view}`}
+      aria-label={text.folder.contents(folderName(folder.path.value, text))}
+      aria-multiselectable="true"
+      aria-rowcount={Math.ceil(entries.length / columns) + headerRows}
+      {...(view === 'grid' && { 'aria-colcount': columns })}
+      {...pointing}
+    >
+      {headerRows > 0 && <ListHeader />}
+      <div role="rowgroup" class="rows" style={virtual.style}>
+        {virtual.rows.map(({ index, start, isInView }) => {
+          const besideView = view === 'grid' ? 'low' : 'none';
+          const thumbnails: ThumbnailPriority = virtual.isScrolling ? 'none' : isInView ? 'auto' : besideView;
+          const shared = { start, height: rowHeight, thumbnails };
+          if (view === 'grid') {
+            const tiles = entries.slice(index * columns, (index + 1) * columns);
+            return <TileRow key={index} {...shared} tiles={tiles} row={index} columns={columns} tabStop={tabStop} />;
+          }
+          const entry = entries[index];
+          return (
+            entry && (
+              <ListRow
+                key={entry.path}
+                {...shared}
+                entry={entry}
+                position={index + 1 + headerRows}
+                isTabStop={index === tabStop}
+              />
+            )
+          );
+        })}
+        <RubberBand band={band} origin={virtual.position.origin} />
+      </div>
+    </div>
+  );
+}

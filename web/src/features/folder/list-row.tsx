@@ -1,0 +1,99 @@
+import { NameField } from './name-field.tsx';
+import { splitName } from '../../platform/paths.ts';
+import type { Entry } from '../../platform/service/service.ts';
+import { useLanguage } from '../../platform/text/language-context.ts';
+import { Check } from './check.tsx';
+import { EntryName } from './entry-name.tsx';
+import { useEntryState } from './entry-state.ts';
+import { MoreButton } from './more-button.tsx';
+import { Thumbnail, type ThumbnailPriority } from './thumbnail.tsx';
+import { typeLabel } from './type-label.ts';
+import './list-row.css';
+
+interface ListRowProps {
+  entry: Entry;
+  /** The 1-based position among all rows of the grid, including the header. */
+  position: number;
+  /** Pixels from the top of all rows. */
+  start: number;
+  height: number;
+  isTabStop: boolean;
+  thumbnails: ThumbnailPriority;
+}
+
+/** One entry of the list. */
+export function ListRow({ entry, position, start, height, isTabStop, thumbnails }: ListRowProps) {
+  const { isSelected, isRenamed, attributes, nameAttributes } = useEntryState(entry, isTabStop);
+
+  return (
+    <div
+      role="row"
+      aria-rowindex={position}
+      {...attributes}
+      style={{ transform: `translateY(${start}px)`, blockSize: `${height}px` }}
+    >
+      <div role="gridcell" class="name">
+        <Check entry={entry} isSelected={isSelected} />
+        {/* Chromium gives a draggable element its own node without a role, which the row's name omits. */}
+        <span role="presentation" class="label" {...nameAttributes}>
+          <Thumbnail entry={entry} priority={thumbnails} />
+          {isRenamed ? <NameField entry={entry} /> : <NameAndMore entry={entry} />}
+        </span>
+      </div>
+      <Facts entry={entry} />
+      <div role="gridcell" class="more">
+        <MoreButton name={entry.name} />
+      </div>
+    </div>
+  );
+}
+
+/** The name, and below it the details that narrow windows show no columns for. */
+function NameAndMore({ entry }: { entry: Entry }) {
+  return (
+    <span class="words">
+      <EntryName entry={entry} />
+      {entry.type === 'file' && <Summary entry={entry} />}
+    </span>
+  );
+}
+
+function Summary({ entry }: { entry: Extract<Entry, { type: 'file' }> }) {
+  const { formats } = useLanguage();
+  const time = entry.modified === null ? '' : ` · ${formats.time(new Date(entry.modified))}`;
+  return (
+    <span class="summary numbers" aria-hidden="true">
+      {formats.size(entry.size)}
+      {time}
+    </span>
+  );
+}
+
+function Facts({ entry }: { entry: Entry }) {
+  const { text, formats } = useLanguage();
+  if (entry.type === 'folder') {
+    return (
+      <>
+        <div role="gridcell" class="size" />
+        <div role="gridcell" class="type">
+          {text.types.folder}
+        </div>
+        <div role="gridcell" class="modified" />
+      </>
+    );
+  }
+  const modified = entry.modified === null ? undefined : new Date(entry.modified);
+  return (
+    <>
+      <div role="gridcell" class="size numbers" title={formats.exactSize(entry.size)}>
+        {formats.size(entry.size)}
+      </div>
+      <div role="gridcell" class="type" title={entry.contentType}>
+        {typeLabel(entry.contentType, text, splitName(entry.name).extension)}
+      </div>
+      <div role="gridcell" class="modified numbers" title={modified && formats.exactTime(modified)}>
+        {modified ? formats.time(modified) : text.folder.unknownTime}
+      </div>
+    </>
+  );
+}

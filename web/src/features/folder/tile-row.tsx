@@ -1,0 +1,69 @@
+import { NameField } from './name-field.tsx';
+import type { Entry } from '../../platform/service/service.ts';
+import { useLanguage } from '../../platform/text/language-context.ts';
+import { Check } from './check.tsx';
+import { EntryName } from './entry-name.tsx';
+import { useEntryState } from './entry-state.ts';
+import { MoreButton } from './more-button.tsx';
+import { Thumbnail, type ThumbnailPriority } from './thumbnail.tsx';
+import './tile-row.css';
+
+interface TileRowProps {
+  tiles: readonly Entry[];
+  row: number;
+  columns: number;
+  start: number;
+  height: number;
+  /** The index of the entry that the Tab key focuses. */
+  tabStop: number;
+  thumbnails: ThumbnailPriority;
+}
+
+export function TileRow({ tiles, row, columns, start, height, tabStop, thumbnails }: TileRowProps) {
+  const style = {
+    transform: `translateY(${start}px)`,
+    blockSize: `${height}px`,
+    gridTemplateColumns: `repeat(${columns}, minmax(0, 1fr))`,
+  };
+  return (
+    <div role="row" class="tile-row" aria-rowindex={row + 1} style={style}>
+      {tiles.map((entry, column) => (
+        <Tile
+          key={entry.path}
+          entry={entry}
+          column={column}
+          isTabStop={row * columns + column === tabStop}
+          thumbnails={thumbnails}
+        />
+      ))}
+    </div>
+  );
+}
+
+interface TileProps {
+  entry: Entry;
+  column: number;
+  isTabStop: boolean;
+  thumbnails: ThumbnailPriority;
+}
+
+function Tile({ entry, column, isTabStop, thumbnails }: TileProps) {
+  const { text, formats } = useLanguage();
+  const { isRenamed, isSelected, attributes, nameAttributes } = useEntryState(entry, isTabStop);
+
+  const fact = entry.type === 'file' ? formats.size(entry.size) : text.types.folder;
+
+  return (
+    <div role="gridcell" aria-colindex={column + 1} {...attributes} class={`${attributes.class} tile`}>
+      <div class="sight" {...nameAttributes}>
+        <Thumbnail entry={entry} priority={thumbnails} />
+      </div>
+      <Check entry={entry} isSelected={isSelected} />
+      <div class="caption">
+        {isRenamed ? <NameField entry={entry} /> : <EntryName entry={entry} />}
+        <span class="summary numbers">{fact}</span>
+      </div>
+      <MoreButton name={entry.name} />
+    </div>
+  );
+}

@@ -1,0 +1,20 @@
+import { Button } from '../../ui/button.tsx';
+import { useLoaded } from '../../ui/use-loaded.ts';
+import { useLanguage } from '../../platform/text/language-context.ts';
+import type { Account } from '../../model/account/account.ts';
+
+/** The page to sign in, of which the code is loaded when somebody has to. */
+export function SignInFirst({ account }: { account: Account }) {
+  const { text } = useLanguage();
+  const loaded = useLoaded(() => import('./sign-in-page.tsx'));
+  if (loaded.state === 'ready') return <loaded.value.SignInPage account={account} />;
+  if (loaded.state === 'loading') return null;
+  return (
+    <main class="state">
+      <p class="title" role="alert">
+        {text.problems.unreachable}
+      </p>
+      <Button onClick={loaded.retry}>{text.controls.retry}</Button>
+    </main>
+  );
+}

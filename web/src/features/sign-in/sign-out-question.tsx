@@ -1,0 +1,31 @@
+import { Button } from '../../ui/button.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import type { Dialogs } from '../../ui/dialogs.ts';
+import { useLanguage } from '../../platform/text/language-context.ts';
+
+/** Asks whether to sign out although uploads or changes are in progress. Resolves to null if the user cancels. */
+export function askWhetherToSignOut(dialogs: Dialogs): Promise<true | null> {
+  return dialogs.ask<true>((close) => <SignOutQuestion close={close} />);
+}
+
+function SignOutQuestion({ close }: { close: (answer: true | null) => void }) {
+  const { text } = useLanguage();
+  return (
+    <Dialog
+      title={text.account.signOutTitle}
+      onClose={() => close(null)}
+      actions={
+        <>
+          <Button autofocus onClick={() => close(null)}>
+            {text.controls.cancel}
+          </Button>
+          <Button kind="danger" onClick={() => close(true)}>
+            {text.account.signOut}
+          </Button>
+        </>
+      }
+    >
+      <p>{text.account.signOutWhileBusy}</p>
+    </Dialog>
+  );
+}

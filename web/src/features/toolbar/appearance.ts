@@ -1,0 +1,69 @@
+import type { Signal } from '@preact/signals';
+import type { MenuGroup, MenuItem } from '../../ui/menus.ts';
+import type { Page } from '../page.ts';
+import type { Density, Order, Theme, View } from '../../platform/preferences.ts';
+import { LANGUAGES } from '../../platform/text/language.ts';
+
+/** How the page looks, as choices of a menu. */
+export function appearanceChoices({ preferences, language }: Page): readonly MenuGroup[] {
+  const { shell } = language.value.text;
+  const themes: readonly Theme[] = ['system', 'light', 'dark'];
+  const densities: readonly Density[] = ['comfortable', 'compact'];
+  return [
+    choices(shell.theme, preferences.theme, themes, (theme) => shell.themes[theme]),
+    choices(shell.density, preferences.density, densities, (density) => shell.densities[density]),
+    choices(
+      shell.language,
+      preferences.language,
+      ['', ...LANGUAGES.keys()],
+      // Each language calls itself by its own name.
+      (tag) => LANGUAGES.get(tag) ?? shell.languageOfBrowser,
+    ),
+  ];
+}
+
+export function viewChoices({ preferences, language }: Page): MenuGroup {
+  const { shell } = language.value.text;
+  const views: readonly View[] = ['list', 'grid'];
+  return choices(shell.view, preferences.view, views, (view) => (view === 'list' ? shell.listView : shell.gridView));
+}
+
+export function orderChoices({ preferences, language }: Page): readonly MenuGroup[] {
+  const { folder, shell } = language.value.text;
+  const { order } = preferences;
+  const columns: readonly Order['by'][] = ['name', 'size', 'type', 'modified'];
+  const directions = [false, true] as const;
+  return [
+    columns.map((by) => ({
+      id: by,
+      label: folder[by],
+      isChecked: order.value.by === by,
+      run: () => {
+        order.value = { ...order.value, by };
+      },
+    })),
+    directions.map((descending) => ({
+      id: descending ? 'descending' : 'ascending',
+      label: descending ? shell.descending : shell.ascending,
+      isChecked: order.value.descending === descending,
+      run: () => {
+        order.value = { ...order.value, descending };
+      },
+    })),
+  ];
+}
+
+function choices<Choice extends string>(
+  label: string,
+  chosen: Signal<Choice>,
+  all: readonly Choice[],
+  nameOf: (choice: Choice) => string,
+): MenuGroup {
+  const items = all.map((choice): MenuItem => {
+    const run = () => {
+      chosen.value = choice;
+    };
+    return { id: choice, label: nameOf(choice), isChecked: chosen.value === choice, run };
+  });
+  return { label, items };
+}

@@ -1,0 +1,53 @@
+import { IconButton } from '../../ui/button.tsx';
+import { Icon } from '../../ui/icon.tsx';
+import { usePage } from '../page.ts';
+import { useLanguage } from '../../platform/text/language-context.ts';
+import { focusRegion } from '../../app/regions.ts';
+import './filter-field.css';
+
+/** Narrows what is shown by name. On a phone it is an icon that becomes a field when focused, and stays one while in use. */
+export function FilterField() {
+  const { folder } = usePage();
+  const { text } = useLanguage();
+  const { filter } = folder;
+
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.isComposing) return;
+    if (event.key === 'ArrowDown' || event.key === 'Enter') focusRegion('list');
+    else if (event.key !== 'Escape') return;
+    else if (filter.value === '') focusRegion('list');
+    else filter.value = '';
+    // A second Escape is for what lies behind.
+    event.preventDefault();
+    event.stopPropagation();
+  };
+
+  return (
+    <div class={`filter ${filter.value === '' ? '' : 'filled'}`} role="search">
+      <Icon name="search" />
+      <input
+        type="search"
+        aria-label={text.shell.filter}
+        placeholder={text.shell.filter}
+        autocomplete="off"
+        spellcheck={false}
+        enterkeyhint="search"
+        value={filter.value}
+        onInput={({ currentTarget }) => {
+          filter.value = currentTarget.value;
+        }}
+        onKeyDown={onKeyDown}
+      />
+      {filter.value !== '' && (
+        <IconButton
+          icon="close"
+          label={text.shell.clearFilter}
+          onClick={({ currentTarget }) => {
+            filter.value = '';
+            if (currentTarget instanceof Element) currentTarget.closest('.filter')?.querySelector('input')?.focus();
+          }}
+        />
+      )}
+    </div>
+  );
+}

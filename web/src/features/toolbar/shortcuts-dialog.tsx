@@ -1,0 +1,84 @@
+import { actionsOf } from '../actions/actions.ts';
+import { keyLabel } from '../../ui/keys.ts';
+import { Dialog } from '../../ui/dialog.tsx';
+import type { Dialogs } from '../../ui/dialogs.ts';
+import { usePage } from '../page.ts';
+import { useLanguage } from '../../platform/text/language-context.ts';
+import './shortcuts-dialog.css';
+
+/** Shows all that can be done by the keyboard, until it is closed. */
+export async function openShortcuts(dialogs: Dialogs): Promise<void> {
+  await dialogs.ask<never>((close) => <Shortcuts onClose={() => close(null)} />);
+}
+
+function Shortcuts({ onClose }: { onClose: () => void }) {
+  const page = usePage();
+  const { text } = useLanguage();
+  const words = text.shortcuts;
+  const { characterKeys } = page.preferences;
+  return (
+    <Dialog title={text.shell.shortcuts} kind="wide" onClose={onClose}>
+      <div class="shortcuts">
+        <div>
+          <Section title={words.items} shortcuts={MOVING.map(([name, keys]) => [words[name], keys])} />
+          <Section title={words.everywhere} shortcuts={EVERYWHERE.map(([name, keys]) => [words[name], keys])} />
+        </div>
+        <Section
+          title={words.actions}
+          shortcuts={actionsOf(page)
+            .filter(({ keys }) => keys.length > 0)
+            .map(({ id, keys }) => [text.actions[id], keys])}
+        />
+      </div>
+      <label class="character-keys">
+        <input
+          type="checkbox"
+          checked={characterKeys.value}
+          onChange={({ currentTarget }) => {
+            characterKeys.value = currentTarget.checked;
+          }}
+        />
+        {words.characterKeys}
+      </label>
+    </Dialog>
+  );
+}
+
+type Shortcut<Name> = readonly [name: Name, keys: readonly string[]];
+
+const MOVING = [
+  ['move', ['ArrowUp', 'ArrowDown', 'ArrowLeft', 'ArrowRight']],
+  ['edges', ['Home', 'End']],
+  ['pages', ['PageUp', 'PageDown']],
+  ['toggle', [' ']],
+  ['extend', ['shift+ArrowUp', 'shift+ArrowDown']],
+  ['typing', ['A–Z']],
+] as const satisfies readonly Shortcut<string>[];
+
+const EVERYWHERE = [
+  ['filter', ['/']],
+  ['menu', ['shift+F10', 'ContextMenu']],
+  ['escape', ['Escape']],
+  ['regions', ['F6', 'shift+F6']],
+  ['help', ['?']],
+] as const satisfies readonly Shortcut<string>[];
+
+function Section({ title, shortcuts }: { title: string; shortcuts: readonly Shortcut<string>[] }) {
+  return (
+    <section>
+      <h3>{title}</h3>
+      <dl>
+        {shortcuts.map(([name, keys]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>
+              {keys.map((key) => (
+                <kbd key={key}>{keyLabel(key)}</kbd>
+              ))}
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  );
+}

@@ -1,0 +1,93 @@
+import { AccountPlace } from '../sign-in/account-button.tsx';
+import { availableAction } from '../actions/actions.ts';
+import { keyLabel } from '../../ui/keys.ts';
+import { IconButton } from '../../ui/button.tsx';
+import { NARROW, useMedia } from '../../ui/media.ts';
+import { MenuButton } from '../../ui/menu-button.tsx';
+import type { MenuGroup } from '../../ui/menus.ts';
+import mark from '../../ui/mark.svg';
+import { usePage } from '../page.ts';
+import { useLanguage } from '../../platform/text/language-context.ts';
+import { appearanceChoices, viewChoices } from './appearance.ts';
+import { Breadcrumb } from './breadcrumb.tsx';
+import { FilterField } from './filter-field.tsx';
+import { showShortcuts } from './show-shortcuts.ts';
+import './top-bar.css';
+
+/** The bar at the top: where one is, the filter, and how the page looks. */
+export function TopBar() {
+  const isNarrow = useMedia(NARROW);
+  return (
+    <header class="top-bar" data-region="top">
+      <img class="mark" src={mark} alt="Holdall" draggable={false} />
+      <Breadcrumb />
+      <FilterField />
+      {isNarrow ? <NarrowMenu /> : <WideControls />}
+      <AccountPlace />
+    </header>
+  );
+}
+
+function WideControls() {
+  const page = usePage();
+  const { text } = useLanguage();
+  const { view } = page.preferences;
+  const details = availableAction(page, 'details');
+  return (
+    <>
+      <div class="switch" role="group" aria-label={text.shell.view}>
+        <IconButton
+          icon="list"
+          label={text.shell.listView}
+          pressed={view.value === 'list'}
+          onClick={() => {
+            view.value = 'list';
+          }}
+        />
+        <IconButton
+          icon="grid"
+          label={text.shell.gridView}
+          pressed={view.value === 'grid'}
+          onClick={() => {
+            view.value = 'grid';
+          }}
+        />
+      </div>
+      <div class="controls">
+        <MenuButton icon="contrast" label={text.shell.settings} groups={() => appearanceChoices(page)} />
+        <IconButton
+          icon="keyboard"
+          label={text.shell.shortcuts}
+          shortcut={keyLabel('?')}
+          onClick={() => void showShortcuts(page)}
+        />
+        <IconButton
+          icon="details"
+          label={text.actions.details}
+          shortcut={details?.keys[0] && keyLabel(details.keys[0])}
+          pressed={page.details.isOpen.value}
+          onClick={() => details?.run(page)}
+        />
+      </div>
+    </>
+  );
+}
+
+/** All of it in one menu, where there is no room side by side. */
+function NarrowMenu() {
+  const page = usePage();
+  const { text } = useLanguage();
+  const groups = (): readonly MenuGroup[] => [
+    viewChoices(page),
+    ...appearanceChoices(page),
+    [
+      {
+        id: 'shortcuts',
+        label: text.shell.shortcuts,
+        icon: 'keyboard',
+        run: () => void showShortcuts(page),
+      },
+    ],
+  ];
+  return <MenuButton icon="settings" label={text.shell.settings} groups={groups} />;
+}

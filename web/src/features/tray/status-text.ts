@@ -1,0 +1,53 @@
+import type { Formats } from '../../platform/text/formats.ts';
+import type { Text } from '../../platform/text/language.ts';
+import type { UploadSummary } from '../../model/uploads/tally.ts';
+import type { UploadItem } from '../../model/uploads/upload-item.ts';
+
+/** Returns the state of an item as text. */
+export function itemStatus(item: UploadItem, text: Text, formats: Formats): string {
+  const { states } = text.uploads;
+  const state = item.state.value;
+  const why = item.problem.value && (item.problem.value.message || text.problems.unreachable);
+  switch (state) {
+    case 'sending':
+      if (why) return states.tryingAgain(why);
+      return text.uploads.of(formats.size(item.sent.value), formats.size(item.size));
+    case 'failed':
+      return why ?? '';
+    case 'done':
+      if (item.kind === 'folder') return states.created;
+      if (item.storedName.value !== item.name) return states.doneAs(item.storedName.value);
+      return formats.size(item.size);
+    case 'waiting':
+      return `${states.waiting} · ${formats.size(item.size)}`;
+    case 'asking':
+    case 'cancelled':
+    case 'skipped':
+      return states[state];
+  }
+}
+
+/** Bytes per second below which the speed is omitted: the response time of the service determines it. */
+const MIN_SHOWN_SPEED = 1000;
+
+/** Returns the position of the current upload among those that are expected to complete. */
+export function activeTitle({ count }: UploadSummary, { uploads }: Text): string {
+  const total = count.done + count.sending + count.waiting + count.asking;
+  return uploads.uploading(Math.min(total, count.done + 1), total);
+}
+
+/** Returns the progress, speed and remaining time of the current uploads, and how many have failed. */
+export function activeDetails(
+  { part, speed, secondsLeft, count }: UploadSummary,
+  { uploads }: Text,
+  formats: Formats,
+): readonly string[] {
+  // Shows 100 % only when all are done: the service still has to store the last bytes.
+  const percent = formats.percent(Math.min(99, Math.floor(part * 100)) / 100);
+  return [
+    percent,
+    speed !== null && speed >= MIN_SHOWN_SPEED ? formats.speed(speed) : '',
+    secondsLeft !== null ? uploads.left(formats.duration(secondsLeft)) : '',
+    count.failed > 0 ? uploads.failed(count.failed) : '',
+  ].filter((word) => word !== '');
+}

@@ -1,0 +1,37 @@
+import { Button } from '../../ui/button.tsx';
+import { Icon } from '../../ui/icon.tsx';
+import { StoreRefusal } from '../../platform/service/content.ts';
+import type { FileEntry } from '../../platform/service/service.ts';
+import { ServiceError } from '../../platform/service/service-error.ts';
+import type { Text } from '../../platform/text/language.ts';
+import { useLanguage } from '../../platform/text/language-context.ts';
+import { DownloadLink } from './download-link.tsx';
+import { MissingFile } from './missing-file.tsx';
+import { Notice } from './notice.tsx';
+
+/** Why the contents of a file could not be read, and what can be done about it. */
+export function ContentProblem({ entry, error, onRetry }: { entry: FileEntry; error: Error; onRetry: () => void }) {
+  const { text } = useLanguage();
+  if (error instanceof ServiceError && error.isNotFound) return <MissingFile />;
+  const { title, more } = describe(error, text);
+  const actions = (
+    <>
+      <DownloadLink entry={entry} />
+      <Button kind="primary" onClick={onRetry}>
+        {text.controls.retry}
+      </Button>
+    </>
+  );
+  return (
+    <Notice icon={<Icon name="warning" />} title={title} actions={actions} isAlert>
+      {more}
+    </Notice>
+  );
+}
+
+function describe(error: Error, { previews, problems }: Text): { title: string; more: string } {
+  if (error instanceof StoreRefusal) return { title: previews.storeRefuses, more: previews.storeRefusesHint };
+  if (!(error instanceof ServiceError)) return { title: previews.unreadable, more: error.message };
+  if (error.status === 0) return { title: problems.unreachable, more: previews.unreachableHint };
+  return { title: error.isBusy ? problems.busy : previews.unreadable, more: error.message };
+}

@@ -1,0 +1,35 @@
+import { useComputed } from '@preact/signals';
+import { useRef } from 'preact/hooks';
+import { usePage } from '../page.ts';
+import type { FileEntry } from '../../platform/service/service.ts';
+
+/** The file that is shown among those of its folder, in the order in which the folder shows them. */
+export interface Gallery {
+  readonly entry: FileEntry | undefined;
+  /** Its place, from 0; -1 where the folder does not show it. */
+  readonly place: number;
+  readonly count: number;
+  readonly previous: FileEntry | undefined;
+  readonly next: FileEntry | undefined;
+}
+
+export function useGallery(path: string): Gallery {
+  const { folder } = usePage();
+  const files = useComputed(() => folder.entries.value.filter((entry): entry is FileEntry => entry.type === 'file'));
+  const lastPlace = useRef(-1);
+
+  const all = files.value;
+  const place = all.findIndex((file) => file.path === path);
+  if (place >= 0) lastPlace.current = place;
+  // Of a file that was there and is gone, its neighbours remain.
+  const after = place >= 0 ? place + 1 : lastPlace.current;
+  const before = (place >= 0 ? place : lastPlace.current) - 1;
+  const found = folder.entryOf(path);
+  return {
+    entry: found?.type === 'file' ? found : undefined,
+    place,
+    count: all.length,
+    previous: all[before],
+    next: after < 0 ? undefined : all[after],
+  };
+}

@@ -1,0 +1,21 @@
+import { Button } from '../../ui/button.tsx';
+import { Icon } from '../../ui/icon.tsx';
+import { usePage } from '../page.ts';
+import { useLanguage } from '../../platform/text/language-context.ts';
+import { Notice } from './notice.tsx';
+
+/** Says that there is no such file, or none any more, and leads back to its folder. */
+export function MissingFile() {
+  const { text } = useLanguage();
+  return (
+    <Notice icon={<Icon name="file" />} title={text.previews.missing} actions={<ToFolder />} isAlert>
+      {text.previews.missingHint}
+    </Notice>
+  );
+}
+
+export function ToFolder() {
+  const { location } = usePage();
+  const { text } = useLanguage();
+  return <Button onClick={() => location.closePreview()}>{text.previews.toFolder}</Button>;
+}

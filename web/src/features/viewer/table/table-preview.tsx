@@ -1,0 +1,69 @@
+import { useLoaded } from '../../../ui/use-loaded.ts';
+import { useLanguage } from '../../../platform/text/language-context.ts';
+import { Loading } from '../loading.tsx';
+import { NotLoadedNotice } from '../not-loaded-notice.tsx';
+import { FileText } from '../text/file-text.tsx';
+import { TextInstead } from '../text/text-instead.tsx';
+import { WithSource } from '../text/with-source.tsx';
+import type { PreviewProps } from '../viewer-tools.ts';
+import { runJob, WorkerNotLoaded } from '../worker/run-job.ts';
+import type { ParsedTable } from './parse-table.ts';
+import './table-preview.css';
+
+/** Renders a file of separated values as a table. */
+export function TablePreview({ entry, viewer }: PreviewProps) {
+  return <FileText entry={entry}>{(source) => <Parsed {...{ entry, viewer, source }} />}</FileText>;
+}
+
+function Parsed({ entry, viewer, source }: PreviewProps & { source: string }) {
+  const { text } = useLanguage();
+  const { name } = entry;
+  const parsed = useLoaded(
+    (signal) => runJob({ kind: 'table', text: source, isTabbed: /\.tsv$/i.test(name) }, signal),
+    [source, name],
+  );
+  if (parsed.state === 'loading') return <Loading />;
+  if (parsed.state === 'failed' && parsed.error instanceof WorkerNotLoaded) {
+    return <NotLoadedNotice retry={parsed.retry} />;
+  }
+  if (parsed.state === 'failed') return <TextInstead {...{ entry, viewer }} reason={text.previews.tableFailed} />;
+  return (
+    <WithSource name={name} text={source} viewer={viewer}>
+      <Table name={name} table={parsed.value} />
+    </WithSource>
+  );
+}
+
+function Table({ name, table: { columns, rows, rowCount } }: { name: string; table: ParsedTable }) {
+  const { text } = useLanguage();
+  const classes = columns.map(({ isNumeric }) => (isNumeric ? 'numeric' : undefined));
+  return (
+    <div class="table" role="region" aria-label={text.previews.contentsOf(name)} tabIndex={0} data-scroller>
+      {rowCount > rows.length && <p class="preview-remark">{text.previews.shownRows(rows.length, rowCount)}</p>}
+      <table>
+        <thead>
+          <tr>
+            <td class="number" />
+            {columns.map((column, index) => (
+              <th key={index} scope="col" class={classes[index]} dir="auto">
+                {column.name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row, index) => (
+            <tr key={index}>
+              <td class="number">{index + 1}</td>
+              {classes.map((className, column) => (
+                <td key={column} class={className} dir="auto">
+                  {row[column]}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

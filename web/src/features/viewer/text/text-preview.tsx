@@ -1,0 +1,116 @@
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import { Button } from '../../../ui/button.tsx';
+import { usePage } from '../../page.ts';
+import { useLanguage } from '../../../platform/text/language-context.ts';
+import { ContentProblem } from '../content-problem.tsx';
+import { DownloadLink } from '../download-link.tsx';
+import { Loading } from '../loading.tsx';
+import { NoPreview } from '../no-preview.tsx';
+import type { PreviewProps } from '../viewer-tools.ts';
+import { createTextReader, type TextReader } from './read-text.ts';
+import { Source, useWrapTool } from './source.tsx';
+import { blocksOf, type TextBlock } from './text-blocks.ts';
+import { WholeSource } from './whole-source.tsx';
+
+/** Bytes up to which a person can read on. */
+const LIMIT = 8 * 1024 * 1024;
+
+/** A text, read part by part as far as a person wants. */
+export function TextPreview({ entry, viewer }: PreviewProps) {
+  const { service, language } = usePage();
+  const { tag } = language.value;
+  const reader = useMemo(() => createTextReader({ service, language: tag }, entry), []);
+  const reading = useReading(reader);
+  const { shown, error } = reading;
+
+  if (!shown) {
+    return error ? <ContentProblem entry={entry} error={error} onRetry={reading.readOn} /> : <Loading />;
+  }
+  if (shown === 'binary') return <NoPreview entry={entry} />;
+  if (shown.blocks.length === 0 && shown.rest === '') return <NoPreview entry={{ ...entry, size: 0 }} />;
+  if (reader.isAtEnd && shown.whole !== undefined) {
+    return <WholeSource name={entry.name} text={shown.whole} viewer={viewer} />;
+  }
+  return <LongText {...{ entry, viewer, reader, reading, shown }} />;
+}
+
+interface Shown {
+  readonly blocks: readonly TextBlock[];
+  /** The beginning of a line that was not read to its end. */
+  readonly rest: string;
+  /** All of the text, where it came in one part. */
+  readonly whole: string | undefined;
+}
+
+interface Reading {
+  readonly shown: Shown | 'binary' | undefined;
+  readonly isBusy: boolean;
+  readonly error: Error | undefined;
+  readonly readOn: () => void;
+}
+
+function useReading(reader: TextReader): Reading {
+  const [shown, setShown] = useState<Shown | 'binary'>();
+  const [error, setError] = useState<Error>();
+  const [wanted, setWanted] = useState(1);
+  const [isBusy, setBusy] = useState(true);
+
+  const read = async (signal: AbortSignal) => {
+    try {
+      const text = await reader.readNext(signal);
+      if (!signal.aborted) setShown(text === undefined || shown === 'binary' ? 'binary' : extended(shown, text));
+    } catch (thrown) {
+      if (!signal.aborted) setError(thrown instanceof Error ? thrown : new Error(String(thrown)));
+    }
+    if (!signal.aborted) setBusy(false);
+  };
+  useEffect(() => {
+    const aborting = new AbortController();
+    setBusy(true);
+    setError(undefined);
+    void read(aborting.signal);
+    return () => aborting.abort();
+  }, [wanted]);
+  return { shown, error, isBusy, readOn: () => setWanted(wanted + 1) };
+}
+
+function extended(before: Shown | undefined, text: string): Shown {
+  const known = before ?? { blocks: [], rest: '' };
+  const last = known.blocks.at(-1);
+  const { blocks, rest } = blocksOf(known.rest + text, last ? last.firstLine + last.lines.length : 1);
+  return { blocks: [...known.blocks, ...blocks], rest, whole: before ? undefined : text };
+}
+
+interface LongTextProps extends PreviewProps {
+  reader: TextReader;
+  reading: Reading;
+  shown: Shown;
+}
+
+function LongText({ entry, viewer, reader, reading, shown: { blocks, rest } }: LongTextProps) {
+  useWrapTool(viewer);
+  const last = blocks.at(-1);
+  const cut = { firstLine: last ? last.firstLine + last.lines.length : 1, lines: [rest] };
+  return (
+    <Source name={entry.name} blocks={rest === '' ? blocks : [...blocks, cut]} viewer={viewer}>
+      {!reader.isAtEnd && <TextEnd {...{ entry, reader, reading }} />}
+    </Source>
+  );
+}
+
+function TextEnd({ entry, reader, reading }: Pick<LongTextProps, 'entry' | 'reader' | 'reading'>) {
+  const { text, formats } = useLanguage();
+  if (reading.error) return <ContentProblem entry={entry} error={reading.error} onRetry={reading.readOn} />;
+  return (
+    <div class="source-end">
+      <p role="status">{text.previews.shownPart(formats.size(reader.position), formats.size(entry.size))}</p>
+      {reader.position < LIMIT ? (
+        <Button disabled={reading.isBusy} onClick={reading.readOn}>
+          {text.previews.showMore}
+        </Button>
+      ) : (
+        <DownloadLink entry={entry} />
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,123 @@
+import type { ComponentChildren } from 'preact';
+import { availableAction } from '../actions/actions.ts';
+import { keyLabel } from '../../ui/keys.ts';
+import { IconButton } from '../../ui/button.tsx';
+import { Icon } from '../../ui/icon.tsx';
+import { Name } from '../../ui/name.tsx';
+import { CopyButton } from '../details/copy-button.tsx';
+import { usePage } from '../page.ts';
+import { nameOf } from '../../platform/paths.ts';
+import type { FileEntry } from '../../platform/service/service.ts';
+import { useLanguage } from '../../platform/text/language-context.ts';
+import type { Gallery } from './gallery.ts';
+import type { ViewerState } from './viewer-tools.ts';
+
+interface ViewerHeaderProps {
+  path: string;
+  gallery: Gallery;
+  viewer: ViewerState;
+  titleId: string;
+  onShow: (file: FileEntry) => void;
+  onClose: () => void;
+}
+
+/** The name of the file that is shown, and what can be done: above it, on a phone partly below. */
+export function ViewerHeader({ path, gallery, viewer, titleId, onShow, onClose }: ViewerHeaderProps) {
+  const { text, formats } = useLanguage();
+  const { entry, place, count } = gallery;
+  return (
+    <div class="top">
+      <div class="heading">
+        <IconButton icon="close" label={text.controls.close} shortcut={keyLabel('Escape')} onClick={onClose} />
+        <div class="name">
+          <h1 id={titleId} title={nameOf(path)}>
+            <Name of={nameOf(path)} />
+          </h1>
+          <p class="numbers">
+            {place >= 0 && <span class="position">{text.previews.position(place + 1, count)}</span>}
+            {entry && <span>{formats.size(entry.size)}</span>}
+          </p>
+        </div>
+      </div>
+      <div class="bar">
+        <Steps gallery={gallery} onShow={onShow} />
+        <Tools viewer={viewer} />
+        {entry && <FileButtons entry={entry} />}
+      </div>
+    </div>
+  );
+}
+
+function Steps({ gallery: { place, count, previous, next }, onShow }: Pick<ViewerHeaderProps, 'gallery' | 'onShow'>) {
+  const { text } = useLanguage();
+  const step = (icon: 'chevron-left' | 'chevron-right', label: string, key: string, file: FileEntry | undefined) => (
+    <IconButton
+      icon={icon}
+      label={label}
+      shortcut={keyLabel(key)}
+      disabled={!file}
+      onClick={() => file && onShow(file)}
+    />
+  );
+  return (
+    <Group>
+      {step('chevron-left', text.previews.previous, 'ArrowLeft', previous)}
+      <span class="position numbers" aria-hidden="true">
+        {place >= 0 && text.previews.position(place + 1, count)}
+      </span>
+      {step('chevron-right', text.previews.next, 'ArrowRight', next)}
+    </Group>
+  );
+}
+
+/** Those of the preview; a component of its own, since they change with every step of a zoom. */
+function Tools({ viewer }: Pick<ViewerHeaderProps, 'viewer'>) {
+  const { characterKeys } = usePage().preferences;
+  const tools = viewer.tools.value;
+  if (tools.length === 0) return null;
+  return (
+    <Group>
+      {tools.map(
+        ({ id, button, keys: [key], run }) =>
+          button && (
+            <IconButton
+              key={id}
+              {...button}
+              shortcut={key && characterKeys.value ? keyLabel(key) : undefined}
+              onClick={run}
+            />
+          ),
+      )}
+    </Group>
+  );
+}
+
+function FileButtons({ entry }: { entry: FileEntry }) {
+  const page = usePage();
+  const { urls, details } = page;
+  const { text } = useLanguage();
+  const action = availableAction(page, 'details');
+  return (
+    <Group>
+      <a
+        class="icon-button"
+        href={urls.download(entry.path)}
+        download={entry.name}
+        aria-label={text.actions.download}
+        title={text.actions.download}
+      >
+        <Icon name="download" />
+      </a>
+      <CopyButton icon="link" label={text.actions.copyLink} value={urls.file(entry.path)} />
+      <IconButton
+        icon="details"
+        label={text.actions.details}
+        shortcut={action?.keys[0] && keyLabel(action.keys[0])}
+        pressed={details.isOpen.value}
+        onClick={() => action?.run(page)}
+      />
+    </Group>
+  );
+}
+
+const Group = ({ children }: { children: ComponentChildren }) => <div class="group">{children}</div>;

@@ -1,0 +1,47 @@
+import { computed } from '@preact/signals';
+import type { Embedded } from '../../platform/embedded.ts';
+import type { Location } from '../../platform/router.ts';
+import { createService, type Service } from '../../platform/service/service.ts';
+import { whoIsSignedIn } from '../../platform/service/session.ts';
+import type { Urls } from '../../platform/service/urls.ts';
+import { type Account, type AccountOptions, createAccount } from './account.ts';
+import { createRights, type Rights } from './rights.ts';
+import { watchService } from './with-reauth.ts';
+
+interface AccessOptions extends Omit<AccountOptions, 'access' | 'isShutOut'> {
+  readonly embedded: Embedded;
+  readonly location: Location;
+}
+
+/** Who uses the page, what they may do, and the service as they have it. */
+export interface Access {
+  /** Null where there is nobody to be. */
+  readonly account: Account | null;
+  readonly rights: Rights;
+  readonly service: Service;
+}
+
+export function createAccess({ embedded, location, ...options }: AccessOptions): Access {
+  const { access, answer, readOnly: isReadOnly } = embedded;
+  const { urls } = options;
+  const isShutOut = answer instanceof Error && (answer.isSignInRequired || isBesideFolders(urls));
+  let changing = 0;
+  const count = (by: number) => {
+    changing += by;
+  };
+  const isBusy = () => changing > 0 || options.isBusy();
+  const account = access && createAccount({ ...options, access, isShutOut, isBusy });
+  const shown = computed(() => location.place.value.folder);
+  const isNobody = () => account?.name.value === null;
+  const rights = createRights({ isReadOnly, isControlled: account !== null, isNobody, shown });
+  if (!(answer instanceof Error)) rights.learn(answer);
+  const service = createService(urls);
+  const whoIs = () => whoIsSignedIn(urls).catch(() => undefined);
+  const watched = account && watchService(service, { account, rights, shown, count, whoIs });
+  return { account, rights, service: watched ?? service };
+}
+
+/** Whether the page came for a file whose link was opened, or on the way of signing in, and not for a folder. */
+function isBesideFolders(urls: Urls): boolean {
+  return /^(file|-)\//.test(urls.placeOf(new URL(window.location.href)).folder);
+}

@@ -1,0 +1,72 @@
+import { batch, effect, type ReadonlySignal, type Signal, signal } from '@preact/signals';
+import { tellNotLoaded } from '../not-loaded.ts';
+import type { Prompts } from '../prompts.ts';
+import type { ChangeModel } from './change-model.ts';
+import type { Operation } from './operations.ts';
+import type { Draft } from './rename.ts';
+import type { ChangesOptions } from './change-context.ts';
+
+export type { Operation } from './operations.ts';
+
+/** The changes of the page, and their state. */
+export interface Changes extends ChangeModel {
+  readonly running: ReadonlySignal<readonly Operation[]>;
+  /** The path of the entry whose name is being edited; null if there is none. */
+  readonly renaming: Signal<string | null>;
+  /** The name that the user has typed for it; null if unchanged. */
+  readonly draft: Signal<Draft | null>;
+}
+
+export interface LoadedChangesOptions extends ChangesOptions {
+  /** Loads the dialogs that ask the user. Rejects if that fails. */
+  readonly loadPrompts: () => Promise<Prompts>;
+}
+
+/** Milliseconds after which the code of the changes is preloaded. */
+const LOADED_AFTER = 500;
+
+/** Creates the changes. Their code is loaded a moment after the page, or when it is needed. */
+export function createChanges(options: LoadedChangesOptions): Changes {
+  const { folder, messages, language } = options;
+  const state = {
+    running: signal<readonly Operation[]>([]),
+    renaming: signal<string | null>(null),
+    draft: signal<Draft | null>(null),
+  };
+  const { renaming, draft } = state;
+  // If the edited entry is deleted or filtered out, the edit ends.
+  effect(() => {
+    if (renaming.value === null || folder.indexOf(renaming.value) >= 0) return;
+    batch(() => {
+      renaming.value = null;
+      draft.value = null;
+    });
+  });
+
+  const create = async (): Promise<ChangeModel> => {
+    const [{ createChangeModel }, prompts] = await Promise.all([import('./change-model.ts'), options.loadPrompts()]);
+    return createChangeModel(options, state, prompts);
+  };
+  let loading: Promise<ChangeModel> | undefined;
+  const load = () => {
+    loading ??= create();
+    return loading;
+  };
+  const change = async (make: (changes: ChangeModel) => Promise<void>): Promise<void> => {
+    const changes = await load().catch(() => {
+      loading = undefined;
+      void tellNotLoaded({ messages, language });
+    });
+    if (changes) await make(changes);
+  };
+  setTimeout(() => void load().catch(() => (loading = undefined)), LOADED_AFTER);
+
+  return {
+    ...state,
+    createFolder: () => change(({ createFolder }) => createFolder()),
+    rename: (entry, newName) => change(({ rename }) => rename(entry, newName)),
+    transfer: (kind, paths, target) => change(({ transfer }) => transfer(kind, paths, target)),
+    transferElsewhere: (kind, paths) => change(({ transferElsewhere }) => transferElsewhere(kind, paths)),
+    remove: (entries) => change(({ remove }) => remove(entries)),
+  };
+}

@@ -1,0 +1,47 @@
+import type { Entry } from '../platform/service/service.ts';
+
+/** Questions that changes and uploads ask the user. Each method resolves to null if the user cancels. */
+export interface Prompts {
+  /** Asks for the name of a new folder in `folder`. */
+  promptName(place: { readonly folder: string; readonly isTaken: (name: string) => boolean }): Promise<string | null>;
+  confirmDelete(entries: readonly Entry[]): Promise<true | null>;
+  /** Asks what to do with an item whose name is taken. */
+  resolveConflict(conflict: Conflict): Promise<ConflictAnswer | null>;
+  /** Asks for the destination folder of a copy or move. Rejects if the dialog can't be loaded. */
+  pickFolder(transfer: PickedTransfer): Promise<string | null>;
+}
+
+/** The kind of an item. */
+export type ItemKind = 'file' | 'folder';
+
+export interface Conflict {
+  /** The name of both items. */
+  readonly name: string;
+  /** The path of the folder that contains the existing item. */
+  readonly folder: string;
+  /** Returns the number of other items that are known to conflict. Reads signals, because the number changes. */
+  readonly others: () => number;
+  /** An item can replace only an item of the same kind. */
+  readonly kinds: { readonly arriving: ItemKind; readonly there: ItemKind };
+  /** The file to upload, or the entry to copy or move; undefined if unknown. */
+  readonly arriving: File | Entry | undefined;
+  /** Whether the user has permission to replace the existing item. */
+  readonly mayReplace: boolean;
+}
+
+export interface ConflictAnswer {
+  readonly decision: 'replace' | 'keep-both' | 'skip';
+  /** Whether the decision applies to all other conflicts too. */
+  readonly forAll: boolean;
+}
+
+/** A copy or move whose destination the user chooses. */
+export interface PickedTransfer {
+  readonly kind: 'copy' | 'move';
+  /** The paths of the items to copy or move. */
+  readonly paths: readonly string[];
+  /** The path of the folder that the dialog shows first. */
+  readonly start: string;
+  /** Creates a folder. Resolves to whether that succeeded. */
+  readonly create: (path: string) => Promise<boolean>;
+}

@@ -1,0 +1,116 @@
+import { type ReadonlySignal, type Signal, signal } from '@preact/signals';
+import type { Rights } from '../account/rights.ts';
+import type { ServiceError } from '../../platform/service/service-error.ts';
+import type { Attempt } from './earlier-attempt.ts';
+
+/** `asking`: the name is taken, and the user must decide. */
+export type UploadState = 'waiting' | 'asking' | 'sending' | 'done' | 'failed' | 'cancelled' | 'skipped';
+
+/** A file to upload, or a folder to create. */
+export interface UploadItem {
+  readonly id: number;
+  readonly kind: 'file' | 'folder';
+  /** The original name. */
+  readonly name: string;
+  /** The name under which the item is stored. Differs from `name` if the user keeps both files. */
+  readonly storedName: ReadonlySignal<string>;
+  readonly folder: string;
+  /** Bytes. */
+  readonly size: number;
+  readonly sent: ReadonlySignal<number>;
+  readonly state: ReadonlySignal<UploadState>;
+  /** The reason of the failure; during an upload, the reason of the retry. */
+  readonly problem: ReadonlySignal<ServiceError | null>;
+}
+
+/** A file that the user wants to upload, and its destination. */
+export interface Wanted {
+  readonly file: File;
+  /** The destination folder, including the subfolders of a dropped folder. */
+  readonly folder: string;
+  readonly name: string;
+}
+
+/** The turn of an item among all operations that change stored entries. Later operations on its path wait for it. */
+export interface ItemTurn {
+  /** Resolves when the item can be sent: to false if an earlier operation failed, so its folder is not as shown. */
+  readonly begun: Promise<boolean>;
+  end(): void;
+}
+
+/** Items that were added together. */
+export interface Batch {
+  /** The decision for all name conflicts of the batch; null while the user decides each one. */
+  decision: Decision | null;
+}
+
+export type Decision = 'replace' | 'keep-both' | 'skip';
+
+/** An item with the internal state of the queue. */
+export interface QueuedItem extends UploadItem {
+  readonly storedName: Signal<string>;
+  readonly sent: Signal<number>;
+  readonly state: Signal<UploadState>;
+  readonly problem: Signal<ServiceError | null>;
+  /** Undefined for a folder. */
+  readonly file: File | undefined;
+  batch: Batch;
+  /** Whether the user allows replacing the existing file. */
+  mayReplace: boolean;
+  /** Whether the user keeps both files, so that the item gets a free name. */
+  mayRename: boolean;
+  /** The number of names that the service rejected as taken. */
+  refusedNames: number;
+  /** Aborts the upload in progress. */
+  sending: AbortController | undefined;
+  /** Set while an attempt with a lost response may have stored the file. */
+  unanswered: Attempt | undefined;
+  /** The turn of the current attempt; undefined before the first. */
+  turn: ItemTurn | undefined;
+}
+
+let last = 0;
+
+export function createItem(
+  { folder, name, file }: { readonly folder: string; readonly name: string; readonly file?: File },
+  batch: Batch,
+): QueuedItem {
+  return {
+    id: ++last,
+    kind: file ? 'file' : 'folder',
+    name,
+    storedName: signal(name),
+    folder,
+    size: file?.size ?? 0,
+    sent: signal(0),
+    state: signal<UploadState>('waiting'),
+    problem: signal<ServiceError | null>(null),
+    file,
+    batch,
+    mayReplace: false,
+    mayRename: false,
+    refusedNames: 0,
+    sending: undefined,
+    unanswered: undefined,
+    turn: undefined,
+  };
+}
+
+/** Returns the path of the stored item; for a folder, without the trailing "/". */
+export function pathOf({ folder, storedName }: UploadItem): string {
+  return folder + storedName.value;
+}
+
+/** Returns whether an item still needs work. */
+export function isUnfinished(state: UploadState): boolean {
+  return state === 'waiting' || state === 'asking' || state === 'sending';
+}
+
+/** Returns whether a retry can succeed: a file that is too large or not permitted fails again. */
+export function canRetry({ state, problem, folder }: UploadItem, rights: Rights): boolean {
+  if (state.value === 'failed') {
+    if (problem.value?.isPermissionDenied) return rights.mayIn(folder, 'write');
+    return problem.value?.status !== 413;
+  }
+  return state.value === 'cancelled' || state.value === 'skipped';
+}

@@ -1,0 +1,102 @@
+import type { Failure } from '../../../../src/http/schemas.ts';
+
+export type ErrorCode = Failure['code'];
+
+interface Details {
+  readonly code?: ErrorCode | undefined;
+  readonly retryAfter?: number | undefined;
+}
+
+/** The failure of a request: the error of the service or of a proxy, or the lack of a response. */
+export class ServiceError extends Error {
+  override readonly name = 'ServiceError';
+  /** The HTTP status; 0 without a response. */
+  readonly status: number;
+  /** The error code of the service; undefined if the response is from something else, such as a proxy, or missing. */
+  readonly code: ErrorCode | undefined;
+  /** Seconds until a retry is useful, if the response has them. */
+  readonly retryAfter: number | undefined;
+
+  constructor(status: number, message: string, { code, retryAfter }: Details = {}) {
+    super(message);
+    this.status = status;
+    this.code = code;
+    this.retryAfter = retryAfter;
+  }
+
+  /** Returns whether the code is one of `codes`. Without a code, such as from a proxy, the status decides. */
+  is(codes: readonly ErrorCode[], ...statuses: readonly number[]): boolean {
+    return this.code === undefined ? statuses.includes(this.status) : codes.includes(this.code);
+  }
+
+  /** Whether the file or folder does not exist. */
+  get isNotFound(): boolean {
+    return this.is(['not-found'], 404);
+  }
+
+  /** Whether the request can succeed after the user signs in. */
+  get isSignInRequired(): boolean {
+    return this.is(['sign-in-required', 'session-ended'], 401);
+  }
+
+  /** Whether the user lacks the permission. */
+  get isPermissionDenied(): boolean {
+    return this.is(['permission-denied'], 403);
+  }
+
+  /** Whether the name of a new file is taken. */
+  get isNameTaken(): boolean {
+    return this.is(['name-taken'], 412);
+  }
+
+  /** Whether the service, its store or a quota of the store is overloaded. */
+  get isBusy(): boolean {
+    return this.is(BUSY, 429, 503);
+  }
+
+  /** Whether the same request can succeed a little later. */
+  get isPassing(): boolean {
+    return [0, 408, 429].includes(this.status) || (this.status >= 500 && this.status !== 501);
+  }
+
+  /** Whether the service may have carried out the request. */
+  get isLost(): boolean {
+    if (this.code !== undefined) return OUTCOME_UNKNOWN.includes(this.code);
+    return this.status === 0 || this.status >= 500;
+  }
+}
+
+const BUSY: readonly ErrorCode[] = [
+  'unavailable',
+  'overloaded',
+  'rate-limited',
+  'store-busy',
+  'quota-exhausted',
+  'file-busy',
+  'shutting-down',
+];
+
+const OUTCOME_UNKNOWN: readonly ErrorCode[] = ['outcome-unknown', 'store-unreachable'];
+
+/** Returns the error for a response with this status and body; the body can be any JSON, or undefined. */
+export function failureOf(status: number, body: unknown, retryAfterHeader: string | null): ServiceError {
+  const { code, error } = isFailure(body) ? body : {};
+  const seconds = Number(retryAfterHeader ?? Number.NaN);
+  const retryAfter = Number.isFinite(seconds) ? seconds : undefined;
+  return new ServiceError(status, error ?? `The service answered with the status ${status}.`, { code, retryAfter });
+}
+
+function isFailure(body: unknown): body is Pick<Failure, 'error'> & Partial<Failure> {
+  return typeof body === 'object' && body !== null && 'error' in body && typeof body.error === 'string';
+}
+
+/** Any thrown value as what it says of the service; aborted requests are thrown on as they are. */
+export function asServiceError(error: unknown): ServiceError {
+  if (error instanceof ServiceError) return error;
+  if (isAbort(error)) throw error;
+  return new ServiceError(0, '');
+}
+
+export function isAbort(error: unknown): boolean {
+  return error instanceof DOMException && error.name === 'AbortError';
+}

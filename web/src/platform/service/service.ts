@@ -1,0 +1,94 @@
+import type { Listing } from '../../../../src/http/schemas.ts';
+import { type AskOptions, ask, askWithProgress, type Progress } from './ask.ts';
+import type { Part } from './content.ts';
+import type { Upload, UploadedFile } from './upload.ts';
+import { escapePath, type Urls } from './urls.ts';
+
+export type { Listing } from '../../../../src/http/schemas.ts';
+export type Entry = Listing['entries'][number];
+export type FileEntry = Extract<Entry, { type: 'file' }>;
+export type FolderEntry = Extract<Entry, { type: 'folder' }>;
+
+export interface OperationOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** Called only by folder operations. */
+  readonly onProgress?: (progress: Progress) => void;
+}
+
+/** The client of the HTTP API, as far as the page uses it. Every method throws `ServiceError`. */
+export interface Service {
+  list(
+    folder: string,
+    options?: { cursor?: string | undefined; limit?: number; signal?: AbortSignal },
+  ): Promise<Listing>;
+  upload(upload: Upload): Promise<UploadedFile>;
+  createFolder(path: string, signal?: AbortSignal): Promise<void>;
+  /** Returns the new path. Here and below, the path of a folder ends with "/". */
+  rename(path: string, newName: string, options?: OperationOptions & { overwrite?: boolean }): Promise<string>;
+  transfer(
+    kind: 'copy' | 'move',
+    source: string,
+    destination: string,
+    options?: OperationOptions & { overwrite?: boolean },
+  ): Promise<void>;
+  remove(path: string, options?: OperationOptions): Promise<void>;
+  /** Reads a range of a file; returns fewer bytes at the end of the file. Also throws `StoreRefusal`. */
+  read(path: string, part: Part): Promise<Uint8Array>;
+  /** Resolves if the service would return the file. Media elements don't report why they failed. */
+  check(path: string, signal: AbortSignal): Promise<void>;
+}
+
+/**
+ * Timeouts in milliseconds: without progress of a folder operation, which reports none within a file, and for a
+ * single file, which reports no progress at all.
+ */
+const BETWEEN_PROGRESS = 300_000;
+const FOR_A_FILE = 600_000;
+
+export function createService(urls: Urls): Service {
+  const operate = <Answer>(
+    path: string,
+    isFolder: boolean,
+    { onProgress = () => {}, signal }: OperationOptions,
+    options: AskOptions,
+  ): Promise<Answer> => {
+    const url = urls.endpoint(path);
+    return isFolder
+      ? askWithProgress(url, { ...options, patience: BETWEEN_PROGRESS, signal, onProgress })
+      : ask(url, { ...options, signal });
+  };
+
+  return {
+    list(folder, { cursor, limit, signal } = {}) {
+      // With `prefix`, this URL is not the URL of a page, except for folders hidden by a route.
+      const query = { prefix: folder, ...(cursor !== undefined && { cursor }), ...(limit && { limit: String(limit) }) };
+      return ask(urls.endpoint('', query), { signal });
+    },
+    async upload(upload) {
+      // This code is usually loaded already, together with the upload queue.
+      const { sendUpload } = await import('./upload.ts');
+      return sendUpload(urls.endpoint('upload'), upload);
+    },
+    createFolder: (path, signal) => ask(urls.endpoint('create_folder'), { method: 'POST', body: { path }, signal }),
+    async rename(path, newName, { overwrite = false, ...options } = {}) {
+      const isFolder = path.endsWith('/');
+      const body = { newName, ...(overwrite && { overwrite }) };
+      const request = { method: 'POST', body, patience: FOR_A_FILE } as const;
+      const route = `${isFolder ? 'rename_folder' : 'rename'}/${escapePath(path)}`;
+      const answer = await operate<{ newKey?: string; newPrefix?: string }>(route, isFolder, options, request);
+      return answer.newPrefix ?? answer.newKey ?? '';
+    },
+    transfer(kind, source, destination, { overwrite = false, ...options } = {}) {
+      const isFolder = source.endsWith('/');
+      const body = { source, destination, is_folder: isFolder, ...(overwrite && { overwrite }) };
+      return operate(kind, isFolder, options, { method: 'POST', body, patience: FOR_A_FILE });
+    },
+    remove(path, options = {}) {
+      const isFolder = path.endsWith('/');
+      const route = `${isFolder ? 'delete_folder' : 'delete'}/${escapePath(path)}`;
+      return operate(route, isFolder, options, { method: 'DELETE' });
+    },
+    read: async (path, part) => (await import('./content.ts')).readContent(urls.file(path), part),
+    check: async (path, signal) => (await import('./content.ts')).checkContent(urls.file(path), signal),
+  };
+}
