@@ -4,8 +4,8 @@ import { dirname, join, normalize } from 'node:path';
 
 /*
  * Checks the imports of src/ and web/ against docs/architecture.md: a folder of src/ imports only from itself and from the
- * folders named here, no backend imports from another one, and no files import each other in a circle, type imports
- * included. Nothing but the registry selects a backend by `STORAGE_TYPE`.
+ * folders named here, the layers of web/src/ import only from lower ones, no backend imports from another one, and no
+ * files import each other in a circle, type imports included. Only the registry selects a backend by `STORAGE_TYPE`.
  */
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   model: [],
@@ -40,6 +40,17 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   web: [],
 };
 
+/** The layers of the web UI, in `web/src/`: each imports only from itself and from the layers named here. */
+const WEB_LAYERS: Readonly<Record<string, readonly string[]>> = {
+  platform: [],
+  ui: ['platform'],
+  model: ['platform'],
+  features: ['platform', 'ui', 'model'],
+  app: ['platform', 'ui', 'model', 'features'],
+  'main.tsx': ['platform', 'ui', 'app'],
+  'early.ts': [],
+};
+
 /** The folders and files of backends. None imports from another one, so that each can be read and loaded alone. */
 const BACKENDS: readonly string[] = ['disk', 'github', 'memory.ts', 's3'];
 
@@ -71,6 +82,7 @@ for await (const file of glob(['src/**/*.ts', 'web/*.ts', 'web/src/**/*.{ts,tsx}
     if (backend !== undefined && otherBackend !== undefined && backend !== otherBackend) {
       problems.push(`${file} imports from the backend ${otherBackend}.`);
     }
+    if (folder === 'web' && other === 'web') checkLayers(file, path);
     if (other === folder || allowed?.includes(other)) continue;
     if (folder === 'web' && path === SHARED_TYPES) {
       if (type === undefined) problems.push(`${file} imports more than types from ${SHARED_TYPES}.`);
@@ -87,6 +99,14 @@ process.exitCode = problems.length > 0 ? 1 : 0;
 function folderOf(file: string): string {
   const [top = file, second = file] = file.split('/');
   return top === 'src' ? second : top;
+}
+
+/** Reports an import from a layer that the layer of `file` must not know. Files outside of `web/src/` have no layer. */
+function checkLayers(file: string, imported: string): void {
+  const [layer, other] = [file, imported].map((path) => /^web\/src\/([^/]+)/.exec(path)?.[1]);
+  if (layer === undefined || other === undefined || layer === other) return;
+  if (!WEB_LAYERS[layer]) problems.push(`scripts/check-imports.ts does not list the layer of ${file}.`);
+  else if (!WEB_LAYERS[layer].includes(other)) problems.push(`${file} imports from the layer ${other}.`);
 }
 
 /** Returns the backend that a file belongs to; undefined for all other files. */

@@ -1,14 +1,13 @@
 import { render } from 'preact';
-import { App } from './app/app.tsx';
-import { createPage } from './app/create-page.ts';
-import { readEmbedded } from './platform/embedded.ts';
-import { PageProvider } from './features/page.ts';
 import { keepAnnouncing } from './app/announcing.ts';
+import { App } from './app/app.tsx';
 import { keepAsking } from './app/asking-again.ts';
+import { createPage } from './app/create-page.ts';
 import { keepDocument } from './app/document.ts';
 import { keepFresh } from './app/keeping-fresh.ts';
-import { watchRegionKeys } from './app/regions.ts';
-import { LanguageProvider } from './platform/text/language-context.ts';
+import { Providers } from './app/providers.tsx';
+import { readEmbedded } from './platform/embedded.ts';
+import { watchRegionKeys } from './ui/regions.ts';
 import './ui/styles/tokens.css';
 import './ui/styles/base.css';
 
@@ -21,11 +20,9 @@ if (root) {
   keepFresh(page.folder);
   watchRegionKeys();
   render(
-    <LanguageProvider value={page.language}>
-      <PageProvider value={page}>
-        <App />
-      </PageProvider>
-    </LanguageProvider>,
+    <Providers page={page}>
+      <App />
+    </Providers>,
     root,
   );
 }

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { batch, signal } from '@preact/signals';
-import { createClipboard } from '../../../web/src/model/clipboard.ts';
 import { problemOfName } from '../../../web/src/model/changes/names.ts';
 import { createOperations, type Item, type Operation, type Under } from '../../../web/src/model/changes/operations.ts';
-import { createTurns } from '../../../web/src/model/path-locks.ts';
+import { createClipboard } from '../../../web/src/model/clipboard.ts';
 import { createChangeLog, withChanges } from '../../../web/src/model/folder/change-log.ts';
+import { createPathLocks } from '../../../web/src/model/path-locks.ts';
 import { freeName } from '../../../web/src/platform/paths.ts';
 import type { Entry } from '../../../web/src/platform/service/service.ts';
 import { ServiceError } from '../../../web/src/platform/service/service-error.ts';
@@ -64,11 +64,11 @@ describe('The clipboard', () => {
 });
 
 describe('Changes of the same', () => {
-  const order = async (...changes: readonly Parameters<ReturnType<typeof createTurns>['inTurn']>[0][]) => {
-    const turns = createTurns();
+  const order = async (...changes: readonly Parameters<ReturnType<typeof createPathLocks>['withLock']>[0][]) => {
+    const pathLocks = createPathLocks();
     const told: string[] = [];
     const work = changes.map((touched, index) =>
-      turns.inTurn(touched, async () => {
+      pathLocks.withLock(touched, async () => {
         told.push(`begin ${index}`);
         await new Promise((resolve) => setImmediate(resolve));
         told.push(`end ${index}`);
@@ -90,23 +90,23 @@ describe('Changes of the same', () => {
   });
 
   it('go on after one that failed', async () => {
-    const turns = createTurns();
-    const failing = turns.inTurn({ written: ['a'] }, () => Promise.reject(new Error('no')));
-    const next = turns.inTurn({ written: ['a'] }, async () => 'done');
+    const pathLocks = createPathLocks();
+    const failing = pathLocks.withLock({ written: ['a'] }, () => Promise.reject(new Error('no')));
+    const next = pathLocks.withLock({ written: ['a'] }, async () => 'done');
     await assert.rejects(failing, /no/);
     assert.equal(await next, 'done');
   });
 });
 
 describe('What waited for a change that failed', () => {
-  const turns = createTurns();
+  const pathLocks = createPathLocks();
   const nextTick = () => new Promise((resolve) => setImmediate(resolve));
   const uncertain = async (failed: readonly string[], paths: readonly string[]) => {
-    const first = turns.inTurn({ written: ['a/b', 'c/'] }, async ({ fail }) => {
+    const first = pathLocks.withLock({ written: ['a/b', 'c/'] }, async ({ fail }) => {
       await nextTick();
       fail(failed);
     });
-    const second = turns.inTurn({ written: ['a/', 'c/d'] }, async ({ isUncertain }) => paths.filter(isUncertain));
+    const second = pathLocks.withLock({ written: ['a/', 'c/d'] }, async ({ isUncertain }) => paths.filter(isUncertain));
     await first;
     return second;
   };
@@ -120,19 +120,19 @@ describe('What waited for a change that failed', () => {
   });
 
   it('learns of all that was to be written by work that threw, and nothing once that is over', async () => {
-    const failing = turns.inTurn({ written: ['a'] }, () => Promise.reject(new Error('no')));
-    const waiting = turns.inTurn({ written: ['a'] }, async ({ isUncertain }) => isUncertain('a'));
+    const failing = pathLocks.withLock({ written: ['a'] }, () => Promise.reject(new Error('no')));
+    const waiting = pathLocks.withLock({ written: ['a'] }, async ({ isUncertain }) => isUncertain('a'));
     await assert.rejects(failing, /no/);
     assert.equal(await waiting, true);
-    assert.equal(await turns.inTurn({ written: ['a'] }, async ({ isUncertain }) => isUncertain('a')), false);
+    assert.equal(await pathLocks.withLock({ written: ['a'] }, async ({ isUncertain }) => isUncertain('a')), false);
   });
 
   it('is not begun once it is given up, and those that wait for it learn that', async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
-    const first = turns.inTurn({ written: ['a'] }, () => promise);
+    const first = pathLocks.withLock({ written: ['a'] }, () => promise);
     const leaving = new AbortController();
-    const second = turns.inTurn({ written: ['a', 'b'] }, async () => assert.fail('begun'), leaving.signal);
-    const third = turns.inTurn({ written: ['b'] }, async ({ isUncertain }) => isUncertain('b'));
+    const second = pathLocks.withLock({ written: ['a', 'b'] }, async () => assert.fail('begun'), leaving.signal);
+    const third = pathLocks.withLock({ written: ['b'] }, async ({ isUncertain }) => isUncertain('b'));
     leaving.abort();
     await assert.rejects(second, { name: 'AbortError' });
     assert.equal(await third, true);
@@ -197,8 +197,8 @@ describe('The log of changes', () => {
 });
 
 describe('An operation', () => {
-  const operations = (running = signal<readonly Operation[]>([]), turns = createTurns()) =>
-    createOperations({ running, turns, notBegun: () => new ServiceError(424, 'not begun') });
+  const operations = (running = signal<readonly Operation[]>([]), pathLocks = createPathLocks()) =>
+    createOperations({ running, pathLocks, notBegun: () => new ServiceError(424, 'not begun') });
 
   it('works on a few at once, and tells what became of each', async () => {
     const { perform } = operations();
@@ -250,8 +250,8 @@ describe('An operation', () => {
   });
 
   it('does not begin what an earlier one left undone', async () => {
-    const turns = createTurns();
-    const { perform } = operations(signal<readonly Operation[]>([]), turns);
+    const pathLocks = createPathLocks();
+    const { perform } = operations(signal<readonly Operation[]>([]), pathLocks);
     const begun: string[] = [];
     const plan = (written: readonly string[]) => ({
       title: 'Trying',
@@ -278,11 +278,11 @@ describe('An operation', () => {
 
   it('is cancelled while it waits for its turn, and begins nothing', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
-    const turns = createTurns();
+    const pathLocks = createPathLocks();
     const running = signal<readonly Operation[]>([]);
-    const { perform } = operations(running, turns);
+    const { perform } = operations(running, pathLocks);
     const { promise, resolve } = Promise.withResolvers<void>();
-    const first = turns.inTurn({ written: ['a'] }, () => promise);
+    const first = pathLocks.withLock({ written: ['a'] }, () => promise);
     const work = async () => assert.fail('begun');
     const outcome = perform([{ path: 'a' }], { title: 'Trying', touched: { written: ['a'] }, work });
     t.mock.timers.tick(400);

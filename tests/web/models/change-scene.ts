@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { signal } from '@preact/signals';
-import { createRights } from '../../../web/src/model/account/rights.ts';
+import { createPermissions } from '../../../web/src/model/account/permissions.ts';
 import { createChangeModel } from '../../../web/src/model/changes/change-model.ts';
-import { type Clipboard, createClipboard } from '../../../web/src/model/clipboard.ts';
 import type { Operation } from '../../../web/src/model/changes/operations.ts';
 import type { Draft } from '../../../web/src/model/changes/rename.ts';
-import { createTurns } from '../../../web/src/model/path-locks.ts';
+import { type Clipboard, createClipboard } from '../../../web/src/model/clipboard.ts';
 import { createFolder, type Folder } from '../../../web/src/model/folder/folder.ts';
 import { createMessages } from '../../../web/src/model/messages.ts';
-import { createPreferences } from '../../../web/src/platform/preferences.ts';
+import { createPathLocks } from '../../../web/src/model/path-locks.ts';
 import type { Prompts } from '../../../web/src/model/prompts.ts';
 import { createSelection } from '../../../web/src/model/selection.ts';
+import { createPreferences } from '../../../web/src/platform/preferences.ts';
 import type { Entry, Service } from '../../../web/src/platform/service/service.ts';
 import { createLanguage } from '../../../web/src/platform/text/language.ts';
 import { createMemoryService } from './upload-service.ts';
@@ -71,8 +71,13 @@ export async function createChangeScene({
       messages,
       language,
       selection: createSelection(folder),
-      turns: createTurns(),
-      rights: createRights({ isReadOnly: false, isControlled: false, isNobody: () => false, shown: folder.path }),
+      pathLocks: createPathLocks(),
+      permissions: createPermissions({
+        isReadOnly: false,
+        isControlled: false,
+        isAnonymous: () => false,
+        shown: folder.path,
+      }),
     },
     state,
     {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { isMac, pressed } from '../../../web/src/ui/keys.ts';
-import { createFindByTyping } from '../../../web/src/ui/find-by-typing.ts';
 import { type Layout, targetOf } from '../../../web/src/features/folder/navigation.ts';
 import type { Entry } from '../../../web/src/platform/service/service.ts';
+import { createFindByTyping } from '../../../web/src/ui/find-by-typing.ts';
+import { isMac, pressed } from '../../../web/src/ui/keys.ts';
 
 describe('A key', () => {
   const list: Layout = { count: 20, columns: 1, rowsInSight: 6, isRightToLeft: false };

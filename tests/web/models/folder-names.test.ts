@@ -10,18 +10,18 @@ const ROUTES = ['file', 'thumb', '-', 'delete', 'delete_folder', 'rename', 'rena
 describe('The URL of a page', () => {
   for (const root of ['https://files.example/', 'https://files.example/team/files/']) {
     const urls = createUrls(new URL(root));
-    const placeOf = (href: string) => urls.placeOf(new URL(href));
+    const routeOf = (href: string) => urls.routeOf(new URL(href));
 
     it(`names the folder and the preview, whatever their names (${root})`, () => {
       for (const name of [...HOSTILE_NAMES, ...ROUTES, 'file 1', 'Änderung', '100%', 'a+b', 'a\\b', ';=@:', '...']) {
         for (const folder of [`${name}/`, `${name}/${name}/`, `outer/${name}/`]) {
-          assert.deepEqual(placeOf(urls.page(folder)), { folder, preview: null }, JSON.stringify(folder));
+          assert.deepEqual(routeOf(urls.page(folder)), { folder, preview: null }, JSON.stringify(folder));
           const preview = folder + name;
-          assert.deepEqual(placeOf(urls.page(folder, preview)), { folder, preview }, JSON.stringify(preview));
+          assert.deepEqual(routeOf(urls.page(folder, preview)), { folder, preview }, JSON.stringify(preview));
         }
-        assert.deepEqual(placeOf(urls.page('', name)), { folder: '', preview: name });
+        assert.deepEqual(routeOf(urls.page('', name)), { folder: '', preview: name });
       }
-      assert.deepEqual(placeOf(urls.page('')), { folder: '', preview: null });
+      assert.deepEqual(routeOf(urls.page('')), { folder: '', preview: null });
     });
 
     it(`has the folder in its path, unless a route has that path (${root})`, () => {
@@ -40,7 +40,7 @@ describe('The URL of a page', () => {
 
   it('names a folder also without the slash at its end, and with escapes that are none', () => {
     const urls = createUrls(new URL('https://files.example/'));
-    const folderOf = (path: string) => urls.placeOf(new URL(path, 'https://files.example/')).folder;
+    const folderOf = (path: string) => urls.routeOf(new URL(path, 'https://files.example/')).folder;
     assert.equal(folderOf('photos/2026'), 'photos/2026/');
     assert.equal(folderOf('?prefix=file/a'), 'file/a/');
     assert.equal(folderOf('100%/'), '100%/');

@@ -1,7 +1,7 @@
 import { computed, effect } from '@preact/signals';
 import { createFolder, type Folder } from '../../../web/src/model/folder/folder.ts';
-import { createPreferences, type Preferences } from '../../../web/src/platform/preferences.ts';
 import { createSelection, type Selection } from '../../../web/src/model/selection.ts';
+import { createPreferences, type Preferences } from '../../../web/src/platform/preferences.ts';
 import type { Service } from '../../../web/src/platform/service/service.ts';
 import { createLanguage } from '../../../web/src/platform/text/language.ts';
 import { createMemoryService } from './upload-service.ts';

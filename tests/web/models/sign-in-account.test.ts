@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'node:test';
-import { type Account, createAccount } from '../../../web/src/model/account/account.ts';
 import { signInProblem } from '../../../web/src/features/sign-in/sign-in-attempt.ts';
 import { returnUrl } from '../../../web/src/features/sign-in/sign-in-return.ts';
+import { type Account, createAccount } from '../../../web/src/model/account/account.ts';
 import { createMessages } from '../../../web/src/model/messages.ts';
 import { createPreferences } from '../../../web/src/platform/preferences.ts';
 import { ServiceError } from '../../../web/src/platform/service/service-error.ts';

@@ -1,26 +1,30 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { signal } from '@preact/signals';
-import { createRights, type Need, type Right } from '../../../web/src/model/account/rights.ts';
+import {
+  createPermissions,
+  type Permission,
+  type RequiredPermission,
+} from '../../../web/src/model/account/permissions.ts';
 
-const NEEDS: readonly Need[] = ['read', 'write', 'manage', 'change'];
+const NEEDS: readonly RequiredPermission[] = ['read', 'write', 'manage', 'change'];
 
 interface SceneOptions {
   readonly isReadOnly?: boolean;
   readonly isControlled?: boolean;
   readonly isAnonymous?: boolean;
   /** The permissions by folder. */
-  readonly known?: Readonly<Record<string, readonly Right[]>>;
+  readonly known?: Readonly<Record<string, readonly Permission[]>>;
 }
 
 /** The permissions of a page, and the folder that it shows. */
 function createScene({ isReadOnly = false, isControlled = true, isAnonymous = false, known = {} }: SceneOptions = {}) {
   const shown = signal('');
-  const rights = createRights({ isReadOnly, isControlled, isNobody: () => isAnonymous, shown });
-  for (const [prefix, granted] of Object.entries(known)) rights.learn({ prefix, rights: [...granted] });
-  const allowed = () => NEEDS.filter((need) => rights.may(need));
-  const allowedIn = (folder: string) => NEEDS.filter((need) => rights.mayIn(folder, need));
-  return { shown, rights, allowed, allowedIn };
+  const permissions = createPermissions({ isReadOnly, isControlled, isAnonymous: () => isAnonymous, shown });
+  for (const [prefix, granted] of Object.entries(known)) permissions.learn({ prefix, rights: [...granted] });
+  const allowed = () => NEEDS.filter((need) => permissions.allows(need));
+  const allowedIn = (folder: string) => NEEDS.filter((need) => permissions.allowsIn(folder, need));
+  return { shown, permissions, allowed, allowedIn };
 }
 
 describe('The permissions in the shown folder', () => {
@@ -41,21 +45,21 @@ describe('The permissions in the shown folder', () => {
   });
 
   it('are those of the folder before while the listing loads', () => {
-    const { shown, rights, allowed } = createScene({ known: { '': ['read'] } });
+    const { shown, permissions, allowed } = createScene({ known: { '': ['read'] } });
     assert.deepEqual(allowed(), ['read', 'change']);
     shown.value = 'team/';
     assert.deepEqual(allowed(), ['read', 'change']);
-    rights.learn({ prefix: 'team/', rights: ['read', 'write', 'manage'] });
+    permissions.learn({ prefix: 'team/', rights: ['read', 'write', 'manage'] });
     assert.deepEqual(allowed(), NEEDS);
   });
 
   it('change when the grants change', () => {
-    const { rights, allowed } = createScene({ isAnonymous: true, known: { '': ['read', 'write'] } });
-    rights.learn({ prefix: '', rights: [] });
+    const { permissions, allowed } = createScene({ isAnonymous: true, known: { '': ['read', 'write'] } });
+    permissions.learn({ prefix: '', rights: [] });
     assert.deepEqual(allowed(), []);
-    rights.learn({ prefix: '' });
+    permissions.learn({ prefix: '' });
     assert.deepEqual(allowed(), []);
-    rights.learn({ prefix: '', rights: ['read'] });
+    permissions.learn({ prefix: '', rights: ['read'] });
     assert.deepEqual(allowed(), ['read']);
   });
 

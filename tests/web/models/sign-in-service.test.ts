@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { signal } from '@preact/signals';
-import { createRights, type Right } from '../../../web/src/model/account/rights.ts';
+import { createPermissions, type Permission } from '../../../web/src/model/account/permissions.ts';
 import { watchService } from '../../../web/src/model/account/with-reauth.ts';
 import type { Service } from '../../../web/src/platform/service/service.ts';
 import { ServiceError } from '../../../web/src/platform/service/service-error.ts';
@@ -42,7 +42,7 @@ interface SceneOptions {
   /** The user who is signed in, according to the service. */
   readonly whoIs?: () => string | null | undefined;
   /** The permissions in the listing. */
-  readonly granted?: () => readonly Right[];
+  readonly granted?: () => readonly Permission[];
 }
 
 /** The service of a page on which Ann is signed in and "photos/" is shown. */
@@ -81,14 +81,14 @@ function createScene({ fail, signsIn = () => true, whoIs = () => 'ann', granted 
   };
   const account = testAccount({ times, requestAgain });
   const shown = signal('photos/');
-  const rights = createRights({ isReadOnly: false, isControlled: true, isNobody: () => false, shown });
+  const permissions = createPermissions({ isReadOnly: false, isControlled: true, isAnonymous: () => false, shown });
   let changing = 0;
   const count = (by: number) => {
     changing += by;
   };
   return {
-    service: watchService(service, { account, rights, shown, count, whoIs: async () => whoIs() }),
-    rights,
+    service: watchService(service, { account, permissions, shown, count, whoIs: async () => whoIs() }),
+    permissions,
     times,
     sent,
     requested: () => requested,
@@ -96,7 +96,7 @@ function createScene({ fail, signsIn = () => true, whoIs = () => 'ann', granted 
   };
 }
 
-const ALL: readonly Right[] = ['read', 'write', 'manage'];
+const ALL: readonly Permission[] = ['read', 'write', 'manage'];
 const { signal: never } = new AbortController();
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
@@ -203,20 +203,20 @@ describe('A request without permission', () => {
           return ['read'];
         },
       });
-      scene.rights.learn({ prefix: 'photos/', rights: [...ALL] });
+      scene.permissions.learn({ prefix: 'photos/', rights: [...ALL] });
       await assert.rejects(REQUESTS[kind](scene.service, never), { status: 403, message: forbidden().message }, kind);
       await listed;
       await settled();
       assert.deepEqual(scene.sent, [kind, 'list'], kind);
-      assert.deepEqual([scene.rights.may('read'), scene.rights.may('manage')], [true, false], kind);
+      assert.deepEqual([scene.permissions.allows('read'), scene.permissions.allows('manage')], [true, false], kind);
     }
   });
 
   it('to list a folder means no permission in it', async () => {
     const scene = createScene({ fail: forbidden });
-    scene.rights.learn({ prefix: 'photos/', rights: [...ALL] });
+    scene.permissions.learn({ prefix: 'photos/', rights: [...ALL] });
     await assert.rejects(REQUESTS.list(scene.service, never), { status: 403 });
-    assert.deepEqual([scene.rights.may('read'), scene.rights.may('write')], [false, false]);
+    assert.deepEqual([scene.permissions.allows('read'), scene.permissions.allows('write')], [false, false]);
     assert.deepEqual(scene.sent, ['list']);
   });
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it, mock } from 'node:test';
 import { effect, signal } from '@preact/signals';
-import { createRights } from '../../../web/src/model/account/rights.ts';
+import { createPermissions } from '../../../web/src/model/account/permissions.ts';
 import { watchService } from '../../../web/src/model/account/with-reauth.ts';
 import type { Service } from '../../../web/src/platform/service/service.ts';
 import { failureOf, ServiceError } from '../../../web/src/platform/service/service-error.ts';
@@ -156,7 +156,7 @@ describe('A stored file', () => {
   });
 
   it('does not appear in a folder that the user can’t read', async () => {
-    const scene = await createUploadScene({ rights: ['write'], shown: 'inbox/', files: { 'inbox/': '' } });
+    const scene = await createUploadScene({ permissions: ['write'], shown: 'inbox/', files: { 'inbox/': '' } });
     scene.add({ 'a.txt': 'a', 'new/b.txt': 'b' });
     assert.deepEqual(scene.shown(), []);
     await scene.when(() => scene.uploads.items.value.every(({ state }) => state.value === 'done'));
@@ -174,7 +174,7 @@ describe('A folder that is deleted during uploads into it', () => {
     scene.add(nine, 'in/');
     await scene.when(() => scene.uploads.items.value.some(({ state }) => state.value === 'sending'));
     const removing = scene.folder.begin({ removed: ['in/'] });
-    const deleted = scene.turns.inTurn({ written: ['in/'] }, async () => {
+    const deleted = scene.pathLocks.withLock({ written: ['in/'] }, async () => {
       for (const path of scene.stored.keys()) if (path.startsWith('in/')) await scene.service.remove(path);
       removing.settle();
     });
@@ -323,11 +323,11 @@ describe('A name conflict', () => {
   });
 
   it('offers to replace only with the permission to manage the folder', async () => {
-    for (const [rights, mayReplace] of [
+    for (const [permissions, mayReplace] of [
       [['read', 'write'], false],
       [['read', 'write', 'manage'], true],
     ] as const) {
-      const scene = await createUploadScene({ files: FILES, rights, response: () => SKIP });
+      const scene = await createUploadScene({ files: FILES, permissions, response: () => SKIP });
       scene.add({ 'a.txt': 'new a' });
       await scene.idle();
       assert.deepEqual(
@@ -552,7 +552,7 @@ describe('Uploads after the session has expired', () => {
     };
     const account = testAccount({ times, requestAgain });
     const shown = signal('');
-    const rights = createRights({ isReadOnly: false, isControlled: false, isNobody: () => false, shown });
+    const permissions = createPermissions({ isReadOnly: false, isControlled: false, isAnonymous: () => false, shown });
     const override = (service: Service): Partial<Service> => {
       const guarded: Service = {
         ...service,
@@ -560,7 +560,7 @@ describe('Uploads after the session has expired', () => {
           isSignedIn ? service.upload(upload) : Promise.reject(refusal('sign-in-required', 'Sign in to upload files.')),
       };
       const whoIs = async () => (isSignedIn ? 'ann' : null);
-      return watchService(guarded, { account, rights, shown, count() {}, whoIs });
+      return watchService(guarded, { account, permissions, shown, count() {}, whoIs });
     };
     const forget = () => {
       requesting = undefined;
@@ -598,14 +598,14 @@ describe('Uploads after the session has expired', () => {
 
 describe('The permission to write', () => {
   it('decides whether a forbidden upload can be retried', async () => {
-    for (const [rights, retryable] of [
+    for (const [permissions, retryable] of [
       [['read'], 0],
       [['read', 'write'], 1],
     ] as const) {
       const override = uploadBy(() =>
         Promise.reject(refusal('permission-denied', 'You can’t add files to this folder.')),
       );
-      const scene = await createUploadScene({ rights, override });
+      const scene = await createUploadScene({ permissions, override });
       scene.uploads.add([wantedFile('a.txt', 'a')], []);
       await scene.idle();
       assert.equal(scene.result(), '1 failed');

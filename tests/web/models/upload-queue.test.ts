@@ -2,10 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { signal as createSignal } from '@preact/signals';
 import { until } from '../../../testing/until.ts';
-import { createTurns } from '../../../web/src/model/path-locks.ts';
 import { createTakenNames, type TakenNames } from '../../../web/src/model/folder/taken-names.ts';
-import type { Entry, FileEntry } from '../../../web/src/platform/service/service.ts';
-import { ServiceError } from '../../../web/src/platform/service/service-error.ts';
+import { createPathLocks } from '../../../web/src/model/path-locks.ts';
 import { createConflicts } from '../../../web/src/model/uploads/conflicts.ts';
 import { countOtherConflicts, createQueue, type QueueOptions } from '../../../web/src/model/uploads/queue.ts';
 import { createReadings } from '../../../web/src/model/uploads/readings.ts';
@@ -13,6 +11,8 @@ import { createSending } from '../../../web/src/model/uploads/sending.ts';
 import { createSpeedometer, secondsLeft } from '../../../web/src/model/uploads/speed.ts';
 import { createTally } from '../../../web/src/model/uploads/tally.ts';
 import { type Batch, createItem, type QueuedItem } from '../../../web/src/model/uploads/upload-item.ts';
+import type { Entry, FileEntry } from '../../../web/src/platform/service/service.ts';
+import { ServiceError } from '../../../web/src/platform/service/service-error.ts';
 import { refusal } from './service-errors.ts';
 
 const newBatch = (): Batch => ({ decision: null });
@@ -44,7 +44,7 @@ function queueOf(options: Partial<QueueOptions>) {
   const tally = createTally();
   const queue = createQueue({
     tally,
-    turns: createTurns(),
+    pathLocks: createPathLocks(),
     names: namesOf(),
     send: async (item) => stored(item),
     refuse: () => null,
@@ -389,10 +389,10 @@ describe('The queue of uploads', () => {
 
 describe('The turn of an upload', () => {
   it('lets a change of its folder wait until it has ended, whichever way it does', async () => {
-    const turns = createTurns();
+    const pathLocks = createPathLocks();
     const open: PromiseWithResolvers<void>[] = [];
     const { queue } = queueOf({
-      turns,
+      pathLocks,
       send: async (item, signal) => {
         const sending = Promise.withResolvers<void>();
         open.push(sending);
@@ -404,7 +404,7 @@ describe('The turn of an upload', () => {
     queue.add(['done', 'failing', 'cancelled', 'waiting'].map((name) => fileItem(name, { folder: 'in/' })));
     await until('they are sent', () => open.length === 3);
     let isDeleted = false;
-    const deleting = turns.inTurn({ written: ['in/'] }, async () => {
+    const deleting = pathLocks.withLock({ written: ['in/'] }, async () => {
       isDeleted = true;
     });
     const [first, second, third, fourth] = queue.items.value;
@@ -423,10 +423,10 @@ describe('The turn of an upload', () => {
   });
 
   it('comes after the changes that were asked for before, and others are sent meanwhile', async () => {
-    const turns = createTurns();
+    const pathLocks = createPathLocks();
     const deleting = Promise.withResolvers<void>();
-    void turns.inTurn({ written: ['in/'] }, () => deleting.promise);
-    const { queue, settled } = queueOf({ turns });
+    void pathLocks.withLock({ written: ['in/'] }, () => deleting.promise);
+    const { queue, settled } = queueOf({ pathLocks });
     queue.add([...['1', '2', '3'].map((name) => fileItem(name, { folder: 'in/' })), fileItem('elsewhere')]);
     await until('the other one is stored', () => queue.items.value[3]?.state.value === 'done');
     assert.equal(queue.items.value[0]?.state.value, 'waiting');
@@ -436,10 +436,10 @@ describe('The turn of an upload', () => {
   });
 
   it('is not used where what it waited for failed, so that no folder is made anew under a name that it never got', async () => {
-    const turns = createTurns();
+    const pathLocks = createPathLocks();
     const renaming = Promise.withResolvers<void>();
-    const failing = turns.inTurn({ written: ['in/', 'out/'] }, () => renaming.promise);
-    const { queue, settled } = queueOf({ turns, send: async () => assert.fail('Nothing was to be sent.') });
+    const failing = pathLocks.withLock({ written: ['in/', 'out/'] }, () => renaming.promise);
+    const { queue, settled } = queueOf({ pathLocks, send: async () => assert.fail('Nothing was to be sent.') });
     queue.add([fileItem('a', { folder: 'out/' })]);
     renaming.reject(new Error('It failed.'));
     await assert.rejects(failing);

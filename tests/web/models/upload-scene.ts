@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict';
 import { type Signal, signal } from '@preact/signals';
-import { createRights, type Right } from '../../../web/src/model/account/rights.ts';
-import { createTurns, type Turns } from '../../../web/src/model/path-locks.ts';
+import { itemStatus } from '../../../web/src/features/tray/status-text.ts';
+import { createPermissions, type Permission } from '../../../web/src/model/account/permissions.ts';
 import { createFolder, type Folder } from '../../../web/src/model/folder/folder.ts';
-import type { Location, Place } from '../../../web/src/platform/router.ts';
 import { createMessages, type Messages } from '../../../web/src/model/messages.ts';
-import { createPreferences } from '../../../web/src/platform/preferences.ts';
+import { createPathLocks, type PathLocks } from '../../../web/src/model/path-locks.ts';
 import { createSelection, type Selection } from '../../../web/src/model/selection.ts';
-import type { Service } from '../../../web/src/platform/service/service.ts';
-import { createLanguage } from '../../../web/src/platform/text/language.ts';
 import type { ConflictReply } from '../../../web/src/model/uploads/conflicts.ts';
 import { resultOf } from '../../../web/src/model/uploads/result.ts';
-import { itemStatus } from '../../../web/src/features/tray/status-text.ts';
 import type { Wanted } from '../../../web/src/model/uploads/upload-item.ts';
 import { canRetry } from '../../../web/src/model/uploads/upload-item.ts';
 import { type AllUploads, createUploadModel } from '../../../web/src/model/uploads/upload-model.ts';
+import { createPreferences } from '../../../web/src/platform/preferences.ts';
+import type { Route, Router } from '../../../web/src/platform/router.ts';
+import type { Service } from '../../../web/src/platform/service/service.ts';
+import { createLanguage } from '../../../web/src/platform/text/language.ts';
 import { when } from './folder-scene.ts';
 import { createMemoryService } from './upload-service.ts';
 
@@ -32,7 +32,7 @@ export interface UploadSceneOptions {
   readonly shown?: string;
   readonly maxUploadSize?: number;
   /** The permissions in the shown folder; undefined for a service without access control. */
-  readonly rights?: readonly Right[];
+  readonly permissions?: readonly Permission[];
   /** Replaces members of the service. */
   readonly override?: (service: Service) => Partial<Service>;
   readonly response?: (question: Question) => ConflictReply | Promise<ConflictReply>;
@@ -44,7 +44,7 @@ export interface UploadScene {
   readonly folder: Folder;
   readonly selection: Selection;
   readonly messages: Messages;
-  readonly turns: Turns;
+  readonly pathLocks: PathLocks;
   readonly service: Service;
   readonly stored: ReadonlyMap<string, string>;
   readonly questions: readonly Question[];
@@ -74,7 +74,7 @@ export async function createUploadScene({
   files = {},
   shown = '',
   maxUploadSize,
-  rights: granted,
+  permissions: granted,
   override = () => ({}),
   response = ({ name }) => assert.fail(`Unexpected question about "${name}".`),
 }: UploadSceneOptions = {}): Promise<UploadScene> {
@@ -87,10 +87,15 @@ export async function createUploadScene({
   const folder = createFolder(service, { order, compareNames }, { path: shown, answer: listing });
   const selection = createSelection(folder);
   const messages = createMessages();
-  const turns = createTurns();
+  const pathLocks = createPathLocks();
   const isControlled = granted !== undefined;
-  const rights = createRights({ isReadOnly: false, isControlled, isNobody: () => false, shown: folder.path });
-  if (granted) rights.learn({ prefix: shown, rights: [...granted] });
+  const permissions = createPermissions({
+    isReadOnly: false,
+    isControlled,
+    isAnonymous: () => false,
+    shown: folder.path,
+  });
+  if (granted) permissions.learn({ prefix: shown, rights: [...granted] });
   const questions: Question[] = [];
   const isOnline = signal(true);
   let act = () => {};
@@ -99,10 +104,10 @@ export async function createUploadScene({
       service,
       folder,
       selection,
-      location: locationOf(folder),
+      router: routerOf(folder),
       messages,
-      turns,
-      rights,
+      pathLocks,
+      permissions,
       language,
       maxUploadSize: maxUploadSize ?? null,
     },
@@ -137,7 +142,7 @@ export async function createUploadScene({
     folder,
     selection,
     messages,
-    turns,
+    pathLocks,
     service,
     stored: memory.files,
     questions,
@@ -156,7 +161,7 @@ export async function createUploadScene({
     id: (name) => itemOf(name).id,
     retryable: () => {
       const failed = uploads.items.value.filter(({ state }) => state.value === 'failed');
-      return failed.filter((item) => canRetry(item, rights)).length;
+      return failed.filter((item) => canRetry(item, permissions)).length;
     },
     async place(added) {
       for (const [path, content] of Object.entries(added)) memory.files.set(path, content);
@@ -179,21 +184,21 @@ function orAborted(waiting: Promise<void>, ending: AbortSignal): Promise<void> {
   return Promise.race([waiting, promise]);
 }
 
-/** The location without the browser's history. */
-function locationOf(folder: Folder): Location {
-  const place = signal<Place>({ folder: folder.path.value, preview: null });
+/** A router without the browser's history. */
+function routerOf(folder: Folder): Router {
+  const route = signal<Route>({ folder: folder.path.value, preview: null });
   const openFolder = (path: string) => {
-    place.value = { folder: path, preview: null };
+    route.value = { folder: path, preview: null };
     folder.open(path);
   };
   return {
-    place,
+    route,
     go: ({ folder: path }) => openFolder(path),
     openFolder,
     openPreview() {},
     closePreview() {},
-    watchSight() {},
-    sight: () => undefined,
-    closeBeforeGoing() {},
+    watchViewState() {},
+    viewState: () => undefined,
+    closeBeforeNavigating() {},
   };
 }

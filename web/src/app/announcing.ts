@@ -1,6 +1,6 @@
 import { effect, untracked } from '@preact/signals';
-import type { Page } from '../features/page.ts';
-import { problemOf } from '../features/toolbar/problem-banner.tsx';
+import { refreshProblem } from '../features/toolbar/problem-banner.tsx';
+import type { Page } from './page.ts';
 
 /** Milliseconds of rest before a number is read out that changes while a person types or selects. */
 const REST = 500;
@@ -30,7 +30,7 @@ export function keepAnnouncing(page: Page): () => void {
       },
     ),
     onChange(
-      () => problemOf(page),
+      () => refreshProblem(folder, language.value.text),
       (problem) => {
         if (problem !== undefined) messages.announce(problem);
       },

@@ -1,27 +1,32 @@
-import { SignInFirst } from '../features/sign-in/sign-in-first.tsx';
 import { useShortcuts } from '../features/actions/shortcuts.ts';
-import { OpenDialogs } from '../ui/dialog.tsx';
-import { Sprite } from '../ui/icon.tsx';
-import { OpenedMenu } from '../ui/opened-menu.tsx';
 import { DetailsPanel } from '../features/details/details-panel.tsx';
 import { DropHint } from '../features/dragging/drop-hint.tsx';
 import { FolderView } from '../features/folder/folder-view.tsx';
 import { MessageList } from '../features/messages/message-list.tsx';
-import { usePage } from '../features/page.ts';
-import { Preview } from '../features/viewer/preview.tsx';
+import { useAccount, useMessages, useRouter } from '../features/models.ts';
+import { SignInFirst } from '../features/sign-in/sign-in-first.tsx';
 import { ProblemBanner } from '../features/toolbar/problem-banner.tsx';
 import { Toolbar } from '../features/toolbar/toolbar.tsx';
 import { TopBar } from '../features/toolbar/top-bar.tsx';
 import { Tray } from '../features/tray/tray.tsx';
+import { Preview } from '../features/viewer/preview.tsx';
+import { tellNotLoaded } from '../model/not-loaded.ts';
+import { useLanguageSignal } from '../platform/text/language-context.ts';
+import { OpenDialogs } from '../ui/dialog.tsx';
+import { Sprite } from '../ui/icon.tsx';
+import { OpenedMenu } from '../ui/opened-menu.tsx';
 import './app.css';
 
 /** The page. Shows only the sign-in form if the user can see nothing without signing in. */
 export function App() {
-  const { account } = usePage();
+  const account = useAccount();
   return account?.isShutOut ? <SignInFirst account={account} /> : <WholePage />;
 }
 
 function WholePage() {
+  const messages = useMessages();
+  const language = useLanguageSignal();
+  const onNotLoaded = () => void tellNotLoaded({ messages, language });
   useShortcuts();
   return (
     <>
@@ -41,7 +46,7 @@ function WholePage() {
       <Preview />
       <Floating />
       <OpenDialogs />
-      <OpenedMenu />
+      <OpenedMenu onNotLoaded={onNotLoaded} />
     </>
   );
 }
@@ -51,11 +56,11 @@ function WholePage() {
  * below.
  */
 function Floating() {
-  const { location } = usePage();
+  const router = useRouter();
   return (
     <div class="floating">
       {/* The preview shows the messages itself, because elements outside its modal dialog are inert. */}
-      {location.place.value.preview === null && <MessageList />}
+      {router.route.value.preview === null && <MessageList />}
       <Tray />
     </div>
   );

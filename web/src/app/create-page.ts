@@ -1,25 +1,27 @@
 import { computed, effect, untracked } from '@preact/signals';
+import { createActions } from '../features/actions/actions.ts';
+import { createDragging } from '../features/dragging/dragging.ts';
+import { takePastedFiles } from '../features/dragging/pasted-files.ts';
 import { createAccess } from '../model/account/access.ts';
 import type { AccountPrompts } from '../model/account/account.ts';
+import { createBusyRegistry } from '../model/busy-registry.ts';
 import { createChanges } from '../model/changes/changes.ts';
 import { createClipboard } from '../model/clipboard.ts';
-import { createTurns } from '../model/path-locks.ts';
-import { createDialogs, type Dialogs } from '../ui/dialogs.ts';
-import { createMenus } from '../ui/menus.ts';
 import { createDetails } from '../model/details.ts';
-import { createDragging } from '../features/dragging/dragging.ts';
-import type { Embedded } from '../platform/embedded.ts';
 import { createFolder } from '../model/folder/folder.ts';
-import { createLocation } from '../platform/router.ts';
 import { createMessages } from '../model/messages.ts';
-import type { Page } from '../features/page.ts';
-import { createPreferences } from '../platform/preferences.ts';
+import { createPathLocks } from '../model/path-locks.ts';
 import { createSelection } from '../model/selection.ts';
+import { createUploads } from '../model/uploads/uploads.ts';
+import type { Embedded } from '../platform/embedded.ts';
+import { createPreferences } from '../platform/preferences.ts';
+import { createRouter } from '../platform/router.ts';
 import { createUrls } from '../platform/service/urls.ts';
 import { createLanguage } from '../platform/text/language.ts';
+import { createDialogs, type Dialogs } from '../ui/dialogs.ts';
+import { createMenus } from '../ui/menus.ts';
 import { askBeforeLeaving } from './ask-before-leaving.ts';
-import { takePastedFiles } from '../features/dragging/pasted-files.ts';
-import { createUploads } from '../model/uploads/uploads.ts';
+import type { Page } from './page.ts';
 
 /**
  * Creates the page's models once the texts of the language are loaded. Their listeners stay for the lifetime of the
@@ -32,28 +34,28 @@ export async function createPage(embedded: Embedded): Promise<Page> {
   const language = await createLanguage(preferences, navigator.languages);
   const asked = new URL(window.location.href).searchParams;
   const preview = asked.get('preview');
-  const location = createLocation(urls, { folder: path, preview: preview ? path + preview : null });
+  const router = createRouter(urls, { folder: path, preview: preview ? path + preview : null });
   const compareNames = computed(() => language.value.formats.compareNames);
   const messages = createMessages();
   const dialogs = createDialogs();
-  const isBusy = (): boolean => uploads.isBusy.value || changes.running.value.length > 0;
-  const { account, rights, service } = createAccess({
+  const busy = createBusyRegistry();
+  const { account, permissions, service } = createAccess({
     embedded,
-    location,
+    router,
     urls,
     prompts: accountPrompts(dialogs),
     messages,
     language,
-    isBusy,
+    isBusy: () => busy.isBusy.value,
   });
   const folder = createFolder(service, { order: preferences.order, compareNames }, { path, answer });
   // With these parameters, the embedded listing is only one part of the folder, made for browsers without scripts.
   if (asked.has('cursor') || asked.has('limit')) void folder.refresh();
   const loadPrompts = async () => (await import('../features/dialogs/dialog-prompts.tsx')).createDialogPrompts(dialogs);
-  const shared = { service, folder, messages, loadPrompts, turns: createTurns(), rights, language };
+  const shared = { service, folder, messages, loadPrompts, pathLocks: createPathLocks(), permissions, language };
 
   const menus = createMenus();
-  location.closeBeforeGoing(() => {
+  router.closeBeforeNavigating(() => {
     const isMenu = menus.shown.value !== null;
     const dialog = dialogs.shown.value.at(-1);
     if (isMenu) menus.close();
@@ -63,35 +65,57 @@ export async function createPage(embedded: Embedded): Promise<Page> {
   const selection = createSelection(folder);
   const clipboard = createClipboard();
   const changes = createChanges({ ...shared, selection, clipboard });
-  const uploads = createUploads({ ...shared, selection, location, maxUploadSize });
+  const uploads = createUploads({ ...shared, selection, router, maxUploadSize });
 
-  takePastedFiles({ uploads, folder, messages, language, rights });
-  askBeforeLeaving(computed(() => isBusy() && !account?.isLeaving.value));
+  busy.register(() => uploads.isBusy.value || changes.running.value.length > 0);
+
+  takePastedFiles({ uploads, folder, messages, language, permissions });
+  askBeforeLeaving(computed(() => busy.isBusy.value && !account?.isLeaving.value));
   effect(() => {
-    const { folder: next } = location.place.value;
+    const { folder: next } = router.route.value;
     untracked(() => folder.open(next));
   });
   // After signing in as another user, the permissions and the visible entries may differ.
   effect(() => {
     if (account && account.times.value > 0 && !account.isShutOut) untracked(() => void folder.refresh());
   });
+  const details = createDetails();
+  const actions = createActions(
+    {
+      account,
+      changes,
+      clipboard,
+      details,
+      folder,
+      language,
+      messages,
+      permissions,
+      router,
+      selection,
+      service,
+      uploads,
+      urls,
+    },
+    menus,
+  );
   return {
+    actions,
     urls,
     service,
     preferences,
     language,
-    location,
+    router,
     folder,
     selection,
     clipboard,
     changes,
     uploads,
-    dragging: createDragging({ folder, location, selection, changes, uploads, messages, urls, language, rights }),
-    details: createDetails(),
+    dragging: createDragging({ folder, router, selection, changes, uploads, messages, urls, language, permissions }),
+    details,
     messages,
     dialogs,
     menus,
-    rights,
+    permissions,
     account,
   };
 }

@@ -1,12 +1,12 @@
 import { effect } from '@preact/signals';
-import { NARROW } from '../ui/media.ts';
-import type { Page } from '../features/page.ts';
 import { nameOf, ROOT } from '../platform/paths.ts';
 import { shownName } from '../platform/text/shown-name.ts';
+import { NARROW } from '../ui/media.ts';
+import type { Page } from './page.ts';
 
 /** Keeps what lies outside of the page's own elements as it has to be, until the function that it gives is called. */
 export function keepDocument(page: Page): () => void {
-  const { preferences, language, location, account } = page;
+  const { preferences, language, router, account } = page;
   const root = document.documentElement;
   keepIcon();
   const scheme = window.matchMedia('(prefers-color-scheme: dark)');
@@ -30,7 +30,7 @@ export function keepDocument(page: Page): () => void {
       colourBrowser();
     }),
     effect(() => {
-      const { folder, preview } = location.place.value;
+      const { folder, preview } = router.route.value;
       const name = shownName(nameOf(preview ?? folder));
       const what = account?.isShutOut && account.name.value === null ? language.value.text.account.signIn : name;
       document.title = what === ROOT ? 'Holdall' : `${what} – Holdall`;

@@ -1,7 +1,7 @@
 import type { ReadonlySignal } from '@preact/signals';
-import type { Messages } from './messages.ts';
 import { isPageReplaced } from '../platform/page-version.ts';
 import type { Language } from '../platform/text/language.ts';
+import type { Messages } from './messages.ts';
 
 interface Telling {
   readonly messages: Messages;

@@ -14,13 +14,13 @@ export interface Touched {
  * A turn is best taken when a person asks for something, not when its first request is sent: what is asked for later
  * waits for it only from then on. What waits costs little, and what touches nothing of the same goes on at once.
  */
-export interface Turns {
+export interface PathLocks {
   /**
    * Does the work once all that was asked for before it, and touches the same, has ended; gives what it gives. The
    * turn lasts until the work does. Where `signal` is aborted before, its reason is thrown, and the work never begins.
    * All that was to be written by work that throws, or never begins, counts as failed.
    */
-  inTurn<Result>(touched: Touched, work: (turn: Turn) => Promise<Result>, signal?: AbortSignal): Promise<Result>;
+  withLock<Result>(touched: Touched, work: (turn: Turn) => Promise<Result>, signal?: AbortSignal): Promise<Result>;
 }
 
 /** What work learns of those that it waited for, and tells those that wait for it. */
@@ -34,12 +34,12 @@ export interface Turn {
   fail(paths: readonly string[]): void;
 }
 
-export function createTurns(): Turns {
+export function createPathLocks(): PathLocks {
   const readers = createPlaces();
   const writers = createPlaces();
 
   return {
-    async inTurn({ read = [], written }, work, signal) {
+    async withLock({ read = [], written }, work, signal) {
       const { promise: ended, resolve: end } = Promise.withResolvers<void>();
       const ours: Held = { ended, failed: new Set() };
       const ownPaths = new Set(written);

@@ -1,6 +1,6 @@
 import { computed, effect, type ReadonlySignal, type Signal, signal } from '@preact/signals';
-import type { Folder } from './folder/folder.ts';
 import type { Entry } from '../platform/service/service.ts';
+import type { Folder } from './folder/folder.ts';
 
 /** The selected entries of the folder. An entry that is removed or filtered out is deselected permanently. */
 export interface Selection {

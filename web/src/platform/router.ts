@@ -1,99 +1,100 @@
 import { type ReadonlySignal, signal } from '@preact/signals';
 import type { Urls } from './service/urls.ts';
 
-/** What is shown: a folder, and perhaps the preview of one of its files. */
-export interface Place {
+/** The shown folder, and the file of the folder whose preview is open. */
+export interface Route {
   readonly folder: string;
   readonly preview: string | null;
 }
 
-/** Where one was in a folder, so that going back leads to the same sight. */
-export interface Sight {
+/** The scroll position and the focus in a folder. The history keeps it, so that going back restores it. */
+export interface ViewState {
   readonly scrollTop: number;
   readonly focused: string | null;
 }
 
-/** The address bar and the history. */
-export interface Location {
-  readonly place: ReadonlySignal<Place>;
-  /** Shows a place, as a new step of the history or in the place of the current one. */
-  go(place: Place, options?: { replace?: boolean }): void;
+/** Synchronizes the route with the address bar and the browser's history. */
+export interface Router {
+  readonly route: ReadonlySignal<Route>;
+  /** Navigates to a route. With `replace`, it replaces the current history entry. */
+  go(route: Route, options?: { replace?: boolean }): void;
   openFolder(folder: string): void;
   openPreview(path: string): void;
-  /** Closes the preview; by going back, where it was opened from its folder. */
+  /** Closes the preview. Goes back in the history if the preview was opened from its folder. */
   closePreview(): void;
-  /** Says where to learn the sight of the folder, which is kept when another one is opened or the page is left. */
-  watchSight(look: () => Sight): void;
-  /** The sight that was kept of this step of the history. */
-  sight(): Sight | undefined;
-  /** `closeTop` closes what lies in front of the page, and says whether there was anything: then going back did that. */
-  closeBeforeGoing(closeTop: () => boolean): void;
+  /** Sets the function that returns the current view state. The router calls it before it leaves a history entry. */
+  watchViewState(read: () => ViewState): void;
+  /** Returns the view state that the current history entry was left with. */
+  viewState(): ViewState | undefined;
+  /** Sets a function that closes the topmost dialog or menu and returns whether one was open. Going back then only closes it. */
+  closeBeforeNavigating(closeTop: () => boolean): void;
 }
 
-interface Step {
-  readonly sight?: Sight;
-  /** Whether the step before is the folder of this preview. */
+/** What a history entry stores. */
+interface HistoryState {
+  readonly viewState?: ViewState;
+  /** Whether the previous history entry is the folder of this preview. */
   readonly isFromFolder?: boolean;
 }
 
-export function createLocation(urls: Urls, first: Place): Location {
-  const place = signal(first);
-  const step = () => (history.state ?? {}) as Step;
-  let look: (() => Sight) | undefined;
-  /** The state of the step that is shown, for when one stays at it. */
-  let stayed = step();
-  const keepSight = () => {
-    if (look) history.replaceState({ ...step(), sight: look() }, '');
+export function createRouter(urls: Urls, first: Route): Router {
+  const route = signal(first);
+  const current = () => (history.state ?? {}) as HistoryState;
+  let read: (() => ViewState) | undefined;
+  /** The state of the shown history entry. A navigation that only closes a dialog restores it. */
+  let shown = current();
+  const keepViewState = () => {
+    if (read) history.replaceState({ ...current(), viewState: read() }, '');
   };
 
-  window.addEventListener('pagehide', keepSight);
+  window.addEventListener('pagehide', keepViewState);
   let closeTop = () => false;
   let isGoingBack = false;
   window.addEventListener('popstate', () => {
     isGoingBack = false;
     if (closeTop()) {
-      const { folder, preview } = place.value;
-      history.pushState(stayed, '', urls.page(folder, preview));
+      const { folder, preview } = route.value;
+      history.pushState(shown, '', urls.page(folder, preview));
       return;
     }
-    stayed = step();
-    place.value = urls.placeOf(new URL(window.location.href));
+    shown = current();
+    route.value = urls.routeOf(new URL(window.location.href));
   });
 
-  const go = (next: Place, { replace = false }: { replace?: boolean } = {}, state: Step = {}) => {
+  const go = (next: Route, { replace = false }: { replace?: boolean } = {}, state: HistoryState = {}) => {
     const url = urls.page(next.folder, next.preview);
     if (replace) {
       history.replaceState(state, '', url);
     } else {
-      keepSight();
+      keepViewState();
       history.pushState(state, '', url);
     }
-    stayed = step();
-    place.value = next;
+    shown = current();
+    route.value = next;
   };
 
   return {
-    place,
-    go: (next, options) => go(next, options, options?.replace ? step() : {}),
+    route,
+    go: (next, options) => go(next, options, options?.replace ? current() : {}),
     openFolder: (folder) => go({ folder, preview: null }),
     openPreview(path) {
-      const { folder, preview } = place.value;
-      // The next picture takes the place of this one, so that one step back leads out.
+      const { folder, preview } = route.value;
+      // The next file replaces the history entry of this one, so that going back once closes the viewer.
       if (preview === null) go({ folder, preview: path }, {}, { isFromFolder: true });
-      else go({ folder, preview: path }, { replace: true }, step());
+      else go({ folder, preview: path }, { replace: true }, current());
     },
     closePreview() {
-      // Asked for twice, before the browser has gone back, it would lead out of the folder as well.
+      // A second call before the browser has gone back would also leave the folder.
       if (isGoingBack) return;
-      isGoingBack = step().isFromFolder === true;
+      isGoingBack = current().isFromFolder === true;
       if (isGoingBack) history.back();
-      else go({ folder: place.value.folder, preview: null }, { replace: true });
+      else go({ folder: route.value.folder, preview: null }, { replace: true });
     },
-    watchSight(source) {
-      look = source;
+    watchViewState(source) {
+      read = source;
     },
-    sight: () => step().sight,
-    closeBeforeGoing(close) {
+    viewState: () => current().viewState,
+    closeBeforeNavigating(close) {
       closeTop = close;
     },
   };

@@ -1,8 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';
-import { usePage } from '../features/page.ts';
 import { useLanguage } from '../platform/text/language-context.ts';
 import { IconButton } from './button.tsx';
+import { useDialogs } from './dialogs.ts';
 import { useModalDialog } from './use-modal-dialog.ts';
 import './dialog.css';
 
@@ -48,7 +48,7 @@ export function Dialog({ title, children, actions, kind = 'question', onClose, o
 
 /** The dialogs that are open. */
 export function OpenDialogs() {
-  const { dialogs } = usePage();
+  const dialogs = useDialogs();
   return (
     <>
       {dialogs.shown.value.map(({ id, render }) => (

@@ -1,5 +1,6 @@
 import { type ReadonlySignal, signal } from '@preact/signals';
 import type { ComponentChild } from 'preact';
+import { createRequiredContext } from '../platform/required-context.ts';
 
 /** A dialog that is open; `close` with null is what Escape, the back gesture and a click beside it do. */
 export interface OpenDialog {
@@ -18,6 +19,8 @@ export interface Dialogs {
    */
   ask<Answer>(render: (close: (answer: Answer | null) => void) => ComponentChild): Promise<Answer | null>;
 }
+
+export const [useDialogs, DialogsProvider] = createRequiredContext<Dialogs>('dialogs');
 
 export function createDialogs(): Dialogs {
   const shown = signal<readonly OpenDialog[]>([]);

@@ -1,9 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { useRef } from 'preact/hooks';
-import { usePage } from '../features/page.ts';
 import { Icon } from './icon.tsx';
 import type { IconName } from './icons.ts';
-import type { MenuGroup, OpenMenu } from './menus.ts';
+import { type MenuGroup, type OpenMenu, useMenus } from './menus.ts';
 
 interface MenuButtonProps {
   /** What the menu is called, and the button where it has no words of its own. */
@@ -17,7 +16,7 @@ interface MenuButtonProps {
 
 /** A button that opens a menu, and closes it when pressed again. */
 export function MenuButton({ label, groups, icon, children, class: className }: MenuButtonProps) {
-  const { menus } = usePage();
+  const menus = useMenus();
   const opened = useRef<OpenMenu | null>(null);
   const isOpen = opened.current !== null && menus.shown.value === opened.current;
 

@@ -2,14 +2,14 @@
 export function handleMenuKey(event: KeyboardEvent & { readonly currentTarget: HTMLElement }): void {
   const items = [...event.currentTarget.querySelectorAll<HTMLElement>('[role^=menuitem]')];
   const current = items.findIndex((item) => item === document.activeElement);
-  const next = placeOf(event, items, current);
+  const next = routeOf(event, items, current);
   if (next === undefined) return;
   event.preventDefault();
   event.stopPropagation();
   items.at(next)?.focus();
 }
 
-function placeOf(event: KeyboardEvent, items: readonly HTMLElement[], current: number): number | undefined {
+function routeOf(event: KeyboardEvent, items: readonly HTMLElement[], current: number): number | undefined {
   switch (event.key) {
     case 'ArrowDown':
       return (current + 1) % items.length;

@@ -1,10 +1,9 @@
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import { ariaKeys, keyLabel } from './keys.ts';
-import { usePage } from '../features/page.ts';
 import { Icon } from './icon.tsx';
+import { ariaKeys, keyLabel } from './keys.ts';
 import { handleMenuKey } from './menu-keys.ts';
 import { placeMenu } from './menu-place.ts';
-import type { MenuGroup, MenuItem, OpenMenu } from './menus.ts';
+import { type MenuGroup, type MenuItem, type OpenMenu, useMenus } from './menus.ts';
 import './menu.css';
 
 /**
@@ -13,7 +12,7 @@ import './menu.css';
  * another dialog would be inert.
  */
 export function Menu({ menu }: { menu: OpenMenu }) {
-  const { menus } = usePage();
+  const menus = useMenus();
   const layer = useRef<HTMLDialogElement>(null);
   const panel = useRef<HTMLDivElement>(null);
 

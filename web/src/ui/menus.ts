@@ -1,4 +1,5 @@
 import { type ReadonlySignal, signal } from '@preact/signals';
+import { createRequiredContext } from '../platform/required-context.ts';
 import type { IconName } from './icons.ts';
 
 export interface MenuItem {
@@ -30,6 +31,8 @@ export interface Menus {
   open(menu: OpenMenu): void;
   close(): void;
 }
+
+export const [useMenus, MenusProvider] = createRequiredContext<Menus>('menus');
 
 export function createMenus(): Menus {
   const shown = signal<OpenMenu | null>(null);

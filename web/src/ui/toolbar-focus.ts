@@ -24,7 +24,7 @@ export function useToolbarFocus(toolbar: RefObject<HTMLElement | null>) {
     onKeyDown(event: KeyboardEvent) {
       const stops = stopsOf(toolbar.current);
       const current = stops.findIndex((button) => button === document.activeElement);
-      const next = placeOf(event.key, current, stops.length, isRightToLeft(toolbar.current));
+      const next = routeOf(event.key, current, stops.length, isRightToLeft(toolbar.current));
       if (next === undefined) return;
       event.preventDefault();
       event.stopPropagation();
@@ -42,7 +42,7 @@ function isRightToLeft(element: HTMLElement | null): boolean {
   return element !== null && getComputedStyle(element).direction === 'rtl';
 }
 
-function placeOf(key: string, current: number, count: number, isMirrored: boolean): number | undefined {
+function routeOf(key: string, current: number, count: number, isMirrored: boolean): number | undefined {
   switch (key) {
     case 'ArrowRight':
       return (current + (isMirrored ? count - 1 : 1)) % count;

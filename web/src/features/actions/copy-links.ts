@@ -1,8 +1,8 @@
-import type { Page } from '../page.ts';
 import type { Entry } from '../../platform/service/service.ts';
+import type { ActionModels } from './action-models.ts';
 
 /** Puts the addresses of entries into the clipboard, one a line: of files their bytes, of folders their page. */
-export async function copyLinks({ urls, messages, language }: Page, entries: readonly Entry[]): Promise<void> {
+export async function copyLinks({ urls, messages, language }: ActionModels, entries: readonly Entry[]): Promise<void> {
   const { text } = language.value;
   const links = entries.map((entry) => (entry.type === 'folder' ? urls.page(entry.path) : urls.file(entry.path)));
   try {

@@ -1,7 +1,7 @@
-import type { Page } from '../page.ts';
 import type { Entry } from '../../platform/service/service.ts';
 import { asServiceError } from '../../platform/service/service-error.ts';
 import { reasonOf } from '../../platform/text/reason.ts';
+import type { ActionModels } from './action-models.ts';
 
 /** Milliseconds between two downloads: browsers drop downloads that start at the same time. */
 const PAUSE = 300;
@@ -16,15 +16,15 @@ const CHECKED_WITHIN = 60_000;
  * Downloads the files among the entries one by one. Shows a message if folders are skipped, if there are too many
  * files, or if the service denies access. Never throws.
  */
-export async function startDownloads(page: Page, entries: readonly Entry[]): Promise<void> {
-  const { urls, messages, language } = page;
+export async function startDownloads(models: ActionModels, entries: readonly Entry[]): Promise<void> {
+  const { urls, messages, language } = models;
   const { clipboard } = language.value.text;
   const files = entries.filter(({ type }) => type === 'file');
   if (files.length > LIMIT) {
     messages.say({ kind: 'error', text: clipboard.tooManyDownloads(files.length, LIMIT) });
     return;
   }
-  if (!(await isGiven(page, files))) return;
+  if (!(await isGiven(models, files))) return;
   for (const [index, { path }] of files.entries()) {
     setTimeout(() => follow(urls.download(path)), index * PAUSE);
   }
@@ -35,7 +35,10 @@ export async function startDownloads(page: Page, entries: readonly Entry[]): Pro
  * Checks access before the download. Otherwise the browser would show the error response, and the user could not sign
  * in.
  */
-async function isGiven({ account, service, messages, language }: Page, [first]: readonly Entry[]): Promise<boolean> {
+async function isGiven(
+  { account, service, messages, language }: ActionModels,
+  [first]: readonly Entry[],
+): Promise<boolean> {
   if (!account || !first) return true;
   try {
     await service.check(first.path, AbortSignal.timeout(CHECKED_WITHIN));

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLanguage } from '../../platform/text/language-context.ts';
 import { Icon } from '../../ui/icon.tsx';
 import type { IconName } from '../../ui/icons.ts';
-import { useLanguage } from '../../platform/text/language-context.ts';
 
 /** Milliseconds for which it says what became of it. */
 const STAY = 2_500;

@@ -1,12 +1,12 @@
 import type { ComponentChildren, RefObject } from 'preact';
 import { useEffect, useId, useLayoutEffect, useRef } from 'preact/hooks';
+import type { Entry } from '../../platform/service/service.ts';
+import { useLanguage } from '../../platform/text/language-context.ts';
 import { IconButton } from '../../ui/button.tsx';
 import { useMedia } from '../../ui/media.ts';
 import { useModalDialog } from '../../ui/use-modal-dialog.ts';
 import { useSwipes } from '../../ui/use-swipes.ts';
-import { usePage } from '../page.ts';
-import type { Entry } from '../../platform/service/service.ts';
-import { useLanguage } from '../../platform/text/language-context.ts';
+import { useFolder } from '../models.ts';
 import { EntryDetails, FolderDetails, SeveralDetails } from './entry-details.tsx';
 import './details-sheet.css';
 
@@ -32,7 +32,7 @@ export function DetailsSheet({ entries, onClose }: { entries: readonly Entry[]; 
 }
 
 function DetailsOf({ entries }: { entries: readonly Entry[] }) {
-  const { folder } = usePage();
+  const folder = useFolder();
   const [first] = entries;
   if (!first) return <FolderDetails key={folder.path.value} path={folder.path.value} />;
   return entries.length === 1 ? <EntryDetails key={first.path} entry={first} /> : <SeveralDetails entries={entries} />;

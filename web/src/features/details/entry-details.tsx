@@ -1,13 +1,13 @@
 import type { ComponentChildren } from 'preact';
-import { Name } from '../../ui/name.tsx';
-import { EntryIcon } from '../folder/entry-icon.tsx';
-import { Thumbnail } from '../folder/thumbnail.tsx';
-import { typeLabel } from '../folder/type-label.ts';
-import { usePage } from '../page.ts';
 import { nameOf, ROOT, splitName } from '../../platform/paths.ts';
 import type { Entry, FileEntry } from '../../platform/service/service.ts';
 import { folderName } from '../../platform/text/folder-name.ts';
 import { useLanguage } from '../../platform/text/language-context.ts';
+import { Name } from '../../ui/name.tsx';
+import { EntryIcon } from '../folder/entry-icon.tsx';
+import { Thumbnail } from '../folder/thumbnail.tsx';
+import { typeLabel } from '../folder/type-label.ts';
+import { useUrls } from '../models.ts';
 import { CopyButton } from './copy-button.tsx';
 import { ItemCount } from './item-count.tsx';
 
@@ -67,7 +67,7 @@ export function SeveralDetails({ entries }: { entries: readonly Entry[] }) {
 }
 
 function FileFacts({ file }: { file: FileEntry }) {
-  const { urls } = usePage();
+  const urls = useUrls();
   const { text, formats } = useLanguage();
   const { details } = text;
   const modified = file.modified === null ? null : new Date(file.modified);
@@ -102,7 +102,7 @@ function FileFacts({ file }: { file: FileEntry }) {
 }
 
 function FolderFacts({ path }: { path: string }) {
-  const { urls } = usePage();
+  const urls = useUrls();
   const { text } = useLanguage();
   return (
     <dl>

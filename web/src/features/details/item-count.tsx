@@ -1,13 +1,13 @@
 import { useEffect, useState } from 'preact/hooks';
-import { Button } from '../../ui/button.tsx';
-import { usePage } from '../page.ts';
 import { asServiceError, isAbort, type ServiceError } from '../../platform/service/service-error.ts';
 import { useLanguage } from '../../platform/text/language-context.ts';
 import { reasonOf } from '../../platform/text/reason.ts';
+import { Button } from '../../ui/button.tsx';
+import { useFolder, useService } from '../models.ts';
 
 /** How many items a folder has: known of the one that is shown, counted on demand of another. */
 export function ItemCount({ folder: path }: { folder: string }) {
-  const { folder } = usePage();
+  const folder = useFolder();
   const { text } = useLanguage();
   const isKnown = folder.path.value === path && folder.state.value === 'ready';
   if (!isKnown) return <CountedItems folder={path} />;
@@ -25,7 +25,7 @@ type Counting =
   | { readonly state: 'failed'; readonly problem: ServiceError };
 
 function CountedItems({ folder }: { folder: string }) {
-  const { service } = usePage();
+  const service = useService();
   const { text } = useLanguage();
   const [counting, setCounting] = useState<Counting>({ state: 'unasked' });
   const isCounting = counting.state === 'counting';

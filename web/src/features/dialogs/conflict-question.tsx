@@ -1,9 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
-import { EntryIcon } from '../folder/entry-icon.tsx';
-import { Thumbnail } from '../folder/thumbnail.tsx';
-import { usePage } from '../page.ts';
-import { parentOf } from '../../platform/paths.ts';
 import type { Conflict, ConflictAnswer, ItemKind } from '../../model/prompts.ts';
+import { parentOf } from '../../platform/paths.ts';
 import { findEntry } from '../../platform/service/find-entry.ts';
 import type { Entry } from '../../platform/service/service.ts';
 import { folderName } from '../../platform/text/folder-name.ts';
@@ -12,6 +9,9 @@ import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import type { Dialogs } from '../../ui/dialogs.ts';
 import { useLoaded } from '../../ui/use-loaded.ts';
+import { EntryIcon } from '../folder/entry-icon.tsx';
+import { Thumbnail } from '../folder/thumbnail.tsx';
+import { useFolder, useService } from '../models.ts';
 import './conflict-question.css';
 
 /** Asks what to do with an item whose name is taken. Returns null if the user cancels. */
@@ -72,12 +72,13 @@ function ConflictQuestion({ conflict, close }: ConflictQuestionProps) {
 
 /** Shows the new item and the existing item, one below the other. */
 function Sides({ conflict: { name, folder, kinds, arriving } }: { conflict: Conflict }) {
-  const page = usePage();
+  const shown = useFolder();
+  const service = useService();
   const { text } = useLanguage();
   const path = `${folder}${name}${kinds.there === 'folder' ? '/' : ''}`;
-  const known = page.folder.path.value === parentOf(path) ? page.folder.entryOf(path) : undefined;
+  const known = shown.path.value === parentOf(path) ? shown.entryOf(path) : undefined;
   // Another user may just have created the item, so the shown folder may not list it yet.
-  const looked = useLoaded(async (signal) => known ?? (await findEntry(page.service, path, signal)));
+  const looked = useLoaded(async (signal) => known ?? (await findEntry(service, path, signal)));
   const there = looked.state === 'ready' ? looked.value : known;
   return (
     <ul>

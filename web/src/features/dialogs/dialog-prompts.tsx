@@ -1,8 +1,8 @@
+import type { Prompts } from '../../model/prompts.ts';
+import type { Dialogs } from '../../ui/dialogs.ts';
+import { askAboutConflict } from './conflict-question.tsx';
 import { askForNewFolder } from './new-folder-question.tsx';
 import { askWhetherToRemove } from './remove-question.tsx';
-import { askAboutConflict } from './conflict-question.tsx';
-import type { Dialogs } from '../../ui/dialogs.ts';
-import type { Prompts } from '../../model/prompts.ts';
 
 /** Creates prompts that ask in dialogs. The folder picker is loaded when it is needed. */
 export function createDialogPrompts(dialogs: Dialogs): Prompts {

@@ -1,19 +1,20 @@
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { Button } from '../../ui/button.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
-import type { Dialogs } from '../../ui/dialogs.ts';
-import { Icon } from '../../ui/icon.tsx';
-import { Name } from '../../ui/name.tsx';
-import { usePage } from '../page.ts';
-import { ancestorsOf, ROOT } from '../../platform/paths.ts';
+import { createPickedFolder, type PickedFolder } from '../../model/changes/picked-folder.ts';
+import { whatOf } from '../../model/changes/words.ts';
 import type { PickedTransfer } from '../../model/prompts.ts';
+import { ancestorsOf, ROOT } from '../../platform/paths.ts';
 import type { FolderEntry } from '../../platform/service/service.ts';
 import { folderName } from '../../platform/text/folder-name.ts';
 import { useLanguage } from '../../platform/text/language-context.ts';
 import { reasonOf } from '../../platform/text/reason.ts';
+import { Button } from '../../ui/button.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import type { Dialogs } from '../../ui/dialogs.ts';
+import { useDialogs } from '../../ui/dialogs.ts';
+import { Icon } from '../../ui/icon.tsx';
+import { Name } from '../../ui/name.tsx';
+import { usePermissions, useService } from '../models.ts';
 import { askForNewFolder } from './new-folder-question.tsx';
-import { createPickedFolder, type PickedFolder } from '../../model/changes/picked-folder.ts';
-import { whatOf } from '../../model/changes/words.ts';
 import './folder-picker.css';
 import '../../ui/styles/text-field.css';
 
@@ -27,9 +28,10 @@ export function askForFolder({
 
 function FolderPicker({ transfer, close }: { transfer: PickedTransfer; close: (folder: string | null) => void }) {
   const { text, formats } = useLanguage();
-  const { service, rights } = usePage();
+  const service = useService();
+  const permissions = usePermissions();
   const [picked] = useState(() =>
-    createPickedFolder({ ...transfer, service, rights, compareNames: formats.compareNames }),
+    createPickedFolder({ ...transfer, service, permissions, compareNames: formats.compareNames }),
   );
   useEffect(() => picked.end, [picked]);
 
@@ -72,7 +74,8 @@ function FolderPicker({ transfer, close }: { transfer: PickedTransfer; close: (f
 }
 
 function NewFolderButton({ picked, create }: { picked: PickedFolder; create: PickedTransfer['create'] }) {
-  const { dialogs, rights } = usePage();
+  const dialogs = useDialogs();
+  const permissions = usePermissions();
   const { text } = useLanguage();
   const ask = async () => {
     const folder = picked.path.value;
@@ -85,7 +88,7 @@ function NewFolderButton({ picked, create }: { picked: PickedFolder; create: Pic
     picked.open(path);
   };
   return (
-    <Button icon="new-folder" disabled={!rights.mayIn(picked.path.value, 'write')} onClick={() => void ask()}>
+    <Button icon="new-folder" disabled={!permissions.allowsIn(picked.path.value, 'write')} onClick={() => void ask()}>
       {text.changes.newFolder}
     </Button>
   );

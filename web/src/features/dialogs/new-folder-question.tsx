@@ -1,10 +1,10 @@
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { problemOfName } from '../../model/changes/names.ts';
+import { freeName } from '../../platform/paths.ts';
+import { useLanguage } from '../../platform/text/language-context.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import type { Dialogs } from '../../ui/dialogs.ts';
-import { freeName } from '../../platform/paths.ts';
-import { useLanguage } from '../../platform/text/language-context.ts';
-import { problemOfName } from '../../model/changes/names.ts';
 import '../../ui/styles/text-field.css';
 import './new-folder-question.css';
 

@@ -1,13 +1,13 @@
 import { useEffect, useState } from 'preact/hooks';
+import { countOf, whatOf } from '../../model/changes/words.ts';
+import type { Entry } from '../../platform/service/service.ts';
+import type { Text } from '../../platform/text/language.ts';
+import { useLanguage } from '../../platform/text/language-context.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import type { Dialogs } from '../../ui/dialogs.ts';
 import { Name } from '../../ui/name.tsx';
-import { usePage } from '../page.ts';
-import type { Entry } from '../../platform/service/service.ts';
-import type { Text } from '../../platform/text/language.ts';
-import { useLanguage } from '../../platform/text/language-context.ts';
-import { countOf, whatOf } from '../../model/changes/words.ts';
+import { useService } from '../models.ts';
 import './remove-question.css';
 
 /** The names that are listed of many. */
@@ -66,7 +66,7 @@ function Names({ entries, text }: { entries: readonly Entry[]; text: Text }) {
 
 /** How much a folder holds, as far as its first page tells; nothing until that is known. */
 function Holding({ folder }: { folder: string }) {
-  const { service } = usePage();
+  const service = useService();
   const { text } = useLanguage();
   const [held, setHeld] = useState<{ readonly count: number; readonly hasMore: boolean } | null>(null);
 

@@ -1,5 +1,5 @@
 import type { ReadonlySignal } from '@preact/signals';
-import type { Rights } from '../../model/account/rights.ts';
+import type { Permissions } from '../../model/account/permissions.ts';
 import type { Folder } from '../../model/folder/folder.ts';
 import type { Selection } from '../../model/selection.ts';
 import type { Entry } from '../../platform/service/service.ts';
@@ -23,12 +23,12 @@ interface BeginOptions {
   readonly selection: Selection;
   readonly urls: Urls;
   readonly language: ReadonlySignal<Language>;
-  readonly rights: Rights;
+  readonly permissions: Permissions;
 }
 
 /** Begins to drag the entry that the event is at, with all that is selected where it is. */
 export function beginDrag(event: DragEvent, options: BeginOptions): Dragged | null {
-  const { folder, selection, urls, language, rights } = options;
+  const { folder, selection, urls, language, permissions } = options;
   const { target, dataTransfer } = event;
   const source = target instanceof HTMLElement ? target.closest<HTMLElement>('[data-drag-path]') : null;
   const path = source?.draggable ? source.dataset['dragPath'] : undefined;
@@ -37,7 +37,7 @@ export function beginDrag(event: DragEvent, options: BeginOptions): Dragged | nu
 
   if (!selection.paths.value.has(entry.path)) selection.only(entry.path);
   const entries = selection.entries.value;
-  const canMove = rights.may('read') && rights.may('manage');
+  const canMove = permissions.allows('read') && permissions.allows('manage');
   dataTransfer.effectAllowed = canMove ? 'copyMove' : 'copy';
   const mark = `application/x-holdall.${crypto.getRandomValues(new Uint32Array(2)).join('.')}`;
   dataTransfer.setData(mark, '');

@@ -1,16 +1,17 @@
 import { batch, type ReadonlySignal, signal } from '@preact/signals';
-import type { Rights } from '../../model/account/rights.ts';
-import { isMac } from '../../ui/keys.ts';
-import { isDialogInFront, isText } from '../../ui/writing.ts';
+import type { Permissions } from '../../model/account/permissions.ts';
 import type { Changes } from '../../model/changes/changes.ts';
 import type { Folder } from '../../model/folder/folder.ts';
 import { isThere } from '../../model/folder/is-there.ts';
-import type { Location } from '../../platform/router.ts';
 import type { Messages } from '../../model/messages.ts';
 import type { Selection } from '../../model/selection.ts';
+import type { Uploads } from '../../model/uploads/uploads.ts';
+import { createRequiredContext } from '../../platform/required-context.ts';
+import type { Router } from '../../platform/router.ts';
 import type { Urls } from '../../platform/service/urls.ts';
 import type { Language } from '../../platform/text/language.ts';
-import type { Uploads } from '../../model/uploads/uploads.ts';
+import { isMac } from '../../ui/keys.ts';
+import { isDialogInFront, isText } from '../../ui/writing.ts';
 import { createAutoScroll } from './auto-scroll.ts';
 import { beginDrag, type Dragged } from './dragged-entries.ts';
 import { canTake, isOnTheWay, type Refusal, targetOfFiles } from './drop-target.ts';
@@ -33,16 +34,18 @@ export interface Dragging {
   readonly isCopy: ReadonlySignal<boolean>;
 }
 
+export const [useDragging, DraggingProvider] = createRequiredContext<Dragging>('dragging');
+
 export interface DraggingOptions {
   readonly folder: Folder;
-  readonly location: Location;
+  readonly router: Router;
   readonly selection: Selection;
   readonly changes: Changes;
   readonly uploads: Uploads;
   readonly messages: Messages;
   readonly urls: Urls;
   readonly language: ReadonlySignal<Language>;
-  readonly rights: Rights;
+  readonly permissions: Permissions;
 }
 
 /** Milliseconds without a drag event after which the drag has ended. Browsers send them at least twice as often. */
@@ -50,7 +53,7 @@ const SILENCE_MS = 1_000;
 
 /** Creates the drag handlers. Its listeners stay for the lifetime of the page. */
 export function createDragging(options: DraggingOptions): Dragging {
-  const { folder, location, changes, uploads, messages, language, rights } = options;
+  const { folder, router, changes, uploads, messages, language, permissions } = options;
   const what = signal<'entries' | 'files' | null>(null);
   const target = signal<string | null>(null);
   const refusal = signal<Refusal | null>(null);
@@ -66,7 +69,7 @@ export function createDragging(options: DraggingOptions): Dragging {
   /** Whether the drag has opened folders, which together are one history entry. */
   let hasOpened = false;
   const spring = createSpring((path) => {
-    location.go({ folder: path, preview: null }, { replace: hasOpened });
+    router.go({ folder: path, preview: null }, { replace: hasOpened });
     hasOpened = true;
   });
 
@@ -96,8 +99,8 @@ export function createDragging(options: DraggingOptions): Dragging {
     dragged ? 'entries' : types.includes('Files') ? 'files' : null;
 
   const targetOf = (kind: 'entries' | 'files' | null, pointed: string | null, paths: readonly string[]) => {
-    const { isReadOnly } = rights;
-    const mayWrite = (path: string) => rights.mayIn(path, 'write');
+    const { isReadOnly } = permissions;
+    const mayWrite = (path: string) => permissions.allowsIn(path, 'write');
     if (kind === 'files') {
       const shown = isThere(folder) ? folder.path.value : null;
       return targetOfFiles({ pointed, shown, isReadOnly, isDialogOpen: isDialogInFront(), mayWrite });
@@ -126,7 +129,7 @@ export function createDragging(options: DraggingOptions): Dragging {
     const canOpen =
       pointed !== null &&
       pointed !== folder.path.value &&
-      !rights.isReadOnly &&
+      !permissions.isReadOnly &&
       !paths.some((path) => isOnTheWay(pointed, path));
     spring.over(canOpen ? pointed : null, { x: event.clientX, y: event.clientY });
     if (event.target instanceof Element) autoScroll.over(event.target, event.clientY);

@@ -1,15 +1,15 @@
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import { Icon } from '../../ui/icon.tsx';
-import { usePage } from '../page.ts';
 import { folderName } from '../../platform/text/folder-name.ts';
 import type { Text } from '../../platform/text/language.ts';
 import { useLanguage } from '../../platform/text/language-context.ts';
+import { Icon } from '../../ui/icon.tsx';
 import type { Dragging } from './dragging.ts';
+import { useDragging } from './dragging.ts';
 import './drop-hint.css';
 
 /** Shows the destination of a drop, or why the drop would fail. */
 export function DropHint() {
-  const { dragging } = usePage();
+  const dragging = useDragging();
   const { text } = useLanguage();
   const words = wordsOf(dragging, text);
   if (words === '') return null;

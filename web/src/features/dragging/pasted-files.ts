@@ -1,33 +1,33 @@
 import type { ReadonlySignal } from '@preact/signals';
-import type { Rights } from '../../model/account/rights.ts';
-import { isForPage } from '../../ui/writing.ts';
+import type { Permissions } from '../../model/account/permissions.ts';
 import type { Folder } from '../../model/folder/folder.ts';
 import { isThere } from '../../model/folder/is-there.ts';
 import type { Messages } from '../../model/messages.ts';
-import type { Language } from '../../platform/text/language.ts';
 import type { Uploads } from '../../model/uploads/uploads.ts';
+import type { Language } from '../../platform/text/language.ts';
+import { isForPage } from '../../ui/writing.ts';
 
 interface PastingOptions {
   readonly uploads: Uploads;
   readonly folder: Folder;
   readonly messages: Messages;
   readonly language: ReadonlySignal<Language>;
-  readonly rights: Rights;
+  readonly permissions: Permissions;
 }
 
 /**
  * Uploads files that are pasted anywhere but into a text, or in front of a dialog, for as long as the page lives. A
  * paste that brings files is `defaultPrevented` when it reaches the window.
  */
-export function takePastedFiles({ uploads, folder, messages, language, rights }: PastingOptions): void {
+export function takePastedFiles({ uploads, folder, messages, language, permissions }: PastingOptions): void {
   document.addEventListener('paste', (event) => {
     const { clipboardData } = event;
     if (!clipboardData || clipboardData.files.length === 0 || !isForPage(event)) return;
     event.preventDefault();
     const { text } = language.value;
-    if (rights.isReadOnly) return messages.say({ kind: 'error', text: text.dragging.readOnly });
+    if (permissions.isReadOnly) return messages.say({ kind: 'error', text: text.dragging.readOnly });
     if (!isThere(folder)) return;
-    if (!rights.may('write')) return messages.say({ kind: 'error', text: text.dragging.mayNotAdd });
+    if (!permissions.allows('write')) return messages.say({ kind: 'error', text: text.dragging.mayNotAdd });
     const image = pastedImage(clipboardData.files);
     if (!image) return uploads.addFrom(clipboardData, folder.path.value);
     const name = `${text.uploads.pastedImage(fileTime(new Date()))}.png`;

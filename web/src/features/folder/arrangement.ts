@@ -1,7 +1,7 @@
 import type { RefObject } from 'preact';
 import { useLayoutEffect, useMemo, useState } from 'preact/hooks';
-import { NARROW, useMedia } from '../../ui/media.ts';
 import type { Density, View } from '../../platform/preferences.ts';
+import { NARROW, useMedia } from '../../ui/media.ts';
 
 /** The layout of the entries as rows and columns. All lengths are in pixels. */
 export interface Arrangement {

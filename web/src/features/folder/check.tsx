@@ -1,6 +1,6 @@
-import { Icon } from '../../ui/icon.tsx';
 import type { Entry } from '../../platform/service/service.ts';
 import { useLanguage } from '../../platform/text/language-context.ts';
+import { Icon } from '../../ui/icon.tsx';
 import './check.css';
 
 /**

@@ -1,27 +1,27 @@
 import type { RefObject } from 'preact';
 import { useRef } from 'preact/hooks';
-import { usePage } from '../page.ts';
-import { usePointing } from './pointing.ts';
-import { RubberBand, useRubberBand } from './rubber-band.tsx';
 import { folderName } from '../../platform/text/folder-name.ts';
 import { useLanguage } from '../../platform/text/language-context.ts';
+import { useVirtualRows } from '../../ui/virtual-rows.ts';
+import { useFolder, usePreferences } from '../models.ts';
 import { useArrangement } from './arrangement.ts';
 import { useEntryFocus } from './entry-focus.ts';
 import { ListHeader } from './list-header.tsx';
 import { ListRow } from './list-row.tsx';
+import { usePointing } from './pointing.ts';
 import { useCoveredHeight, useRevealed } from './revealed.ts';
+import { RubberBand, useRubberBand } from './rubber-band.tsx';
 import { useSteadyScroll } from './steady-scroll.ts';
 import type { ThumbnailPriority } from './thumbnail.tsx';
 import { TileRow } from './tile-row.tsx';
-import { useVirtualRows } from '../../ui/virtual-rows.ts';
 
 /** Rows rendered beyond the visible ones. A row of tiles has many thumbnails, which compete with the visible ones. */
 const OVERSCAN = { list: 8, grid: 1 } as const;
 
 /** The entries of the folder as list rows or tiles, with the ARIA role of a grid. */
 export function Entries({ scroller }: { scroller: RefObject<HTMLDivElement | null> }) {
-  const page = usePage();
-  const { folder, preferences } = page;
+  const folder = useFolder();
+  const preferences = usePreferences();
   const { text } = useLanguage();
   const grid = useRef<HTMLDivElement>(null);
 

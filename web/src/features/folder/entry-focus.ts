@@ -1,13 +1,15 @@
 import type { RefObject } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { open } from '../actions/actions.ts';
-import { isForPage } from '../../ui/writing.ts';
-import { type Page, usePage } from '../page.ts';
+import type { Folder } from '../../model/folder/folder.ts';
+import type { Selection } from '../../model/selection.ts';
 import { isWithin } from '../../platform/paths.ts';
-import { createFindByTyping, type FindByTyping } from '../../ui/find-by-typing.ts';
-import { targetOf } from './navigation.ts';
 import { useLanguage } from '../../platform/text/language-context.ts';
+import { createFindByTyping, type FindByTyping } from '../../ui/find-by-typing.ts';
+import { isForPage } from '../../ui/writing.ts';
+import { type Actions, useActions } from '../actions/actions.ts';
+import { useChanges, useFolder, useRouter, useSelection } from '../models.ts';
 import type { Arrangement } from './arrangement.ts';
+import { targetOf } from './navigation.ts';
 
 /**
  * Moves the focus and the selection through the entries by the keyboard, and keeps the focus where it is when entries
@@ -18,17 +20,19 @@ export function useEntryFocus(
   arrangement: Arrangement,
   bringIntoSight: (index: number) => void,
 ): void {
-  const page = usePage();
-  useNeighbour(page);
-  useFocusInNewFolder(page);
-  useFocusOnElement(page, grid, bringIntoSight);
+  const actions = useActions();
+  const folder = useFolder();
+  const selection = useSelection();
+  useNeighbour();
+  useFocusInNewFolder();
+  useFocusOnElement(grid, bringIntoSight);
 
   const { columns, rowHeight, headerHeight, height } = arrangement;
   const rowsInSight = Math.floor((height - headerHeight) / rowHeight);
   const isRightToLeft = useLanguage().direction === 'rtl';
   const layout = { columns, rowsInSight, isRightToLeft };
   const [typing] = useState(createFindByTyping);
-  useKeys((event) => handleKey(event, page, { ...layout, typing, bringIntoSight }), grid);
+  useKeys((event) => handleKey(event, { ...layout, actions, folder, selection, typing, bringIntoSight }), grid);
 }
 
 /** The keys, wherever the focus is in the folder, and also where nothing has it. */
@@ -48,7 +52,10 @@ function useKeys(handle: (event: KeyboardEvent) => void, grid: RefObject<HTMLEle
   }, []);
 }
 
-interface Surroundings {
+interface KeyContext {
+  readonly actions: Actions;
+  readonly folder: Folder;
+  readonly selection: Selection;
   readonly columns: number;
   readonly rowsInSight: number;
   readonly isRightToLeft: boolean;
@@ -56,8 +63,10 @@ interface Surroundings {
   readonly bringIntoSight: (index: number) => void;
 }
 
-function handleKey(event: KeyboardEvent, page: Page, { typing, bringIntoSight, ...layout }: Surroundings): void {
-  const { folder, selection } = page;
+function handleKey(
+  event: KeyboardEvent,
+  { actions, folder, selection, typing, bringIntoSight, ...layout }: KeyContext,
+): void {
   const entries = folder.entries.value;
   const focused = folder.focused.value ?? '';
   const index = folder.indexOf(focused);
@@ -88,7 +97,7 @@ function handleKey(event: KeyboardEvent, page: Page, { typing, bringIntoSight, .
   }
   if (event.key === 'Enter' && !isModified && !event.shiftKey && selection.count.value === 0 && index >= 0) {
     event.preventDefault();
-    open(page, entries[index]);
+    actions.open(entries[index]);
     return;
   }
   // "/" and "?" are keys of the page.
@@ -100,7 +109,8 @@ function handleKey(event: KeyboardEvent, page: Page, { typing, bringIntoSight, .
 }
 
 /** When the entry with the focus goes, the one that takes its place has it. */
-function useNeighbour({ folder }: Page): void {
+function useNeighbour(): void {
+  const folder = useFolder();
   const last = useRef(0);
   const entries = folder.entries.value;
   const focused = folder.focused.value;
@@ -112,12 +122,14 @@ function useNeighbour({ folder }: Page): void {
 }
 
 /** In a folder that was just opened: where one was in it, the folder that one came out of, or the first entry. */
-function useFocusInNewFolder({ folder, location }: Page): void {
+function useFocusInNewFolder(): void {
+  const folder = useFolder();
+  const router = useRouter();
   const path = folder.path.value;
   useLayoutEffect(() => {
     const from = folder.cameFrom.peek();
     if (folder.focused.peek() !== null || from === null) return;
-    const kept = location.sight()?.focused ?? null;
+    const kept = router.viewState()?.focused ?? null;
     const child = isWithin(from, path) ? `${path}${from.slice(path.length).split('/')[0]}/` : null;
     const wanted = [kept, child].find((candidate) => candidate !== null && folder.indexOf(candidate) >= 0);
     folder.focused.value = wanted ?? folder.entries.peek()[0]?.path ?? null;
@@ -125,11 +137,9 @@ function useFocusInNewFolder({ folder, location }: Page): void {
 }
 
 /** Gives the focus to the element of the entry that has it, unless it is elsewhere on the page. */
-function useFocusOnElement(
-  { folder, changes }: Page,
-  grid: RefObject<HTMLElement | null>,
-  bringIntoSight: (index: number) => void,
-): void {
+function useFocusOnElement(grid: RefObject<HTMLElement | null>, bringIntoSight: (index: number) => void): void {
+  const folder = useFolder();
+  const changes = useChanges();
   const focused = folder.focused.value;
   const isRenaming = changes.renaming.value !== null;
   const entries = folder.entries.value;

@@ -1,6 +1,6 @@
+import type { Entry } from '../../platform/service/service.ts';
 import { Icon } from '../../ui/icon.tsx';
 import type { IconName } from '../../ui/icons.ts';
-import type { Entry } from '../../platform/service/service.ts';
 import './entry-icon.css';
 
 /** The icon of what an entry is, in a muted tint of its kind. */

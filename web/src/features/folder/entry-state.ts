@@ -1,9 +1,13 @@
-import { usePage } from '../page.ts';
 import type { Entry } from '../../platform/service/service.ts';
+import { useDragging } from '../dragging/dragging.ts';
+import { useChanges, useClipboard, useSelection } from '../models.ts';
 
 /** Returns the state of an entry as attributes of its element, for rows and tiles alike. */
 export function useEntryState(entry: Entry, isTabStop: boolean) {
-  const { selection, clipboard, changes, dragging } = usePage();
+  const selection = useSelection();
+  const clipboard = useClipboard();
+  const changes = useChanges();
+  const dragging = useDragging();
   const { path } = entry;
   const isSelected = selection.paths.value.has(path);
   const isRenamed = changes.renaming.value === path;

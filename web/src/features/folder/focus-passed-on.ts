@@ -1,8 +1,8 @@
 import type { RefObject } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { isDialogInFront } from '../../ui/writing.ts';
-import { usePage } from '../page.ts';
 import type { Folder } from '../../model/folder/folder.ts';
+import { isDialogInFront } from '../../ui/writing.ts';
+import { useFolder } from '../models.ts';
 
 /** What stands in the place of the entries. */
 export type ContentsKind = 'failed' | 'loading' | 'empty' | 'no-match' | 'entries';
@@ -15,7 +15,7 @@ export function kindOf({ state, count, entries }: Folder): ContentsKind {
 
 /** Gives the focus that went with one kind of contents to the next that can have it. */
 export function useFocusPassedOn(kind: ContentsKind, scroller: RefObject<HTMLElement | null>): void {
-  const { folder } = usePage();
+  const folder = useFolder();
   const last = useRef<ContentsKind | null>(null);
   const isLost = useRef(false);
   // After dialogs that close at the same time, which give the focus back first.

@@ -1,26 +1,29 @@
 import type { RefObject } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import { contextMenu } from '../actions/context-menu.ts';
-import { usePage } from '../page.ts';
-import { pointOf } from './pointing.ts';
+import { isThere } from '../../model/folder/is-there.ts';
+import { useActions } from '../actions/actions.ts';
+import { useDragging } from '../dragging/dragging.ts';
+import { useFolder, useSelection } from '../models.ts';
 import { Entries } from './entries.tsx';
 import { kindOf, useFocusPassedOn } from './focus-passed-on.ts';
-import { isThere } from '../../model/folder/is-there.ts';
+import { pointOf } from './pointing.ts';
 import { EmptyFolder, FolderProblem, MoreEntries, NoMatch, Skeleton } from './states.tsx';
 import './folder-view.css';
 
 /** The folder that is shown, in whatever state it is. */
 export function FolderView() {
-  const page = usePage();
-  const { folder, dragging } = page;
+  const folder = useFolder();
+  const selection = useSelection();
+  const dragging = useDragging();
+  const actions = useActions();
   const scroller = useRef<HTMLDivElement>(null);
   const path = folder.path.value;
   /** Beside the entries, which have menus of their own. */
   const openFolderMenu = (event: MouseEvent) => {
     if (event.defaultPrevented) return;
     event.preventDefault();
-    page.selection.clear();
-    contextMenu(page, pointOf(event));
+    selection.clear();
+    actions.openMenu(pointOf(event));
   };
   const taker = isThere(folder) ? path : undefined;
   const isTarget = dragging.what.value === 'files' && dragging.target.value === path;
@@ -37,7 +40,7 @@ export function FolderView() {
 }
 
 function Contents({ scroller }: { scroller: RefObject<HTMLDivElement | null> }) {
-  const { folder } = usePage();
+  const folder = useFolder();
   const kind = kindOf(folder);
   useFocusPassedOn(kind, scroller);
   if (kind === 'failed') return <FolderProblem />;
@@ -48,7 +51,7 @@ function Contents({ scroller }: { scroller: RefObject<HTMLDivElement | null> }) 
 
 /** Tells style sheets, and programs that look at the page, how far the listing is. */
 function useStateOnDocument(): void {
-  const { folder } = usePage();
+  const folder = useFolder();
   const state = folder.state.value;
   const listing = folder.listing.value;
   useLayoutEffect(() => {

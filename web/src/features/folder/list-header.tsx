@@ -1,14 +1,15 @@
-import { Icon } from '../../ui/icon.tsx';
-import { usePage } from '../page.ts';
 import type { OrderBy } from '../../platform/preferences.ts';
 import { useLanguage } from '../../platform/text/language-context.ts';
+import { Icon } from '../../ui/icon.tsx';
+import { useMessages, usePreferences } from '../models.ts';
 
 /** The columns, in the order in which they stand. */
 const COLUMNS: readonly OrderBy[] = ['name', 'size', 'type', 'modified'];
 
 /** The header of the list; its buttons sort. */
 export function ListHeader() {
-  const { preferences, messages } = usePage();
+  const preferences = usePreferences();
+  const messages = useMessages();
   const { text } = useLanguage();
   const { by, descending } = preferences.order.value;
 

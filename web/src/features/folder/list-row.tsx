@@ -1,4 +1,3 @@
-import { NameField } from './name-field.tsx';
 import { splitName } from '../../platform/paths.ts';
 import type { Entry } from '../../platform/service/service.ts';
 import { useLanguage } from '../../platform/text/language-context.ts';
@@ -6,6 +5,7 @@ import { Check } from './check.tsx';
 import { EntryName } from './entry-name.tsx';
 import { useEntryState } from './entry-state.ts';
 import { MoreButton } from './more-button.tsx';
+import { NameField } from './name-field.tsx';
 import { Thumbnail, type ThumbnailPriority } from './thumbnail.tsx';
 import { typeLabel } from './type-label.ts';
 import './list-row.css';

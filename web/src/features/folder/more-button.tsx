@@ -1,5 +1,5 @@
-import { Icon } from '../../ui/icon.tsx';
 import { useLanguage } from '../../platform/text/language-context.ts';
+import { Icon } from '../../ui/icon.tsx';
 
 /**
  * Opens the menu of the entry that it stands in, by way of `usePointing`. The keyboard has a key of its own for that,

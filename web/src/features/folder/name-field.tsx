@@ -1,11 +1,11 @@
 import { batch } from '@preact/signals';
 import { useId, useLayoutEffect, useRef } from 'preact/hooks';
-import { usePage } from '../page.ts';
+import { problemOfName } from '../../model/changes/names.ts';
+import { whatOf } from '../../model/changes/words.ts';
 import { parentOf, splitName } from '../../platform/paths.ts';
 import type { Entry } from '../../platform/service/service.ts';
 import { useLanguage } from '../../platform/text/language-context.ts';
-import { problemOfName } from '../../model/changes/names.ts';
-import { whatOf } from '../../model/changes/words.ts';
+import { useChanges, useFolder, useMessages } from '../models.ts';
 import '../../ui/styles/text-field.css';
 import './name-field.css';
 
@@ -15,7 +15,8 @@ const MAX_LETTERS = 60;
 
 /** The name of an entry, to be edited in its place. */
 export function NameField({ entry }: { entry: Entry }) {
-  const { messages, changes } = usePage();
+  const messages = useMessages();
+  const changes = useChanges();
   const { text } = useLanguage();
   const input = useRef<HTMLInputElement>(null);
   const problemId = useId();
@@ -78,7 +79,8 @@ export function NameField({ entry }: { entry: Entry }) {
 
 /** What was typed so far, and what is wrong with it. */
 function useDraft(entry: Entry): { readonly name: string; readonly problem: string | undefined } {
-  const { changes, folder } = usePage();
+  const changes = useChanges();
+  const folder = useFolder();
   const { text } = useLanguage();
   const parent = parentOf(entry.path);
   const draft = changes.draft.value;

@@ -1,7 +1,7 @@
 import { useRef } from 'preact/hooks';
-import { open } from '../actions/actions.ts';
-import { contextMenu } from '../actions/context-menu.ts';
-import { type Page, usePage } from '../page.ts';
+import type { Selection } from '../../model/selection.ts';
+import { useActions } from '../actions/actions.ts';
+import { useFolder, useSelection, useUrls } from '../models.ts';
 
 /** Milliseconds after which a touch counts as a long press and selects. */
 const LONG_PRESS = 450;
@@ -10,14 +10,33 @@ const TOLERANCE = 10;
 
 /** Returns the pointer event listeners of the grid. */
 export function usePointing() {
-  const page = usePage();
+  const actions = useActions();
+  const folder = useFolder();
+  const selection = useSelection();
+  const urls = useUrls();
   const press = useRef(new Press());
   const { current } = press;
+
+  /** Selects by a long press. */
+  const select = (path: string) => {
+    folder.focused.value = path;
+    selection.toggle(path);
+    navigator.vibrate?.(10);
+  };
+  const tap = (path: string) => {
+    if (selection.count.value > 0) selection.toggle(path);
+    else actions.open(folder.entryOf(path));
+  };
+  const openMenu = (path: string, at: Box) => {
+    if (!selection.paths.value.has(path)) selection.only(path);
+    folder.focused.value = path;
+    actions.openMenu(at);
+  };
 
   return {
     onPointerDown(event: PointerEvent) {
       const path = pathAt(event);
-      if (event.pointerType !== 'mouse' && path !== undefined) current.begin(event, () => select(page, path));
+      if (event.pointerType !== 'mouse' && path !== undefined) current.begin(event, () => select(path));
       else current.isTouch = false;
     },
     onPointerMove: (event: PointerEvent) => current.move(event),
@@ -28,21 +47,20 @@ export function usePointing() {
       const path = pathAt(event);
       if (path === undefined || isInField(event)) return;
       if (current.wasLong) return;
-      if (closest(event, '[data-more]')) openMenu(page, path, boxOf(event));
-      else if (closest(event, '[data-check]')) check(page, path, event);
-      else if (isByTouch(event, current)) tap(page, path);
-      else click(page, path, event);
+      if (closest(event, '[data-more]')) openMenu(path, boxOf(event));
+      else if (closest(event, '[data-check]')) check(selection, path, event);
+      else if (isByTouch(event, current)) tap(path);
+      else click(selection, path, event);
     },
     onDblClick(event: MouseEvent) {
       const path = pathAt(event);
       if (path === undefined || isInField(event) || current.isTouch || closest(event, 'button, [data-check]')) return;
-      open(page, page.folder.entryOf(path));
+      actions.open(folder.entryOf(path));
     },
     onAuxClick(event: MouseEvent) {
-      const entry = page.folder.entryOf(pathAt(event) ?? '');
+      const entry = folder.entryOf(pathAt(event) ?? '');
       if (event.button !== 1 || !entry) return;
       event.preventDefault();
-      const { urls } = page;
       window.open(entry.type === 'folder' ? urls.page(entry.path) : urls.file(entry.path), '_blank', 'noopener');
     },
     onContextMenu(event: MouseEvent) {
@@ -53,11 +71,11 @@ export function usePointing() {
       if (current.isTouch) return;
       // A `contextmenu` event from the keyboard has no position.
       const isByKey = event.button !== 2 && event.clientX <= 0;
-      openMenu(page, path, isByKey ? boxOf(event, '[data-path]') : pointOf(event));
+      openMenu(path, isByKey ? boxOf(event, '[data-path]') : pointOf(event));
     },
     onFocusIn(event: FocusEvent) {
       const path = pathAt(event);
-      if (path !== undefined) page.folder.focused.value = path;
+      if (path !== undefined) folder.focused.value = path;
     },
   };
 }
@@ -70,33 +88,16 @@ function isByTouch(event: MouseEvent, { isTouch }: Press): boolean {
   return isKnown ? event.pointerType !== 'mouse' : isTouch;
 }
 
-function click({ selection }: Page, path: string, event: MouseEvent): void {
+function click(selection: Selection, path: string, event: MouseEvent): void {
   const isAdded = event.ctrlKey || event.metaKey;
   if (event.shiftKey) selection.extendTo(path, isAdded);
   else if (isAdded) selection.toggle(path);
   else selection.only(path);
 }
 
-function check({ selection }: Page, path: string, event: MouseEvent): void {
+function check(selection: Selection, path: string, event: MouseEvent): void {
   if (event.shiftKey) selection.extendTo(path, true);
   else selection.toggle(path);
-}
-
-function tap(page: Page, path: string): void {
-  if (page.selection.count.value > 0) page.selection.toggle(path);
-  else open(page, page.folder.entryOf(path));
-}
-
-function select({ selection, folder }: Page, path: string): void {
-  folder.focused.value = path;
-  selection.toggle(path);
-  navigator.vibrate?.(10);
-}
-
-function openMenu(page: Page, path: string, at: Box): void {
-  if (!page.selection.paths.value.has(path)) page.selection.only(path);
-  page.folder.focused.value = path;
-  contextMenu(page, at);
 }
 
 /** A press of one finger or pen that may become a long press. Other pointers neither move nor end it. */

@@ -1,10 +1,10 @@
 import type { RefObject } from 'preact';
 import { useLayoutEffect } from 'preact/hooks';
-import { usePage } from '../page.ts';
+import { useFolder, useMessages, useSelection } from '../models.ts';
 
 /** Returns the height in pixels that messages cover at the lower edge of the scroller. */
 export function useCoveredHeight(scroller: RefObject<HTMLElement | null>): number {
-  const covered = usePage().messages.covered.value;
+  const covered = useMessages().covered.value;
   const below = covered > 0 && scroller.current ? scroller.current.getBoundingClientRect().bottom : 0;
   return Math.max(0, below - (window.innerHeight - covered));
 }
@@ -15,7 +15,8 @@ export function useRevealed(
   coveredHeight: number,
   bringIntoSight: (index: number) => void,
 ): void {
-  const { folder, selection } = usePage();
+  const folder = useFolder();
+  const selection = useSelection();
   const revealed = selection.revealed.value;
   const focused = folder.focused.value;
 

@@ -1,9 +1,9 @@
 import { type ReadonlySignal, useSignal } from '@preact/signals';
 import type { RefObject } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import type { Arrangement } from './arrangement.ts';
 import type { ScrollPosition } from '../../ui/scroll-position.ts';
-import { usePage } from '../page.ts';
+import { useFolder, useSelection } from '../models.ts';
+import type { Arrangement } from './arrangement.ts';
 import './rubber-band.css';
 
 /** A rectangle, in pixels relative to the upper left corner of the first entry. */
@@ -29,7 +29,8 @@ export function useRubberBand(
   position: ScrollPosition,
   arrangement: Arrangement,
 ): ReadonlySignal<Band | null> {
-  const { folder, selection } = usePage();
+  const folder = useFolder();
+  const selection = useSelection();
   const band = useSignal<Band | null>(null);
   const latest = useRef(arrangement);
   latest.current = arrangement;

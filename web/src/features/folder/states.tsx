@@ -1,11 +1,11 @@
 import { useEffect, useState } from 'preact/hooks';
-import { availableAction } from '../actions/actions.ts';
-import { Button } from '../../ui/button.tsx';
-import { usePage } from '../page.ts';
 import { parentOf, ROOT } from '../../platform/paths.ts';
 import type { ServiceError } from '../../platform/service/service-error.ts';
 import type { Text } from '../../platform/text/language.ts';
 import { useLanguage } from '../../platform/text/language-context.ts';
+import { Button } from '../../ui/button.tsx';
+import { useActions } from '../actions/actions.ts';
+import { useAccount, useFolder, usePermissions, useRouter } from '../models.ts';
 import './states.css';
 
 /** Milliseconds before anything is shown of a folder that is being read: most are there earlier. */
@@ -28,11 +28,12 @@ export function Skeleton() {
 }
 
 export function EmptyFolder() {
-  const page = usePage();
+  const actions = useActions();
+  const permissions = usePermissions();
   const { text } = useLanguage();
-  const newFolder = availableAction(page, 'newFolder');
-  const upload = availableAction(page, 'upload');
-  const isSeen = page.rights.may('read');
+  const newFolder = actions.available('newFolder');
+  const upload = actions.available('upload');
+  const isSeen = permissions.allows('read');
   if (!upload) {
     return (
       <div class="state" tabIndex={-1}>
@@ -48,11 +49,11 @@ export function EmptyFolder() {
         {isSeen ? text.folder.empty : text.folder.uploadOnly} <span class="hint">{text.folder.emptyHint}</span>
       </p>
       <div class="buttons">
-        <Button icon="upload" kind="primary" onClick={() => upload.run(page)}>
+        <Button icon="upload" kind="primary" onClick={() => upload.run()}>
           {text.actions.upload}
         </Button>
         {newFolder && (
-          <Button icon="new-folder" onClick={() => newFolder.run(page)}>
+          <Button icon="new-folder" onClick={() => newFolder.run()}>
             {text.actions.newFolder}
           </Button>
         )}
@@ -74,7 +75,7 @@ function Drawing() {
 }
 
 export function NoMatch() {
-  const { folder } = usePage();
+  const folder = useFolder();
   const { text } = useLanguage();
   return (
     <div class="state">
@@ -92,7 +93,9 @@ export function NoMatch() {
 
 /** Why the folder is not shown, in the words of the service, and what to do next. */
 export function FolderProblem() {
-  const { folder, location, account } = usePage();
+  const folder = useFolder();
+  const router = useRouter();
+  const account = useAccount();
   const { text } = useLanguage();
   const problem = folder.problem.value;
   const path = folder.path.value;
@@ -113,11 +116,11 @@ export function FolderProblem() {
           </Button>
         )}
         {path !== ROOT && (
-          <Button icon="arrow-up" onClick={() => location.openFolder(parentOf(path))}>
+          <Button icon="arrow-up" onClick={() => router.openFolder(parentOf(path))}>
             {text.problems.goUp}
           </Button>
         )}
-        {parentOf(path) !== ROOT && <Button onClick={() => location.openFolder(ROOT)}>{text.problems.goHome}</Button>}
+        {parentOf(path) !== ROOT && <Button onClick={() => router.openFolder(ROOT)}>{text.problems.goHome}</Button>}
       </div>
     </div>
   );
@@ -138,7 +141,7 @@ function titleOf(problem: ServiceError | null, { problems }: Text): string {
 
 /** Where there are so many entries that reading all of them is for a person to decide. */
 export function MoreEntries() {
-  const { folder } = usePage();
+  const folder = useFolder();
   const { text } = useLanguage();
   if (folder.listing.value !== 'paused') return null;
   return (

@@ -1,8 +1,8 @@
 import type { RefObject } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import { usePage } from '../page.ts';
-import type { Arrangement } from './arrangement.ts';
 import type { ScrollPosition } from '../../ui/scroll-position.ts';
+import { useFolder, useRouter } from '../models.ts';
+import type { Arrangement } from './arrangement.ts';
 
 /**
  * Keeps what one looks at in its place: when entries come or go above it, when the view or its width changes, and when
@@ -13,7 +13,8 @@ export function useSteadyScroll(
   position: ScrollPosition,
   { columns, rowHeight }: Arrangement,
 ): void {
-  const { folder, location } = usePage();
+  const folder = useFolder();
+  const router = useRouter();
   const entries = folder.entries.value;
   const path = folder.path.value;
   const anchor = useRef<{ path: string; offset: number } | null>(null);
@@ -24,8 +25,8 @@ export function useSteadyScroll(
     const element = scroller.current;
     if (!element) return undefined;
     position.top = 0;
-    sought.current = location.sight()?.scrollTop ?? null;
-    location.watchSight(() => ({ scrollTop: position.top, focused: folder.focused.value }));
+    sought.current = router.viewState()?.scrollTop ?? null;
+    router.watchViewState(() => ({ scrollTop: position.top, focused: folder.focused.value }));
     const giveUp = () => {
       sought.current = null;
     };

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
-import { usePage } from '../page.ts';
 import type { Entry, FileEntry } from '../../platform/service/service.ts';
+import { useAccount, useUrls } from '../models.ts';
 import { EntryIcon } from './entry-icon.tsx';
 import './thumbnail.css';
 
@@ -29,7 +29,7 @@ interface ThumbnailProps<Shown extends Entry> {
  * no thumbnail.
  */
 export function Thumbnail({ entry, priority = 'auto' }: ThumbnailProps<Entry>) {
-  const { account } = usePage();
+  const account = useAccount();
   if (!hasThumbnail(entry)) return <EntryIcon entry={entry} />;
   // After the user signs in, the page requests a denied thumbnail again.
   const signedIn = account?.times.value ?? 0;
@@ -37,7 +37,7 @@ export function Thumbnail({ entry, priority = 'auto' }: ThumbnailProps<Entry>) {
 }
 
 function Picture({ entry, priority = 'auto' }: ThumbnailProps<FileEntry>) {
-  const { urls } = usePage();
+  const urls = useUrls();
   const [isWanted, setWanted] = useState(priority !== 'none');
   const [state, setState] = useState<'asked' | 'loaded' | 'failed' | 'given up'>('asked');
   const url = urls.thumbnail(entry.path, entry.etag);

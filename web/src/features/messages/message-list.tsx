@@ -1,18 +1,18 @@
 import type { Signal } from '@preact/signals';
 import type { RefObject } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
+import type { Message } from '../../model/messages.ts';
+import { useLanguage } from '../../platform/text/language-context.ts';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { Icon } from '../../ui/icon.tsx';
-import { usePage } from '../page.ts';
-import { focusRegion } from '../../app/regions.ts';
-import { useLanguage } from '../../platform/text/language-context.ts';
+import { focusRegion } from '../../ui/regions.ts';
+import { useMessages } from '../models.ts';
 import { useDrawnMessages } from './drawn-messages.ts';
-import type { Message } from '../../model/messages.ts';
 import './message-list.css';
 
 /** The visible messages and the texts for screen readers. */
 export function MessageList() {
-  const { messages } = usePage();
+  const messages = useMessages();
   const { text } = useLanguage();
   const list = useRef<HTMLUListElement>(null);
   const { shown, isHeld } = messages;
@@ -89,7 +89,7 @@ interface ItemProps {
 }
 
 function Item({ message: { id, kind, text, detail, action }, isLeaving, list, onGone }: ItemProps) {
-  const { messages } = usePage();
+  const messages = useMessages();
   const language = useLanguage();
   const dismiss = () => {
     leave(list.current);

@@ -1,16 +1,16 @@
+import type { Account } from '../../model/account/account.ts';
+import { useLanguage } from '../../platform/text/language-context.ts';
+import { shownName } from '../../platform/text/shown-name.ts';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { NARROW, useMedia } from '../../ui/media.ts';
 import { MenuButton } from '../../ui/menu-button.tsx';
 import type { MenuGroup } from '../../ui/menus.ts';
-import { usePage } from '../page.ts';
-import { useLanguage } from '../../platform/text/language-context.ts';
-import { shownName } from '../../platform/text/shown-name.ts';
-import type { Account } from '../../model/account/account.ts';
+import { useAccount } from '../models.ts';
 import './account-button.css';
 
 /** Who one is, with the way out; the way in for whoever is nobody yet. Nothing where there is nobody to be. */
 export function AccountPlace() {
-  const { account } = usePage();
+  const account = useAccount();
   if (!account) return null;
   const name = account.name.value;
   if (name !== null) return <SignedIn account={account} name={name} />;

@@ -1,12 +1,12 @@
 import type { RefObject } from 'preact';
 import { useRef, useState } from 'preact/hooks';
-import { usePage } from '../page.ts';
+import type { Account } from '../../model/account/account.ts';
 import { asServiceError, type ServiceError } from '../../platform/service/service-error.ts';
 import { signIn, whoIsSignedIn } from '../../platform/service/session.ts';
 import type { Language } from '../../platform/text/language.ts';
 import { useLanguage } from '../../platform/text/language-context.ts';
 import { reasonOf } from '../../platform/text/reason.ts';
-import type { Account } from '../../model/account/account.ts';
+import { useUrls } from '../models.ts';
 
 /** Signing in with a name and a password, and how that went. */
 export interface SignInAttempt {
@@ -24,7 +24,7 @@ export interface SignInAttempt {
 
 /** `whenSame`: called where the one who has signed in was signed in already, which nothing else tells. */
 export function useSignInAttempt(account: Account, whenSame: () => void): SignInAttempt {
-  const { urls } = usePage();
+  const urls = useUrls();
   const language = useLanguage();
   const name = useRef<HTMLInputElement>(null);
   const password = useRef<HTMLInputElement>(null);

@@ -1,10 +1,10 @@
 import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
+import type { Account } from '../../model/account/account.ts';
+import { useLanguage } from '../../platform/text/language-context.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import type { Dialogs } from '../../ui/dialogs.ts';
-import { usePage } from '../page.ts';
-import { useLanguage } from '../../platform/text/language-context.ts';
-import type { Account } from '../../model/account/account.ts';
+import { useAccount, useFolder } from '../models.ts';
 import { useSignInAttempt } from './sign-in-attempt.ts';
 import { ProviderLink, SignInFields } from './sign-in-fields.tsx';
 
@@ -20,12 +20,12 @@ interface SignInDialogProps {
 }
 
 function SignInDialog(props: SignInDialogProps) {
-  const { account } = usePage();
+  const account = useAccount();
   return account && <Question account={account} {...props} />;
 }
 
 function Question({ account, isAnew, onClose }: SignInDialogProps & { account: Account }) {
-  const { folder } = usePage();
+  const folder = useFolder();
   const { text } = useLanguage();
   const attempt = useSignInAttempt(account, isAnew ? account.leave : onClose);
   const { password, provider } = account.ways;

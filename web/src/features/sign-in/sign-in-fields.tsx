@@ -1,7 +1,7 @@
 import { useId } from 'preact/hooks';
-import { usePage } from '../page.ts';
-import { useLanguage } from '../../platform/text/language-context.ts';
 import type { Account } from '../../model/account/account.ts';
+import { useLanguage } from '../../platform/text/language-context.ts';
+import { useUrls } from '../models.ts';
 import type { SignInAttempt } from './sign-in-attempt.ts';
 import '../../ui/styles/text-field.css';
 import './sign-in.css';
@@ -64,7 +64,7 @@ interface ProviderLinkProps {
 
 /** The way to the provider that the service is set up with, which leads back to what is shown now. */
 export function ProviderLink({ account, isBeside = false }: ProviderLinkProps) {
-  const { urls } = usePage();
+  const urls = useUrls();
   const { text } = useLanguage();
   return (
     <a

@@ -1,11 +1,11 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
-import { Button } from '../../ui/button.tsx';
-import mark from '../../ui/mark.svg';
-import { usePage } from '../page.ts';
+import type { Account } from '../../model/account/account.ts';
 import { ROOT } from '../../platform/paths.ts';
 import { useLanguage } from '../../platform/text/language-context.ts';
-import type { Account } from '../../model/account/account.ts';
+import { Button } from '../../ui/button.tsx';
+import mark from '../../ui/mark.svg';
+import { useFolder, useUrls } from '../models.ts';
 import { useSignInAttempt } from './sign-in-attempt.ts';
 import { ProviderLink, SignInFields } from './sign-in-fields.tsx';
 import { returnFromProvider } from './sign-in-return.ts';
@@ -16,7 +16,8 @@ import './sign-in.css';
  * loaded anew when somebody has.
  */
 export function SignInPage({ account }: { account: Account }) {
-  const { folder, urls } = usePage();
+  const folder = useFolder();
+  const urls = useUrls();
   const [first] = useState(() => ({ name: account.name.value, isBack: returnFromProvider(urls) }));
   const [isAsked, setAsked] = useState(first.name === null || first.isBack);
   const name = account.name.value;
@@ -52,7 +53,7 @@ function SignIn({ account, problem }: { account: Account; problem: string | unde
 
 /** Why a file is not shown, in the words of the service. */
 function Refusal({ account, onSignIn }: { account: Account; onSignIn: () => void }) {
-  const { folder } = usePage();
+  const folder = useFolder();
   const { text } = useLanguage();
   return (
     <Card title={text.problems.refusedFile}>
@@ -85,7 +86,7 @@ function Card({ title, children }: { title: string; children: ComponentChildren 
 }
 
 function HomeLink() {
-  const { urls } = usePage();
+  const urls = useUrls();
   const { text } = useLanguage();
   return (
     <a class="button plain" href={urls.page(ROOT)}>

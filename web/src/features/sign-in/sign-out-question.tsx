@@ -1,7 +1,7 @@
+import { useLanguage } from '../../platform/text/language-context.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import type { Dialogs } from '../../ui/dialogs.ts';
-import { useLanguage } from '../../platform/text/language-context.ts';
 
 /** Asks whether to sign out although uploads or changes are in progress. Resolves to null if the user cancels. */
 export function askWhetherToSignOut(dialogs: Dialogs): Promise<true | null> {

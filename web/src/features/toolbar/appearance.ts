@@ -1,12 +1,10 @@
 import type { Signal } from '@preact/signals';
+import type { Density, Order, Preferences, Theme, View } from '../../platform/preferences.ts';
+import { LANGUAGES, type Text } from '../../platform/text/language.ts';
 import type { MenuGroup, MenuItem } from '../../ui/menus.ts';
-import type { Page } from '../page.ts';
-import type { Density, Order, Theme, View } from '../../platform/preferences.ts';
-import { LANGUAGES } from '../../platform/text/language.ts';
 
 /** How the page looks, as choices of a menu. */
-export function appearanceChoices({ preferences, language }: Page): readonly MenuGroup[] {
-  const { shell } = language.value.text;
+export function appearanceChoices(preferences: Preferences, { shell }: Text): readonly MenuGroup[] {
   const themes: readonly Theme[] = ['system', 'light', 'dark'];
   const densities: readonly Density[] = ['comfortable', 'compact'];
   return [
@@ -22,15 +20,12 @@ export function appearanceChoices({ preferences, language }: Page): readonly Men
   ];
 }
 
-export function viewChoices({ preferences, language }: Page): MenuGroup {
-  const { shell } = language.value.text;
+export function viewChoices(preferences: Preferences, { shell }: Text): MenuGroup {
   const views: readonly View[] = ['list', 'grid'];
   return choices(shell.view, preferences.view, views, (view) => (view === 'list' ? shell.listView : shell.gridView));
 }
 
-export function orderChoices({ preferences, language }: Page): readonly MenuGroup[] {
-  const { folder, shell } = language.value.text;
-  const { order } = preferences;
+export function orderChoices({ order }: Preferences, { folder, shell }: Text): readonly MenuGroup[] {
   const columns: readonly Order['by'][] = ['name', 'size', 'type', 'modified'];
   const directions = [false, true] as const;
   return [

@@ -1,13 +1,13 @@
 import { useRef } from 'preact/hooks';
-import { Icon } from '../../ui/icon.tsx';
-import { MenuButton } from '../../ui/menu-button.tsx';
-import type { MenuItem } from '../../ui/menus.ts';
-import { usePage } from '../page.ts';
 import { ancestorsOf, ROOT } from '../../platform/paths.ts';
 import { folderName } from '../../platform/text/folder-name.ts';
 import { useLanguage } from '../../platform/text/language-context.ts';
 import { shownName } from '../../platform/text/shown-name.ts';
 import { countWithin, useFitting } from '../../ui/fitting.ts';
+import { Icon } from '../../ui/icon.tsx';
+import { MenuButton } from '../../ui/menu-button.tsx';
+import type { MenuItem } from '../../ui/menus.ts';
+import { useFolder, useRouter } from '../models.ts';
 import { FolderLink } from './folder-link.tsx';
 import './breadcrumb.css';
 
@@ -16,7 +16,7 @@ import './breadcrumb.css';
  * a menu: at first the ones in the middle, the root last.
  */
 export function Breadcrumb() {
-  const { folder } = usePage();
+  const folder = useFolder();
   const { text, tag } = useLanguage();
   const row = useRef<HTMLOListElement>(null);
   const path = folder.path.value;
@@ -67,14 +67,14 @@ function Ancestor({ folder, name, isHidden }: { folder: string; name: string; is
 }
 
 function Hidden({ folders, nameFor }: { folders: readonly string[]; nameFor: (folder: string) => string }) {
-  const { location } = usePage();
+  const router = useRouter();
   const { text } = useLanguage();
   const items = (): readonly MenuItem[] =>
     folders.map((folder) => ({
       id: folder,
       label: nameFor(folder),
       icon: 'folder',
-      run: () => location.openFolder(folder),
+      run: () => router.openFolder(folder),
     }));
   return (
     <li class="above">

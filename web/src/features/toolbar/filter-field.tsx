@@ -1,13 +1,13 @@
+import { useLanguage } from '../../platform/text/language-context.ts';
 import { IconButton } from '../../ui/button.tsx';
 import { Icon } from '../../ui/icon.tsx';
-import { usePage } from '../page.ts';
-import { useLanguage } from '../../platform/text/language-context.ts';
-import { focusRegion } from '../../app/regions.ts';
+import { focusRegion } from '../../ui/regions.ts';
+import { useFolder } from '../models.ts';
 import './filter-field.css';
 
 /** Narrows what is shown by name. On a phone it is an icon that becomes a field when focused, and stays one while in use. */
 export function FilterField() {
-  const { folder } = usePage();
+  const folder = useFolder();
   const { text } = useLanguage();
   const { filter } = folder;
 

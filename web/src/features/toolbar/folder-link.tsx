@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { isThere } from '../../model/folder/is-there.ts';
-import { usePage } from '../page.ts';
+import { useDragging } from '../dragging/dragging.ts';
+import { useFolder, useRouter, useUrls } from '../models.ts';
 
 interface FolderLinkProps {
   folder: string;
@@ -10,22 +11,25 @@ interface FolderLinkProps {
 
 /** A link to the page of a folder, which takes what is dropped on it. Leading to the folder that is shown, it reads it again. */
 export function FolderLink({ folder, children, class: className = '' }: FolderLinkProps) {
-  const page = usePage();
-  const isShown = page.folder.path.value === folder;
-  const isTarget = page.dragging.target.value === folder;
+  const shown = useFolder();
+  const router = useRouter();
+  const urls = useUrls();
+  const dragging = useDragging();
+  const isShown = shown.path.value === folder;
+  const isTarget = dragging.target.value === folder;
   return (
     <a
       class={isTarget ? `${className} drop-target` : className}
-      href={page.urls.page(folder)}
+      href={urls.page(folder)}
       aria-current={isShown ? 'page' : undefined}
-      data-drop-folder={isShown && !isThere(page.folder) ? undefined : folder}
+      data-drop-folder={isShown && !isThere(shown) ? undefined : folder}
       draggable={false}
       onClick={(event) => {
         // Anything else is the browser's: another tab, another window, a download.
         if (!isPlain(event)) return;
         event.preventDefault();
-        if (isShown) void page.folder.refresh();
-        else page.location.openFolder(folder);
+        if (isShown) void shown.refresh();
+        else router.openFolder(folder);
       }}
     >
       {children}

@@ -1,19 +1,19 @@
+import { useLanguage } from '../../platform/text/language-context.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { NARROW, useMedia } from '../../ui/media.ts';
 import { MenuButton } from '../../ui/menu-button.tsx';
-import { type Page, usePage } from '../page.ts';
-import { useLanguage } from '../../platform/text/language-context.ts';
+import { useFolder, usePermissions, usePreferences } from '../models.ts';
 import { orderChoices } from './appearance.ts';
 
 /** How much is in the folder, and its order where no header of columns tells and changes it. */
 export function FolderState() {
-  const page = usePage();
+  const preferences = usePreferences();
   const isNarrow = useMedia(NARROW);
-  const isOrderHere = page.preferences.view.value === 'grid' || isNarrow;
+  const isOrderHere = preferences.view.value === 'grid' || isNarrow;
   return (
     <div class="folder-state">
       <Restriction />
-      <span class="count numbers">{countOf(page)}</span>
+      <Count />
       {isOrderHere && <OrderMenu />}
     </div>
   );
@@ -21,22 +21,26 @@ export function FolderState() {
 
 /** What is not possible here that usually is. */
 function Restriction() {
-  const { rights } = usePage();
+  const permissions = usePermissions();
   const { text } = useLanguage();
-  const [mayRead, mayWrite, mayManage] = [rights.may('read'), rights.may('write'), rights.may('manage')];
+  const [mayRead, mayWrite, mayManage] = [
+    permissions.allows('read'),
+    permissions.allows('write'),
+    permissions.allows('manage'),
+  ];
   if (mayRead && !mayWrite && !mayManage) return <span class="restriction">{text.shell.readOnly}</span>;
   return !mayRead && mayWrite ? <span class="restriction">{text.shell.uploadOnly}</span> : null;
 }
 
 function OrderMenu() {
-  const page = usePage();
+  const preferences = usePreferences();
   const { text } = useLanguage();
-  const { by, descending } = page.preferences.order.value;
+  const { by, descending } = preferences.order.value;
   return (
     <MenuButton
       class="tool order"
       label={text.folder.sortedBy(text.folder[by], descending)}
-      groups={() => orderChoices(page)}
+      groups={() => orderChoices(preferences, text)}
     >
       {text.folder[by]}
       <Icon name={descending ? 'chevron-down' : 'chevron-up'} />
@@ -44,11 +48,16 @@ function OrderMenu() {
   );
 }
 
-function countOf({ folder, rights, language }: Page): string {
-  const { text } = language.value;
-  // Of what may be in a folder that one can't read, nothing is known.
-  if (folder.state.value !== 'ready' || !rights.may('read')) return '';
-  const count = folder.count.value;
-  if (folder.filter.value.trim() !== '') return text.folder.filtered(folder.entries.value.length, count);
-  return folder.listing.value === 'partial' ? text.folder.loadingMore(count) : text.folder.items(count);
+/** The number of entries; empty if the user can't list the folder. */
+function Count() {
+  const folder = useFolder();
+  const permissions = usePermissions();
+  const { text } = useLanguage();
+  let count = '';
+  if (folder.state.value === 'ready' && permissions.allows('read')) {
+    const all = folder.count.value;
+    if (folder.filter.value.trim() !== '') count = text.folder.filtered(folder.entries.value.length, all);
+    else count = folder.listing.value === 'partial' ? text.folder.loadingMore(all) : text.folder.items(all);
+  }
+  return <span class="count numbers">{count}</span>;
 }

@@ -1,15 +1,17 @@
-import { Button } from '../../ui/button.tsx';
-import { Icon } from '../../ui/icon.tsx';
-import { type Page, usePage } from '../page.ts';
+import type { Folder } from '../../model/folder/folder.ts';
+import type { Text } from '../../platform/text/language.ts';
 import { useLanguage } from '../../platform/text/language-context.ts';
 import { reasonOf } from '../../platform/text/reason.ts';
+import { Button } from '../../ui/button.tsx';
+import { Icon } from '../../ui/icon.tsx';
+import { useFolder } from '../models.ts';
 import './problem-banner.css';
 
-/** Says that what is shown could not be read again, for as long as that is so. */
+/** Shows that the shown entries can be outdated, because the last refresh failed. */
 export function ProblemBanner() {
-  const page = usePage();
+  const folder = useFolder();
   const { text } = useLanguage();
-  const words = problemOf(page);
+  const words = refreshProblem(folder, text);
   if (words === undefined) return null;
   return (
     <div class="problem-banner">
@@ -17,14 +19,14 @@ export function ProblemBanner() {
       <p>
         {words} {text.problems.unreachableHint}
       </p>
-      <Button onClick={() => void page.folder.refresh()}>{text.controls.retry}</Button>
+      <Button onClick={() => void folder.refresh()}>{text.controls.retry}</Button>
     </div>
   );
 }
 
-/** Why the folder that is shown could not be read again; undefined where nothing is known against it. */
-export function problemOf({ folder, language }: Page): string | undefined {
+/** Returns why the last refresh of the shown folder failed; undefined if it succeeded. */
+export function refreshProblem(folder: Folder, text: Text): string | undefined {
   const problem = folder.problem.value;
   if (problem === null || folder.state.value !== 'ready') return undefined;
-  return reasonOf(problem, language.value.text);
+  return reasonOf(problem, text);
 }

@@ -1,9 +1,9 @@
-import { actionsOf } from '../actions/actions.ts';
-import { keyLabel } from '../../ui/keys.ts';
+import { useLanguage } from '../../platform/text/language-context.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import type { Dialogs } from '../../ui/dialogs.ts';
-import { usePage } from '../page.ts';
-import { useLanguage } from '../../platform/text/language-context.ts';
+import { keyLabel } from '../../ui/keys.ts';
+import { useActions } from '../actions/actions.ts';
+import { usePreferences } from '../models.ts';
 import './shortcuts-dialog.css';
 
 /** Shows all that can be done by the keyboard, until it is closed. */
@@ -12,10 +12,10 @@ export async function openShortcuts(dialogs: Dialogs): Promise<void> {
 }
 
 function Shortcuts({ onClose }: { onClose: () => void }) {
-  const page = usePage();
+  const actions = useActions();
   const { text } = useLanguage();
   const words = text.shortcuts;
-  const { characterKeys } = page.preferences;
+  const { characterKeys } = usePreferences();
   return (
     <Dialog title={text.shell.shortcuts} kind="wide" onClose={onClose}>
       <div class="shortcuts">
@@ -25,7 +25,8 @@ function Shortcuts({ onClose }: { onClose: () => void }) {
         </div>
         <Section
           title={words.actions}
-          shortcuts={actionsOf(page)
+          shortcuts={actions
+            .permitted()
             .filter(({ keys }) => keys.length > 0)
             .map(({ id, keys }) => [text.actions[id], keys])}
         />

@@ -1,14 +1,21 @@
 import { tellNotLoaded } from '../../model/not-loaded.ts';
-import type { Page } from '../page.ts';
+import { useLanguageSignal } from '../../platform/text/language-context.ts';
+import { useDialogs } from '../../ui/dialogs.ts';
+import { useMessages } from '../models.ts';
 
-/** Shows all that can be done by the keyboard. Does nothing while another dialog is open. Never throws. */
-export async function showShortcuts(page: Page): Promise<void> {
-  const { dialogs } = page;
-  if (dialogs.shown.value.length > 0) return;
-  try {
-    const { openShortcuts } = await import('./shortcuts-dialog.tsx');
-    if (dialogs.shown.value.length === 0) await openShortcuts(dialogs);
-  } catch {
-    await tellNotLoaded(page, () => void showShortcuts(page));
-  }
+/** Returns a function that shows the keyboard shortcuts, unless a dialog is open. It never throws. */
+export function useShortcutsDialog(): () => void {
+  const dialogs = useDialogs();
+  const messages = useMessages();
+  const language = useLanguageSignal();
+  const show = async (): Promise<void> => {
+    if (dialogs.shown.value.length > 0) return;
+    try {
+      const { openShortcuts } = await import('./shortcuts-dialog.tsx');
+      if (dialogs.shown.value.length === 0) await openShortcuts(dialogs);
+    } catch {
+      await tellNotLoaded({ messages, language }, () => void show());
+    }
+  };
+  return () => void show();
 }

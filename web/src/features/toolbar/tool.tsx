@@ -1,8 +1,8 @@
-import { type ActionId, actionsOf } from '../actions/actions.ts';
-import { keyLabel } from '../../ui/keys.ts';
-import { Icon } from '../../ui/icon.tsx';
-import { usePage } from '../page.ts';
 import { useLanguage } from '../../platform/text/language-context.ts';
+import { Icon } from '../../ui/icon.tsx';
+import { keyLabel } from '../../ui/keys.ts';
+import type { ActionId } from '../actions/action-list.ts';
+import { useActions } from '../actions/actions.ts';
 
 interface ToolProps {
   id: ActionId;
@@ -16,11 +16,11 @@ interface ToolProps {
 
 /** An action as a button of the toolbar. It keeps the focus while it can't be done. */
 export function Tool({ id, label, kind = 'plain', rank, isHidden = false }: ToolProps) {
-  const page = usePage();
+  const actions = useActions();
   const { text } = useLanguage();
-  const action = actionsOf(page).find((candidate) => candidate.id === id);
+  const action = actions.permitted().find((candidate) => candidate.id === id);
   if (!action) return null;
-  const isAvailable = action.isAvailable(page);
+  const isAvailable = action.isAvailable();
   const [key] = action.keys;
   const name = text.actions[id];
   return (
@@ -31,7 +31,7 @@ export function Tool({ id, label, kind = 'plain', rank, isHidden = false }: Tool
       title={key === undefined ? name : `${name} (${keyLabel(key)})`}
       aria-disabled={!isAvailable}
       onClick={() => {
-        if (isAvailable) action.run(page);
+        if (isAvailable) action.run();
       }}
     >
       <Icon name={action.icon} />

@@ -1,7 +1,7 @@
-import { keyLabel } from '../../ui/keys.ts';
-import { IconButton } from '../../ui/button.tsx';
-import { usePage } from '../page.ts';
 import { useLanguage } from '../../platform/text/language-context.ts';
+import { IconButton } from '../../ui/button.tsx';
+import { keyLabel } from '../../ui/keys.ts';
+import { useSelection } from '../models.ts';
 import { FolderState } from './folder-state.tsx';
 import { Tools } from './tools.tsx';
 import './toolbar.css';
@@ -11,7 +11,7 @@ import './toolbar.css';
  * lower edge.
  */
 export function Toolbar() {
-  const { selection } = usePage();
+  const selection = useSelection();
   const { text } = useLanguage();
   const count = selection.count.value;
   const isSelection = count > 0;

@@ -1,17 +1,16 @@
 import { useRef } from 'preact/hooks';
-import { type ActionId, actionsOf } from '../actions/actions.ts';
-import { itemOf, menuGroups } from '../actions/context-menu.ts';
-import { NARROW, useMedia } from '../../ui/media.ts';
-import { MenuButton } from '../../ui/menu-button.tsx';
-import { usePage } from '../page.ts';
 import { useLanguage } from '../../platform/text/language-context.ts';
 import { countWithin, useFitting } from '../../ui/fitting.ts';
-import { Tool } from './tool.tsx';
+import { NARROW, useMedia } from '../../ui/media.ts';
+import { MenuButton } from '../../ui/menu-button.tsx';
 import { useToolbarFocus } from '../../ui/toolbar-focus.ts';
+import type { ActionId } from '../actions/action-list.ts';
+import { useActions } from '../actions/actions.ts';
+import { Tool } from './tool.tsx';
 
 /** The actions that there is room for as buttons, the others in a menu. */
 export function Tools({ isSelection }: { isSelection: boolean }) {
-  const page = usePage();
+  const actions = useActions();
   const { text, tag } = useLanguage();
   const isNarrow = useMedia(NARROW);
   const row = useRef<HTMLDivElement>(null);
@@ -21,7 +20,7 @@ export function Tools({ isSelection }: { isSelection: boolean }) {
   const ranked = BY_IMPORTANCE.filter((id) => ids.includes(id));
   const fitting = useFitting(row, isNarrow ? () => SLOTS : countFittingTools, [isNarrow, tag, ids.join()]);
   const shown = ranked.slice(0, fitting);
-  const others = menuGroups(page, shown.includes('upload') ? [...shown, 'uploadFolder'] : shown);
+  const others = actions.menuGroups(shown.includes('upload') ? [...shown, 'uploadFolder'] : shown);
 
   return (
     <div ref={row} class="tools" role="toolbar" aria-label={text.shell.actions} {...focus}>
@@ -44,12 +43,11 @@ export function Tools({ isSelection }: { isSelection: boolean }) {
 
 /** What there is a button for, in the order of the buttons. */
 function useIds(isSelection: boolean): readonly ActionId[] {
-  const page = usePage();
-  const actions = actionsOf(page);
+  const actions = useActions().permitted();
   return (isSelection ? FOR_SELECTION : FOR_FOLDER).filter((id) => {
     const action = actions.find((candidate) => candidate.id === id);
     // While a folder is being read, what could soon be done again keeps its place.
-    return action && (STANDING.includes(id) || action.isAvailable(page));
+    return action && (STANDING.includes(id) || action.isAvailable());
   });
 }
 
@@ -87,12 +85,13 @@ function countFittingTools(row: HTMLElement): number {
 
 /** Uploads files at once, and folders by a menu beside it. On a phone the menu asks for either. */
 function UploadTool({ rank, isHidden, isNarrow }: { rank: number; isHidden: boolean; isNarrow: boolean }) {
-  const page = usePage();
+  const actions = useActions();
   const { text } = useLanguage();
   const groups = () => [
-    actionsOf(page)
+    actions
+      .permitted()
       .filter(({ id }) => id === 'upload' || id === 'uploadFolder')
-      .map((action) => ({ ...itemOf(action, page), isDisabled: !action.isAvailable(page) })),
+      .map((action) => ({ ...actions.menuItem(action), isDisabled: !action.isAvailable() })),
   ];
   if (isNarrow) {
     return (

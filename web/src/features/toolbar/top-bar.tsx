@@ -1,17 +1,17 @@
-import { AccountPlace } from '../sign-in/account-button.tsx';
-import { availableAction } from '../actions/actions.ts';
-import { keyLabel } from '../../ui/keys.ts';
+import { useLanguage } from '../../platform/text/language-context.ts';
 import { IconButton } from '../../ui/button.tsx';
+import { keyLabel } from '../../ui/keys.ts';
+import mark from '../../ui/mark.svg';
 import { NARROW, useMedia } from '../../ui/media.ts';
 import { MenuButton } from '../../ui/menu-button.tsx';
 import type { MenuGroup } from '../../ui/menus.ts';
-import mark from '../../ui/mark.svg';
-import { usePage } from '../page.ts';
-import { useLanguage } from '../../platform/text/language-context.ts';
+import { useActions } from '../actions/actions.ts';
+import { useDetails, usePreferences } from '../models.ts';
+import { AccountPlace } from '../sign-in/account-button.tsx';
 import { appearanceChoices, viewChoices } from './appearance.ts';
 import { Breadcrumb } from './breadcrumb.tsx';
 import { FilterField } from './filter-field.tsx';
-import { showShortcuts } from './show-shortcuts.ts';
+import { useShortcutsDialog } from './show-shortcuts.ts';
 import './top-bar.css';
 
 /** The bar at the top: where one is, the filter, and how the page looks. */
@@ -29,10 +29,12 @@ export function TopBar() {
 }
 
 function WideControls() {
-  const page = usePage();
+  const preferences = usePreferences();
+  const { isOpen } = useDetails();
+  const showShortcuts = useShortcutsDialog();
+  const details = useActions().available('details');
   const { text } = useLanguage();
-  const { view } = page.preferences;
-  const details = availableAction(page, 'details');
+  const { view } = preferences;
   return (
     <>
       <div class="switch" role="group" aria-label={text.shell.view}>
@@ -54,19 +56,14 @@ function WideControls() {
         />
       </div>
       <div class="controls">
-        <MenuButton icon="contrast" label={text.shell.settings} groups={() => appearanceChoices(page)} />
-        <IconButton
-          icon="keyboard"
-          label={text.shell.shortcuts}
-          shortcut={keyLabel('?')}
-          onClick={() => void showShortcuts(page)}
-        />
+        <MenuButton icon="contrast" label={text.shell.settings} groups={() => appearanceChoices(preferences, text)} />
+        <IconButton icon="keyboard" label={text.shell.shortcuts} shortcut={keyLabel('?')} onClick={showShortcuts} />
         <IconButton
           icon="details"
           label={text.actions.details}
           shortcut={details?.keys[0] && keyLabel(details.keys[0])}
-          pressed={page.details.isOpen.value}
-          onClick={() => details?.run(page)}
+          pressed={isOpen.value}
+          onClick={() => details?.run()}
         />
       </div>
     </>
@@ -75,17 +72,18 @@ function WideControls() {
 
 /** All of it in one menu, where there is no room side by side. */
 function NarrowMenu() {
-  const page = usePage();
+  const preferences = usePreferences();
+  const showShortcuts = useShortcutsDialog();
   const { text } = useLanguage();
   const groups = (): readonly MenuGroup[] => [
-    viewChoices(page),
-    ...appearanceChoices(page),
+    viewChoices(preferences, text),
+    ...appearanceChoices(preferences, text),
     [
       {
         id: 'shortcuts',
         label: text.shell.shortcuts,
         icon: 'keyboard',
-        run: () => void showShortcuts(page),
+        run: showShortcuts,
       },
     ],
   ];

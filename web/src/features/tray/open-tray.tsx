@@ -1,22 +1,22 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useId, useRef } from 'preact/hooks';
+import { canRetry } from '../../model/uploads/upload-item.ts';
+import type { AllUploads } from '../../model/uploads/upload-model.ts';
+import { useLanguage } from '../../platform/text/language-context.ts';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { NARROW, useMedia } from '../../ui/media.ts';
-import { usePage } from '../page.ts';
-import { focusRegion } from '../../app/regions.ts';
-import { useLanguage } from '../../platform/text/language-context.ts';
-import { canRetry } from '../../model/uploads/upload-item.ts';
-import { UploadList } from './upload-list.tsx';
-import type { AllUploads } from '../../model/uploads/upload-model.ts';
-import { OperationRow } from './operation-row.tsx';
 import { ProgressBar } from '../../ui/progress-bar.tsx';
+import { focusRegion } from '../../ui/regions.ts';
+import { useChanges, usePermissions } from '../models.ts';
+import { OperationRow } from './operation-row.tsx';
 import { TrayTitle } from './tray-title.tsx';
+import { UploadList } from './upload-list.tsx';
 import './tray.css';
 
 /** The tray; `all` is null where there are changes to tell of alone. */
 export function OpenTray({ all }: { all: AllUploads | null }) {
-  const { changes } = usePage();
+  const changes = useChanges();
   const { text } = useLanguage();
   // On a phone, the files are what one came for.
   const isOpen = useSignal(!useMedia(NARROW));
@@ -65,7 +65,7 @@ export function OpenTray({ all }: { all: AllUploads | null }) {
 
 /** What can be done about all of them. */
 function TrayActions({ all }: { all: AllUploads }) {
-  const { rights } = usePage();
+  const permissions = usePermissions();
   const { text } = useLanguage();
   const isFailed = all.summary.value.count.failed > 0;
   if (all.isBusy.value) {
@@ -73,7 +73,7 @@ function TrayActions({ all }: { all: AllUploads }) {
     return <Button onClick={all.cancelAll}>{text.uploads.cancelAll}</Button>;
   }
   const failed = isFailed
-    ? all.items.value.filter((item) => item.state.value === 'failed' && canRetry(item, rights)).length
+    ? all.items.value.filter((item) => item.state.value === 'failed' && canRetry(item, permissions)).length
     : 0;
   const close = () => {
     all.clear();
@@ -98,7 +98,7 @@ const STAY = 5_000;
 
 /** Closes the tray some time after all went well, unless somebody points at it or is at it with the keyboard. */
 function useClosing(all: AllUploads | null, tray: { readonly current: HTMLElement | null }): void {
-  const { changes } = usePage();
+  const changes = useChanges();
   const isOver = all !== null && all.items.value.length > 0 && !all.isBusy.value && changes.running.value.length === 0;
   const isWell = isOver && all.summary.value.count.failed === 0;
   useEffect(() => {

@@ -1,7 +1,7 @@
 import type { Operation } from '../../model/changes/changes.ts';
+import { useLanguage } from '../../platform/text/language-context.ts';
 import { IconButton } from '../../ui/button.tsx';
 import { Icon } from '../../ui/icon.tsx';
-import { useLanguage } from '../../platform/text/language-context.ts';
 import { ProgressBar } from '../../ui/progress-bar.tsx';
 
 /** A change that takes a while. */

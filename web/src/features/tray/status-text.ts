@@ -1,7 +1,7 @@
-import type { Formats } from '../../platform/text/formats.ts';
-import type { Text } from '../../platform/text/language.ts';
 import type { UploadSummary } from '../../model/uploads/tally.ts';
 import type { UploadItem } from '../../model/uploads/upload-item.ts';
+import type { Formats } from '../../platform/text/formats.ts';
+import type { Text } from '../../platform/text/language.ts';
 
 /** Returns the state of an item as text. */
 export function itemStatus(item: UploadItem, text: Text, formats: Formats): string {

@@ -1,14 +1,14 @@
+import { resultOf } from '../../model/uploads/result.ts';
+import type { AllUploads } from '../../model/uploads/upload-model.ts';
+import { useLanguage } from '../../platform/text/language-context.ts';
 import { Icon } from '../../ui/icon.tsx';
 import type { IconName } from '../../ui/icons.ts';
-import { usePage } from '../page.ts';
-import { useLanguage } from '../../platform/text/language-context.ts';
-import { resultOf } from '../../model/uploads/result.ts';
+import { useChanges } from '../models.ts';
 import { activeDetails, activeTitle } from './status-text.ts';
-import type { AllUploads } from '../../model/uploads/upload-model.ts';
 
 /** How it stands in all, in one line. */
 export function TrayTitle({ all, isOpen }: { all: AllUploads | null; isOpen: boolean }) {
-  const { changes } = usePage();
+  const changes = useChanges();
   const { text, formats } = useLanguage();
   const { running } = changes;
   const [operation] = running.value;

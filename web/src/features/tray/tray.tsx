@@ -1,10 +1,11 @@
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { usePage } from '../page.ts';
+import { useChanges, useUploads } from '../models.ts';
 
 /** Uploads and long changes, at the lower right. It comes with them, and goes when all went well. */
 export function Tray() {
-  const { uploads, changes } = usePage();
+  const uploads = useUploads();
+  const changes = useChanges();
   const all = uploads.all.value;
   const hasUploads = all !== null && (all.items.value.length > 0 || all.reading.value !== null);
   const isShown = hasUploads || changes.running.value.length > 0;

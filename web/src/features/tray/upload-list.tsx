@@ -1,9 +1,9 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
-import { useVirtualRows } from '../../ui/virtual-rows.ts';
-import { useLanguage } from '../../platform/text/language-context.ts';
 import type { UploadItem } from '../../model/uploads/upload-item.ts';
 import type { AllUploads } from '../../model/uploads/upload-model.ts';
+import { useLanguage } from '../../platform/text/language-context.ts';
+import { useVirtualRows } from '../../ui/virtual-rows.ts';
 import { UploadRow } from './upload-row.tsx';
 import './upload-list.css';
 

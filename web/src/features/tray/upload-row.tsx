@@ -1,13 +1,13 @@
+import { canRetry, isUnfinished, type UploadItem, type UploadState } from '../../model/uploads/upload-item.ts';
+import type { AllUploads } from '../../model/uploads/upload-model.ts';
+import { useLanguage } from '../../platform/text/language-context.ts';
+import { shownName } from '../../platform/text/shown-name.ts';
 import { IconButton } from '../../ui/button.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import type { IconName } from '../../ui/icons.ts';
-import { usePage } from '../page.ts';
-import { useLanguage } from '../../platform/text/language-context.ts';
-import { shownName } from '../../platform/text/shown-name.ts';
 import { ProgressBar } from '../../ui/progress-bar.tsx';
+import { usePermissions } from '../models.ts';
 import { itemStatus } from './status-text.ts';
-import { canRetry, isUnfinished, type UploadItem, type UploadState } from '../../model/uploads/upload-item.ts';
-import type { AllUploads } from '../../model/uploads/upload-model.ts';
 
 interface UploadRowProps {
   all: AllUploads;
@@ -60,7 +60,7 @@ const ICONS: Partial<Readonly<Record<UploadState, IconName>>> = {
 
 function RowAction({ all, item }: { all: AllUploads; item: UploadItem }) {
   const { id, name, state } = item;
-  const { rights } = usePage();
+  const permissions = usePermissions();
   const { text } = useLanguage();
   if (isUnfinished(state.value)) {
     return <IconButton icon="close" label={text.uploads.cancel(name)} onClick={() => all.cancel(id)} />;
@@ -68,6 +68,6 @@ function RowAction({ all, item }: { all: AllUploads; item: UploadItem }) {
   if (state.value === 'done') {
     return <IconButton icon="folder" label={text.uploads.show(item.storedName.value)} onClick={() => all.show(id)} />;
   }
-  if (!canRetry(item, rights)) return null;
+  if (!canRetry(item, permissions)) return null;
   return <IconButton icon="refresh" label={text.uploads.retry(name)} onClick={() => all.retry(id)} />;
 }

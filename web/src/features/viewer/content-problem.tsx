@@ -1,10 +1,10 @@
-import { Button } from '../../ui/button.tsx';
-import { Icon } from '../../ui/icon.tsx';
 import { StoreRefusal } from '../../platform/service/content.ts';
 import type { FileEntry } from '../../platform/service/service.ts';
 import { ServiceError } from '../../platform/service/service-error.ts';
 import type { Text } from '../../platform/text/language.ts';
 import { useLanguage } from '../../platform/text/language-context.ts';
+import { Button } from '../../ui/button.tsx';
+import { Icon } from '../../ui/icon.tsx';
 import { DownloadLink } from './download-link.tsx';
 import { MissingFile } from './missing-file.tsx';
 import { Notice } from './notice.tsx';

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
-import { useLoaded } from '../../ui/use-loaded.ts';
-import { usePage } from '../page.ts';
 import type { FileEntry } from '../../platform/service/service.ts';
+import { useLoaded } from '../../ui/use-loaded.ts';
+import { useAccount, useService } from '../models.ts';
 import { ContentProblem } from './content-problem.tsx';
 import { Loading } from './loading.tsx';
 import { NoPreview } from './no-preview.tsx';
@@ -16,7 +16,8 @@ interface FailedElementProps {
 
 /** In the place of an image or a video that did not load: the browser does not tell why, so the service is asked. */
 export function FailedElement({ entry, reason, hint, onRetry }: FailedElementProps) {
-  const { service, account } = usePage();
+  const service = useService();
+  const account = useAccount();
   const signIns = account?.times.value ?? 0;
   const [before] = useState(signIns);
   // It was refused, and is not any more.

@@ -1,7 +1,7 @@
 import { useComputed } from '@preact/signals';
 import { useRef } from 'preact/hooks';
-import { usePage } from '../page.ts';
 import type { FileEntry } from '../../platform/service/service.ts';
+import { useFolder } from '../models.ts';
 
 /** The file that is shown among those of its folder, in the order in which the folder shows them. */
 export interface Gallery {
@@ -14,7 +14,7 @@ export interface Gallery {
 }
 
 export function useGallery(path: string): Gallery {
-  const { folder } = usePage();
+  const folder = useFolder();
   const files = useComputed(() => folder.entries.value.filter((entry): entry is FileEntry => entry.type === 'file'));
   const lastPlace = useRef(-1);
 

@@ -1,14 +1,15 @@
+import { useLanguage } from '../../platform/text/language-context.ts';
 import { Button } from '../../ui/button.tsx';
 import { Icon } from '../../ui/icon.tsx';
-import { usePage } from '../page.ts';
-import { useLanguage } from '../../platform/text/language-context.ts';
+import { useFolder, usePermissions } from '../models.ts';
 import { Loading } from './loading.tsx';
 import { MissingFile, ToFolder } from './missing-file.tsx';
 import { Notice } from './notice.tsx';
 
 /** Stands in for a file that is not in the listing: it may still come, or there is no such file. */
 export function LookedFor() {
-  const { folder, rights } = usePage();
+  const folder = useFolder();
+  const permissions = usePermissions();
   const { text } = useLanguage();
   const problem = folder.problem.value;
   if (problem && !problem.isNotFound) {
@@ -19,8 +20,8 @@ export function LookedFor() {
       </Notice>
     );
   }
-  if (folder.state.value === 'ready' && !rights.may('read')) {
-    const title = rights.may('write') ? text.folder.uploadOnly : text.folder.nothingToSee;
+  if (folder.state.value === 'ready' && !permissions.allows('read')) {
+    const title = permissions.allows('write') ? text.folder.uploadOnly : text.folder.nothingToSee;
     return <Notice icon={<Icon name="file" />} title={title} actions={<ToFolder />} isAlert />;
   }
   if (folder.state.value === 'failed' || folder.listing.value === 'complete') return <MissingFile />;

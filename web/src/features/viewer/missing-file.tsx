@@ -1,7 +1,7 @@
+import { useLanguage } from '../../platform/text/language-context.ts';
 import { Button } from '../../ui/button.tsx';
 import { Icon } from '../../ui/icon.tsx';
-import { usePage } from '../page.ts';
-import { useLanguage } from '../../platform/text/language-context.ts';
+import { useRouter } from '../models.ts';
 import { Notice } from './notice.tsx';
 
 /** Says that there is no such file, or none any more, and leads back to its folder. */
@@ -15,7 +15,7 @@ export function MissingFile() {
 }
 
 export function ToFolder() {
-  const { location } = usePage();
+  const router = useRouter();
   const { text } = useLanguage();
-  return <Button onClick={() => location.closePreview()}>{text.previews.toFolder}</Button>;
+  return <Button onClick={() => router.closePreview()}>{text.previews.toFolder}</Button>;
 }

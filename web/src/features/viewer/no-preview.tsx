@@ -1,8 +1,8 @@
-import { Thumbnail } from '../folder/thumbnail.tsx';
-import { typeLabel } from '../folder/type-label.ts';
 import { splitName } from '../../platform/paths.ts';
 import type { FileEntry } from '../../platform/service/service.ts';
 import { useLanguage } from '../../platform/text/language-context.ts';
+import { Thumbnail } from '../folder/thumbnail.tsx';
+import { typeLabel } from '../folder/type-label.ts';
 import { DownloadLink } from './download-link.tsx';
 import { Notice } from './notice.tsx';
 

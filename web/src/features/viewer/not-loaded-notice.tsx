@@ -1,8 +1,8 @@
+import { isPageReplaced } from '../../platform/page-version.ts';
+import { useLanguage } from '../../platform/text/language-context.ts';
 import { Button } from '../../ui/button.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { useLoaded } from '../../ui/use-loaded.ts';
-import { isPageReplaced } from '../../platform/page-version.ts';
-import { useLanguage } from '../../platform/text/language-context.ts';
 import { Loading } from './loading.tsx';
 import { Notice } from './notice.tsx';
 

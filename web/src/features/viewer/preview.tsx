@@ -2,7 +2,7 @@ import type { ComponentType } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { useLoaded } from '../../ui/use-loaded.ts';
 import { whenIdle } from '../../ui/when-idle.ts';
-import { usePage } from '../page.ts';
+import { useRouter } from '../models.ts';
 import type { ViewerProps } from './viewer.tsx';
 import { ViewerToCome } from './viewer-to-come.tsx';
 
@@ -11,7 +11,7 @@ import { ViewerToCome } from './viewer-to-come.tsx';
  * needed.
  */
 export function Preview() {
-  const path = usePage().location.place.value.preview;
+  const path = useRouter().route.value.preview;
   useEffect(() => whenIdle(() => void preload().catch(() => {})), []);
   return path === null ? null : <LazyViewer path={path} />;
 }

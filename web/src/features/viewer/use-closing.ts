@@ -1,9 +1,9 @@
 import { useEffect, useRef } from 'preact/hooks';
-import { usePage } from '../page.ts';
+import { useRouter } from '../models.ts';
 
 /** Leaves the preview, once: going back takes a moment, in which Escape may be pressed again. */
 export function useClosing(path: string): () => void {
-  const { location } = usePage();
+  const router = useRouter();
   const left = useRef<string | null>(null);
   useEffect(() => {
     left.current = null;
@@ -13,8 +13,8 @@ export function useClosing(path: string): () => void {
     };
   }, [path]);
   return () => {
-    if (left.current === path || location.place.peek().preview === null) return;
+    if (left.current === path || router.route.peek().preview === null) return;
     left.current = path;
-    location.closePreview();
+    router.closePreview();
   };
 }

@@ -1,14 +1,14 @@
 import type { ComponentChildren } from 'preact';
-import { availableAction } from '../actions/actions.ts';
-import { keyLabel } from '../../ui/keys.ts';
-import { IconButton } from '../../ui/button.tsx';
-import { Icon } from '../../ui/icon.tsx';
-import { Name } from '../../ui/name.tsx';
-import { CopyButton } from '../details/copy-button.tsx';
-import { usePage } from '../page.ts';
 import { nameOf } from '../../platform/paths.ts';
 import type { FileEntry } from '../../platform/service/service.ts';
 import { useLanguage } from '../../platform/text/language-context.ts';
+import { IconButton } from '../../ui/button.tsx';
+import { Icon } from '../../ui/icon.tsx';
+import { keyLabel } from '../../ui/keys.ts';
+import { Name } from '../../ui/name.tsx';
+import { useActions } from '../actions/actions.ts';
+import { CopyButton } from '../details/copy-button.tsx';
+import { useDetails, usePreferences, useUrls } from '../models.ts';
 import type { Gallery } from './gallery.ts';
 import type { ViewerState } from './viewer-tools.ts';
 
@@ -72,7 +72,7 @@ function Steps({ gallery: { place, count, previous, next }, onShow }: Pick<Viewe
 
 /** Those of the preview; a component of its own, since they change with every step of a zoom. */
 function Tools({ viewer }: Pick<ViewerHeaderProps, 'viewer'>) {
-  const { characterKeys } = usePage().preferences;
+  const { characterKeys } = usePreferences();
   const tools = viewer.tools.value;
   if (tools.length === 0) return null;
   return (
@@ -93,10 +93,10 @@ function Tools({ viewer }: Pick<ViewerHeaderProps, 'viewer'>) {
 }
 
 function FileButtons({ entry }: { entry: FileEntry }) {
-  const page = usePage();
-  const { urls, details } = page;
+  const urls = useUrls();
+  const details = useDetails();
   const { text } = useLanguage();
-  const action = availableAction(page, 'details');
+  const action = useActions().available('details');
   return (
     <Group>
       <a
@@ -114,7 +114,7 @@ function FileButtons({ entry }: { entry: FileEntry }) {
         label={text.actions.details}
         shortcut={action?.keys[0] && keyLabel(action.keys[0])}
         pressed={details.isOpen.value}
-        onClick={() => action?.run(page)}
+        onClick={() => action?.run()}
       />
     </Group>
   );

@@ -1,10 +1,10 @@
 import { useId } from 'preact/hooks';
-import { keyLabel } from '../../ui/keys.ts';
-import { IconButton } from '../../ui/button.tsx';
-import { Name } from '../../ui/name.tsx';
-import { useModalDialog } from '../../ui/use-modal-dialog.ts';
 import { nameOf } from '../../platform/paths.ts';
 import { useLanguage } from '../../platform/text/language-context.ts';
+import { IconButton } from '../../ui/button.tsx';
+import { keyLabel } from '../../ui/keys.ts';
+import { Name } from '../../ui/name.tsx';
+import { useModalDialog } from '../../ui/use-modal-dialog.ts';
 import { Loading } from './loading.tsx';
 import { NotLoadedNotice } from './not-loaded-notice.tsx';
 import { useClosing } from './use-closing.ts';

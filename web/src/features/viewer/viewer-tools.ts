@@ -1,7 +1,7 @@
 import { type Signal, signal } from '@preact/signals';
 import { useLayoutEffect } from 'preact/hooks';
-import type { IconName } from '../../ui/icons.ts';
 import type { FileEntry } from '../../platform/service/service.ts';
+import type { IconName } from '../../ui/icons.ts';
 
 /** Something that can be done with what a preview shows, by a button in the header and by keys. */
 export interface ViewerTool {

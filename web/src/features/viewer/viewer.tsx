@@ -1,14 +1,14 @@
 import type { RefObject } from 'preact';
 import { useEffect, useId, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
-import { availableAction } from '../actions/actions.ts';
+import { nameOf } from '../../platform/paths.ts';
+import { useLanguage } from '../../platform/text/language-context.ts';
 import { Name } from '../../ui/name.tsx';
 import { useModalDialog } from '../../ui/use-modal-dialog.ts';
 import { useSwipes } from '../../ui/use-swipes.ts';
+import { type Actions, useActions } from '../actions/actions.ts';
 import { LazyDetails } from '../details/lazy-details.tsx';
 import { MessageList } from '../messages/message-list.tsx';
-import { type Page, usePage } from '../page.ts';
-import { nameOf } from '../../platform/paths.ts';
-import { useLanguage } from '../../platform/text/language-context.ts';
+import { useDetails, useFolder, usePreferences, useRouter, useSelection } from '../models.ts';
 import { useGallery } from './gallery.ts';
 import { LazyPreview } from './lazy-preview.tsx';
 import { LookedFor } from './looked-for.tsx';
@@ -26,8 +26,10 @@ export interface ViewerProps {
 
 /** Shows the file of a path over the whole window, and leads to those beside it. */
 export function Viewer({ path, isInPlace }: ViewerProps) {
-  const page = usePage();
-  const { location, details, preferences } = page;
+  const actions = useActions();
+  const router = useRouter();
+  const details = useDetails();
+  const preferences = usePreferences();
   const viewer = useMemo(createViewerState, []);
   const gallery = useGallery(path);
   const { entry, previous, next } = gallery;
@@ -37,7 +39,7 @@ export function Viewer({ path, isInPlace }: ViewerProps) {
   const close = useClosing(path);
   const { dialog, listeners } = useModalDialog(close);
   useFocusOnLast(path);
-  const show = (file: typeof next) => file && location.openPreview(file.path);
+  const show = (file: typeof next) => file && router.openPreview(file.path);
   useSwipes(dialog, { left: next && (() => show(next)), right: previous && (() => show(previous)), down: close });
   useKeysOfNobody(dialog);
 
@@ -50,7 +52,7 @@ export function Viewer({ path, isInPlace }: ViewerProps) {
       onKeyDown={(event) =>
         handleKey(event, {
           stage: stage.current,
-          tools: [...viewer.tools.peek(), detailsTool(page)],
+          tools: [...viewer.tools.peek(), detailsTool(actions)],
           characterKeys: preferences.characterKeys.peek(),
           previous: () => show(previous),
           next: () => show(next),
@@ -70,9 +72,9 @@ export function Viewer({ path, isInPlace }: ViewerProps) {
 }
 
 /** The action of the page that shows details, by the same keys. */
-function detailsTool(page: Page): ViewerTool {
-  const action = availableAction(page, 'details');
-  return { id: 'details', keys: action?.keys ?? [], run: () => action?.run(page) };
+function detailsTool(actions: Actions): ViewerTool {
+  const action = actions.available('details');
+  return { id: 'details', keys: action?.keys ?? [], run: () => action?.run() };
 }
 
 /**
@@ -80,7 +82,8 @@ function detailsTool(page: Page): ViewerTool {
  * is that one now, so that nothing is done to another than the one that was looked at.
  */
 function useFocusOnLast(path: string): void {
-  const { folder, selection } = usePage();
+  const folder = useFolder();
+  const selection = useSelection();
   const lastPath = useRef(path);
   lastPath.current = path;
   useLayoutEffect(

@@ -1,27 +1,27 @@
 import { computed } from '@preact/signals';
 import type { Embedded } from '../../platform/embedded.ts';
-import type { Location } from '../../platform/router.ts';
+import type { Router } from '../../platform/router.ts';
 import { createService, type Service } from '../../platform/service/service.ts';
 import { whoIsSignedIn } from '../../platform/service/session.ts';
 import type { Urls } from '../../platform/service/urls.ts';
 import { type Account, type AccountOptions, createAccount } from './account.ts';
-import { createRights, type Rights } from './rights.ts';
+import { createPermissions, type Permissions } from './permissions.ts';
 import { watchService } from './with-reauth.ts';
 
 interface AccessOptions extends Omit<AccountOptions, 'access' | 'isShutOut'> {
   readonly embedded: Embedded;
-  readonly location: Location;
+  readonly router: Router;
 }
 
 /** Who uses the page, what they may do, and the service as they have it. */
 export interface Access {
   /** Null where there is nobody to be. */
   readonly account: Account | null;
-  readonly rights: Rights;
+  readonly permissions: Permissions;
   readonly service: Service;
 }
 
-export function createAccess({ embedded, location, ...options }: AccessOptions): Access {
+export function createAccess({ embedded, router, ...options }: AccessOptions): Access {
   const { access, answer, readOnly: isReadOnly } = embedded;
   const { urls } = options;
   const isShutOut = answer instanceof Error && (answer.isSignInRequired || isBesideFolders(urls));
@@ -31,17 +31,17 @@ export function createAccess({ embedded, location, ...options }: AccessOptions):
   };
   const isBusy = () => changing > 0 || options.isBusy();
   const account = access && createAccount({ ...options, access, isShutOut, isBusy });
-  const shown = computed(() => location.place.value.folder);
-  const isNobody = () => account?.name.value === null;
-  const rights = createRights({ isReadOnly, isControlled: account !== null, isNobody, shown });
-  if (!(answer instanceof Error)) rights.learn(answer);
+  const shown = computed(() => router.route.value.folder);
+  const isAnonymous = () => account?.name.value === null;
+  const permissions = createPermissions({ isReadOnly, isControlled: account !== null, isAnonymous, shown });
+  if (!(answer instanceof Error)) permissions.learn(answer);
   const service = createService(urls);
   const whoIs = () => whoIsSignedIn(urls).catch(() => undefined);
-  const watched = account && watchService(service, { account, rights, shown, count, whoIs });
-  return { account, rights, service: watched ?? service };
+  const watched = account && watchService(service, { account, permissions, shown, count, whoIs });
+  return { account, permissions, service: watched ?? service };
 }
 
 /** Whether the page came for a file whose link was opened, or on the way of signing in, and not for a folder. */
 function isBesideFolders(urls: Urls): boolean {
-  return /^(file|-)\//.test(urls.placeOf(new URL(window.location.href)).folder);
+  return /^(file|-)\//.test(urls.routeOf(new URL(window.location.href)).folder);
 }

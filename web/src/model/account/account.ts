@@ -1,9 +1,9 @@
 import { batch, type ReadonlySignal, signal } from '@preact/signals';
-import { tellNotLoaded } from '../not-loaded.ts';
 import type { Embedded } from '../../platform/embedded.ts';
-import type { Messages } from '../messages.ts';
 import type { Urls } from '../../platform/service/urls.ts';
 import type { Language } from '../../platform/text/language.ts';
+import type { Messages } from '../messages.ts';
+import { tellNotLoaded } from '../not-loaded.ts';
 import { keepLostWork, tellLostWork } from './lost-work.ts';
 import { createOtherTabs } from './other-tabs.ts';
 

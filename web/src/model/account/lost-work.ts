@@ -1,6 +1,6 @@
 import type { ReadonlySignal } from '@preact/signals';
-import type { Messages } from '../messages.ts';
 import type { Language } from '../../platform/text/language.ts';
+import type { Messages } from '../messages.ts';
 
 /*
  * If another user signs in, the page reloads, which cancels the uploads and changes of the previous user. The session

@@ -1,10 +1,10 @@
 import type { ReadonlySignal } from '@preact/signals';
-import type { Messages } from '../messages.ts';
 import { asServiceError } from '../../platform/service/service-error.ts';
 import { signOut as endSession } from '../../platform/service/session.ts';
 import type { Urls } from '../../platform/service/urls.ts';
 import type { Language } from '../../platform/text/language.ts';
 import { reasonOf } from '../../platform/text/reason.ts';
+import type { Messages } from '../messages.ts';
 
 interface SignOutOptions {
   readonly urls: Urls;

@@ -2,11 +2,11 @@ import type { ReadonlySignal } from '@preact/signals';
 import type { Service } from '../../platform/service/service.ts';
 import { ServiceError } from '../../platform/service/service-error.ts';
 import type { Account } from './account.ts';
-import type { Rights } from './rights.ts';
+import type { Permissions } from './permissions.ts';
 
 interface Watching {
   readonly account: Account;
-  readonly rights: Rights;
+  readonly permissions: Permissions;
   /** The folder that is shown. */
   readonly shown: ReadonlySignal<string>;
   /** Told of each change when it is begun, by 1, and when it has ended, by -1; it may wait for somebody to sign in. */
@@ -18,9 +18,9 @@ interface Watching {
 /**
  * The service as one uses it who may have to sign in: what is refused for want of that waits until a person did, and is
  * sent again then, so that nothing under way is lost when a session ends. It fails where they would rather not. What
- * listings say of rights is taken in, and asked for anew when a change is refused.
+ * listings say of permissions is taken in, and asked for anew when a change is refused.
  */
-export function watchService(service: Service, { account, rights, shown, count, whoIs }: Watching): Service {
+export function watchService(service: Service, { account, permissions, shown, count, whoIs }: Watching): Service {
   const patiently = async <Answer>(request: () => Promise<Answer>, signal?: AbortSignal): Promise<Answer> => {
     for (;;) {
       const before = account.times.peek();
@@ -48,10 +48,10 @@ export function watchService(service: Service, { account, rights, shown, count, 
   const list: Service['list'] = async (folder, options) => {
     try {
       const listing = await patiently(() => service.list(folder, options), options?.signal);
-      rights.learn(listing);
+      permissions.learn(listing);
       return listing;
     } catch (error) {
-      if (isForbidden(error)) rights.learn({ prefix: folder, rights: [] });
+      if (isForbidden(error)) permissions.learn({ prefix: folder, rights: [] });
       throw error;
     }
   };

@@ -1,17 +1,17 @@
 import type { ReadonlySignal, Signal } from '@preact/signals';
-import type { Rights } from '../account/rights.ts';
-import type { Folder } from '../folder/folder.ts';
-import { refreshUnlessLarge } from '../folder/refresh-unless-large.ts';
-import type { Messages } from '../messages.ts';
 import { isWithin } from '../../platform/paths.ts';
-import type { Prompts } from '../prompts.ts';
-import type { Selection } from '../selection.ts';
 import type { Service } from '../../platform/service/service.ts';
 import { asServiceError, ServiceError } from '../../platform/service/service-error.ts';
 import type { Language } from '../../platform/text/language.ts';
+import type { Permissions } from '../account/permissions.ts';
 import type { Clipboard } from '../clipboard.ts';
+import type { Folder } from '../folder/folder.ts';
+import { refreshUnlessLarge } from '../folder/refresh-unless-large.ts';
+import type { Messages } from '../messages.ts';
+import type { PathLocks } from '../path-locks.ts';
+import type { Prompts } from '../prompts.ts';
+import type { Selection } from '../selection.ts';
 import { createOperations, type Operation, type Operations } from './operations.ts';
-import type { Turns } from '../path-locks.ts';
 
 export interface ChangesOptions {
   readonly service: Service;
@@ -19,8 +19,8 @@ export interface ChangesOptions {
   readonly selection: Selection;
   readonly clipboard: Clipboard;
   readonly messages: Messages;
-  readonly turns: Turns;
-  readonly rights: Rights;
+  readonly pathLocks: PathLocks;
+  readonly permissions: Permissions;
   readonly language: ReadonlySignal<Language>;
 }
 
@@ -43,13 +43,13 @@ export interface Tools extends ChangesOptions {
 export const NOT_BEGUN = 424;
 
 export function createTools(options: ChangesOptions, prompts: Prompts, running: Signal<readonly Operation[]>): Tools {
-  const { folder, service, turns, language } = options;
+  const { folder, service, pathLocks, language } = options;
   const notBegun = () => new ServiceError(NOT_BEGUN, language.value.text.changes.notBegun);
   return {
     ...options,
     prompts,
     notBegun,
-    operations: createOperations({ running, turns, notBegun }),
+    operations: createOperations({ running, pathLocks, notBegun }),
     refresh(changed, gone = []) {
       const shown = folder.path.value;
       if (changed.includes(shown) || gone.some((path) => isWithin(shown, path))) refreshUnlessLarge(folder);

@@ -1,13 +1,13 @@
 import type { Signal } from '@preact/signals';
-import type { Prompts } from '../prompts.ts';
 import type { Entry } from '../../platform/service/service.ts';
+import type { Prompts } from '../prompts.ts';
+import { type ChangesOptions, createTools } from './change-context.ts';
 import { createFolderCreation } from './create-folder.ts';
 import { createTransferElsewhere } from './elsewhere.ts';
 import type { Operation } from './operations.ts';
 import { createRemoval } from './remove.ts';
 import { createRename, type Draft } from './rename.ts';
 import type { TransferKind } from './steps.ts';
-import { type ChangesOptions, createTools } from './change-context.ts';
 import { createTransfers } from './transfer.ts';
 
 /** The state of changes that the page shows. */

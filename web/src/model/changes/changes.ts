@@ -1,10 +1,10 @@
 import { batch, effect, type ReadonlySignal, type Signal, signal } from '@preact/signals';
 import { tellNotLoaded } from '../not-loaded.ts';
 import type { Prompts } from '../prompts.ts';
+import type { ChangesOptions } from './change-context.ts';
 import type { ChangeModel } from './change-model.ts';
 import type { Operation } from './operations.ts';
 import type { Draft } from './rename.ts';
-import type { ChangesOptions } from './change-context.ts';
 
 export type { Operation } from './operations.ts';
 

@@ -1,7 +1,7 @@
-import type { Rights } from '../account/rights.ts';
 import { isFolderPath, nameOf, parentOf } from '../../platform/paths.ts';
-import type { ConflictAnswer, ItemKind, Prompts } from '../prompts.ts';
 import type { Entry } from '../../platform/service/service.ts';
+import type { Permissions } from '../account/permissions.ts';
+import type { ConflictAnswer, ItemKind, Prompts } from '../prompts.ts';
 
 export type Decision = ConflictAnswer['decision'] | 'stop';
 
@@ -21,11 +21,11 @@ interface TransferConflict {
 
 interface Asking {
   readonly prompts: Prompts;
-  readonly rights: Rights;
+  readonly permissions: Permissions;
   readonly kindAt: (destination: string) => Promise<ItemKind>;
 }
 
-export function createDecisions({ prompts, rights, kindAt }: Asking): Decisions {
+export function createDecisions({ prompts, permissions, kindAt }: Asking): Decisions {
   let standing: Standing | undefined;
   let last: Promise<unknown> = Promise.resolve();
 
@@ -42,7 +42,7 @@ export function createDecisions({ prompts, rights, kindAt }: Asking): Decisions 
       others,
       kinds,
       arriving,
-      mayReplace: rights.mayIn(parentOf(destination), 'manage'),
+      mayReplace: permissions.allowsIn(parentOf(destination), 'manage'),
     });
     if (answer === null) standing = { decision: 'stop', ...kinds };
     else if (answer.forAll) standing = { decision: answer.decision, ...kinds };

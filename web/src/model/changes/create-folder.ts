@@ -2,8 +2,8 @@ import { batch } from '@preact/signals';
 import { parentOf } from '../../platform/paths.ts';
 import { asServiceError } from '../../platform/service/service-error.ts';
 import { reasonOf } from '../../platform/text/reason.ts';
-import { folderEntry } from './entries.ts';
 import type { Tools } from './change-context.ts';
+import { folderEntry } from './entries.ts';
 import { whatOf } from './words.ts';
 
 export interface FolderCreation {
@@ -14,12 +14,12 @@ export interface FolderCreation {
 }
 
 export function createFolderCreation(tools: Tools): FolderCreation {
-  const { service, folder, selection, prompts, messages, turns, notBegun, language } = tools;
+  const { service, folder, selection, prompts, messages, pathLocks, notBegun, language } = tools;
 
   const create = async (path: string): Promise<boolean> => {
     const pending = folder.begin({ added: [folderEntry(path)] });
     try {
-      await turns.inTurn({ written: [path] }, async ({ isUncertain }) => {
+      await pathLocks.withLock({ written: [path] }, async ({ isUncertain }) => {
         if (isUncertain(path)) throw notBegun();
         await service.createFolder(path);
       });

@@ -1,7 +1,7 @@
 import type { Text } from '../../platform/text/language.ts';
+import type { Tools } from './change-context.ts';
 import type { FolderCreation } from './create-folder.ts';
 import type { TransferKind } from './steps.ts';
-import type { Tools } from './change-context.ts';
 import type { Transfers } from './transfer.ts';
 import { whatOf } from './words.ts';
 

@@ -1,6 +1,6 @@
+import type { Entry } from '../../platform/service/service.ts';
 import type { Folder } from '../folder/folder.ts';
 import type { Selection } from '../selection.ts';
-import type { Entry } from '../../platform/service/service.ts';
 
 /** Has the focus and the selection be at the new paths of what they were at. To be called before that is shown. */
 export function follow(

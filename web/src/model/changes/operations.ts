@@ -2,7 +2,7 @@ import { type ReadonlySignal, type Signal, signal } from '@preact/signals';
 import { isFolderPath } from '../../platform/paths.ts';
 import type { Progress } from '../../platform/service/ask.ts';
 import { asServiceError, isAbort, type ServiceError } from '../../platform/service/service-error.ts';
-import type { Touched, Turn, Turns } from '../path-locks.ts';
+import type { PathLocks, Touched, Turn } from '../path-locks.ts';
 
 /** A change that is under way. */
 export interface Operation {
@@ -69,7 +69,7 @@ export interface Plan<Worked extends Item, Result> {
 export interface OperationsOptions {
   /** Has those that take longer than a moment. */
   readonly running: Signal<readonly Operation[]>;
-  readonly turns: Turns;
+  readonly pathLocks: PathLocks;
   /** Why an item was not begun. */
   readonly notBegun: () => ServiceError;
 }
@@ -79,7 +79,7 @@ const AT_ONCE = 4;
 /** Milliseconds after which an operation is shown. */
 const SHOWN_AFTER = 400;
 
-export function createOperations({ running, turns, notBegun }: OperationsOptions): Operations {
+export function createOperations({ running, pathLocks, notBegun }: OperationsOptions): Operations {
   let last = 0;
 
   return {
@@ -95,7 +95,7 @@ export function createOperations({ running, turns, notBegun }: OperationsOptions
       }, SHOWN_AFTER);
       try {
         const all = { items, work, count, notBegun, cancelled: cancelled.signal };
-        return await turns.inTurn(touched, (turn) => workOff(all, turn), cancelled.signal);
+        return await pathLocks.withLock(touched, (turn) => workOff(all, turn), cancelled.signal);
       } catch (error) {
         // Cancelled while it waited for its turn.
         if (!isAbort(error)) throw error;

@@ -1,9 +1,9 @@
 import { batch, computed, type ReadonlySignal, type Signal, signal } from '@preact/signals';
-import type { Rights } from '../account/rights.ts';
-import { filtered } from '../folder/order.ts';
 import { isFolderPath, isWithin, parentOf, ROOT } from '../../platform/paths.ts';
 import type { FolderEntry, Service } from '../../platform/service/service.ts';
 import { asServiceError, isAbort, type ServiceError } from '../../platform/service/service-error.ts';
+import type { Permissions } from '../account/permissions.ts';
+import { filtered } from '../folder/order.ts';
 import { folderEntry } from './entries.ts';
 import type { TransferKind } from './steps.ts';
 
@@ -34,7 +34,7 @@ export interface PickedFolder {
 
 export interface PickedFolderOptions {
   readonly service: Service;
-  readonly rights: Rights;
+  readonly permissions: Permissions;
   readonly compareNames: (left: string, right: string) => number;
   readonly kind: TransferKind;
   readonly paths: readonly string[];
@@ -43,7 +43,7 @@ export interface PickedFolderOptions {
 
 export function createPickedFolder({
   service,
-  rights,
+  permissions,
   compareNames,
   kind,
   paths,
@@ -119,7 +119,7 @@ export function createPickedFolder({
       if (problem.value?.isNotFound || problem.value?.isPermissionDenied) return 'missing';
       if (paths.some((moved) => isWithin(path.value, moved))) return 'into-itself';
       if (kind === 'move' && paths.every((moved) => parentOf(moved) === path.value)) return 'already-here';
-      return rights.mayIn(path.value, 'write') ? undefined : 'may-not-add';
+      return permissions.allowsIn(path.value, 'write') ? undefined : 'may-not-add';
     }),
     up() {
       const from = path.value;

@@ -2,9 +2,9 @@ import { batch } from '@preact/signals';
 import { parentOf } from '../../platform/paths.ts';
 import type { Entry } from '../../platform/service/service.ts';
 import { asServiceError, isAbort } from '../../platform/service/service-error.ts';
+import type { Tools } from './change-context.ts';
 import { moveFocusOff } from './follow.ts';
 import type { Outcome, Under } from './operations.ts';
-import type { Tools } from './change-context.ts';
 import { reasonsOf, whatOf } from './words.ts';
 
 export interface Removal {

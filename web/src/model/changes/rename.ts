@@ -3,10 +3,10 @@ import { isFolderPath, nameOf, parentOf } from '../../platform/paths.ts';
 import type { Entry } from '../../platform/service/service.ts';
 import { isAbort, type ServiceError } from '../../platform/service/service-error.ts';
 import { reasonOf } from '../../platform/text/reason.ts';
+import { NOT_BEGUN, type Tools } from './change-context.ts';
 import { entryAt, entryToBeAt } from './entries.ts';
 import { follow } from './follow.ts';
 import type { Item, Under } from './operations.ts';
-import { NOT_BEGUN, type Tools } from './change-context.ts';
 import { whatOf } from './words.ts';
 
 /** What was typed for a name that is being edited, kept while its row is out of sight. */

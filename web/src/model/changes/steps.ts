@@ -1,11 +1,11 @@
 import { batch } from '@preact/signals';
-import type { Change } from '../folder/change-log.ts';
 import { isFolderPath, parentOf } from '../../platform/paths.ts';
 import type { Entry } from '../../platform/service/service.ts';
+import type { Change } from '../folder/change-log.ts';
+import type { Tools } from './change-context.ts';
 import { entryAt, entryToBeAt, folderEntry } from './entries.ts';
 import { moveFocusOff } from './follow.ts';
 import type { Failed, Item, Under } from './operations.ts';
-import type { Tools } from './change-context.ts';
 
 export type TransferKind = 'copy' | 'move';
 

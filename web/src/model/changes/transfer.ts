@@ -1,10 +1,10 @@
-import { createTakenNames } from '../folder/taken-names.ts';
 import { isWithin, nameOf, parentOf } from '../../platform/paths.ts';
 import { folderName } from '../../platform/text/folder-name.ts';
 import type { Text } from '../../platform/text/language.ts';
+import { createTakenNames } from '../folder/taken-names.ts';
 import { createAttempts } from './attempts.ts';
-import { perform, type Step, type StepsOutcome, stepOf, type TransferKind } from './steps.ts';
 import type { Tools } from './change-context.ts';
+import { perform, type Step, type StepsOutcome, stepOf, type TransferKind } from './steps.ts';
 import { askingTransport, freeDestination, plainTransport } from './transport.ts';
 import { reasonsOf, whatOf } from './words.ts';
 
@@ -14,7 +14,7 @@ export interface Transfers {
 }
 
 export function createTransfers(tools: Tools): Transfers {
-  const { service, folder, selection, messages, rights, language } = tools;
+  const { service, folder, selection, messages, permissions, language } = tools;
   const attempts = createAttempts(service, tools.isFolderThere);
 
   /** Says what makes no sense, and gives the rest. */
@@ -65,9 +65,9 @@ export function createTransfers(tools: Tools): Transfers {
   };
 
   const mayMoveBack = (moved: StepsOutcome['arrived'], target: string) =>
-    rights.mayIn(target, 'read') &&
-    rights.mayIn(target, 'manage') &&
-    moved.every(({ step }) => rights.mayIn(parentOf(step.path), 'write'));
+    permissions.allowsIn(target, 'read') &&
+    permissions.allowsIn(target, 'manage') &&
+    moved.every(({ step }) => permissions.allowsIn(parentOf(step.path), 'write'));
 
   const tell = (kind: TransferKind, outcome: StepsOutcome, target: string) => {
     const { text } = language.value;

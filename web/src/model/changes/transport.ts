@@ -1,13 +1,13 @@
 import { signal as createSignal } from '@preact/signals';
-import type { TakenNames } from '../folder/taken-names.ts';
 import { freeName, isFolderPath, nameOf, parentOf } from '../../platform/paths.ts';
 import { entriesIn } from '../../platform/service/find-entry.ts';
 import { asServiceError } from '../../platform/service/service-error.ts';
+import type { TakenNames } from '../folder/taken-names.ts';
 import type { Attempts } from './attempts.ts';
+import type { Tools } from './change-context.ts';
 import { createDecisions } from './conflicts.ts';
 import type { Under } from './operations.ts';
 import type { Arrival, Step, TransferKind, Transport } from './steps.ts';
-import type { Tools } from './change-context.ts';
 
 interface TransportOptions {
   readonly names: TakenNames;
@@ -20,7 +20,7 @@ const MAX_FREE_NAMES = 100;
 
 /** Performs steps and asks the user about name conflicts at the destination. */
 export function askingTransport(
-  { service, prompts, folder, rights, isFolderThere }: Tools,
+  { service, prompts, folder, permissions, isFolderThere }: Tools,
   kind: TransferKind,
   { names, attempts, steps }: TransportOptions,
 ): Transport {
@@ -30,7 +30,7 @@ export function askingTransport(
     if (known) return known.type;
     return (await isFolderThere(`${path}/`)) ? 'folder' : 'file';
   };
-  const decisions = createDecisions({ prompts, rights, kindAt });
+  const decisions = createDecisions({ prompts, permissions, kindAt });
   const conflicts = trackConflicts(service, steps);
   const isConflict = async (error: unknown, destination: string) => {
     const problem = asServiceError(error);

@@ -21,7 +21,7 @@ export function mergeByName(
   const merged: Entry[] = [];
   let taken = 0;
   for (const entry of fresh) {
-    const place = placeOf(entry.name, ordered, taken, compareNames);
+    const place = routeOf(entry.name, ordered, taken, compareNames);
     for (; taken < place; taken++) merged.push(ordered[taken] as Entry);
     merged.push(entry);
   }
@@ -30,7 +30,7 @@ export function mergeByName(
 }
 
 /** The first place, from `from` on, before which `name` belongs. */
-function placeOf(name: string, ordered: readonly Entry[], from: number, compareNames: CompareNames): number {
+function routeOf(name: string, ordered: readonly Entry[], from: number, compareNames: CompareNames): number {
   let low = from;
   let high = ordered.length;
   while (low < high) {

@@ -1,6 +1,6 @@
 import { effect, type ReadonlySignal } from '@preact/signals';
-import type { Messages } from '../messages.ts';
 import type { Language } from '../../platform/text/language.ts';
+import type { Messages } from '../messages.ts';
 import { resultOf } from './result.ts';
 import type { UploadSummary } from './tally.ts';
 

@@ -1,8 +1,8 @@
+import { ancestorsOf, nameOf, parentOf } from '../../platform/paths.ts';
+import type { FileEntry } from '../../platform/service/service.ts';
 import type { PendingChange } from '../folder/change-log.ts';
 import type { Folder } from '../folder/folder.ts';
 import { refreshUnlessLarge } from '../folder/refresh-unless-large.ts';
-import { ancestorsOf, nameOf, parentOf } from '../../platform/paths.ts';
-import type { FileEntry } from '../../platform/service/service.ts';
 import { pathOf, type QueuedItem } from './upload-item.ts';
 
 /** Has folders show what arrives in them. */

@@ -1,9 +1,9 @@
 import { batch, type ReadonlySignal, signal } from '@preact/signals';
-import type { Turns } from '../path-locks.ts';
-import type { TakenNames } from '../folder/taken-names.ts';
 import { freeName } from '../../platform/paths.ts';
 import { ServiceError } from '../../platform/service/service-error.ts';
 import type { UploadedFile } from '../../platform/service/upload.ts';
+import type { TakenNames } from '../folder/taken-names.ts';
+import type { PathLocks } from '../path-locks.ts';
 import { type ConflictReply, createConflicts } from './conflicts.ts';
 import { takeTurn } from './item-turn.ts';
 import type { Tally } from './tally.ts';
@@ -25,7 +25,7 @@ export interface QueueOptions {
   /** Throws a `ServiceError`, or the signal's reason. */
   readonly send: (item: QueuedItem, signal: AbortSignal) => Promise<UploadedFile>;
   readonly tally: Tally;
-  readonly turns: Pick<Turns, 'inTurn'>;
+  readonly pathLocks: Pick<PathLocks, 'withLock'>;
   readonly names: TakenNames;
   /** Returns the reason why an item can't be sent; null if it can. */
   readonly refuse: (item: QueuedItem) => ServiceError | null;
@@ -48,7 +48,7 @@ const LANES = 3;
 const MAX_REFUSED_NAMES = 100;
 
 export function createQueue(options: QueueOptions): Queue {
-  const { send, tally, turns, names, refuse, ask } = options;
+  const { send, tally, pathLocks, names, refuse, ask } = options;
   const items = signal<readonly QueuedItem[]>([]);
   /** Items ready to send, including some that were cancelled. The first `taken` items have been removed already. */
   let waiting: QueuedItem[] = [];
@@ -145,7 +145,7 @@ export function createQueue(options: QueueOptions): Queue {
 
   /** Starts an item. Items with known conflicts ask the user first, so that one decision can apply to all of them. */
   const begin = (item: QueuedItem) => {
-    item.turn = takeTurn(turns, item);
+    item.turn = takeTurn(pathLocks, item);
     if (isNameTaken(item)) question(item);
     else void enqueue(item);
   };

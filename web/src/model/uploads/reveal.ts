@@ -1,7 +1,7 @@
 import { batch, effect, untracked } from '@preact/signals';
-import type { Folder } from '../folder/folder.ts';
-import type { Location } from '../../platform/router.ts';
 import { parentOf } from '../../platform/paths.ts';
+import type { Router } from '../../platform/router.ts';
+import type { Folder } from '../folder/folder.ts';
 import type { Selection } from '../selection.ts';
 import { pathOf, type UploadItem } from './upload-item.ts';
 
@@ -15,13 +15,13 @@ export interface Reveal {
 interface RevealOptions {
   readonly folder: Folder;
   readonly selection: Selection;
-  readonly location: Location;
+  readonly router: Router;
 }
 
 /** Milliseconds for which entries stay highlighted. Matches the animation in the style sheet. */
 const HIGHLIGHT_MS = 3_000;
 
-export function createReveal({ folder, selection, location }: RevealOptions): Reveal {
+export function createReveal({ folder, selection, router }: RevealOptions): Reveal {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let stopWaiting = () => {};
 
@@ -48,7 +48,7 @@ export function createReveal({ folder, selection, location }: RevealOptions): Re
         isOver = true;
       };
       const parent = parentOf(path);
-      if (folder.path.value !== parent) location.openFolder(parent);
+      if (folder.path.value !== parent) router.openFolder(parent);
       folder.filter.value = '';
       // After that, the effect reads no signal and does not run again.
       effect(() => {

@@ -1,6 +1,6 @@
 import { type ReadonlySignal, type Signal, signal } from '@preact/signals';
-import type { Rights } from '../account/rights.ts';
 import type { ServiceError } from '../../platform/service/service-error.ts';
+import type { Permissions } from '../account/permissions.ts';
 import type { Attempt } from './earlier-attempt.ts';
 
 /** `asking`: the name is taken, and the user must decide. */
@@ -107,9 +107,9 @@ export function isUnfinished(state: UploadState): boolean {
 }
 
 /** Returns whether a retry can succeed: a file that is too large or not permitted fails again. */
-export function canRetry({ state, problem, folder }: UploadItem, rights: Rights): boolean {
+export function canRetry({ state, problem, folder }: UploadItem, permissions: Permissions): boolean {
   if (state.value === 'failed') {
-    if (problem.value?.isPermissionDenied) return rights.mayIn(folder, 'write');
+    if (problem.value?.isPermissionDenied) return permissions.allowsIn(folder, 'write');
     return problem.value?.status !== 413;
   }
   return state.value === 'cancelled' || state.value === 'skipped';

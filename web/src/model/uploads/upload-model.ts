@@ -1,15 +1,15 @@
 import { effect, type ReadonlySignal, untracked } from '@preact/signals';
-import type { Rights } from '../account/rights.ts';
-import type { Turns } from '../path-locks.ts';
-import type { Folder } from '../folder/folder.ts';
-import { createTakenNames } from '../folder/taken-names.ts';
-import type { Location } from '../../platform/router.ts';
-import type { Messages } from '../messages.ts';
 import { nameOf, parentOf } from '../../platform/paths.ts';
-import type { Selection } from '../selection.ts';
+import type { Router } from '../../platform/router.ts';
 import type { Service } from '../../platform/service/service.ts';
 import { ServiceError } from '../../platform/service/service-error.ts';
 import type { Language } from '../../platform/text/language.ts';
+import type { Permissions } from '../account/permissions.ts';
+import type { Folder } from '../folder/folder.ts';
+import { createTakenNames } from '../folder/taken-names.ts';
+import type { Messages } from '../messages.ts';
+import type { PathLocks } from '../path-locks.ts';
+import type { Selection } from '../selection.ts';
 import { announceUploads } from './announcing.ts';
 import { createArrivals } from './arrivals.ts';
 import type { ConflictReply } from './conflicts.ts';
@@ -52,11 +52,11 @@ export interface UploadModelOptions {
   readonly service: Service;
   readonly folder: Folder;
   readonly selection: Selection;
-  readonly location: Location;
+  readonly router: Router;
   readonly messages: Messages;
   /** Path locks, shared with all other operations that change stored entries. */
-  readonly turns: Turns;
-  readonly rights: Rights;
+  readonly pathLocks: PathLocks;
+  readonly permissions: Permissions;
   readonly language: ReadonlySignal<Language>;
   /** The limit in bytes; null if unknown. */
   readonly maxUploadSize: number | null;
@@ -80,11 +80,11 @@ export interface UploadEnvironment {
 }
 
 export function createUploadModel(options: UploadModelOptions, environment: UploadEnvironment): AllUploads {
-  const { service, folder, messages, language, turns, rights } = options;
+  const { service, folder, messages, language, pathLocks, permissions } = options;
   const { connection, watchUser } = environment;
   const tally = createTally();
   const names = createTakenNames(service, folder);
-  const arrivals = createArrivals(folder, (path) => rights.mayIn(path, 'read'));
+  const arrivals = createArrivals(folder, (path) => permissions.allowsIn(path, 'read'));
   const readings = createReadings();
   const reveal = createReveal(options);
   /** The folder in which to reveal the items when all are done; null once the user does something else. */
@@ -103,7 +103,7 @@ export function createUploadModel(options: UploadModelOptions, environment: Uplo
   const queue = createQueue({
     send,
     tally,
-    turns,
+    pathLocks,
     names,
     refuse: refusalBy(options),
     ask: questionBy(options, environment, summary, (item) => countOtherConflicts(item, items.peek(), names)),
@@ -161,7 +161,8 @@ export function createUploadModel(options: UploadModelOptions, environment: Uplo
     cancel: (id) => queue.cancel(some(id)),
     cancelAll: () => queue.cancel(items.value),
     retry: (id) => queue.retry(some(id)),
-    retryAll: () => queue.retry(items.value.filter((item) => item.state.value === 'failed' && canRetry(item, rights))),
+    retryAll: () =>
+      queue.retry(items.value.filter((item) => item.state.value === 'failed' && canRetry(item, permissions))),
     clear: () => queue.remove(() => true),
   };
 }
@@ -177,7 +178,7 @@ function refusalBy({ language, maxUploadSize }: UploadModelOptions) {
 
 /** Asks the user what to do with a file whose name is taken. */
 function questionBy(
-  { messages, rights, language }: UploadModelOptions,
+  { messages, permissions, language }: UploadModelOptions,
   { askAboutConflict }: UploadEnvironment,
   summary: ReadonlySignal<UploadSummary>,
   countOthers: (item: QueuedItem) => number,
@@ -189,6 +190,6 @@ function questionBy(
       void summary.value;
       return countOthers(item);
     };
-    return askAboutConflict(item, { others, mayReplace: rights.mayIn(item.folder, 'manage') });
+    return askAboutConflict(item, { others, mayReplace: permissions.allowsIn(item.folder, 'manage') });
   };
 }

@@ -5,7 +5,7 @@ export interface Urls {
   /** The page of a folder, with the preview of one of its files open where `preview` names one. */
   page(folder: string, preview?: string | null): string;
   /** The folder and the preview that a URL of the page names. */
-  placeOf(url: URL): { readonly folder: string; readonly preview: string | null };
+  routeOf(url: URL): { readonly folder: string; readonly preview: string | null };
   file(path: string): string;
   /** The file as an attachment of its name. */
   download(path: string): string;
@@ -36,7 +36,7 @@ export function createUrls(base: URL): Urls {
       const [first = ''] = folder.split('/');
       return HIDDEN.has(first) ? endpoint('', { prefix: folder, ...query }) : endpoint(escapePath(folder), query);
     },
-    placeOf(url) {
+    routeOf(url) {
       const path = unescapePath(url.pathname.slice(base.pathname.length));
       const folder = withSlash(url.searchParams.get('prefix') || path);
       const preview = url.searchParams.get('preview');

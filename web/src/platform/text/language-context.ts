@@ -1,14 +1,11 @@
 import type { ReadonlySignal } from '@preact/signals';
-import { createContext } from 'preact';
-import { useContext } from 'preact/hooks';
+import { createRequiredContext } from '../required-context.ts';
 import type { Language } from './language.ts';
 
-const LanguageContext = createContext<ReadonlySignal<Language> | null>(null);
-export const LanguageProvider = LanguageContext.Provider;
+/** The hook returns the language as a signal, for callbacks that read it later. */
+export const [useLanguageSignal, LanguageProvider] = createRequiredContext<ReadonlySignal<Language>>('the language');
 
 /** Returns the texts and formats of the page's language. The component renders again if the user chooses another one. */
 export function useLanguage(): Language {
-  const language = useContext(LanguageContext);
-  if (!language) throw new Error('A component was rendered outside of the LanguageProvider.');
-  return language.value;
+  return useLanguageSignal().value;
 }

@@ -1,9 +1,9 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { hasThumbnail } from '../../folder/thumbnail.tsx';
-import { usePage } from '../../page.ts';
 import type { FileEntry } from '../../../platform/service/service.ts';
 import type { Text } from '../../../platform/text/language.ts';
 import { useLanguage } from '../../../platform/text/language-context.ts';
+import { hasThumbnail } from '../../folder/thumbnail.tsx';
+import { useFolder, useUrls } from '../../models.ts';
 import { FailedElement } from '../failed-element.tsx';
 import type { ViewerTool } from '../viewer-tools.ts';
 import { type PreviewProps, useTools } from '../viewer-tools.ts';
@@ -27,7 +27,8 @@ function isForFew({ contentType }: FileEntry): boolean {
 }
 
 function Image({ entry, viewer, onFail }: PreviewProps & { onFail: () => void }) {
-  const { urls, folder } = usePage();
+  const urls = useUrls();
+  const folder = useFolder();
   const { text, formats } = useLanguage();
   const stage = useRef<HTMLDivElement>(null);
   const image = useRef<HTMLImageElement>(null);
@@ -63,7 +64,7 @@ function Image({ entry, viewer, onFail }: PreviewProps & { onFail: () => void })
 
 /** A hint of the colours, which does not say what shape is to come. */
 function Placeholder({ entry }: { entry: FileEntry }) {
-  const { urls } = usePage();
+  const urls = useUrls();
   const [isThere, setThere] = useState(false);
   if (!hasThumbnail(entry)) return null;
   const url = urls.thumbnail(entry.path, entry.etag);

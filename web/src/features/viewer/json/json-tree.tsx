@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
-import { Button } from '../../../ui/button.tsx';
 import { useLanguage } from '../../../platform/text/language-context.ts';
+import { Button } from '../../../ui/button.tsx';
 import type { JsonMember, JsonValue } from './parse-json.ts';
 import './json-tree.css';
 

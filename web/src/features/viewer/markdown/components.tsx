@@ -1,8 +1,8 @@
 import type { Components } from 'hast-util-to-jsx-runtime';
-import { Icon } from '../../../ui/icon.tsx';
 import { parentOf } from '../../../platform/paths.ts';
 import type { FileEntry } from '../../../platform/service/service.ts';
 import type { Text } from '../../../platform/text/language.ts';
+import { Icon } from '../../../ui/icon.tsx';
 import { MarkdownImage } from './markdown-image.tsx';
 import { MarkdownLink } from './markdown-link.tsx';
 

@@ -1,6 +1,6 @@
-import { Icon } from '../../../ui/icon.tsx';
-import { usePage } from '../../page.ts';
 import { useLanguage } from '../../../platform/text/language-context.ts';
+import { Icon } from '../../../ui/icon.tsx';
+import { useUrls } from '../../models.ts';
 import { resolveDestination } from './resolve-path.ts';
 
 interface MarkdownImageProps {
@@ -14,7 +14,7 @@ interface MarkdownImageProps {
  * somebody else who reads this.
  */
 export function MarkdownImage({ folder, src, alt = '' }: MarkdownImageProps) {
-  const { urls } = usePage();
+  const urls = useUrls();
   const { text } = useLanguage();
   const destination = src === undefined ? undefined : resolveDestination(folder, src);
   if (destination?.kind === 'path') {

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
-import type { Place } from '../../../platform/router.ts';
-import { usePage } from '../../page.ts';
 import { isFolderPath, parentOf } from '../../../platform/paths.ts';
+import type { Route } from '../../../platform/router.ts';
+import { useFolder, useRouter, useUrls } from '../../models.ts';
 import { ID_PREFIX } from './id-prefix.ts';
 import { resolveDestination } from './resolve-path.ts';
 
@@ -13,9 +13,11 @@ interface MarkdownLinkProps {
   children: ComponentChildren;
 }
 
-/** A link of a text: to another place in it, to what the service has, or elsewhere in a window of its own. */
+/** A link of a text: to another route in it, to what the service has, or elsewhere in a window of its own. */
 export function MarkdownLink({ folder, href, id, label, children }: MarkdownLinkProps) {
-  const page = usePage();
+  const shown = useFolder();
+  const router = useRouter();
+  const urls = useUrls();
   const destination = href === undefined ? undefined : resolveDestination(folder, href);
   switch (destination?.kind) {
     case undefined:
@@ -42,18 +44,18 @@ export function MarkdownLink({ folder, href, id, label, children }: MarkdownLink
       );
     case 'path': {
       // What is known as a folder may be written without its slash.
-      const isFolder = isFolderPath(destination.path) || page.folder.entryOf(`${destination.path}/`) !== undefined;
-      const place: Place = isFolder
+      const isFolder = isFolderPath(destination.path) || shown.entryOf(`${destination.path}/`) !== undefined;
+      const route: Route = isFolder
         ? { folder: isFolderPath(destination.path) ? destination.path : `${destination.path}/`, preview: null }
         : { folder: parentOf(destination.path), preview: destination.path };
       return (
         <a
           id={id}
-          href={page.urls.page(place.folder, place.preview)}
+          href={urls.page(route.folder, route.preview)}
           onClick={(event) => {
             if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
             event.preventDefault();
-            page.location.go(place);
+            router.go(route);
           }}
         >
           {children}

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
-import { EntryIcon } from '../../folder/entry-icon.tsx';
-import { usePage } from '../../page.ts';
 import { useLanguage } from '../../../platform/text/language-context.ts';
+import { EntryIcon } from '../../folder/entry-icon.tsx';
+import { useUrls } from '../../models.ts';
 import { FailedElement } from '../failed-element.tsx';
 import { previewKindOf } from '../preview-kind.ts';
 import type { PreviewProps } from '../viewer-tools.ts';
@@ -9,7 +9,7 @@ import './media-preview.css';
 
 /** A video or a sound, with the controls of the browser, which has only what is played of it sent. */
 export function MediaPreview({ entry }: PreviewProps) {
-  const { urls } = usePage();
+  const urls = useUrls();
   const { text } = useLanguage();
   const [isFailed, setFailed] = useState(false);
   if (isFailed) {

@@ -1,8 +1,8 @@
-import { useLoaded } from '../../../ui/use-loaded.ts';
-import { EntryIcon } from '../../folder/entry-icon.tsx';
-import { usePage } from '../../page.ts';
 import type { FileEntry } from '../../../platform/service/service.ts';
 import { useLanguage } from '../../../platform/text/language-context.ts';
+import { useLoaded } from '../../../ui/use-loaded.ts';
+import { EntryIcon } from '../../folder/entry-icon.tsx';
+import { useAccount, useService, useUrls } from '../../models.ts';
 import { ContentProblem } from '../content-problem.tsx';
 import { DownloadLink } from '../download-link.tsx';
 import { Loading } from '../loading.tsx';
@@ -12,7 +12,7 @@ import './pdf-preview.css';
 
 /** A PDF in the viewer of the browser, where it has one. */
 export function PdfPreview({ entry }: PreviewProps) {
-  const { urls } = usePage();
+  const urls = useUrls();
   const { text } = useLanguage();
   const url = urls.file(entry.path);
   if (navigator.pdfViewerEnabled) return <Framed entry={entry} url={url} />;
@@ -30,7 +30,8 @@ export function PdfPreview({ entry }: PreviewProps) {
 
 /** Where people sign in, the service is asked first: a frame tells nobody that the document was refused. */
 function Framed({ entry, url }: { entry: FileEntry; url: string }) {
-  const { account, service } = usePage();
+  const account = useAccount();
+  const service = useService();
   const checked = useLoaded(async (signal) => account && service.check(entry.path, signal), [entry.path]);
   if (account && checked.state === 'loading') return <Loading />;
   if (checked.state === 'failed') return <ContentProblem entry={entry} error={checked.error} onRetry={checked.retry} />;

@@ -1,5 +1,5 @@
-import { useLoaded } from '../../../ui/use-loaded.ts';
 import { useLanguage } from '../../../platform/text/language-context.ts';
+import { useLoaded } from '../../../ui/use-loaded.ts';
 import { Loading } from '../loading.tsx';
 import { NotLoadedNotice } from '../not-loaded-notice.tsx';
 import { FileText } from '../text/file-text.tsx';

@@ -1,7 +1,8 @@
 import type { ComponentChild } from 'preact';
-import { useLoaded } from '../../../ui/use-loaded.ts';
-import { usePage } from '../../page.ts';
 import type { FileEntry } from '../../../platform/service/service.ts';
+import { useLanguageSignal } from '../../../platform/text/language-context.ts';
+import { useLoaded } from '../../../ui/use-loaded.ts';
+import { useService } from '../../models.ts';
 import { ContentProblem } from '../content-problem.tsx';
 import { Loading } from '../loading.tsx';
 import { NoPreview } from '../no-preview.tsx';
@@ -9,7 +10,8 @@ import { readWholeText } from './read-text.ts';
 
 /** What `children` makes of the whole text of a file, once that is there. */
 export function FileText({ entry, children }: { entry: FileEntry; children: (text: string) => ComponentChild }) {
-  const { service, language } = usePage();
+  const service = useService();
+  const language = useLanguageSignal();
   const { tag } = language.value;
   const loaded = useLoaded((signal) => readWholeText({ service, language: tag }, entry, signal));
 

@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useLanguage, useLanguageSignal } from '../../../platform/text/language-context.ts';
 import { Button } from '../../../ui/button.tsx';
-import { usePage } from '../../page.ts';
-import { useLanguage } from '../../../platform/text/language-context.ts';
+import { useService } from '../../models.ts';
 import { ContentProblem } from '../content-problem.tsx';
 import { DownloadLink } from '../download-link.tsx';
 import { Loading } from '../loading.tsx';
@@ -17,7 +17,8 @@ const LIMIT = 8 * 1024 * 1024;
 
 /** A text, read part by part as far as a person wants. */
 export function TextPreview({ entry, viewer }: PreviewProps) {
-  const { service, language } = usePage();
+  const service = useService();
+  const language = useLanguageSignal();
   const { tag } = language.value;
   const reader = useMemo(() => createTextReader({ service, language: tag }, entry), []);
   const reading = useReading(reader);

@@ -1,4 +1,4 @@
-import { isDialogInFront } from '../ui/writing.ts';
+import { isDialogInFront } from './writing.ts';
 
 /*
  * Regions of the page bear `data-region`, with a name where something else moves the focus there. F6 leads from one to

@@ -1,0 +1,245 @@
+import type { RequiredPermission } from '../../model/account/permissions.ts';
+import { isThere } from '../../model/folder/is-there.ts';
+import { tellNotLoaded } from '../../model/not-loaded.ts';
+import { parentOf, ROOT } from '../../platform/paths.ts';
+import type { Entry } from '../../platform/service/service.ts';
+import type { Text } from '../../platform/text/language.ts';
+import type { IconName } from '../../ui/icons.ts';
+import type { ActionModels } from './action-models.ts';
+import { copyLinks } from './copy-links.ts';
+
+export type ActionId = keyof Text['actions'];
+
+/** What toolbar, menus and the list of shortcuts show of an action. */
+interface ActionProperties {
+  readonly id: ActionId;
+  readonly icon: IconName;
+  /**
+   * The keyboard shortcuts. Menus show the first one. Letters of new shortcuts have `alt` or `alt+shift`: browsers use
+   * `mod+shift` for their own tools.
+   */
+  readonly keys: readonly string[];
+  /** Menus show the items of one group together. */
+  readonly group: 'open' | 'clipboard' | 'change' | 'create' | 'show';
+  readonly isDangerous?: boolean;
+}
+
+/** An action of the user. `Actions` binds it to the models. */
+interface ActionDefinition extends ActionProperties {
+  /** The permissions that the action requires in the shown folder. Without them, the action is hidden. */
+  readonly needs?: readonly RequiredPermission[];
+  /** Returns whether the action is currently possible. */
+  readonly isAvailable: (models: ActionModels) => boolean;
+  readonly run: (models: ActionModels) => void;
+}
+
+/** An action that the user's permissions allow. */
+export interface Action extends ActionProperties {
+  /** Returns whether the action is currently possible. Reads signals. */
+  isAvailable(): boolean;
+  run(): void;
+}
+
+const selected = ({ selection }: ActionModels): readonly Entry[] => selection.entries.value;
+const pathsOf = (entries: readonly Entry[]) => entries.map(({ path }) => path);
+const hasSelection = ({ selection }: ActionModels) => selection.count.value > 0;
+const only = (models: ActionModels): Entry | undefined =>
+  models.selection.count.value === 1 ? selected(models)[0] : undefined;
+const always = () => true;
+
+/** All actions, in the order of the menus. */
+export const ACTIONS: readonly ActionDefinition[] = [
+  {
+    id: 'open',
+    icon: 'folder',
+    keys: ['Enter', 'mod+ArrowDown'],
+    group: 'open',
+    isAvailable: (models) => only(models) !== undefined,
+    run: (models) => open(models, only(models)),
+  },
+  {
+    id: 'download',
+    icon: 'download',
+    keys: ['alt+shift+d'],
+    group: 'open',
+    // With only folders selected, the action explains why folders can't be downloaded.
+    isAvailable: hasSelection,
+    run: (models) => void download(models),
+  },
+  {
+    id: 'copyLink',
+    icon: 'link',
+    keys: ['alt+shift+l'],
+    group: 'open',
+    isAvailable: hasSelection,
+    run: (models) => void copyLinks(models, selected(models)),
+  },
+  {
+    id: 'cut',
+    icon: 'cut',
+    keys: ['mod+x'],
+    group: 'clipboard',
+    needs: ['read', 'manage'],
+    isAvailable: hasSelection,
+    run: (models) => keep(models, 'move'),
+  },
+  {
+    id: 'copy',
+    icon: 'copy',
+    keys: ['mod+c'],
+    group: 'clipboard',
+    needs: ['read', 'change'],
+    isAvailable: hasSelection,
+    run: (models) => keep(models, 'copy'),
+  },
+  {
+    id: 'paste',
+    icon: 'paste',
+    // The `paste` event performs it, because it also carries files of other programs.
+    keys: ['mod+v'],
+    group: 'clipboard',
+    needs: ['write'],
+    isAvailable: ({ clipboard, folder }) => clipboard.clip.value !== null && isThere(folder),
+    run: paste,
+  },
+  {
+    id: 'rename',
+    icon: 'rename',
+    keys: ['F2'],
+    group: 'change',
+    needs: ['manage'],
+    isAvailable: (models) => mayRename(models, only(models)),
+    run: (models) => {
+      models.changes.renaming.value = only(models)?.path ?? null;
+    },
+  },
+  {
+    id: 'moveTo',
+    icon: 'move',
+    keys: ['alt+shift+m'],
+    group: 'change',
+    needs: ['read', 'manage'],
+    isAvailable: hasSelection,
+    run: (models) => void models.changes.transferElsewhere('move', pathsOf(selected(models))),
+  },
+  {
+    id: 'copyTo',
+    icon: 'copy',
+    keys: ['alt+shift+c'],
+    group: 'change',
+    needs: ['read', 'change'],
+    isAvailable: hasSelection,
+    run: (models) => void models.changes.transferElsewhere('copy', pathsOf(selected(models))),
+  },
+  {
+    id: 'delete',
+    icon: 'delete',
+    keys: ['Delete', 'mod+Backspace'],
+    group: 'change',
+    isDangerous: true,
+    needs: ['manage'],
+    isAvailable: hasSelection,
+    run: (models) => void models.changes.remove(selected(models)),
+  },
+  {
+    id: 'newFolder',
+    icon: 'new-folder',
+    keys: ['alt+n'],
+    group: 'create',
+    needs: ['read', 'write'],
+    isAvailable: ({ folder }) => isThere(folder),
+    run: (models) => void models.changes.createFolder(),
+  },
+  {
+    id: 'upload',
+    icon: 'upload',
+    keys: ['alt+u'],
+    group: 'create',
+    needs: ['write'],
+    isAvailable: ({ folder }) => isThere(folder),
+    run: ({ uploads }) => uploads.pick('files'),
+  },
+  {
+    id: 'uploadFolder',
+    icon: 'upload',
+    keys: ['alt+shift+u'],
+    group: 'create',
+    needs: ['write'],
+    isAvailable: ({ folder }) => isThere(folder),
+    run: ({ uploads }) => uploads.pick('folder'),
+  },
+  {
+    id: 'selectAll',
+    icon: 'check',
+    keys: ['mod+a'],
+    group: 'show',
+    isAvailable: ({ folder }) => folder.entries.value.length > 0,
+    run: ({ selection }) => selection.all(),
+  },
+  {
+    id: 'refresh',
+    icon: 'refresh',
+    keys: ['alt+r'],
+    group: 'show',
+    isAvailable: always,
+    run: ({ folder }) => void folder.refresh(),
+  },
+  {
+    id: 'up',
+    icon: 'arrow-up',
+    keys: ['Backspace', 'alt+ArrowUp', 'mod+ArrowUp'],
+    group: 'show',
+    isAvailable: ({ folder }) => folder.path.value !== ROOT,
+    run: ({ folder, router }) => router.openFolder(parentOf(folder.path.value)),
+  },
+  {
+    id: 'details',
+    icon: 'details',
+    keys: ['alt+Enter'],
+    group: 'show',
+    isAvailable: always,
+    run: ({ details }) => {
+      details.isOpen.value = !details.isOpen.value;
+    },
+  },
+];
+
+async function download(models: ActionModels): Promise<void> {
+  const entries = selected(models);
+  try {
+    const { startDownloads } = await import('./download.ts');
+    await startDownloads(models, entries);
+  } catch {
+    await tellNotLoaded(models, () => void download(models));
+  }
+}
+
+/**
+ * Returns whether the user may rename the entry. Renaming a folder moves its content, which requires read and write.
+ */
+function mayRename({ permissions }: ActionModels, entry: Entry | undefined): boolean {
+  return entry?.type === 'file' || (entry !== undefined && permissions.allows('read') && permissions.allows('write'));
+}
+
+/** Opens a folder, or the preview of a file. */
+export function open({ router }: Pick<ActionModels, 'router'>, entry: Entry | undefined): void {
+  if (entry?.type === 'folder') router.openFolder(entry.path);
+  else if (entry) router.openPreview(entry.path);
+}
+
+/** Copies or moves the entries of the clipboard into the shown folder, if that folder exists. */
+export function paste({ clipboard, changes, folder }: ActionModels): void {
+  const clip = clipboard.clip.value;
+  if (!clip || !isThere(folder)) return;
+  // A cut entry can be moved only once: afterwards its path is different.
+  if (clip.kind === 'move') clipboard.clear();
+  void changes.transfer(clip.kind, clip.paths, folder.path.value);
+}
+
+function keep(models: ActionModels, kind: 'copy' | 'move'): void {
+  const { text } = models.language.value;
+  const entries = selected(models);
+  models.clipboard.put({ kind, paths: pathsOf(entries) });
+  const announcement = kind === 'move' ? text.clipboard.cut(entries.length) : text.clipboard.copied(entries.length);
+  models.messages.announce(announcement);
+}

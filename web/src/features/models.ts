@@ -1,0 +1,34 @@
+import type { Account } from '../model/account/account.ts';
+import type { Permissions } from '../model/account/permissions.ts';
+import type { Changes } from '../model/changes/changes.ts';
+import type { Clipboard } from '../model/clipboard.ts';
+import type { Details } from '../model/details.ts';
+import type { Folder } from '../model/folder/folder.ts';
+import type { Messages } from '../model/messages.ts';
+import type { Selection } from '../model/selection.ts';
+import type { Uploads } from '../model/uploads/uploads.ts';
+import type { Preferences } from '../platform/preferences.ts';
+import { createRequiredContext } from '../platform/required-context.ts';
+import type { Router } from '../platform/router.ts';
+import type { Service } from '../platform/service/service.ts';
+import type { Urls } from '../platform/service/urls.ts';
+
+/*
+ * The models that components use, one context each: a component shows in its first lines what it depends on. The page
+ * creates each model once (`app/create-page.ts`) and provides it (`app/providers.tsx`).
+ */
+
+export const [useUrls, UrlsProvider] = createRequiredContext<Urls>('URLs');
+export const [useService, ServiceProvider] = createRequiredContext<Service>('the service');
+export const [usePreferences, PreferencesProvider] = createRequiredContext<Preferences>('preferences');
+export const [useRouter, RouterProvider] = createRequiredContext<Router>('the router');
+export const [useFolder, FolderProvider] = createRequiredContext<Folder>('the folder');
+export const [useSelection, SelectionProvider] = createRequiredContext<Selection>('the selection');
+export const [useClipboard, ClipboardProvider] = createRequiredContext<Clipboard>('the clipboard');
+export const [useChanges, ChangesProvider] = createRequiredContext<Changes>('changes');
+export const [useUploads, UploadsProvider] = createRequiredContext<Uploads>('uploads');
+export const [useDetails, DetailsProvider] = createRequiredContext<Details>('details');
+export const [useMessages, MessagesProvider] = createRequiredContext<Messages>('messages');
+export const [usePermissions, PermissionsProvider] = createRequiredContext<Permissions>('permissions');
+/** The account; null without access control. */
+export const [useAccount, AccountProvider] = createRequiredContext<Account | null>('the account');

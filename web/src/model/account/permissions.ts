@@ -1,0 +1,70 @@
+import { computed, type ReadonlySignal, signal } from '@preact/signals';
+import { ancestorsOf, ROOT } from '../../platform/paths.ts';
+import type { Listing } from '../../platform/service/service.ts';
+
+/** A permission in a folder, as the HTTP API names it. */
+export type Permission = NonNullable<Listing['rights']>[number];
+
+/**
+ * What an action requires: a permission in a folder, or `change`: that the user may be able to add files to some folder.
+ * Without a signed-in user, `change` requires the permission to write.
+ */
+export type RequiredPermission = Permission | 'change';
+
+/** The user's permissions, so that the page offers only permitted actions. The service decides in the end. */
+export interface Permissions {
+  /** Whether the service rejects all changes. */
+  readonly isReadOnly: boolean;
+  /** Returns whether the user has a permission in the shown folder. While it loads, the previous folder counts. */
+  allows(required: RequiredPermission): boolean;
+  /**
+   * Returns whether the user has a permission in a folder. A folder that was not listed yet has the permissions of its
+   * nearest listed ancestor if these include `write`; otherwise it has all permissions, because a grant for it can exist.
+   */
+  allowsIn(folder: string, required: RequiredPermission): boolean;
+  /** Stores the permissions of a listing. Without access control, listings have none, and everything is permitted. */
+  learn(listing: Pick<Listing, 'prefix' | 'rights'>): void;
+}
+
+interface PermissionsOptions {
+  readonly isReadOnly: boolean;
+  /** Whether listings contain permissions. Until the first listing, the user then has none. */
+  readonly isControlled: boolean;
+  /** Whether users can sign in and no user is signed in. */
+  readonly isAnonymous: () => boolean;
+  /** The path of the shown folder. */
+  readonly shown: ReadonlySignal<string>;
+}
+
+export function createPermissions({ isReadOnly, isControlled, isAnonymous, shown }: PermissionsOptions): Permissions {
+  const known = signal<ReadonlyMap<string, readonly Permission[]>>(new Map());
+  let last: readonly Permission[] = [];
+  const here = computed(() => {
+    last = known.value.get(shown.value) ?? last;
+    return last;
+  });
+
+  const includes = (permissions: readonly Permission[], required: RequiredPermission): boolean => {
+    if (isReadOnly && required !== 'read') return false;
+    if (required === 'change') return !isAnonymous() || permissions.includes('write');
+    return !isControlled || permissions.includes(required);
+  };
+  const inherited = (folder: string): readonly Permission[] | undefined => {
+    const above = [ROOT, ...ancestorsOf(folder)].slice(0, folder === ROOT ? 0 : -1);
+    const around = above.toReversed().map((path) => known.value.get(path));
+    const nearest = around.find((permissions) => permissions !== undefined);
+    return nearest?.includes('write') ? nearest : undefined;
+  };
+
+  return {
+    isReadOnly,
+    allows: (required) => includes(here.value, required),
+    allowsIn: (folder, required) => includes(known.value.get(folder) ?? inherited(folder) ?? ALL, required),
+    learn({ prefix, rights }) {
+      if (rights === undefined || known.peek().get(prefix)?.join() === rights.join()) return;
+      known.value = new Map(known.peek()).set(prefix, rights);
+    },
+  };
+}
+
+const ALL: readonly Permission[] = ['read', 'write', 'manage'];
