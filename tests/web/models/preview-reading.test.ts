@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, describe, it, mock } from 'node:test';
 import { createTextReader, readWholeText } from '../../../web/src/features/viewer/text/read-text.ts';
-import { readContent, StoreRefusal } from '../../../web/src/platform/service/content.ts';
+import { readContent, StoreAccessError } from '../../../web/src/platform/service/content.ts';
 import type { FileEntry, Service } from '../../../web/src/platform/service/service.ts';
 import { refusal } from './service-errors.ts';
 
@@ -139,7 +139,7 @@ describe('Reading a range of a file', () => {
 
   it('tells a store that refuses the page from a service that is unreachable', async () => {
     const requests = respond(new TypeError('Failed to fetch'), new Response(null, { status: 200 }));
-    await assert.rejects(readContent('/file/a', part), StoreRefusal);
+    await assert.rejects(readContent('/file/a', part), StoreAccessError);
     assert.deepEqual(requests[1], { method: 'HEAD', range: null });
     respond(new TypeError('Failed to fetch'), new TypeError('Failed to fetch'));
     await assert.rejects(readContent('/file/a', part), { name: 'ServiceError', status: 0 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { signal } from '@preact/signals';
 import { createPermissions, type Permission } from '../../../web/src/model/account/permissions.ts';
-import { watchService } from '../../../web/src/model/account/with-reauth.ts';
+import { withReauth } from '../../../web/src/model/account/with-reauth.ts';
 import type { Service } from '../../../web/src/platform/service/service.ts';
 import { ServiceError } from '../../../web/src/platform/service/service-error.ts';
 import { refusal } from './service-errors.ts';
@@ -87,7 +87,7 @@ function createScene({ fail, signsIn = () => true, whoIs = () => 'ann', granted 
     changing += by;
   };
   return {
-    service: watchService(service, { account, permissions, shown, count, whoIs: async () => whoIs() }),
+    service: withReauth(service, { account, permissions, shown, count, readUser: async () => whoIs() }),
     permissions,
     times,
     sent,

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it, mock } from 'node:test';
 import { effect, signal } from '@preact/signals';
 import { createPermissions } from '../../../web/src/model/account/permissions.ts';
-import { watchService } from '../../../web/src/model/account/with-reauth.ts';
+import { withReauth } from '../../../web/src/model/account/with-reauth.ts';
 import type { Service } from '../../../web/src/platform/service/service.ts';
-import { failureOf, ServiceError } from '../../../web/src/platform/service/service-error.ts';
+import { ServiceError, serviceErrorOf } from '../../../web/src/platform/service/service-error.ts';
 import type { Upload, UploadedFile } from '../../../web/src/platform/service/upload.ts';
 import { refusal } from './service-errors.ts';
 import { testAccount } from './test-account.ts';
@@ -76,7 +76,7 @@ describe('An upload whose response was lost', () => {
 
   it('fails when another server responds, and holds up no other upload', async () => {
     const override = uploadBy(({ name }, send) =>
-      name === 'a.txt' ? Promise.reject(failureOf(200, '<h1>Sign in</h1>', null)) : send(),
+      name === 'a.txt' ? Promise.reject(serviceErrorOf(200, '<h1>Sign in</h1>', null)) : send(),
     );
     const scene = await createUploadScene({ override });
     scene.add(Object.fromEntries(['a.txt', 'b.txt', 'c.txt', 'd.txt', 'e.txt'].map((name) => [name, name])));
@@ -559,8 +559,8 @@ describe('Uploads after the session has expired', () => {
         upload: (upload) =>
           isSignedIn ? service.upload(upload) : Promise.reject(refusal('sign-in-required', 'Sign in to upload files.')),
       };
-      const whoIs = async () => (isSignedIn ? 'ann' : null);
-      return watchService(guarded, { account, permissions, shown, count() {}, whoIs });
+      const readUser = async () => (isSignedIn ? 'ann' : null);
+      return withReauth(guarded, { account, permissions, shown, count() {}, readUser });
     };
     const forget = () => {
       requesting = undefined;

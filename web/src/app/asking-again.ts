@@ -16,7 +16,7 @@ export function keepAsking(folder: Folder): () => void {
   let pause = FIRST_PAUSE;
   let timer: ReturnType<typeof setTimeout> | undefined;
 
-  const mayPass = () => folder.problem.value?.isPassing ?? false;
+  const mayPass = () => folder.problem.value?.isTransient ?? false;
   const ask = () => {
     if (mayPass()) void folder.refresh({ quietly: true });
   };

@@ -1,4 +1,5 @@
 import { ancestorsOf } from '../platform/paths.ts';
+import { unlessAborted } from '../platform/unless-aborted.ts';
 
 /** What a change touches: a folder stands for all that is in it. */
 export interface Touched {
@@ -108,17 +109,4 @@ function createPlaces() {
       }
     },
   };
-}
-
-/** Waits, but no longer than until the signal is aborted: then its reason is thrown. */
-async function unlessAborted(waiting: Promise<unknown>, signal: AbortSignal | undefined): Promise<void> {
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const abort = () => reject(signal?.reason);
-  signal?.addEventListener('abort', abort);
-  try {
-    signal?.throwIfAborted();
-    await Promise.race([waiting, aborted]);
-  } finally {
-    signal?.removeEventListener('abort', abort);
-  }
 }

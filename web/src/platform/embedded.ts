@@ -1,5 +1,5 @@
 import type { Listing } from './service/service.ts';
-import { failureOf, type ServiceError } from './service/service-error.ts';
+import { type ServiceError, serviceErrorOf } from './service/service-error.ts';
 
 /** What the service wrote into the page: where it is, and the first listing, which saves a request. */
 export interface Embedded {
@@ -25,5 +25,5 @@ export function readEmbedded(): Embedded {
     readonly status: number;
     readonly answer: Listing | { readonly success: false };
   };
-  return { ...rest, answer: answer.success ? answer : failureOf(status, answer, null) };
+  return { ...rest, answer: answer.success ? answer : serviceErrorOf(status, answer, null) };
 }

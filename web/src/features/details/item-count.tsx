@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
+import { pages } from '../../platform/service/pages.ts';
 import { asServiceError, isAbort, type ServiceError } from '../../platform/service/service-error.ts';
 import { useLanguage } from '../../platform/text/language-context.ts';
 import { reasonOf } from '../../platform/text/reason.ts';
@@ -35,13 +36,10 @@ function CountedItems({ folder }: { folder: string }) {
     const aborting = new AbortController();
     const count = async () => {
       let items = 0;
-      let cursor: string | undefined;
-      do {
-        const page = await service.list(folder, { cursor, signal: aborting.signal });
-        items += page.entries.length;
-        cursor = page.cursor;
+      for await (const { entries, cursor } of pages(service, folder, aborting.signal)) {
+        items += entries.length;
         setCounting({ state: cursor === undefined ? 'counted' : 'counting', count: items });
-      } while (cursor !== undefined);
+      }
     };
     count().catch((error: unknown) => {
       if (!isAbort(error)) setCounting({ state: 'failed', problem: asServiceError(error) });

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { Conflict, ConflictAnswer, ItemKind } from '../../model/prompts.ts';
 import { parentOf } from '../../platform/paths.ts';
-import { findEntry } from '../../platform/service/find-entry.ts';
+import { findEntry } from '../../platform/service/pages.ts';
 import type { Entry } from '../../platform/service/service.ts';
 import { folderName } from '../../platform/text/folder-name.ts';
 import { useLanguage } from '../../platform/text/language-context.ts';

@@ -2,7 +2,7 @@ import type { RefObject } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import type { Account } from '../../model/account/account.ts';
 import { asServiceError, type ServiceError } from '../../platform/service/service-error.ts';
-import { signIn, whoIsSignedIn } from '../../platform/service/session.ts';
+import { readSessionUser, signIn } from '../../platform/service/session.ts';
 import type { Language } from '../../platform/text/language.ts';
 import { useLanguage } from '../../platform/text/language-context.ts';
 import { reasonOf } from '../../platform/text/reason.ts';
@@ -34,7 +34,7 @@ export function useSignInAttempt(account: Account, whenSame: () => void): SignIn
     setState({ ...RESTING, isSending: true });
     try {
       const signedIn = await signIn(urls, { name: nameField.value, password: passwordField.value });
-      const isKept = (await whoIsSignedIn(urls)) !== null;
+      const isKept = (await readSessionUser(urls)) !== null;
       if (!isKept) return setState({ ...RESTING, problem: language.text.account.noCookies });
       passwordField.value = '';
       if (account.name.value === signedIn) whenSame();

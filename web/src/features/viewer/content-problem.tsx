@@ -1,4 +1,4 @@
-import { StoreRefusal } from '../../platform/service/content.ts';
+import { StoreAccessError } from '../../platform/service/content.ts';
 import type { FileEntry } from '../../platform/service/service.ts';
 import { ServiceError } from '../../platform/service/service-error.ts';
 import type { Text } from '../../platform/text/language.ts';
@@ -30,7 +30,7 @@ export function ContentProblem({ entry, error, onRetry }: { entry: FileEntry; er
 }
 
 function describe(error: Error, { previews, problems }: Text): { title: string; more: string } {
-  if (error instanceof StoreRefusal) return { title: previews.storeRefuses, more: previews.storeRefusesHint };
+  if (error instanceof StoreAccessError) return { title: previews.storeRefuses, more: previews.storeRefusesHint };
   if (!(error instanceof ServiceError)) return { title: previews.unreadable, more: error.message };
   if (error.status === 0) return { title: problems.unreachable, more: previews.unreachableHint };
   return { title: error.isBusy ? problems.busy : previews.unreadable, more: error.message };

@@ -2,11 +2,11 @@ import { computed } from '@preact/signals';
 import type { Embedded } from '../../platform/embedded.ts';
 import type { Router } from '../../platform/router.ts';
 import { createService, type Service } from '../../platform/service/service.ts';
-import { whoIsSignedIn } from '../../platform/service/session.ts';
+import { readSessionUser } from '../../platform/service/session.ts';
 import type { Urls } from '../../platform/service/urls.ts';
 import { type Account, type AccountOptions, createAccount } from './account.ts';
 import { createPermissions, type Permissions } from './permissions.ts';
-import { watchService } from './with-reauth.ts';
+import { withReauth } from './with-reauth.ts';
 
 interface AccessOptions extends Omit<AccountOptions, 'access' | 'isShutOut'> {
   readonly embedded: Embedded;
@@ -36,8 +36,8 @@ export function createAccess({ embedded, router, ...options }: AccessOptions): A
   const permissions = createPermissions({ isReadOnly, isControlled: account !== null, isAnonymous, shown });
   if (!(answer instanceof Error)) permissions.learn(answer);
   const service = createService(urls);
-  const whoIs = () => whoIsSignedIn(urls).catch(() => undefined);
-  const watched = account && watchService(service, { account, permissions, shown, count, whoIs });
+  const readUser = () => readSessionUser(urls).catch(() => undefined);
+  const watched = account && withReauth(service, { account, permissions, shown, count, readUser });
   return { account, permissions, service: watched ?? service };
 }
 

@@ -1,53 +1,54 @@
 import type { ReadonlySignal } from '@preact/signals';
 import type { Service } from '../../platform/service/service.ts';
 import { ServiceError } from '../../platform/service/service-error.ts';
+import { unlessAborted } from '../../platform/unless-aborted.ts';
 import type { Account } from './account.ts';
 import type { Permissions } from './permissions.ts';
 
-interface Watching {
+interface ReauthOptions {
   readonly account: Account;
   readonly permissions: Permissions;
-  /** The folder that is shown. */
+  /** The path of the shown folder. */
   readonly shown: ReadonlySignal<string>;
-  /** Told of each change when it is begun, by 1, and when it has ended, by -1; it may wait for somebody to sign in. */
+  /** Receives 1 when a change starts, and -1 when it ends. A change can wait until the user signs in. */
   readonly count: (by: 1 | -1) => void;
-  /** Who the service says is signed in; undefined where it does not say. */
-  readonly whoIs: () => Promise<string | null | undefined>;
+  /** Returns the username of the session, null without a session, and undefined if the service does not respond. */
+  readonly readUser: () => Promise<string | null | undefined>;
 }
 
 /**
- * The service as one uses it who may have to sign in: what is refused for want of that waits until a person did, and is
- * sent again then, so that nothing under way is lost when a session ends. It fails where they would rather not. What
- * listings say of permissions is taken in, and asked for anew when a change is refused.
+ * Wraps the service so that expired sessions lose no work: a request that requires signing in waits until the user
+ * signs in, and is then sent again. It fails if the user declines. Also stores the permissions of each listing, and
+ * requests them again after a change was denied.
  */
-export function watchService(service: Service, { account, permissions, shown, count, whoIs }: Watching): Service {
-  const patiently = async <Answer>(request: () => Promise<Answer>, signal?: AbortSignal): Promise<Answer> => {
+export function withReauth(service: Service, { account, permissions, shown, count, readUser }: ReauthOptions): Service {
+  const retrying = async <Result>(request: () => Promise<Result>, signal?: AbortSignal): Promise<Result> => {
     for (;;) {
       const before = account.times.peek();
       try {
         return await request();
       } catch (error) {
         if (!(error instanceof ServiceError && error.isSignInRequired)) throw error;
-        // Others may have waited for the same, and somebody has signed in meanwhile.
+        // Another request may have asked already, and the user has signed in since.
         const hasChanged = account.times.peek() !== before;
         if (!hasChanged && !(await unlessAborted(account.askAgain(), signal))) throw error;
       }
     }
   };
-  /** A refusal in the middle of a long upload may break it off, and then there is no answer that says so. */
-  const orSessionEnded = async <Answer>(uploading: Promise<Answer>): Promise<Answer> => {
+  /** Detects an expired session when the service closed the connection of a long upload without a response. */
+  const orSessionEnded = async <Result>(uploading: Promise<Result>): Promise<Result> => {
     try {
       return await uploading;
     } catch (error) {
-      const isUnanswered = error instanceof ServiceError && error.status === 0;
-      if (!isUnanswered || account.name.peek() === null || (await whoIs()) !== null) throw error;
+      const hasNoResponse = error instanceof ServiceError && error.status === 0;
+      if (!hasNoResponse || account.name.peek() === null || (await readUser()) !== null) throw error;
       throw new ServiceError(401, error.message, { code: 'session-ended' });
     }
   };
 
   const list: Service['list'] = async (folder, options) => {
     try {
-      const listing = await patiently(() => service.list(folder, options), options?.signal);
+      const listing = await retrying(() => service.list(folder, options), options?.signal);
       permissions.learn(listing);
       return listing;
     } catch (error) {
@@ -56,18 +57,18 @@ export function watchService(service: Service, { account, permissions, shown, co
     }
   };
   let isLearning = false;
-  const learnAnew = async () => {
+  const relearn = async () => {
     if (isLearning) return;
     isLearning = true;
     await list(shown.peek(), { limit: 1 }).catch(() => {});
     isLearning = false;
   };
-  const change = async <Answer>(request: () => Promise<Answer>, signal?: AbortSignal): Promise<Answer> => {
+  const change = async <Result>(request: () => Promise<Result>, signal?: AbortSignal): Promise<Result> => {
     count(1);
     try {
-      return await patiently(request, signal);
+      return await retrying(request, signal);
     } catch (error) {
-      if (isForbidden(error)) void learnAnew();
+      if (isForbidden(error)) void relearn();
       throw error;
     } finally {
       count(-1);
@@ -82,23 +83,9 @@ export function watchService(service: Service, { account, permissions, shown, co
     transfer: (kind, source, destination, options) =>
       change(() => service.transfer(kind, source, destination, options), options?.signal),
     remove: (path, options) => change(() => service.remove(path, options), options?.signal),
-    read: (path, part) => patiently(() => service.read(path, part), part.signal),
-    check: (path, signal) => patiently(() => service.check(path, signal), signal),
+    read: (path, range) => retrying(() => service.read(path, range), range.signal),
+    check: (path, signal) => retrying(() => service.check(path, signal), signal),
   };
 }
 
 const isForbidden = (error: unknown) => error instanceof ServiceError && error.isPermissionDenied;
-
-/** Waits, but no longer than until the signal is aborted: then its reason is thrown. */
-async function unlessAborted<Result>(waiting: Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
-  if (!signal) return waiting;
-  signal.throwIfAborted();
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const abort = () => reject(signal.reason);
-  signal.addEventListener('abort', abort);
-  try {
-    return await Promise.race([waiting, aborted]);
-  } finally {
-    signal.removeEventListener('abort', abort);
-  }
-}

@@ -1,5 +1,5 @@
 import { isFolderPath } from '../../platform/paths.ts';
-import { findEntry } from '../../platform/service/find-entry.ts';
+import { findEntry } from '../../platform/service/pages.ts';
 import type { OperationOptions, Service } from '../../platform/service/service.ts';
 import { asServiceError, isAbort } from '../../platform/service/service-error.ts';
 import type { Arrival, Step, TransferKind } from './steps.ts';
@@ -65,7 +65,7 @@ export function createAttempts(
       } catch (error) {
         if (isAbort(error)) {
           if (kind === 'move' && (await isGone(step.path))) return arrival;
-        } else if (asServiceError(error).isLost) unanswered.set(step, { ...arrival, since });
+        } else if (asServiceError(error).isOutcomeUnknown) unanswered.set(step, { ...arrival, since });
         throw error;
       }
     },

@@ -1,6 +1,6 @@
 import { type ReadonlySignal, type Signal, signal } from '@preact/signals';
 import { isFolderPath } from '../../platform/paths.ts';
-import type { Progress } from '../../platform/service/ask.ts';
+import type { Progress } from '../../platform/service/request.ts';
 import { asServiceError, isAbort, type ServiceError } from '../../platform/service/service-error.ts';
 import type { PathLocks, Touched, Turn } from '../path-locks.ts';
 

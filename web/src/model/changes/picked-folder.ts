@@ -1,5 +1,6 @@
 import { batch, computed, type ReadonlySignal, type Signal, signal } from '@preact/signals';
 import { isFolderPath, isWithin, parentOf, ROOT } from '../../platform/paths.ts';
+import { pages } from '../../platform/service/pages.ts';
 import type { FolderEntry, Service } from '../../platform/service/service.ts';
 import { asServiceError, isAbort, type ServiceError } from '../../platform/service/service-error.ts';
 import type { Permissions } from '../account/permissions.ts';
@@ -75,13 +76,10 @@ export function createPickedFolder({
     const { signal: ended } = reading;
     const folder = path.value;
     try {
-      let cursor: string | undefined;
-      do {
-        const page = await service.list(folder, { cursor, signal: ended });
+      for await (const { entries } of pages(service, folder, ended)) {
         if (ended.aborted) return;
-        add(page.entries.filter((entry) => entry.type === 'folder'));
-        ({ cursor } = page);
-      } while (cursor !== undefined);
+        add(entries.filter((entry) => entry.type === 'folder'));
+      }
       state.value = 'complete';
     } catch (error) {
       if (isAbort(error)) return;

@@ -70,7 +70,7 @@ export function createRemoval(tools: Tools): Removal {
       messages.say({ kind: 'done', text: changes.deleted(whatOf(removedPaths, text)) });
     }
     if (failed.length === 0) return;
-    const isPassing = failed.some(({ error }) => error.isPassing);
+    const isPassing = failed.some(({ error }) => error.isTransient);
     const what = all === 1 ? whatOf([failed[0]?.item.path ?? ''], text) : changes.some(failed.length, all);
     const run = () => void removeAll(failed.map(({ item }) => item));
     messages.say({

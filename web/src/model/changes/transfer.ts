@@ -106,7 +106,7 @@ export function createTransfers(tools: Tools): Transfers {
       kind: 'error',
       text: (kind === 'copy' ? text.changes.notCopied : text.changes.notMoved)(what),
       detail: reasonsOf(errorsOf(failed), text),
-      action: failed.some(({ error }) => error.isPassing) ? retry : undefined,
+      action: failed.some(({ error }) => error.isTransient) ? retry : undefined,
     });
   };
 

@@ -1,6 +1,6 @@
 import { signal as createSignal } from '@preact/signals';
 import { freeName, isFolderPath, nameOf, parentOf } from '../../platform/paths.ts';
-import { entriesIn } from '../../platform/service/find-entry.ts';
+import { entriesIn } from '../../platform/service/pages.ts';
 import { asServiceError } from '../../platform/service/service-error.ts';
 import type { TakenNames } from '../folder/taken-names.ts';
 import type { Attempts } from './attempts.ts';

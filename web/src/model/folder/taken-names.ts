@@ -1,4 +1,4 @@
-import { entriesIn } from '../../platform/service/find-entry.ts';
+import { entriesIn } from '../../platform/service/pages.ts';
 import type { Service } from '../../platform/service/service.ts';
 import type { Folder } from './folder.ts';
 

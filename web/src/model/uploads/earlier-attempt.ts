@@ -1,4 +1,4 @@
-import { findEntry } from '../../platform/service/find-entry.ts';
+import { findEntry } from '../../platform/service/pages.ts';
 import type { FileEntry, Service } from '../../platform/service/service.ts';
 
 /** An upload attempt with an unknown outcome: its response was lost. */

@@ -48,7 +48,7 @@ export function createSending({ service, connection, unreadable, onSent }: Sendi
       item.unanswered = undefined;
       return stored;
     } catch (error) {
-      if (!(error instanceof ServiceError) || error.isLost) throw error;
+      if (!(error instanceof ServiceError) || error.isOutcomeUnknown) throw error;
       const modified = item.file?.lastModified ?? Number.NaN;
       const wanted = { path: pathOf(item), size: item.size, modified, since: earlier?.since ?? 0 };
       const ours = error.isNameTaken && earlier ? await storedBefore(service, wanted, signal) : undefined;
@@ -70,9 +70,9 @@ export function createSending({ service, connection, unreadable, onSent }: Sendi
         if (!(error instanceof ServiceError)) throw error;
         if (error.status === 0 && !(await isReadable(item.file))) throw new ServiceError(400, unreadable());
         const pause = PAUSES[pauses];
-        if (!error.isPassing) isDown = false;
-        if (!error.isPassing || isDown || pause === undefined || (error.retryAfter ?? 0) * 1000 > LONGEST_PAUSE) {
-          isDown = error.isPassing;
+        if (!error.isTransient) isDown = false;
+        if (!error.isTransient || isDown || pause === undefined || (error.retryAfter ?? 0) * 1000 > LONGEST_PAUSE) {
+          isDown = error.isTransient;
           throw error;
         }
         onSent(item, 0);

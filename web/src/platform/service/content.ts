@@ -1,42 +1,42 @@
-import { refusalIn } from './answer.ts';
-import { asServiceError, failureOf, isAbort } from './service-error.ts';
+import { errorOfResponse } from './request.ts';
+import { asServiceError, isAbort, serviceErrorOf } from './service-error.ts';
 
-/** A part of a file, in bytes. */
-export interface Part {
+/** A range of a file, in bytes. */
+export interface ByteRange {
   readonly from: number;
   readonly length: number;
   readonly signal: AbortSignal;
 }
 
 /**
- * The store, from which large files come, does not let this page read them, or can't be reached: a browser does not
- * tell a page which of both.
+ * The store does not allow this page to read the file (CORS), or is unreachable. Browsers don't tell pages which of
+ * both it is. The service redirects large files to the store.
  */
-export class StoreRefusal extends Error {
-  override readonly name = 'StoreRefusal';
+export class StoreAccessError extends Error {
+  override readonly name = 'StoreAccessError';
 }
 
 /**
- * The bytes of a part of a file: fewer than were asked for where it ends before, none where it ends before the part.
- * Throws a `ServiceError`, a `StoreRefusal`, or the `AbortError` of the signal.
+ * Returns a range of a file: fewer bytes if the file ends within the range, none if it ends before it. Throws
+ * `ServiceError`, `StoreAccessError`, or the signal's `AbortError`.
  */
-export async function readContent(url: string, { from, length, signal }: Part): Promise<Uint8Array> {
-  // From a cached part of the file, Chromium asks for that part only, and passes it on although the file is longer now.
+export async function readContent(url: string, { from, length, signal }: ByteRange): Promise<Uint8Array> {
+  // If Chromium has a part of the file in its cache, it returns only that part, even if the file is longer now.
   const options: RequestInit = { cache: 'no-store', headers: { range: `bytes=${from}-${from + length - 1}` } };
   const response = await request(url, { ...options, signal });
-  // There is nothing at that place.
+  // The file ends before the range.
   if (response.status === 416) return new Uint8Array();
-  if (!response.ok) throw await refusalIn(response);
+  if (!response.ok) throw await errorOfResponse(response);
   try {
     if (response.status === 206) return new Uint8Array(await response.arrayBuffer());
-    // What answers with everything does not know ranges.
-    return await partOf(response, from, length);
+    // A proxy or store without support for ranges returned the whole file.
+    return await readRange(response, from, length);
   } catch (error) {
     throw asServiceError(error);
   }
 }
 
-/** Settles where the service would give a file, though the store may not; else throws a `ServiceError`. */
+/** Resolves if the service would return the file, even if the store then denies access. Otherwise throws `ServiceError`. */
 export async function checkContent(url: string, signal: AbortSignal): Promise<void> {
   let response: Response;
   try {
@@ -45,7 +45,7 @@ export async function checkContent(url: string, signal: AbortSignal): Promise<vo
     throw asServiceError(error);
   }
   if (!response.ok && response.type !== 'opaqueredirect') {
-    throw failureOf(response.status, undefined, response.headers.get('retry-after'));
+    throw serviceErrorOf(response.status, undefined, response.headers.get('retry-after'));
   }
 }
 
@@ -55,11 +55,11 @@ async function request(url: string, options: RequestInit & { readonly signal: Ab
   } catch (error) {
     if (isAbort(error)) throw error;
     await checkContent(url, options.signal);
-    throw new StoreRefusal('The store does not let this page read the file.');
+    throw new StoreAccessError('The store does not allow this page to read the file.');
   }
 }
 
-async function partOf({ body }: Response, from: number, length: number): Promise<Uint8Array> {
+async function readRange({ body }: Response, from: number, length: number): Promise<Uint8Array> {
   const chunks: Uint8Array<ArrayBuffer>[] = [];
   const reader = body?.getReader();
   try {

@@ -2,7 +2,7 @@ import type { Failure } from '../../../../src/http/schemas.ts';
 
 export type ErrorCode = Failure['code'];
 
-interface Details {
+interface ErrorDetails {
   readonly code?: ErrorCode | undefined;
   readonly retryAfter?: number | undefined;
 }
@@ -17,7 +17,7 @@ export class ServiceError extends Error {
   /** Seconds until a retry is useful, if the response has them. */
   readonly retryAfter: number | undefined;
 
-  constructor(status: number, message: string, { code, retryAfter }: Details = {}) {
+  constructor(status: number, message: string, { code, retryAfter }: ErrorDetails = {}) {
     super(message);
     this.status = status;
     this.code = code;
@@ -55,12 +55,12 @@ export class ServiceError extends Error {
   }
 
   /** Whether the same request can succeed a little later. */
-  get isPassing(): boolean {
+  get isTransient(): boolean {
     return [0, 408, 429].includes(this.status) || (this.status >= 500 && this.status !== 501);
   }
 
   /** Whether the service may have carried out the request. */
-  get isLost(): boolean {
+  get isOutcomeUnknown(): boolean {
     if (this.code !== undefined) return OUTCOME_UNKNOWN.includes(this.code);
     return this.status === 0 || this.status >= 500;
   }
@@ -79,18 +79,19 @@ const BUSY: readonly ErrorCode[] = [
 const OUTCOME_UNKNOWN: readonly ErrorCode[] = ['outcome-unknown', 'store-unreachable'];
 
 /** Returns the error for a response with this status and body; the body can be any JSON, or undefined. */
-export function failureOf(status: number, body: unknown, retryAfterHeader: string | null): ServiceError {
+export function serviceErrorOf(status: number, body: unknown, retryAfterHeader: string | null): ServiceError {
   const { code, error } = isFailure(body) ? body : {};
   const seconds = Number(retryAfterHeader ?? Number.NaN);
   const retryAfter = Number.isFinite(seconds) ? seconds : undefined;
-  return new ServiceError(status, error ?? `The service answered with the status ${status}.`, { code, retryAfter });
+  return new ServiceError(status, error ?? `The service responded with status ${status}.`, { code, retryAfter });
 }
 
+/** Whether the body is an error of the service. Anything else comes from a proxy. */
 function isFailure(body: unknown): body is Pick<Failure, 'error'> & Partial<Failure> {
   return typeof body === 'object' && body !== null && 'error' in body && typeof body.error === 'string';
 }
 
-/** Any thrown value as what it says of the service; aborted requests are thrown on as they are. */
+/** Returns any thrown value as a `ServiceError`. Throws the `AbortError` of an aborted request again. */
 export function asServiceError(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
   if (isAbort(error)) throw error;

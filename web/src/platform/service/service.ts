@@ -1,6 +1,6 @@
 import type { Listing } from '../../../../src/http/schemas.ts';
-import { type AskOptions, ask, askWithProgress, type Progress } from './ask.ts';
-import type { Part } from './content.ts';
+import type { ByteRange } from './content.ts';
+import { type Progress, type RequestOptions, requestJson, requestWithProgress } from './request.ts';
 import type { Upload, UploadedFile } from './upload.ts';
 import { escapePath, type Urls } from './urls.ts';
 
@@ -32,8 +32,8 @@ export interface Service {
     options?: OperationOptions & { overwrite?: boolean },
   ): Promise<void>;
   remove(path: string, options?: OperationOptions): Promise<void>;
-  /** Reads a range of a file; returns fewer bytes at the end of the file. Also throws `StoreRefusal`. */
-  read(path: string, part: Part): Promise<Uint8Array>;
+  /** Reads a range of a file; returns fewer bytes at the end of the file. Also throws `StoreAccessError`. */
+  read(path: string, range: ByteRange): Promise<Uint8Array>;
   /** Resolves if the service would return the file. Media elements don't report why they failed. */
   check(path: string, signal: AbortSignal): Promise<void>;
 }
@@ -42,53 +42,54 @@ export interface Service {
  * Timeouts in milliseconds: without progress of a folder operation, which reports none within a file, and for a
  * single file, which reports no progress at all.
  */
-const BETWEEN_PROGRESS = 300_000;
-const FOR_A_FILE = 600_000;
+const PROGRESS_TIMEOUT_MS = 300_000;
+const FILE_TIMEOUT_MS = 600_000;
 
 export function createService(urls: Urls): Service {
-  const operate = <Answer>(
+  const operate = <Body>(
     path: string,
     isFolder: boolean,
     { onProgress = () => {}, signal }: OperationOptions,
-    options: AskOptions,
-  ): Promise<Answer> => {
+    options: RequestOptions,
+  ): Promise<Body> => {
     const url = urls.endpoint(path);
     return isFolder
-      ? askWithProgress(url, { ...options, patience: BETWEEN_PROGRESS, signal, onProgress })
-      : ask(url, { ...options, signal });
+      ? requestWithProgress(url, { ...options, idleTimeout: PROGRESS_TIMEOUT_MS, signal, onProgress })
+      : requestJson(url, { ...options, signal });
   };
 
   return {
     list(folder, { cursor, limit, signal } = {}) {
       // With `prefix`, this URL is not the URL of a page, except for folders hidden by a route.
       const query = { prefix: folder, ...(cursor !== undefined && { cursor }), ...(limit && { limit: String(limit) }) };
-      return ask(urls.endpoint('', query), { signal });
+      return requestJson(urls.endpoint('', query), { signal });
     },
     async upload(upload) {
       // This code is usually loaded already, together with the upload queue.
       const { sendUpload } = await import('./upload.ts');
       return sendUpload(urls.endpoint('upload'), upload);
     },
-    createFolder: (path, signal) => ask(urls.endpoint('create_folder'), { method: 'POST', body: { path }, signal }),
+    createFolder: (path, signal) =>
+      requestJson(urls.endpoint('create_folder'), { method: 'POST', body: { path }, signal }),
     async rename(path, newName, { overwrite = false, ...options } = {}) {
       const isFolder = path.endsWith('/');
       const body = { newName, ...(overwrite && { overwrite }) };
-      const request = { method: 'POST', body, patience: FOR_A_FILE } as const;
+      const request = { method: 'POST', body, idleTimeout: FILE_TIMEOUT_MS } as const;
       const route = `${isFolder ? 'rename_folder' : 'rename'}/${escapePath(path)}`;
-      const answer = await operate<{ newKey?: string; newPrefix?: string }>(route, isFolder, options, request);
-      return answer.newPrefix ?? answer.newKey ?? '';
+      const renamed = await operate<{ newKey?: string; newPrefix?: string }>(route, isFolder, options, request);
+      return renamed.newPrefix ?? renamed.newKey ?? '';
     },
     transfer(kind, source, destination, { overwrite = false, ...options } = {}) {
       const isFolder = source.endsWith('/');
       const body = { source, destination, is_folder: isFolder, ...(overwrite && { overwrite }) };
-      return operate(kind, isFolder, options, { method: 'POST', body, patience: FOR_A_FILE });
+      return operate(kind, isFolder, options, { method: 'POST', body, idleTimeout: FILE_TIMEOUT_MS });
     },
     remove(path, options = {}) {
       const isFolder = path.endsWith('/');
       const route = `${isFolder ? 'delete_folder' : 'delete'}/${escapePath(path)}`;
       return operate(route, isFolder, options, { method: 'DELETE' });
     },
-    read: async (path, part) => (await import('./content.ts')).readContent(urls.file(path), part),
+    read: async (path, range) => (await import('./content.ts')).readContent(urls.file(path), range),
     check: async (path, signal) => (await import('./content.ts')).checkContent(urls.file(path), signal),
   };
 }

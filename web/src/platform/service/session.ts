@@ -1,26 +1,26 @@
-import { ask } from './ask.ts';
+import { requestJson } from './request.ts';
 import type { Urls } from './urls.ts';
 
-/** Milliseconds that signing in or out may take. */
-const PATIENCE = 30_000;
+/** Timeout in milliseconds of signing in and out. */
+const TIMEOUT_MS = 30_000;
 
-/** Who is signed in; null for nobody. Throws a `ServiceError`, as the others. */
-export async function whoIsSignedIn(urls: Urls): Promise<string | null> {
-  const { name } = await ask<{ name: string | null }>(urls.endpoint('-/session'), { patience: PATIENCE });
+/** Returns the username of the session; null without a session. Throws `ServiceError`, like the functions below. */
+export async function readSessionUser(urls: Urls): Promise<string | null> {
+  const { name } = await requestJson<{ name: string | null }>(urls.endpoint('-/session'), { idleTimeout: TIMEOUT_MS });
   return name;
 }
 
-/** Gives the name of who is signed in then. Throws `wrong-password` for a wrong name or password. */
+/** Creates a session. Returns the username. Throws `wrong-password` if the name or the password is wrong. */
 export async function signIn(urls: Urls, body: { name: string; password: string }): Promise<string> {
-  const { name } = await ask<{ name: string }>(urls.endpoint('-/session'), {
+  const { name } = await requestJson<{ name: string }>(urls.endpoint('-/session'), {
     method: 'POST',
     body,
-    patience: PATIENCE,
+    idleTimeout: TIMEOUT_MS,
   });
   return name;
 }
 
-/** Ends the session, everywhere that it is used. */
+/** Revokes the session, on all devices that use it. */
 export async function signOut(urls: Urls): Promise<void> {
-  await ask(urls.endpoint('-/session'), { method: 'DELETE', patience: PATIENCE });
+  await requestJson(urls.endpoint('-/session'), { method: 'DELETE', idleTimeout: TIMEOUT_MS });
 }

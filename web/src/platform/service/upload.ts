@@ -1,4 +1,4 @@
-import { failureOf, ServiceError } from './service-error.ts';
+import { ServiceError, serviceErrorOf } from './service-error.ts';
 
 export interface Upload {
   readonly file: File;
@@ -17,10 +17,10 @@ export interface UploadedFile {
 }
 
 /** Milliseconds without progress after which the upload has stalled. */
-const STALLED = 60_000;
+const STALL_TIMEOUT_MS = 60_000;
 
 /** Timeout of the response after the last byte: some stores receive the file only then. */
-const STORING = 300_000;
+const STORE_TIMEOUT_MS = 300_000;
 
 /**
  * Uploads one file by XMLHttpRequest, because `fetch` reports no upload progress. Throws `ServiceError`, or the
@@ -34,10 +34,10 @@ export function sendUpload(url: string, upload: Upload): Promise<UploadedFile> {
     reject(new ServiceError(0, ''));
     request.abort();
   };
-  let stalling = setTimeout(stall, STALLED);
-  const goesOn = (within: number) => {
-    clearTimeout(stalling);
-    stalling = setTimeout(stall, within);
+  let timer = setTimeout(stall, STALL_TIMEOUT_MS);
+  const restartTimer = (within: number) => {
+    clearTimeout(timer);
+    timer = setTimeout(stall, within);
   };
 
   request.open('POST', url);
@@ -45,17 +45,17 @@ export function sendUpload(url: string, upload: Upload): Promise<UploadedFile> {
   request.setRequestHeader('accept', 'application/json');
   if (!upload.replace) request.setRequestHeader('if-none-match', '*');
   request.upload.addEventListener('progress', ({ loaded, total }) => {
-    goesOn(STALLED);
+    restartTimer(STALL_TIMEOUT_MS);
     // `loaded` includes the other parts of the form, a few hundred bytes.
     upload.onProgress(Math.min(upload.file.size, Math.max(0, loaded - (total - upload.file.size))));
   });
-  request.upload.addEventListener('load', () => goesOn(STORING));
+  request.upload.addEventListener('load', () => restartTimer(STORE_TIMEOUT_MS));
   request.addEventListener('load', () => {
     const { status } = request;
     const body: unknown = request.response;
     const path = pathIn(body);
     if (status === 200 && path !== undefined) resolve({ path, etag: request.getResponseHeader('etag') ?? '' });
-    else reject(failureOf(status, body, request.getResponseHeader('retry-after')));
+    else reject(serviceErrorOf(status, body, request.getResponseHeader('retry-after')));
   });
   request.addEventListener('error', () => reject(new ServiceError(0, '')));
   request.addEventListener('abort', () => reject(upload.signal.reason));
@@ -63,7 +63,7 @@ export function sendUpload(url: string, upload: Upload): Promise<UploadedFile> {
   if (upload.signal.aborted) reject(upload.signal.reason);
   else request.send(formOf(upload));
   return promise.finally(() => {
-    clearTimeout(stalling);
+    clearTimeout(timer);
     upload.signal.removeEventListener('abort', abort);
   });
 }

@@ -3,13 +3,13 @@ import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
-import { ask, askWithProgress } from '../../../web/src/platform/service/ask.ts';
-import { failureOf, isAbort, ServiceError } from '../../../web/src/platform/service/service-error.ts';
+import { requestJson, requestWithProgress } from '../../../web/src/platform/service/request.ts';
+import { isAbort, ServiceError, serviceErrorOf } from '../../../web/src/platform/service/service-error.ts';
 import { refusal } from './service-errors.ts';
 
-/** The address of a server that ends with the test. */
-async function serve(t: TestContext, answer: RequestListener): Promise<string> {
-  const server = createServer(answer).listen(0, '127.0.0.1');
+/** Starts a server that stops at the end of the test. Returns its URL. */
+async function serve(t: TestContext, listener: RequestListener): Promise<string> {
+  const server = createServer(listener).listen(0, '127.0.0.1');
   await once(server, 'listening');
   t.after(() => {
     server.close();
@@ -18,33 +18,33 @@ async function serve(t: TestContext, answer: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
 }
 
-const ofStatus = (status: number, words: RegExp) => (error: unknown) => {
+const ofStatus = (status: number, message: RegExp) => (error: unknown) => {
   assert.ok(error instanceof ServiceError, String(error));
   assert.equal(error.status, status);
-  assert.match(error.message, words);
+  assert.match(error.message, message);
   return true;
 };
 
-describe('What the page asks the service', () => {
-  it('is of no interest any more once it is given up, even in the middle of the answer', async (t) => {
+describe('Requests of the web UI', () => {
+  it('rejects with AbortError when it is aborted while the response arrives', async (t) => {
     const leaving = new AbortController();
     const url = await serve(t, (_request, response) => {
       response.writeHead(200, { 'content-type': 'application/json' });
       response.write('{"success": true, "entries": [');
       setImmediate(() => leaving.abort());
     });
-    await assert.rejects(ask(url, { signal: leaving.signal }), isAbort);
+    await assert.rejects(requestJson(url, { signal: leaving.signal }), isAbort);
   });
 
-  it('was not answered where the answer is cut off', async (t) => {
+  it('rejects with status 0 when the response is truncated', async (t) => {
     const url = await serve(t, (request, response) => {
       response.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' });
       response.write('{"success": true,', () => request.socket.destroy());
     });
-    await assert.rejects(ask(url), ofStatus(0, /^$/));
+    await assert.rejects(requestJson(url), ofStatus(0, /^$/));
   });
 
-  it('is refused in the words of the envelope, and by the status of an answer that has none', async (t) => {
+  it('rejects with code, message and Retry-After of the service, and with the status of a proxy response', async (t) => {
     const url = await serve(t, ({ url: requested }, response) => {
       if (requested === '/ours') {
         response
@@ -54,52 +54,52 @@ describe('What the page asks the service', () => {
         response.writeHead(502, { 'content-type': 'text/html' }).end('<h1>Bad gateway</h1>');
       }
     });
-    await assert.rejects(ask(`${url}ours`), (error: unknown) => {
+    await assert.rejects(requestJson(`${url}ours`), (error: unknown) => {
       assert.ok(error instanceof ServiceError && error.retryAfter === 7 && error.code === 'unavailable');
       return ofStatus(503, /^The disk is asleep\.$/)(error);
     });
-    await assert.rejects(ask(`${url}theirs`), ofStatus(502, /502/));
+    await assert.rejects(requestJson(`${url}theirs`), ofStatus(502, /502/));
   });
 
-  it('is given up where it stands still, and never while it goes on', async (t) => {
+  it('times out without new bytes, and never while bytes arrive', async (t) => {
     const timeoutMs = 1_000;
     const url = await serve(t, ({ url: requested }, response) => {
       if (requested === '/silent') return;
       response.writeHead(200, { 'content-type': 'application/json' }).write('{"success": true,');
       if (requested === '/stuck') return;
       let chunks = 0;
-      const dripping = setInterval(() => {
+      const timer = setInterval(() => {
         if (++chunks < 15) return void response.write(' ');
-        clearInterval(dripping);
+        clearInterval(timer);
         response.end('"entries": []}');
       }, 100);
     });
     const onProgress = () => {};
     const [slow] = await Promise.all([
-      ask(`${url}slow`, { patience: timeoutMs }),
-      assert.rejects(ask(`${url}silent`, { patience: timeoutMs }), ofStatus(0, /^$/)),
-      assert.rejects(ask(`${url}stuck`, { patience: timeoutMs }), ofStatus(0, /^$/)),
-      assert.rejects(askWithProgress(`${url}silent`, { patience: timeoutMs, onProgress }), ofStatus(0, /^$/)),
+      requestJson(`${url}slow`, { idleTimeout: timeoutMs }),
+      assert.rejects(requestJson(`${url}silent`, { idleTimeout: timeoutMs }), ofStatus(0, /^$/)),
+      assert.rejects(requestJson(`${url}stuck`, { idleTimeout: timeoutMs }), ofStatus(0, /^$/)),
+      assert.rejects(requestWithProgress(`${url}silent`, { idleTimeout: timeoutMs, onProgress }), ofStatus(0, /^$/)),
     ]);
     assert.deepEqual(slow, { success: true, entries: [] });
   });
 
-  it('may pass where nothing, a busy service or a proxy answers, and may be done where the service does not', () => {
-    const passing = [0, 408, 429, 500, 502, 503, 504];
-    const all = [...passing, 400, 404, 409, 412, 413, 501].toSorted((a, b) => a - b);
+  it('distinguishes transient errors and unknown outcomes by status and code', () => {
+    const transient = [0, 408, 429, 500, 502, 503, 504];
+    const all = [...transient, 400, 404, 409, 412, 413, 501].toSorted((a, b) => a - b);
     assert.deepEqual(
-      all.filter((status) => new ServiceError(status, '').isPassing),
-      passing,
+      all.filter((status) => new ServiceError(status, '').isTransient),
+      transient,
     );
-    assert.equal(failureOf(502, undefined, null).isLost, true);
-    assert.equal(refusal('unavailable', 'Busy.').isLost, false);
-    assert.equal(refusal('outcome-unknown', 'Check the branch.').isLost, true);
-    assert.equal(refusal('store-unreachable', 'The disk does not respond.').isLost, true);
-    assert.equal(failureOf(404, undefined, null).isLost, false);
+    assert.equal(serviceErrorOf(502, undefined, null).isOutcomeUnknown, true);
+    assert.equal(refusal('unavailable', 'Busy.').isOutcomeUnknown, false);
+    assert.equal(refusal('outcome-unknown', 'Check the branch.').isOutcomeUnknown, true);
+    assert.equal(refusal('store-unreachable', 'The disk does not respond.').isOutcomeUnknown, true);
+    assert.equal(serviceErrorOf(404, undefined, null).isOutcomeUnknown, false);
   });
 
-  it('is judged by the code of the service, and by the status of an answer without one', () => {
-    const proxy = (status: number) => failureOf(status, undefined, null);
+  it('classifies an error by its code, or by its status without a code', () => {
+    const proxy = (status: number) => serviceErrorOf(status, undefined, null);
     assert.equal(refusal('not-found', '').isNotFound, true);
     assert.equal(refusal('unknown-route', '').isNotFound, false);
     assert.equal(proxy(404).isNotFound, true);
@@ -117,7 +117,7 @@ describe('What the page asks the service', () => {
     assert.deepEqual([proxy(429).isBusy, proxy(503).isBusy, proxy(500).isBusy], [true, true, false]);
   });
 
-  it('tells its progress, whatever the pieces in which it comes, and is not done before it says so', async (t) => {
+  it('reports progress in any chunking, and fails without a final line', async (t) => {
     const lines = [
       '{"progress":{"done":1,"total":null,"bytes":5}}\n{"progress":{"done":2,',
       '"total":2,"bytes":9}}\n',
@@ -126,15 +126,15 @@ describe('What the page asks the service', () => {
     const url = await serve(t, ({ url: requested }, response) => {
       response.writeHead(200, { 'content-type': 'application/x-ndjson' });
       const bytes = Buffer.from(requested === '/whole' ? lines : lines.slice(0, 60));
-      // Byte by byte, so that a character comes in two pieces as well.
+      // Byte by byte, so that a character arrives in two chunks as well.
       for (const byte of bytes) response.write(Buffer.of(byte));
       response.end();
     });
-    const told: number[] = [];
-    const onProgress = ({ bytes }: { bytes: number }) => void told.push(bytes);
-    const answer = await askWithProgress<{ message: string }>(`${url}whole`, { method: 'POST', onProgress });
-    assert.equal(answer.message, 'Größe');
-    assert.deepEqual(told, [5, 9]);
-    await assert.rejects(askWithProgress(`${url}half`, { method: 'POST', onProgress }), ofStatus(0, /^$/));
+    const reported: number[] = [];
+    const onProgress = ({ bytes }: { bytes: number }) => void reported.push(bytes);
+    const body = await requestWithProgress<{ message: string }>(`${url}whole`, { method: 'POST', onProgress });
+    assert.equal(body.message, 'Größe');
+    assert.deepEqual(reported, [5, 9]);
+    await assert.rejects(requestWithProgress(`${url}half`, { method: 'POST', onProgress }), ofStatus(0, /^$/));
   });
 });

@@ -1,0 +1,157 @@
+import { asServiceError, ServiceError, serviceErrorOf } from './service-error.ts';
+
+/** The progress of a long operation. `total` is null while it is unknown. */
+export interface Progress {
+  readonly done: number;
+  readonly total: number | null;
+  readonly bytes: number;
+}
+
+export interface RequestOptions {
+  readonly method?: 'GET' | 'POST' | 'DELETE';
+  /** Sent as JSON. */
+  readonly body?: object;
+  readonly signal?: AbortSignal | undefined;
+  /** Milliseconds without a byte of the response after which the request fails. Default: 60,000. */
+  readonly idleTimeout?: number;
+}
+
+const IDLE_TIMEOUT_MS = 60_000;
+
+/** Returns the JSON body of a successful response. Throws `ServiceError`, or the signal's `AbortError`. */
+export async function requestJson<Body>(url: string, options: RequestOptions = {}): Promise<Body> {
+  const response = await send(url, 'application/json', options);
+  if (!response.ok) throw await errorOfResponse(response);
+  const body = await readJson(response);
+  if (body === undefined) throw serviceErrorOf(response.status, body, null);
+  return body as Body;
+}
+
+/**
+ * Requests a folder operation, which reports its progress in the response. Returns the last line of the response.
+ * Aborting the signal cancels the operation. Throws the same errors as `requestJson`.
+ */
+export async function requestWithProgress<Body>(
+  url: string,
+  { onProgress, ...options }: RequestOptions & { readonly onProgress: (progress: Progress) => void },
+): Promise<Body> {
+  const response = await send(url, 'application/x-ndjson', options);
+  if (!response.headers.get('content-type')?.startsWith('application/x-ndjson') || response.body === null) {
+    throw await errorOfResponse(response);
+  }
+  for await (const line of linesOf(response.body)) {
+    const message = JSON.parse(line) as { progress: Progress } | { success: boolean; status: number };
+    if ('progress' in message) onProgress(message.progress);
+    else if (message.success) return message as Body;
+    else throw serviceErrorOf(message.status, message, null);
+  }
+  throw new ServiceError(0, '');
+}
+
+/** Returns the error that a response reports. Throws like `readJson`. */
+export async function errorOfResponse(response: Response): Promise<ServiceError> {
+  return serviceErrorOf(response.status, await readJson(response), response.headers.get('retry-after'));
+}
+
+/**
+ * Returns a body parsed as JSON; undefined if it is not JSON. Throws `ServiceError` if the response was truncated, or
+ * the signal's `AbortError`.
+ */
+async function readJson(response: Response): Promise<unknown> {
+  const text = await response.text().catch((error: unknown) => {
+    throw asServiceError(error);
+  });
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+async function send(
+  url: string,
+  accept: string,
+  { method = 'GET', body, signal, idleTimeout = IDLE_TIMEOUT_MS }: RequestOptions,
+): Promise<Response> {
+  const headers = { accept, ...(body && { 'content-type': 'application/json' }) };
+  try {
+    const request = { method, headers, signal: signal ?? null, body: body ? JSON.stringify(body) : null };
+    return await fetchWithIdleTimeout(url, request, idleTimeout);
+  } catch (error) {
+    throw asServiceError(error);
+  }
+}
+
+/**
+ * Fetches, and fails with a `ServiceError` of status 0 after so many milliseconds without a byte, before or within the
+ * response. A response that keeps arriving has no time limit.
+ */
+async function fetchWithIdleTimeout(url: string, request: RequestInit, milliseconds: number): Promise<Response> {
+  const stalled = new AbortController();
+  const stall = () => stalled.abort(new ServiceError(0, ''));
+  let timer = setTimeout(stall, milliseconds);
+  const end = () => clearTimeout(timer);
+  const restart = () => {
+    clearTimeout(timer);
+    timer = setTimeout(stall, milliseconds);
+  };
+  const signal = AbortSignal.any([stalled.signal, ...(request.signal ? [request.signal] : [])]);
+  try {
+    // While a page loads after going back, browsers use cached responses of any age unless the request forbids it.
+    const { body, status, headers } = await fetch(url, { cache: 'no-cache', ...request, signal });
+    restart();
+    if (body) return new Response(observed(body, { onChunk: restart, onEnd: end }), { status, headers });
+    end();
+    return new Response(null, { status, headers });
+  } catch (error) {
+    end();
+    throw error;
+  }
+}
+
+/** Returns a stream with the same bytes that reports each chunk, and its end. */
+function observed(
+  body: ReadableStream<Uint8Array<ArrayBuffer>>,
+  { onChunk, onEnd }: { onChunk: () => void; onEnd: () => void },
+): ReadableStream<Uint8Array<ArrayBuffer>> {
+  const reader = body.getReader();
+  return new ReadableStream({
+    async pull(controller) {
+      try {
+        const { done, value } = await reader.read();
+        if (!done) {
+          onChunk();
+          return controller.enqueue(value);
+        }
+        onEnd();
+        controller.close();
+      } catch (error) {
+        onEnd();
+        throw error;
+      }
+    },
+    async cancel(reason) {
+      onEnd();
+      await reader.cancel(reason);
+    },
+  });
+}
+
+/** Yields the complete lines of a body. A last line without a line break was truncated, and is omitted. */
+async function* linesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  const reader = body.getReader();
+  let rest = '';
+  try {
+    for (let read = await reader.read(); !read.done; read = await reader.read()) {
+      const lines = (rest + decoder.decode(read.value, { stream: true })).split('\n');
+      rest = lines.pop() ?? '';
+      yield* lines;
+    }
+  } catch (error) {
+    throw asServiceError(error);
+  } finally {
+    // If the caller stops early, this closes the connection, which cancels the operation.
+    await reader.cancel().catch(() => {});
+  }
+}
