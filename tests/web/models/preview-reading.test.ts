@@ -106,6 +106,8 @@ describe('Reading a range of a file', () => {
   /** Answers each request with the next response; an error fails it. */
   function respond(...responses: (Response | Error)[]) {
     const requests: { method: string; range: string | null }[] = [];
+    // Restoring two mocks of one method, first to last, would leave the first mock.
+    mock.restoreAll();
     mock.method(globalThis, 'fetch', async (_url: string, { method = 'GET', headers }: RequestInit = {}) => {
       requests.push({ method, range: new Headers(headers).get('range') });
       const response = responses.shift();
