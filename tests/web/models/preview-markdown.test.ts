@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Element, Nodes, Root } from 'hast';
-import { drawableMarkdown } from '../../../web/src/features/viewer/markdown/drawable-markdown.ts';
-import { resolveDestination } from '../../../web/src/features/viewer/markdown/resolve-path.ts';
+import { resolveDestination } from '../../../web/src/features/viewer/markdown/links.ts';
+import { renderableMarkdown } from '../../../web/src/features/viewer/markdown/parse-markdown.ts';
 import { grammarOf } from '../../../web/src/features/viewer/text/highlight.ts';
 import { highlightLines } from '../../../web/src/features/viewer/text/highlighter.ts';
 import { en } from '../../../web/src/platform/text/en.ts';
@@ -12,7 +12,7 @@ import { HOSTILE_MARKDOWN } from '../samples.ts';
 const LABELS = { footnotes: 'Footnotes', backToText: 'Back to the text' };
 
 function parse(text: string, labels = LABELS): Root {
-  const tree = drawableMarkdown(text, labels);
+  const tree = renderableMarkdown(text, labels);
   assert.ok(tree && tree !== 'nothing');
   return tree;
 }
@@ -138,15 +138,15 @@ describe('Rendered Markdown', () => {
   });
 
   it('is undefined above the limits of elements and depth', () => {
-    assert.equal(drawableMarkdown('[a](b) '.repeat(10_100), LABELS), undefined);
-    assert.equal(drawableMarkdown(`${'> '.repeat(1_000)}x`, LABELS), undefined);
+    assert.equal(renderableMarkdown('[a](b) '.repeat(10_100), LABELS), undefined);
+    assert.equal(renderableMarkdown(`${'> '.repeat(1_000)}x`, LABELS), undefined);
     const nested = Array.from({ length: 100 }, (_, depth) => `${'  '.repeat(depth)}- x`).join('\n');
-    assert.equal(drawableMarkdown(nested, LABELS), undefined);
+    assert.equal(renderableMarkdown(nested, LABELS), undefined);
   });
 
   it('is "nothing" for a file that contains only HTML', () => {
-    assert.equal(drawableMarkdown('<div>\n<p>tags</p>\n</div>\n', LABELS), 'nothing');
-    assert.notEqual(drawableMarkdown('![](a.jpg)\n', LABELS), 'nothing');
+    assert.equal(renderableMarkdown('<div>\n<p>tags</p>\n</div>\n', LABELS), 'nothing');
+    assert.notEqual(renderableMarkdown('![](a.jpg)\n', LABELS), 'nothing');
   });
 });
 

@@ -3,11 +3,11 @@ import { test } from 'node:test';
 import { typeLabel } from '../../../web/src/features/folder/type-label.ts';
 import { zoomedBy } from '../../../web/src/features/viewer/image/zoom.ts';
 import { parseJson } from '../../../web/src/features/viewer/json/parse-json.ts';
-import { resolveDestination } from '../../../web/src/features/viewer/markdown/resolve-path.ts';
+import { resolveDestination } from '../../../web/src/features/viewer/markdown/links.ts';
 import { previewKindOf } from '../../../web/src/features/viewer/preview-kind.ts';
 import { parseTable } from '../../../web/src/features/viewer/table/parse-table.ts';
-import { createTextDecoder } from '../../../web/src/features/viewer/text/decode-text.ts';
-import { blocksOf } from '../../../web/src/features/viewer/text/text-blocks.ts';
+import { createTextDecoder } from '../../../web/src/features/viewer/text/read-text.ts';
+import { blocksOf } from '../../../web/src/features/viewer/text/source.tsx';
 import { en } from '../../../web/src/platform/text/en.ts';
 import { zhHans } from '../../../web/src/platform/text/zh-hans.ts';
 
@@ -76,8 +76,8 @@ test('Links of a text are resolved from its folder, and never above the root', (
   assert.deepEqual(path('/'), { kind: 'path', path: '' });
   assert.deepEqual(path('/x'), { kind: 'path', path: 'x' });
   assert.deepEqual(path('#a%20b'), { kind: 'fragment', fragment: 'a b' });
-  assert.deepEqual(path('//x.example/y'), { kind: 'elsewhere', url: 'https://x.example/y' });
-  assert.deepEqual(path('mailto:a@x.example'), { kind: 'elsewhere', url: 'mailto:a@x.example' });
+  assert.deepEqual(path('//x.example/y'), { kind: 'external', url: 'https://x.example/y' });
+  assert.deepEqual(path('mailto:a@x.example'), { kind: 'external', url: 'mailto:a@x.example' });
   assert.equal(path('100%'), undefined);
 });
 

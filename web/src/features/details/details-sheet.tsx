@@ -7,7 +7,7 @@ import { useMedia } from '../../ui/media.ts';
 import { useModalDialog } from '../../ui/use-modal-dialog.ts';
 import { useSwipes } from '../../ui/use-swipes.ts';
 import { useFolder } from '../models.ts';
-import { EntryDetails, FolderDetails, SeveralDetails } from './entry-details.tsx';
+import { EntryDetails, FolderDetails, MultipleDetails } from './entry-details.tsx';
 import './details-sheet.css';
 
 /** Windows in which there is no room for two columns. */
@@ -23,7 +23,7 @@ interface SheetProps {
  * there is room, else in a dialog that comes from below.
  */
 export function DetailsSheet({ entries, onClose }: { entries: readonly Entry[]; onClose: () => void }) {
-  const Sheet = useMedia(ONE_COLUMN) ? SheetBelow : SheetBeside;
+  const Sheet = useMedia(ONE_COLUMN) ? BottomSheet : SidePanel;
   return (
     <Sheet onClose={onClose}>
       <DetailsOf entries={entries} />
@@ -35,13 +35,13 @@ function DetailsOf({ entries }: { entries: readonly Entry[] }) {
   const folder = useFolder();
   const [first] = entries;
   if (!first) return <FolderDetails key={folder.path.value} path={folder.path.value} />;
-  return entries.length === 1 ? <EntryDetails key={first.path} entry={first} /> : <SeveralDetails entries={entries} />;
+  return entries.length === 1 ? <EntryDetails key={first.path} entry={first} /> : <MultipleDetails entries={entries} />;
 }
 
-function SheetBeside({ onClose, children }: SheetProps) {
+function SidePanel({ onClose, children }: SheetProps) {
   const titleId = useId();
   const sheet = useRef<HTMLElement>(null);
-  useFocusGivenBack(sheet);
+  useRestoredFocus(sheet);
   return (
     <aside ref={sheet} class="details-sheet beside" aria-labelledby={titleId}>
       <SheetContent {...{ titleId, onClose }}>{children}</SheetContent>
@@ -49,7 +49,7 @@ function SheetBeside({ onClose, children }: SheetProps) {
   );
 }
 
-function SheetBelow({ onClose, children }: SheetProps) {
+function BottomSheet({ onClose, children }: SheetProps) {
   const titleId = useId();
   const { dialog, listeners } = useModalDialog(onClose);
   useSwipes(dialog, { left: undefined, right: undefined, down: onClose });
@@ -75,7 +75,7 @@ function SheetContent({ titleId, onClose, children }: SheetProps & { titleId: st
 }
 
 /** Gives the focus back to what opened the sheet, if it is in there when the sheet goes. */
-function useFocusGivenBack(sheet: RefObject<HTMLElement | null>): void {
+function useRestoredFocus(sheet: RefObject<HTMLElement | null>): void {
   useLayoutEffect(() => {
     const opener = document.activeElement;
     const { current } = sheet;

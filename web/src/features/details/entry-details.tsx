@@ -1,15 +1,19 @@
 import type { ComponentChildren } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
 import { nameOf, ROOT, splitName } from '../../platform/paths.ts';
+import { pages } from '../../platform/service/pages.ts';
 import type { Entry, FileEntry } from '../../platform/service/service.ts';
+import { asServiceError, isAbort, type ServiceError } from '../../platform/service/service-error.ts';
 import { folderName } from '../../platform/text/folder-name.ts';
 import { useLanguage } from '../../platform/text/language-context.ts';
+import { reasonOf } from '../../platform/text/reason.ts';
+import { Button } from '../../ui/button.tsx';
+import { CopyButton } from '../../ui/copy-button.tsx';
 import { Name } from '../../ui/name.tsx';
 import { EntryIcon } from '../folder/entry-icon.tsx';
 import { Thumbnail } from '../folder/thumbnail.tsx';
 import { typeLabel } from '../folder/type-label.ts';
-import { useUrls } from '../models.ts';
-import { CopyButton } from './copy-button.tsx';
-import { ItemCount } from './item-count.tsx';
+import { useFolder, useService, useUrls } from '../models.ts';
 
 /** All details of one entry. */
 export function EntryDetails({ entry }: { entry: Entry }) {
@@ -44,7 +48,7 @@ export function FolderDetails({ path }: { path: string }) {
 }
 
 /** The number of the entries and the total size of the files among them. */
-export function SeveralDetails({ entries }: { entries: readonly Entry[] }) {
+export function MultipleDetails({ entries }: { entries: readonly Entry[] }) {
   const { text, formats } = useLanguage();
   const files = entries.filter(({ type }) => type === 'file');
   const isWhole = files.length === entries.length;
@@ -154,5 +158,62 @@ function Fact({ name, children, button }: { name: string; children: ComponentChi
         {button}
       </dd>
     </div>
+  );
+}
+
+/** How many items a folder has: known of the one that is shown, counted on demand of another. */
+function ItemCount({ folder: path }: { folder: string }) {
+  const folder = useFolder();
+  const { text } = useLanguage();
+  const isKnown = folder.path.value === path && folder.state.value === 'ready';
+  if (!isKnown) return <CountedItems folder={path} />;
+  const count = folder.count.value;
+  return (
+    <span class="numbers">
+      {folder.listing.value === 'complete' ? text.folder.items(count) : text.folder.loadingMore(count)}
+    </span>
+  );
+}
+
+type Counting =
+  | { readonly state: 'unasked' }
+  | { readonly state: 'counting' | 'counted'; readonly count: number }
+  | { readonly state: 'failed'; readonly problem: ServiceError };
+
+function CountedItems({ folder }: { folder: string }) {
+  const service = useService();
+  const { text } = useLanguage();
+  const [counting, setCounting] = useState<Counting>({ state: 'unasked' });
+  const isCounting = counting.state === 'counting';
+
+  useEffect(() => {
+    if (!isCounting) return undefined;
+    const aborting = new AbortController();
+    const count = async () => {
+      let items = 0;
+      for await (const { entries, cursor } of pages(service, folder, aborting.signal)) {
+        items += entries.length;
+        setCounting({ state: cursor === undefined ? 'counted' : 'counting', count: items });
+      }
+    };
+    count().catch((error: unknown) => {
+      if (!isAbort(error)) setCounting({ state: 'failed', problem: asServiceError(error) });
+    });
+    return () => aborting.abort();
+  }, [isCounting, folder]);
+
+  const start = () => setCounting({ state: 'counting', count: 0 });
+  return (
+    <span role="status">
+      {counting.state === 'unasked' && <Button onClick={start}>{text.details.count}</Button>}
+      {counting.state === 'counting' && text.folder.loadingMore(counting.count)}
+      {counting.state === 'counted' && text.folder.items(counting.count)}
+      {counting.state === 'failed' && (
+        <>
+          <p>{reasonOf(counting.problem, text)}</p>
+          <Button onClick={start}>{text.controls.retry}</Button>
+        </>
+      )}
+    </span>
   );
 }

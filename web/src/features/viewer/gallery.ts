@@ -1,7 +1,10 @@
 import { useComputed } from '@preact/signals';
 import { useRef } from 'preact/hooks';
+import type { Folder } from '../../model/folder/folder.ts';
 import type { FileEntry } from '../../platform/service/service.ts';
+import type { Urls } from '../../platform/service/urls.ts';
 import { useFolder } from '../models.ts';
+import { previewKindOf } from './preview-kind.ts';
 
 /** The file that is shown among those of its folder, in the order in which the folder shows them. */
 export interface Gallery {
@@ -32,4 +35,17 @@ export function useGallery(path: string): Gallery {
     previous: all[before],
     next: after < 0 ? undefined : all[after],
   };
+}
+
+/** Bytes up to which an image is loaded before anybody asks for it. */
+const LIMIT = 12e6;
+
+/** Loads the images before and after one, so that they are there when they are wanted. */
+export function preloadNeighbours({ path }: FileEntry, folder: Folder, urls: Urls): void {
+  const files = folder.entries.peek().filter((entry) => entry.type === 'file');
+  const place = files.findIndex((file) => file.path === path);
+  for (const file of [files[place + 1], files[place - 1]]) {
+    // A browser lets an image go on loading of which nothing else is known any more.
+    if (file && file.size <= LIMIT && previewKindOf(file) === 'image') new Image().src = urls.file(file.path);
+  }
 }

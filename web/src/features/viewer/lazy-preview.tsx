@@ -1,8 +1,7 @@
 import type { ComponentType } from 'preact';
 import { useLoaded } from '../../ui/use-loaded.ts';
-import { Loading } from './loading.tsx';
-import { NoPreview } from './no-preview.tsx';
-import { NotLoadedNotice } from './not-loaded-notice.tsx';
+import { NoPreview } from './file-notices.tsx';
+import { Loading, NotLoadedNotice } from './notices.tsx';
 import { type PreviewKind, previewKindOf } from './preview-kind.ts';
 import type { PreviewProps } from './viewer-tools.ts';
 

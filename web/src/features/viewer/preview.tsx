@@ -1,10 +1,18 @@
 import type { ComponentType } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useId, useState } from 'preact/hooks';
+import { nameOf } from '../../platform/paths.ts';
+import { useLanguage } from '../../platform/text/language-context.ts';
+import { IconButton } from '../../ui/button.tsx';
+import { keyLabel } from '../../ui/keys.ts';
+import { Name } from '../../ui/name.tsx';
 import { useLoaded } from '../../ui/use-loaded.ts';
+import { useModalDialog } from '../../ui/use-modal-dialog.ts';
 import { whenIdle } from '../../ui/when-idle.ts';
 import { useRouter } from '../models.ts';
+import { Loading, NotLoadedNotice } from './notices.tsx';
+import { useClosePreview } from './use-close-preview.ts';
 import type { ViewerProps } from './viewer.tsx';
-import { ViewerToCome } from './viewer-to-come.tsx';
+import './viewer.css';
 
 /**
  * The preview of the file in the URL. Its code, and that of image previews, loads when the browser is idle, or when
@@ -33,5 +41,36 @@ function LazyViewer({ path }: { path: string }) {
   const loaded = useLoaded(loadViewer);
   const [isInPlace] = useState(Viewer === undefined);
   if (Viewer) return <Viewer path={path} isInPlace={isInPlace} />;
-  return <ViewerToCome path={path} retry={loaded.state === 'failed' ? loaded.retry : undefined} />;
+  return <ViewerSkeleton path={path} retry={loaded.state === 'failed' ? loaded.retry : undefined} />;
+}
+
+interface ViewerSkeletonProps {
+  path: string;
+  /** Loads the code again after a failure. */
+  retry: (() => void) | undefined;
+}
+
+/** The placeholder of the viewer while its code loads. The user can already close it. */
+export function ViewerSkeleton({ path, retry }: ViewerSkeletonProps) {
+  const { text } = useLanguage();
+  const titleId = useId();
+  const close = useClosePreview(path);
+  const { dialog, listeners } = useModalDialog(close);
+  return (
+    <dialog ref={dialog} class="viewer" aria-labelledby={titleId} {...listeners}>
+      <div class="top">
+        <div class="heading">
+          <IconButton icon="close" label={text.controls.close} shortcut={keyLabel('Escape')} onClick={close} />
+          <div class="name">
+            <h1 id={titleId}>
+              <Name of={nameOf(path)} />
+            </h1>
+          </div>
+        </div>
+      </div>
+      <div class="stage" tabIndex={-1} autofocus>
+        {retry ? <NotLoadedNotice retry={retry} /> : <Loading />}
+      </div>
+    </dialog>
+  );
 }

@@ -6,21 +6,20 @@ import { Name } from '../../ui/name.tsx';
 import { useModalDialog } from '../../ui/use-modal-dialog.ts';
 import { useSwipes } from '../../ui/use-swipes.ts';
 import { type Actions, useActions } from '../actions/actions.ts';
-import { LazyDetails } from '../details/lazy-details.tsx';
+import { LazyDetails } from '../details/details-panel.tsx';
 import { MessageList } from '../messages/message-list.tsx';
 import { useDetails, useFolder, usePreferences, useRouter, useSelection } from '../models.ts';
+import { PendingFile } from './file-notices.tsx';
 import { useGallery } from './gallery.ts';
 import { LazyPreview } from './lazy-preview.tsx';
-import { LookedFor } from './looked-for.tsx';
-import { useClosing } from './use-closing.ts';
+import { useClosePreview } from './use-close-preview.ts';
 import { ViewerHeader } from './viewer-header.tsx';
-import { handleKey } from './viewer-keys.ts';
-import { createViewerState, type ViewerTool } from './viewer-tools.ts';
+import { createViewerState, handleKey, type ViewerTool } from './viewer-tools.ts';
 import './viewer.css';
 
 export interface ViewerProps {
   path: string;
-  /** Whether it takes the place of `ViewerToCome`, and is not to be seen coming. */
+  /** Whether it takes the place of `ViewerSkeleton`, and is not to be seen coming. */
   isInPlace: boolean;
 }
 
@@ -36,12 +35,12 @@ export function Viewer({ path, isInPlace }: ViewerProps) {
   const stage = useRef<HTMLDivElement>(null);
   const titleId = useId();
 
-  const close = useClosing(path);
+  const close = useClosePreview(path);
   const { dialog, listeners } = useModalDialog(close);
-  useFocusOnLast(path);
+  useFocusOfLastFile(path);
   const show = (file: typeof next) => file && router.openPreview(file.path);
   useSwipes(dialog, { left: next && (() => show(next)), right: previous && (() => show(previous)), down: close });
-  useKeysOfNobody(dialog);
+  useUnfocusedKeys(dialog);
 
   return (
     <dialog
@@ -62,7 +61,7 @@ export function Viewer({ path, isInPlace }: ViewerProps) {
       <ViewerHeader {...{ path, gallery, viewer, titleId }} onShow={show} onClose={close} />
       {/* Takes the focus first, so that keys reach the viewer, and no button looks as if it had been chosen. */}
       <div ref={stage} class="stage" tabIndex={-1} autofocus>
-        {entry ? <LazyPreview key={`${path} ${entry.etag}`} {...{ entry, viewer }} /> : <LookedFor />}
+        {entry ? <LazyPreview key={`${path} ${entry.etag}`} {...{ entry, viewer }} /> : <PendingFile />}
       </div>
       {entry && details.isOpen.value && <LazyDetails entries={[entry]} />}
       <Announcement path={path} gallery={gallery} />
@@ -81,7 +80,7 @@ function detailsTool(actions: Actions): ViewerTool {
  * When the browser gives the focus back, the folder is at the file that was shown last; where one file was selected, it
  * is that one now, so that nothing is done to another than the one that was looked at.
  */
-function useFocusOnLast(path: string): void {
+function useFocusOfLastFile(path: string): void {
   const folder = useFolder();
   const selection = useSelection();
   const lastPath = useRef(path);
@@ -97,7 +96,7 @@ function useFocusOnLast(path: string): void {
 }
 
 /** Has keys reach the dialog too when what had the focus is gone, as a button of the file before. */
-function useKeysOfNobody(dialog: RefObject<HTMLElement | null>): void {
+function useUnfocusedKeys(dialog: RefObject<HTMLElement | null>): void {
   useEffect(() => {
     const pass = (event: KeyboardEvent) => {
       const inFront = [...document.querySelectorAll('dialog:modal')].at(-1);

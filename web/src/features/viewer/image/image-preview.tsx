@@ -4,11 +4,10 @@ import type { Text } from '../../../platform/text/language.ts';
 import { useLanguage } from '../../../platform/text/language-context.ts';
 import { hasThumbnail } from '../../folder/thumbnail.tsx';
 import { useFolder, useUrls } from '../../models.ts';
-import { FailedElement } from '../failed-element.tsx';
-import type { ViewerTool } from '../viewer-tools.ts';
-import { type PreviewProps, useTools } from '../viewer-tools.ts';
-import { preloadNeighbours } from './preload.ts';
-import { useZoom, type ZoomControl } from './use-zoom.ts';
+import { FailedElement } from '../file-notices.tsx';
+import { preloadNeighbours } from '../gallery.ts';
+import { type PreviewProps, useTools, type ViewerTool } from '../viewer-tools.ts';
+import { useZoom, type ZoomControl } from './zoom.ts';
 import './image-preview.css';
 
 /** An image, as large as there is room, which can be looked at closely. Only ever as an image: an SVG runs nothing. */
@@ -17,12 +16,12 @@ export function ImagePreview({ entry, viewer }: PreviewProps) {
   const [isFailed, setFailed] = useState(false);
   if (!isFailed) return <Image {...{ entry, viewer }} onFail={() => setFailed(true)} />;
   const { none, brokenImage, brokenImageHint } = text.previews;
-  const words = isForFew(entry) ? { reason: none } : { reason: brokenImage, hint: brokenImageHint };
+  const words = isRarelySupported(entry) ? { reason: none } : { reason: brokenImage, hint: brokenImageHint };
   return <FailedElement entry={entry} {...words} onRetry={() => setFailed(false)} />;
 }
 
 /** Whether it is of a kind that hardly any browser shows, so that nothing need be wrong with it. */
-function isForFew({ contentType }: FileEntry): boolean {
+function isRarelySupported({ contentType }: FileEntry): boolean {
   return /^image\/(tiff|hei[cf]|jxl)\b/i.test(contentType);
 }
 
@@ -72,14 +71,14 @@ function Placeholder({ entry }: { entry: FileEntry }) {
 }
 
 /** Pixels by which an arrow moves an enlarged image. */
-const MOVE = 80;
+const ARROW_STEP = 80;
 
 function toolsOf({ step, fit, move }: ZoomControl, isEnlarged: boolean, { previews }: Text): readonly ViewerTool[] {
   const arrows: readonly ViewerTool[] = [
-    { id: 'left', keys: ['ArrowLeft'], run: () => move({ x: MOVE, y: 0 }) },
-    { id: 'right', keys: ['ArrowRight'], run: () => move({ x: -MOVE, y: 0 }) },
-    { id: 'up', keys: ['ArrowUp'], run: () => move({ x: 0, y: MOVE }) },
-    { id: 'down', keys: ['ArrowDown'], run: () => move({ x: 0, y: -MOVE }) },
+    { id: 'left', keys: ['ArrowLeft'], run: () => move({ x: ARROW_STEP, y: 0 }) },
+    { id: 'right', keys: ['ArrowRight'], run: () => move({ x: -ARROW_STEP, y: 0 }) },
+    { id: 'up', keys: ['ArrowUp'], run: () => move({ x: 0, y: ARROW_STEP }) },
+    { id: 'down', keys: ['ArrowDown'], run: () => move({ x: 0, y: -ARROW_STEP }) },
   ];
   return [
     {

@@ -1,25 +1,123 @@
-import { useMemo } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import { useLanguage } from '../../../platform/text/language-context.ts';
-import { FileText } from '../text/file-text.tsx';
-import { TextInstead } from '../text/text-instead.tsx';
-import { WithSource } from '../text/with-source.tsx';
+import { Button } from '../../../ui/button.tsx';
+import { WholeText, WithSource } from '../text/rendered-text.tsx';
+import { TextFallback } from '../text/text-fallback.tsx';
 import type { PreviewProps } from '../viewer-tools.ts';
-import { JsonTree } from './json-tree.tsx';
-import { parseJson } from './parse-json.ts';
+import { type JsonMember, type JsonValue, parseJson } from './parse-json.ts';
+import './json-tree.css';
 
 /** JSON as a tree that folds; as text where it is none. */
 export function JsonPreview({ entry, viewer }: PreviewProps) {
-  return <FileText entry={entry}>{(source) => <Json {...{ entry, viewer, source }} />}</FileText>;
+  return <WholeText entry={entry}>{(source) => <Json {...{ entry, viewer, source }} />}</WholeText>;
 }
 
 function Json({ entry, viewer, source }: PreviewProps & { source: string }) {
   const { text } = useLanguage();
   const parsed = useMemo(() => parseJson(source), [source]);
-  if (parsed === 'invalid') return <TextInstead {...{ entry, viewer }} reason={text.previews.invalidJson} />;
-  if (parsed === 'too deep') return <TextInstead {...{ entry, viewer }} reason={text.previews.deepJson} />;
+  if (parsed === 'invalid') return <TextFallback {...{ entry, viewer }} reason={text.previews.invalidJson} />;
+  if (parsed === 'too deep') return <TextFallback {...{ entry, viewer }} reason={text.previews.deepJson} />;
   return (
     <WithSource name={entry.name} text={source} viewer={viewer}>
       <JsonTree name={entry.name} value={parsed} />
     </WithSource>
+  );
+}
+
+/** How deep the tree is open at first, and up to how many members of one value. */
+const OPEN_LEVELS = 2;
+const OPEN_MEMBERS = 50;
+/** How many members of one value are drawn at first, and how many more at a time. */
+const STEP = 200;
+
+/** A value of JSON. What is in it is drawn when it is opened. */
+function JsonTree({ name, value }: { name: string; value: JsonValue }) {
+  const { text } = useLanguage();
+  return (
+    <div class="json" role="region" aria-label={text.previews.contentsOf(name)} tabIndex={0} data-scroller>
+      <Value value={value} depth={0} />
+    </div>
+  );
+}
+
+interface ValueProps {
+  /** Where it stands in the value around it. */
+  label?: string | undefined;
+  value: JsonValue;
+  depth: number;
+}
+
+function Value({ label, value, depth }: ValueProps) {
+  switch (value.kind) {
+    case 'list':
+    case 'object': {
+      const { kind, members } = value;
+      const isList = kind === 'list';
+      if (members.length > 0) return <Members {...{ label, members, isList, depth }} />;
+      return <Leaf label={label} kind="empty" shown={isList ? '[ ]' : '{ }'} />;
+    }
+    case 'string':
+      // As it is meant, with no more escapes than it needs.
+      return <Leaf label={label} kind="string" shown={JSON.stringify(JSON.parse(value.source))} />;
+    default:
+      return <Leaf label={label} kind={value.kind} shown={value.source} />;
+  }
+}
+
+function Leaf({ label, kind, shown }: { label: string | undefined; kind: string; shown: string }) {
+  return (
+    <div class="leaf">
+      <Label label={label} />
+      <span class={`value ${kind}`} dir="auto">
+        {shown}
+      </span>
+    </div>
+  );
+}
+
+interface MembersProps extends Omit<ValueProps, 'value'> {
+  members: readonly JsonMember[];
+  isList: boolean;
+}
+
+function Members({ label, members, isList, depth }: MembersProps) {
+  const { text } = useLanguage();
+  const [isOpen, setOpen] = useState(depth < OPEN_LEVELS && (depth === 0 || members.length <= OPEN_MEMBERS));
+  const [count, setCount] = useState(STEP);
+  return (
+    <details open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>
+        <Label label={label} />
+        <span class="summary">
+          {isList ? '[ ' : '{ '}
+          {text.folder.items(members.length)}
+          {isList ? ' ]' : ' }'}
+        </span>
+      </summary>
+      {isOpen && (
+        <ul>
+          {members.slice(0, count).map(([key, value], place) => (
+            <li key={place}>
+              <Value label={key} value={value} depth={depth + 1} />
+            </li>
+          ))}
+          {count < members.length && (
+            <li>
+              <Button onClick={() => setCount(count + STEP)}>{text.previews.showMore}</Button>
+            </li>
+          )}
+        </ul>
+      )}
+    </details>
+  );
+}
+
+function Label({ label }: { label: string | undefined }) {
+  if (label === undefined) return null;
+  return (
+    <>
+      <bdi class="key">{label}</bdi>
+      <span class="colon">: </span>
+    </>
   );
 }

@@ -7,7 +7,7 @@ export type JsonValue =
 export type JsonMember = readonly [label: string, value: JsonValue];
 
 /** Levels beyond which values are not taken apart. */
-const DEEPEST = 1_000;
+const MAX_DEPTH = 1_000;
 
 /** The value of a text of JSON; a word where it is none, or too deep. The work grows with the text alone. */
 export function parseJson(text: string): JsonValue | 'invalid' | 'too deep' {
@@ -15,13 +15,13 @@ export function parseJson(text: string): JsonValue | 'invalid' | 'too deep' {
   try {
     return reader.readAll();
   } catch (error) {
-    if (error instanceof TooDeep) return 'too deep';
+    if (error instanceof NestedTooDeeply) return 'too deep';
     if (error instanceof SyntaxError) return 'invalid';
     throw error;
   }
 }
 
-class TooDeep extends Error {}
+class NestedTooDeeply extends Error {}
 
 class Reader {
   readonly #text: string;
@@ -38,7 +38,7 @@ class Reader {
   }
 
   #readValue(depth: number): JsonValue {
-    if (depth > DEEPEST) throw new TooDeep();
+    if (depth > MAX_DEPTH) throw new NestedTooDeeply();
     switch (this.#peek()) {
       case '{':
         return { kind: 'object', members: this.#readMembers('}', () => this.#readNamed(depth)) };

@@ -1,18 +1,15 @@
 import { useLanguage } from '../../../platform/text/language-context.ts';
 import { useLoaded } from '../../../ui/use-loaded.ts';
-import { Loading } from '../loading.tsx';
-import { NotLoadedNotice } from '../not-loaded-notice.tsx';
-import { ElseText } from '../text/else-text.tsx';
-import { FileText } from '../text/file-text.tsx';
-import { TextInstead } from '../text/text-instead.tsx';
-import { WithSource } from '../text/with-source.tsx';
+import { Loading, NotLoadedNotice } from '../notices.tsx';
+import { WholeText, WithSource } from '../text/rendered-text.tsx';
+import { TextErrorBoundary, TextFallback } from '../text/text-fallback.tsx';
 import type { PreviewProps } from '../viewer-tools.ts';
 import { runJob, WorkerNotLoaded } from '../worker/run-job.ts';
 import { Markdown } from './markdown.tsx';
 
 /** Renders Markdown. */
 export function MarkdownPreview({ entry, viewer }: PreviewProps) {
-  return <FileText entry={entry}>{(source) => <Parsed {...{ entry, viewer, source }} />}</FileText>;
+  return <WholeText entry={entry}>{(source) => <Parsed {...{ entry, viewer, source }} />}</WholeText>;
 }
 
 function Parsed({ entry, viewer, source }: PreviewProps & { source: string }) {
@@ -27,13 +24,13 @@ function Parsed({ entry, viewer, source }: PreviewProps & { source: string }) {
     return <NotLoadedNotice retry={parsed.retry} />;
   }
   const tree = parsed.state === 'ready' ? parsed.value : undefined;
-  if (tree === undefined) return <TextInstead {...{ entry, viewer }} reason={markdownFailed} />;
-  if (tree === 'nothing') return <TextInstead {...{ entry, viewer }} reason={markdownEmpty} />;
+  if (tree === undefined) return <TextFallback {...{ entry, viewer }} reason={markdownFailed} />;
+  if (tree === 'nothing') return <TextFallback {...{ entry, viewer }} reason={markdownEmpty} />;
   return (
-    <ElseText {...{ entry, viewer }} reason={markdownFailed}>
+    <TextErrorBoundary {...{ entry, viewer }} reason={markdownFailed}>
       <WithSource name={entry.name} text={source} viewer={viewer}>
         <Markdown entry={entry} tree={tree} />
       </WithSource>
-    </ElseText>
+    </TextErrorBoundary>
   );
 }

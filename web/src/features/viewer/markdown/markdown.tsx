@@ -1,10 +1,16 @@
 import type { Root } from 'hast';
-import { toJsxRuntime } from 'hast-util-to-jsx-runtime';
+import { type Components, toJsxRuntime } from 'hast-util-to-jsx-runtime';
+import type { ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { Fragment, jsx, jsxs } from 'preact/jsx-runtime';
+import { isFolderPath, parentOf } from '../../../platform/paths.ts';
+import type { Route } from '../../../platform/router.ts';
 import type { FileEntry } from '../../../platform/service/service.ts';
+import type { Text } from '../../../platform/text/language.ts';
 import { useLanguage } from '../../../platform/text/language-context.ts';
-import { componentsOf } from './components.tsx';
+import { Icon } from '../../../ui/icon.tsx';
+import { useFolder, useRouter, useUrls } from '../../models.ts';
+import { ID_PREFIX, resolveDestination } from './links.ts';
 import '../text/highlighter.css';
 import './markdown.css';
 
@@ -20,7 +26,7 @@ export function Markdown({ entry, tree }: { entry: FileEntry; tree: Root }) {
         elementAttributeNameCase: 'html',
         // Else the alignment of cells would become `style`.
         tableCellAlignToStyle: false,
-        components: componentsOf(entry, text),
+        components: markdownComponents(entry, text),
       }),
     [tree, entry, text],
   );
@@ -37,4 +43,120 @@ export function Markdown({ entry, tree }: { entry: FileEntry; tree: Root }) {
       </article>
     </div>
   );
+}
+
+/** What draws the elements that are more than words, in a text of Markdown. */
+function markdownComponents(entry: FileEntry, { previews }: Text): Partial<Components> {
+  const folder = parentOf(entry.path);
+  return {
+    a: ({ href, id, 'aria-label': label, children }) => (
+      <MarkdownLink {...{ folder, href, id, children }} label={typeof label === 'string' ? label : undefined} />
+    ),
+    img: ({ src, alt }) => <MarkdownImage {...{ folder, src, alt }} />,
+    input: ({ checked }) => (
+      <span class={`task ${checked ? 'done' : ''}`} role="img" aria-label={checked ? previews.done : previews.toDo}>
+        {checked && <Icon name="check" />}
+      </span>
+    ),
+  };
+}
+
+interface MarkdownImageProps {
+  folder: string;
+  src: string | undefined;
+  alt: string | undefined;
+}
+
+/**
+ * An image of a text: shown where it is a file of the service. One from elsewhere is a link, as loading it would tell
+ * somebody else who reads this.
+ */
+function MarkdownImage({ folder, src, alt = '' }: MarkdownImageProps) {
+  const urls = useUrls();
+  const { text } = useLanguage();
+  const destination = src === undefined ? undefined : resolveDestination(folder, src);
+  if (destination?.kind === 'path') {
+    return <img src={urls.file(destination.path)} alt={alt} loading="lazy" draggable={false} />;
+  }
+  const description = text.previews.externalImage(
+    alt || (destination?.kind === 'external' ? hostOf(destination.url) : '…'),
+  );
+  if (destination?.kind !== 'external') return <span>{description}</span>;
+  return (
+    <a class="external-image" href={destination.url} target="_blank" rel="noopener noreferrer">
+      <Icon name="image" />
+      {description}
+    </a>
+  );
+}
+
+const hostOf = (url: string) => (URL.canParse(url) ? new URL(url).host : url);
+
+interface MarkdownLinkProps {
+  folder: string;
+  href: string | undefined;
+  id: string | undefined;
+  label: string | undefined;
+  children: ComponentChildren;
+}
+
+/** A link of a text: to another route in it, to what the service has, or elsewhere in a window of its own. */
+function MarkdownLink({ folder, href, id, label, children }: MarkdownLinkProps) {
+  const shown = useFolder();
+  const router = useRouter();
+  const urls = useUrls();
+  const destination = href === undefined ? undefined : resolveDestination(folder, href);
+  switch (destination?.kind) {
+    case undefined:
+      return <span id={id}>{children}</span>;
+    case 'external':
+      return (
+        <a id={id} href={destination.url} target="_blank" rel="noopener noreferrer">
+          {children}
+        </a>
+      );
+    case 'fragment':
+      return (
+        <a
+          id={id}
+          aria-label={label}
+          href={`#${destination.fragment}`}
+          onClick={(event) => {
+            event.preventDefault();
+            showFragment(destination.fragment);
+          }}
+        >
+          {children}
+        </a>
+      );
+    case 'path': {
+      // What is known as a folder may be written without its slash.
+      const isFolder = isFolderPath(destination.path) || shown.entryOf(`${destination.path}/`) !== undefined;
+      const route: Route = isFolder
+        ? { folder: isFolderPath(destination.path) ? destination.path : `${destination.path}/`, preview: null }
+        : { folder: parentOf(destination.path), preview: destination.path };
+      return (
+        <a
+          id={id}
+          href={urls.page(route.folder, route.preview)}
+          onClick={(event) => {
+            if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+            event.preventDefault();
+            router.go(route);
+          }}
+        >
+          {children}
+        </a>
+      );
+    }
+  }
+}
+
+function showFragment(fragment: string): void {
+  const target = document.getElementById(`${ID_PREFIX}${fragment}`);
+  if (!target) return;
+  target.scrollIntoView({ block: 'start' });
+  // So that reading goes on from there by keyboard, too.
+  target.tabIndex = -1;
+  target.focus({ preventScroll: true });
 }

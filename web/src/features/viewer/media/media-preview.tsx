@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { useLanguage } from '../../../platform/text/language-context.ts';
 import { EntryIcon } from '../../folder/entry-icon.tsx';
 import { useUrls } from '../../models.ts';
-import { FailedElement } from '../failed-element.tsx';
+import { FailedElement } from '../file-notices.tsx';
 import { previewKindOf } from '../preview-kind.ts';
 import type { PreviewProps } from '../viewer-tools.ts';
 import './media-preview.css';

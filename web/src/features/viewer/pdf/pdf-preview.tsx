@@ -3,10 +3,8 @@ import { useLanguage } from '../../../platform/text/language-context.ts';
 import { useLoaded } from '../../../ui/use-loaded.ts';
 import { EntryIcon } from '../../folder/entry-icon.tsx';
 import { useAccount, useService, useUrls } from '../../models.ts';
-import { ContentProblem } from '../content-problem.tsx';
-import { DownloadLink } from '../download-link.tsx';
-import { Loading } from '../loading.tsx';
-import { Notice } from '../notice.tsx';
+import { ContentProblem, DownloadLink } from '../file-notices.tsx';
+import { Loading, Notice } from '../notices.tsx';
 import type { PreviewProps } from '../viewer-tools.ts';
 import './pdf-preview.css';
 

@@ -1,10 +1,8 @@
 import { useLanguage } from '../../../platform/text/language-context.ts';
 import { useLoaded } from '../../../ui/use-loaded.ts';
-import { Loading } from '../loading.tsx';
-import { NotLoadedNotice } from '../not-loaded-notice.tsx';
-import { FileText } from '../text/file-text.tsx';
-import { TextInstead } from '../text/text-instead.tsx';
-import { WithSource } from '../text/with-source.tsx';
+import { Loading, NotLoadedNotice } from '../notices.tsx';
+import { WholeText, WithSource } from '../text/rendered-text.tsx';
+import { TextFallback } from '../text/text-fallback.tsx';
 import type { PreviewProps } from '../viewer-tools.ts';
 import { runJob, WorkerNotLoaded } from '../worker/run-job.ts';
 import type { ParsedTable } from './parse-table.ts';
@@ -12,7 +10,7 @@ import './table-preview.css';
 
 /** Renders a file of separated values as a table. */
 export function TablePreview({ entry, viewer }: PreviewProps) {
-  return <FileText entry={entry}>{(source) => <Parsed {...{ entry, viewer, source }} />}</FileText>;
+  return <WholeText entry={entry}>{(source) => <Parsed {...{ entry, viewer, source }} />}</WholeText>;
 }
 
 function Parsed({ entry, viewer, source }: PreviewProps & { source: string }) {
@@ -26,7 +24,7 @@ function Parsed({ entry, viewer, source }: PreviewProps & { source: string }) {
   if (parsed.state === 'failed' && parsed.error instanceof WorkerNotLoaded) {
     return <NotLoadedNotice retry={parsed.retry} />;
   }
-  if (parsed.state === 'failed') return <TextInstead {...{ entry, viewer }} reason={text.previews.tableFailed} />;
+  if (parsed.state === 'failed') return <TextFallback {...{ entry, viewer }} reason={text.previews.tableFailed} />;
   return (
     <WithSource name={name} text={source} viewer={viewer}>
       <Table name={name} table={parsed.value} />

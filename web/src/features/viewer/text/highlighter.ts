@@ -1,18 +1,18 @@
 import type { RootContent } from 'hast';
 import { common, createLowlight } from 'lowlight';
-import type { ColouredLine } from '../worker/jobs.ts';
+import type { HighlightedLine } from '../worker/jobs.ts';
 
 const lowlight = createLowlight(common);
 
 /** Parts beyond which a page stands still while it draws them, in all and in one line, which is laid out as a whole. */
-const MOST_PARTS = 50_000;
-const MOST_IN_LINE = 5_000;
+const MAX_TOKENS = 50_000;
+const MAX_TOKENS_PER_LINE = 5_000;
 
 /**
  * The lines of a text, their parts marked with what they are; undefined where the grammar is not known, and where there are
  * more parts than can be drawn.
  */
-export function highlightLines(text: string, grammar: string): readonly ColouredLine[] | undefined {
+export function highlightLines(text: string, grammar: string): readonly HighlightedLine[] | undefined {
   if (!lowlight.registered(grammar)) return undefined;
   const lines: [string, string][][] = [[]];
   let count = 0;
@@ -30,7 +30,7 @@ export function highlightLines(text: string, grammar: string): readonly Coloured
     }
   };
   add(lowlight.highlight(grammar, text).children, '');
-  return count > MOST_PARTS || lines.some((line) => line.length > MOST_IN_LINE) ? undefined : lines;
+  return count > MAX_TOKENS || lines.some((line) => line.length > MAX_TOKENS_PER_LINE) ? undefined : lines;
 }
 
 function classOf(names: unknown): string | undefined {

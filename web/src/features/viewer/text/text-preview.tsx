@@ -2,15 +2,11 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 import { useLanguage, useLanguageSignal } from '../../../platform/text/language-context.ts';
 import { Button } from '../../../ui/button.tsx';
 import { useService } from '../../models.ts';
-import { ContentProblem } from '../content-problem.tsx';
-import { DownloadLink } from '../download-link.tsx';
-import { Loading } from '../loading.tsx';
-import { NoPreview } from '../no-preview.tsx';
+import { ContentProblem, DownloadLink, NoPreview } from '../file-notices.tsx';
+import { Loading } from '../notices.tsx';
 import type { PreviewProps } from '../viewer-tools.ts';
 import { createTextReader, type TextReader } from './read-text.ts';
-import { Source, useWrapTool } from './source.tsx';
-import { blocksOf, type TextBlock } from './text-blocks.ts';
-import { WholeSource } from './whole-source.tsx';
+import { blocksOf, Source, type TextBlock, useWrapTool, WholeSource } from './source.tsx';
 
 /** Bytes up to which a person can read on. */
 const LIMIT = 8 * 1024 * 1024;

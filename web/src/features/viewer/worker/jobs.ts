@@ -7,7 +7,7 @@ import type { ParsedTable } from '../table/parse-table.ts';
  */
 export type Job =
   | { readonly kind: 'markdown'; readonly text: string; readonly labels: MarkdownLabels }
-  | { readonly kind: 'colours'; readonly text: string; readonly grammar: string }
+  | { readonly kind: 'highlight'; readonly text: string; readonly grammar: string }
   | { readonly kind: 'table'; readonly text: string; readonly isTabbed: boolean };
 
 /** Labels of footnotes in Markdown. */
@@ -19,12 +19,12 @@ export interface MarkdownLabels {
 /** The result of each kind of job; undefined if the page can't render it. */
 export interface Results {
   readonly markdown: Root | 'nothing' | undefined;
-  readonly colours: readonly ColouredLine[] | undefined;
+  readonly highlight: readonly HighlightedLine[] | undefined;
   readonly table: ParsedTable;
 }
 
 /** The tokens of a line, each with its class; the empty string for none. */
-export type ColouredLine = readonly (readonly [className: string, text: string])[];
+export type HighlightedLine = readonly (readonly [className: string, text: string])[];
 
 /** A message of the worker: ready for its job, or done with a result. */
 export type Message = { readonly kind: 'ready' } | { readonly kind: 'done'; readonly result: Results[Job['kind']] };

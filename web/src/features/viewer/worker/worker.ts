@@ -1,4 +1,4 @@
-import { drawableMarkdown } from '../markdown/drawable-markdown.ts';
+import { renderableMarkdown } from '../markdown/parse-markdown.ts';
 import { parseTable } from '../table/parse-table.ts';
 import { highlightLines } from '../text/highlighter.ts';
 import type { Job, Message, Results } from './jobs.ts';
@@ -9,8 +9,8 @@ tell({ kind: 'ready' });
 function done(job: Job): Results[Job['kind']] {
   switch (job.kind) {
     case 'markdown':
-      return drawableMarkdown(job.text, job.labels);
-    case 'colours':
+      return renderableMarkdown(job.text, job.labels);
+    case 'highlight':
       return highlightLines(job.text, job.grammar);
     case 'table':
       return parseTable(job.text, job.isTabbed);

@@ -1,10 +1,10 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { useLanguage } from '../../platform/text/language-context.ts';
-import { Icon } from '../../ui/icon.tsx';
-import type { IconName } from '../../ui/icons.ts';
+import { useLanguage } from '../platform/text/language-context.ts';
+import { Icon } from './icon.tsx';
+import type { IconName } from './icons.ts';
 
 /** Milliseconds for which it says what became of it. */
-const STAY = 2_500;
+const FEEDBACK_MS = 2_500;
 
 /** Puts a text into the clipboard, and says at its own place that it is there. */
 export function CopyButton({ label, value, icon = 'copy' }: { label: string; value: string; icon?: IconName }) {
@@ -14,7 +14,7 @@ export function CopyButton({ label, value, icon = 'copy' }: { label: string; val
   useEffect(() => setOutcome(null), [value]);
   useEffect(() => {
     if (outcome === null) return undefined;
-    const timer = setTimeout(() => setOutcome(null), STAY);
+    const timer = setTimeout(() => setOutcome(null), FEEDBACK_MS);
     return () => clearTimeout(timer);
   }, [outcome]);
 

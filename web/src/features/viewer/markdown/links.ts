@@ -2,15 +2,15 @@
  * What a link or an image in a file of `folder` leads to: a path of the service (empty for its root), or a place
  * elsewhere. Undefined where it is nothing that can be followed.
  */
-export type Destination =
+type Destination =
   | { readonly kind: 'path'; readonly path: string }
   | { readonly kind: 'fragment'; readonly fragment: string }
-  | { readonly kind: 'elsewhere'; readonly url: string };
+  | { readonly kind: 'external'; readonly url: string };
 
 export function resolveDestination(folder: string, reference: string): Destination | undefined {
   if (reference.startsWith('#')) return { kind: 'fragment', fragment: decoded(reference.slice(1)) ?? '' };
-  if (reference.startsWith('//')) return { kind: 'elsewhere', url: `https:${reference}` };
-  if (/^[a-z][a-z\d+.-]*:/i.test(reference)) return { kind: 'elsewhere', url: reference };
+  if (reference.startsWith('//')) return { kind: 'external', url: `https:${reference}` };
+  if (/^[a-z][a-z\d+.-]*:/i.test(reference)) return { kind: 'external', url: reference };
 
   const [given = ''] = reference.split(/[?#]/, 1);
   const path = decoded(given);
@@ -38,3 +38,6 @@ function decoded(text: string): string | undefined {
     return undefined;
   }
 }
+
+/** What the ids of a document begin with, so that they are none of the page's. */
+export const ID_PREFIX = 'user-content-';

@@ -2,7 +2,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { useRouter } from '../models.ts';
 
 /** Leaves the preview, once: going back takes a moment, in which Escape may be pressed again. */
-export function useClosing(path: string): () => void {
+export function useClosePreview(path: string): () => void {
   const router = useRouter();
   const left = useRef<string | null>(null);
   useEffect(() => {

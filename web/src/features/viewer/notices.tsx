@@ -1,10 +1,42 @@
+import type { ComponentChildren } from 'preact';
 import { isPageReplaced } from '../../platform/page-version.ts';
 import { useLanguage } from '../../platform/text/language-context.ts';
 import { Button } from '../../ui/button.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { useLoaded } from '../../ui/use-loaded.ts';
-import { Loading } from './loading.tsx';
-import { Notice } from './notice.tsx';
+import './notice.css';
+
+interface NoticeProps {
+  icon: ComponentChildren;
+  title: string;
+  children?: ComponentChildren;
+  /** Links and buttons: what can be done. */
+  actions?: ComponentChildren;
+  /** Whether it tells of something that went wrong, and is read out. */
+  isAlert?: boolean;
+}
+
+/** Words in the place of a preview. */
+export function Notice({ icon, title, children, actions, isAlert = false }: NoticeProps) {
+  return (
+    <div class="preview-notice" role={isAlert ? 'alert' : undefined}>
+      {icon}
+      <p class="title">{title}</p>
+      {children !== undefined && <div class="more">{children}</div>}
+      {actions !== undefined && <div class="actions">{actions}</div>}
+    </div>
+  );
+}
+
+/** Says that something is on its way, where that takes long enough to be noticed. */
+export function Loading() {
+  const { text } = useLanguage();
+  return (
+    <p class="preview-loading" role="status">
+      {text.previews.loading}
+    </p>
+  );
+}
 
 /**
  * Reports that the code of a preview failed to load. After an upgrade, that code no longer exists, and only a reload

@@ -1,0 +1,132 @@
+import { useEffect, useState } from 'preact/hooks';
+import { splitName } from '../../platform/paths.ts';
+import { StoreAccessError } from '../../platform/service/content.ts';
+import type { FileEntry } from '../../platform/service/service.ts';
+import { ServiceError } from '../../platform/service/service-error.ts';
+import type { Text } from '../../platform/text/language.ts';
+import { useLanguage } from '../../platform/text/language-context.ts';
+import { Button } from '../../ui/button.tsx';
+import { Icon } from '../../ui/icon.tsx';
+import { useLoaded } from '../../ui/use-loaded.ts';
+import { Thumbnail } from '../folder/thumbnail.tsx';
+import { typeLabel } from '../folder/type-label.ts';
+import { useAccount, useFolder, usePermissions, useRouter, useService, useUrls } from '../models.ts';
+import { Loading, Notice } from './notices.tsx';
+
+/** Stands in for a file that is not in the listing: it may still come, or there is no such file. */
+export function PendingFile() {
+  const folder = useFolder();
+  const permissions = usePermissions();
+  const { text } = useLanguage();
+  const problem = folder.problem.value;
+  if (problem && !problem.isNotFound) {
+    const actions = <Button onClick={() => void folder.refresh()}>{text.controls.retry}</Button>;
+    return (
+      <Notice icon={<Icon name="warning" />} title={text.problems.unreachable} actions={actions} isAlert>
+        {problem.message}
+      </Notice>
+    );
+  }
+  if (folder.state.value === 'ready' && !permissions.allows('read')) {
+    const title = permissions.allows('write') ? text.folder.uploadOnly : text.folder.nothingToSee;
+    return <Notice icon={<Icon name="file" />} title={title} actions={<BackToFolder />} isAlert />;
+  }
+  if (folder.state.value === 'failed' || folder.listing.value === 'complete') return <MissingFile />;
+  if (folder.listing.value === 'partial') return <Loading />;
+  const actions = <Button onClick={() => folder.readOn()}>{text.previews.readOn}</Button>;
+  return <Notice icon={<Icon name="search" />} title={text.previews.notRead} actions={actions} />;
+}
+
+/** Says that there is no such file, or none any more, and leads back to its folder. */
+function MissingFile() {
+  const { text } = useLanguage();
+  return (
+    <Notice icon={<Icon name="file" />} title={text.previews.missing} actions={<BackToFolder />} isAlert>
+      {text.previews.missingHint}
+    </Notice>
+  );
+}
+
+function BackToFolder() {
+  const router = useRouter();
+  const { text } = useLanguage();
+  return <Button onClick={() => router.closePreview()}>{text.previews.toFolder}</Button>;
+}
+
+/** The details, thumbnail and download button of a file without a preview. `reason` explains why there is none. */
+export function NoPreview({ entry, reason, hint }: { entry: FileEntry; reason?: string; hint?: string | undefined }) {
+  const { text, formats } = useLanguage();
+  const type = typeLabel(entry.contentType, text, splitName(entry.name).extension);
+  const title = reason ?? (entry.size === 0 ? text.previews.empty : text.previews.none);
+  return (
+    <Notice icon={<Thumbnail entry={entry} />} title={title} actions={<DownloadLink entry={entry} isPrimary />}>
+      {hint !== undefined && <p>{hint}</p>}
+      <p class="numbers">
+        {type} · {formats.size(entry.size)}
+      </p>
+    </Notice>
+  );
+}
+
+interface FailedElementProps {
+  entry: FileEntry;
+  /** What it is if the file itself is there. */
+  reason: string;
+  hint?: string | undefined;
+  onRetry: () => void;
+}
+
+/** In the place of an image or a video that did not load: the browser does not tell why, so the service is asked. */
+export function FailedElement({ entry, reason, hint, onRetry }: FailedElementProps) {
+  const service = useService();
+  const account = useAccount();
+  const signIns = account?.times.value ?? 0;
+  const [before] = useState(signIns);
+  // It was refused, and is not any more.
+  useEffect(() => {
+    if (signIns !== before) onRetry();
+  }, [signIns]);
+  const checked = useLoaded((signal) => service.check(entry.path, signal));
+  if (checked.state === 'loading') return <Loading />;
+  if (checked.state === 'failed') return <ContentProblem entry={entry} error={checked.error} onRetry={onRetry} />;
+  return <NoPreview entry={entry} reason={reason} hint={hint} />;
+}
+
+/** Why the contents of a file could not be read, and what can be done about it. */
+export function ContentProblem({ entry, error, onRetry }: { entry: FileEntry; error: Error; onRetry: () => void }) {
+  const { text } = useLanguage();
+  if (error instanceof ServiceError && error.isNotFound) return <MissingFile />;
+  const { title, more } = describe(error, text);
+  const actions = (
+    <>
+      <DownloadLink entry={entry} />
+      <Button kind="primary" onClick={onRetry}>
+        {text.controls.retry}
+      </Button>
+    </>
+  );
+  return (
+    <Notice icon={<Icon name="warning" />} title={title} actions={actions} isAlert>
+      {more}
+    </Notice>
+  );
+}
+
+function describe(error: Error, { previews, problems }: Text): { title: string; more: string } {
+  if (error instanceof StoreAccessError) return { title: previews.storeRefuses, more: previews.storeRefusesHint };
+  if (!(error instanceof ServiceError)) return { title: previews.unreadable, more: error.message };
+  if (error.status === 0) return { title: problems.unreachable, more: previews.unreachableHint };
+  return { title: error.isBusy ? problems.busy : previews.unreadable, more: error.message };
+}
+
+/** Downloads a file. A link, so that everything that a browser does with links can be done with it. */
+export function DownloadLink({ entry, isPrimary = false }: { entry: FileEntry; isPrimary?: boolean }) {
+  const urls = useUrls();
+  const { text } = useLanguage();
+  return (
+    <a class={`button ${isPrimary ? 'primary' : 'plain'}`} href={urls.download(entry.path)} download={entry.name}>
+      <Icon name="download" />
+      <span>{text.actions.download}</span>
+    </a>
+  );
+}

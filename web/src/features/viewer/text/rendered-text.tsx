@@ -1,0 +1,47 @@
+import type { ComponentChild } from 'preact';
+import { useState } from 'preact/hooks';
+import type { FileEntry } from '../../../platform/service/service.ts';
+import { useLanguage, useLanguageSignal } from '../../../platform/text/language-context.ts';
+import { useLoaded } from '../../../ui/use-loaded.ts';
+import { useService } from '../../models.ts';
+import { ContentProblem, NoPreview } from '../file-notices.tsx';
+import { Loading } from '../notices.tsx';
+import { useTools, type ViewerState, type ViewerTool } from '../viewer-tools.ts';
+import { readWholeText } from './read-text.ts';
+import { HighlightedSource, wrapTool } from './source.tsx';
+
+/** What `children` makes of the whole text of a file, once that is there. */
+export function WholeText({ entry, children }: { entry: FileEntry; children: (text: string) => ComponentChild }) {
+  const service = useService();
+  const language = useLanguageSignal();
+  const { tag } = language.value;
+  const loaded = useLoaded((signal) => readWholeText({ service, language: tag }, entry, signal));
+
+  if (loaded.state === 'loading') return <Loading />;
+  if (loaded.state === 'failed') return <ContentProblem entry={entry} error={loaded.error} onRetry={loaded.retry} />;
+  if (loaded.value === undefined) return <NoPreview entry={entry} />;
+  if (loaded.value.trim() === '') return <NoPreview entry={{ ...entry, size: 0 }} />;
+  return <>{children(loaded.value)}</>;
+}
+
+interface WithSourceProps {
+  name: string;
+  text: string;
+  viewer: ViewerState;
+  children: ComponentChild;
+}
+
+/** Something that is made of a text, and that text itself for those who want to see it. */
+export function WithSource({ name, text: source, viewer, children }: WithSourceProps) {
+  const { text } = useLanguage();
+  const [isSource, setSource] = useState(false);
+  const isWrapped = viewer.isWrapped.value;
+  const toggle: ViewerTool = {
+    id: 'source',
+    button: { icon: 'code', label: text.previews.source, pressed: isSource },
+    keys: ['s'],
+    run: () => setSource(!isSource),
+  };
+  useTools(viewer, () => (isSource ? [toggle, wrapTool(viewer, text)] : [toggle]), [isSource, isWrapped, text]);
+  return isSource ? <HighlightedSource name={name} text={source} viewer={viewer} /> : <>{children}</>;
+}

@@ -1,0 +1,31 @@
+import { Component, type ComponentChild } from 'preact';
+import type { PreviewProps } from '../viewer-tools.ts';
+import { TextPreview } from './text-preview.tsx';
+
+/** The text of a file in the place of what could not be made of it, and why that could not be. */
+export function TextFallback({ reason, ...props }: PreviewProps & { reason: string }) {
+  return (
+    <>
+      <p class="preview-remark">{reason}</p>
+      <TextPreview {...props} />
+    </>
+  );
+}
+
+interface TextErrorBoundaryProps extends PreviewProps {
+  reason: string;
+  children: ComponentChild;
+}
+
+/** Shows the text of a file where drawing what is made of it fails. */
+export class TextErrorBoundary extends Component<TextErrorBoundaryProps, { isFailed: boolean }> {
+  override state = { isFailed: false };
+
+  static override getDerivedStateFromError() {
+    return { isFailed: true };
+  }
+
+  override render({ children, ...props }: TextErrorBoundaryProps) {
+    return this.state.isFailed ? <TextFallback {...props} /> : <>{children}</>;
+  }
+}
