@@ -3,10 +3,10 @@ import { useLanguage } from '../platform/text/language-context.ts';
 import { Icon } from './icon.tsx';
 import type { IconName } from './icons.ts';
 
-/** Milliseconds for which it says what became of it. */
+/** Milliseconds that the button shows the outcome. */
 const FEEDBACK_MS = 2_500;
 
-/** Puts a text into the clipboard, and says at its own place that it is there. */
+/** Copies a text to the clipboard, and shows the outcome on the button. */
 export function CopyButton({ label, value, icon = 'copy' }: { label: string; value: string; icon?: IconName }) {
   const { text } = useLanguage();
   const button = useRef<HTMLButtonElement>(null);
@@ -38,7 +38,7 @@ export function CopyButton({ label, value, icon = 'copy' }: { label: string; val
   );
 }
 
-/** Gives whether it worked. Without HTTPS browsers have no clipboard to give, and copy what is selected alone. */
+/** Returns whether copying succeeded. Without HTTPS, browsers have no clipboard API and copy only selected text. */
 async function copy(value: string, beside: HTMLElement | null): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(value);
@@ -53,7 +53,7 @@ function copySelected(value: string, beside: HTMLElement): boolean {
   field.value = value;
   field.readOnly = true;
   field.className = 'visually-hidden';
-  // Where a dialog is open, nothing outside of it can be selected.
+  // Elements outside of an open modal dialog can't be selected.
   beside.after(field);
   field.select();
   const isDone = document.execCommand('copy');

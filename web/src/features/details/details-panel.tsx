@@ -5,12 +5,12 @@ import { useLanguageSignal } from '../../platform/text/language-context.ts';
 import { useLoaded } from '../../ui/use-loaded.ts';
 import { useDetails, useMessages, useRouter, useSelection } from '../models.ts';
 
-/** All that is known of what is selected; of the folder itself where nothing is. */
+/** Shows the details of the selection, or of the folder if nothing is selected. */
 export function DetailsPanel() {
   const details = useDetails();
   const router = useRouter();
   const selection = useSelection();
-  // The preview has one of its own, since nothing outside of its dialog can be reached.
+  // The viewer shows the details itself, because elements outside of its modal dialog are inert.
   if (!details.isOpen.value || router.route.value.preview !== null) return null;
   return <LazyDetails entries={selection.entries.value} />;
 }

@@ -10,7 +10,7 @@ import { useFolder } from '../models.ts';
 import { EntryDetails, FolderDetails, MultipleDetails } from './entry-details.tsx';
 import './details-sheet.css';
 
-/** Windows in which there is no room for two columns. */
+/** Windows without space for a side panel. */
 const ONE_COLUMN = '(width < 48rem)';
 
 interface SheetProps {
@@ -19,8 +19,8 @@ interface SheetProps {
 }
 
 /**
- * The details of one or several entries, or of the folder where there are none: beside the rest of the page where
- * there is room, else in a dialog that comes from below.
+ * Shows the details of one or several entries, or of the folder without entries: in a side panel, or in a bottom sheet
+ * in narrow windows.
  */
 export function DetailsSheet({ entries, onClose }: { entries: readonly Entry[]; onClose: () => void }) {
   const Sheet = useMedia(ONE_COLUMN) ? BottomSheet : SidePanel;
@@ -74,7 +74,7 @@ function SheetContent({ titleId, onClose, children }: SheetProps & { titleId: st
   );
 }
 
-/** Gives the focus back to what opened the sheet, if it is in there when the sheet goes. */
+/** Returns the focus to the element that opened the panel, if the focus is in the panel when it closes. */
 function useRestoredFocus(sheet: RefObject<HTMLElement | null>): void {
   useLayoutEffect(() => {
     const opener = document.activeElement;
@@ -85,7 +85,7 @@ function useRestoredFocus(sheet: RefObject<HTMLElement | null>): void {
   }, []);
 }
 
-/** Makes going back in the history close it, by a step that leads nowhere else and goes when it is closed otherwise. */
+/** Adds a history entry, so that going back closes the sheet. Closing it in another way removes the entry. */
 function useBackCloses(close: () => void): void {
   useEffect(() => {
     let isStep = true;

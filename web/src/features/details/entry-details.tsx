@@ -15,7 +15,7 @@ import { Thumbnail } from '../folder/thumbnail.tsx';
 import { typeLabel } from '../folder/type-label.ts';
 import { useFolder, useService, useUrls } from '../models.ts';
 
-/** All details of one entry. */
+/** Shows all details of one entry. */
 export function EntryDetails({ entry }: { entry: Entry }) {
   return (
     <>
@@ -30,7 +30,7 @@ export function EntryDetails({ entry }: { entry: Entry }) {
   );
 }
 
-/** The details of a folder that may have no entry, such as the root. */
+/** Shows the details of a folder that may have no entry, such as the root. */
 export function FolderDetails({ path }: { path: string }) {
   const { text } = useLanguage();
   const name = nameOf(path);
@@ -47,7 +47,7 @@ export function FolderDetails({ path }: { path: string }) {
   );
 }
 
-/** The number of the entries and the total size of the files among them. */
+/** Shows the number of the entries and the total size of the files among them. */
 export function MultipleDetails({ entries }: { entries: readonly Entry[] }) {
   const { text, formats } = useLanguage();
   const files = entries.filter(({ type }) => type === 'file');
@@ -161,7 +161,7 @@ function Fact({ name, children, button }: { name: string; children: ComponentChi
   );
 }
 
-/** How many items a folder has: known of the one that is shown, counted on demand of another. */
+/** Shows the number of items in a folder. A folder other than the shown one is counted when the user asks for it. */
 function ItemCount({ folder: path }: { folder: string }) {
   const folder = useFolder();
   const { text } = useLanguage();

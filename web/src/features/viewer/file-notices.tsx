@@ -13,7 +13,9 @@ import { typeLabel } from '../folder/type-label.ts';
 import { useAccount, useFolder, usePermissions, useRouter, useService, useUrls } from '../models.ts';
 import { Loading, Notice } from './notices.tsx';
 
-/** Stands in for a file that is not in the listing: it may still come, or there is no such file. */
+/**
+ * Placeholder for a file that the listing does not contain: the listing may be incomplete, or the file does not exist.
+ */
 export function PendingFile() {
   const folder = useFolder();
   const permissions = usePermissions();
@@ -37,7 +39,7 @@ export function PendingFile() {
   return <Notice icon={<Icon name="search" />} title={text.previews.notRead} actions={actions} />;
 }
 
-/** Says that there is no such file, or none any more, and leads back to its folder. */
+/** Reports that the file does not exist, and leads back to its folder. */
 function MissingFile() {
   const { text } = useLanguage();
   return (
@@ -70,19 +72,21 @@ export function NoPreview({ entry, reason, hint }: { entry: FileEntry; reason?: 
 
 interface FailedElementProps {
   entry: FileEntry;
-  /** What it is if the file itself is there. */
+  /** The title if the service would return the file. */
   reason: string;
   hint?: string | undefined;
   onRetry: () => void;
 }
 
-/** In the place of an image or a video that did not load: the browser does not tell why, so the service is asked. */
+/**
+ * Replaces an image or a video that failed to load. Browsers don't report the reason, so the service is asked for it.
+ */
 export function FailedElement({ entry, reason, hint, onRetry }: FailedElementProps) {
   const service = useService();
   const account = useAccount();
   const signIns = account?.times.value ?? 0;
   const [before] = useState(signIns);
-  // It was refused, and is not any more.
+  // After the user signs in, the file may be readable.
   useEffect(() => {
     if (signIns !== before) onRetry();
   }, [signIns]);
@@ -92,7 +96,7 @@ export function FailedElement({ entry, reason, hint, onRetry }: FailedElementPro
   return <NoPreview entry={entry} reason={reason} hint={hint} />;
 }
 
-/** Why the contents of a file could not be read, and what can be done about it. */
+/** Explains why a file could not be read, and offers to download it or to retry. */
 export function ContentProblem({ entry, error, onRetry }: { entry: FileEntry; error: Error; onRetry: () => void }) {
   const { text } = useLanguage();
   if (error instanceof ServiceError && error.isNotFound) return <MissingFile />;
@@ -119,7 +123,7 @@ function describe(error: Error, { previews, problems }: Text): { title: string; 
   return { title: error.isBusy ? problems.busy : previews.unreadable, more: error.message };
 }
 
-/** Downloads a file. A link, so that everything that a browser does with links can be done with it. */
+/** A link that downloads a file. As a link, it has the browser's menu for links. */
 export function DownloadLink({ entry, isPrimary = false }: { entry: FileEntry; isPrimary?: boolean }) {
   const urls = useUrls();
   const { text } = useLanguage();

@@ -6,10 +6,10 @@ import type { Urls } from '../../platform/service/urls.ts';
 import { useFolder } from '../models.ts';
 import { previewKindOf } from './preview-kind.ts';
 
-/** The file that is shown among those of its folder, in the order in which the folder shows them. */
+/** The shown file among the files of its folder, in the order of the folder. */
 export interface Gallery {
   readonly entry: FileEntry | undefined;
-  /** Its place, from 0; -1 where the folder does not show it. */
+  /** The position from 0; -1 if the folder does not show the file. */
   readonly place: number;
   readonly count: number;
   readonly previous: FileEntry | undefined;
@@ -24,7 +24,7 @@ export function useGallery(path: string): Gallery {
   const all = files.value;
   const place = all.findIndex((file) => file.path === path);
   if (place >= 0) lastPlace.current = place;
-  // Of a file that was there and is gone, its neighbours remain.
+  // If the file disappears, its neighbours stay reachable.
   const after = place >= 0 ? place + 1 : lastPlace.current;
   const before = (place >= 0 ? place : lastPlace.current) - 1;
   const found = folder.entryOf(path);
@@ -37,15 +37,15 @@ export function useGallery(path: string): Gallery {
   };
 }
 
-/** Bytes up to which an image is loaded before anybody asks for it. */
+/** The maximum size in bytes of a preloaded image. */
 const LIMIT = 12e6;
 
-/** Loads the images before and after one, so that they are there when they are wanted. */
+/** Preloads the images before and after a file. */
 export function preloadNeighbours({ path }: FileEntry, folder: Folder, urls: Urls): void {
   const files = folder.entries.peek().filter((entry) => entry.type === 'file');
   const place = files.findIndex((file) => file.path === path);
   for (const file of [files[place + 1], files[place - 1]]) {
-    // A browser lets an image go on loading of which nothing else is known any more.
+    // Browsers finish loading an image element without references.
     if (file && file.size <= LIMIT && previewKindOf(file) === 'image') new Image().src = urls.file(file.path);
   }
 }

@@ -10,13 +10,13 @@ interface NoticeProps {
   icon: ComponentChildren;
   title: string;
   children?: ComponentChildren;
-  /** Links and buttons: what can be done. */
+  /** Links and buttons. */
   actions?: ComponentChildren;
-  /** Whether it tells of something that went wrong, and is read out. */
+  /** Whether screen readers announce the notice at once. */
   isAlert?: boolean;
 }
 
-/** Words in the place of a preview. */
+/** A message instead of a preview. */
 export function Notice({ icon, title, children, actions, isAlert = false }: NoticeProps) {
   return (
     <div class="preview-notice" role={isAlert ? 'alert' : undefined}>
@@ -28,7 +28,7 @@ export function Notice({ icon, title, children, actions, isAlert = false }: Noti
   );
 }
 
-/** Says that something is on its way, where that takes long enough to be noticed. */
+/** Shows that a preview is loading. It appears after a delay. */
 export function Loading() {
   const { text } = useLanguage();
   return (

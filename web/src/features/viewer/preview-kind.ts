@@ -1,12 +1,12 @@
 import { splitName } from '../../platform/paths.ts';
 import type { FileEntry } from '../../platform/service/service.ts';
 
-/** How a file is shown; `none` where it can't be. */
+/** The kind of preview of a file; `none` without a preview. */
 export type PreviewKind = 'image' | 'video' | 'audio' | 'pdf' | 'markdown' | 'json' | 'table' | 'text' | 'none';
 
-/** Bytes up to which a file is read and shown as a whole; longer ones are shown as text, as far as one reads. */
+/** The maximum size in bytes of Markdown, JSON and tables. Larger files are shown as text, in parts. */
 const WHOLE = 2e6;
-/** Bytes up to which a file of which nothing is known is looked into, whether it is text. */
+/** The maximum size in bytes of a file of unknown type that is read to detect text. */
 const LOOKED_INTO = 1e6;
 
 export function previewKindOf({ name, size, contentType }: FileEntry): PreviewKind {
@@ -16,7 +16,7 @@ export function previewKindOf({ name, size, contentType }: FileEntry): PreviewKi
   const isVague = /^(|(application|binary)\/octet-stream)$/.test(type);
 
   const [medium] = MEDIA.find(([, types, suffixes]) => types.test(type) || (isVague && suffixes.test(suffix))) ?? [];
-  // By another name it is given as an attachment, which no frame shows.
+  // The service sends a PDF with another extension as an attachment, which frames don't show.
   if (medium === 'pdf' && suffix !== 'pdf') return 'none';
   if (medium !== undefined && !isSource(type, suffix)) return medium;
   if (isVague && !CODE.test(suffix) && size > LOOKED_INTO) return 'none';
@@ -29,12 +29,12 @@ export function previewKindOf({ name, size, contentType }: FileEntry): PreviewKi
   return 'text';
 }
 
-/** What tables of media types take for a video: TypeScript. */
+/** Returns whether the file is TypeScript, which many tables of media types list as MPEG video. */
 function isSource(type: string, suffix: string): boolean {
   return type === 'video/mp2t' && /^[cm]?ts$/.test(suffix);
 }
 
-/** By media type, or by extension where the type says nothing. A PDF has to be one by its type, to be shown. */
+/** Kinds by media type, or by extension if the type is unspecific. A PDF needs the media type. */
 const MEDIA: readonly (readonly [PreviewKind, RegExp, RegExp])[] = [
   [
     'image',
@@ -49,6 +49,6 @@ const MEDIA: readonly (readonly [PreviewKind, RegExp, RegExp])[] = [
 const TEXTS =
   /^text\/|[/+](json|xml|yaml|toml)$|^application\/((x-|ld\+)?(json|ndjson|javascript|ecmascript|typescript|yaml|toml|sql|sh|csh|httpd-php|php|perl|python|ruby|tex|latex|graphql|subrip|ns-proxy-autoconfig)|json5|jsonl|x-jsonlines|xml-dtd|node|pgp-keys|x-pem-file|x-x509-ca-cert|mbox|trig|n-quads|n-triples|sparql-query|wsdl|x-subrip|x-web-app-manifest\+json)$/;
 
-/** Extensions of texts that stores often know no type of, or a wrong one such as that of a table program. */
+/** Extensions of text formats for which stores often have no media type, or a wrong one. */
 const CODE =
   /^(txt|log|md|markdown|csv|tsv|json|jsonl|ndjson|geojson|xml|html?|css|scss|sass|less|[cm]?[jt]sx?|vue|svelte|py|rb|php|pl|lua|r|go|rs|java|kt|swift|c|cc|cpp|h|hpp|cs|sh|bash|zsh|fish|ps1|bat|sql|ya?ml|toml|ini|cfg|conf|env|properties|diff|patch|tex|bib|srt|vtt|graphql|proto|gradle|cmake|mk|nix|tf)$/;

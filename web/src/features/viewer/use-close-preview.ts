@@ -1,13 +1,13 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { useRouter } from '../models.ts';
 
-/** Leaves the preview, once: going back takes a moment, in which Escape may be pressed again. */
+/** Returns a function that closes the preview. Repeated calls have no effect: going back takes a moment. */
 export function useClosePreview(path: string): () => void {
   const router = useRouter();
   const left = useRef<string | null>(null);
   useEffect(() => {
     left.current = null;
-    // What closes the dialog after it is gone, closes nothing.
+    // A dialog that is already removed must not close another preview.
     return () => {
       left.current = path;
     };

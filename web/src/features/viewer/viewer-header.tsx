@@ -21,7 +21,7 @@ interface ViewerHeaderProps {
   onClose: () => void;
 }
 
-/** The name of the file that is shown, and what can be done: above it, on a phone partly below. */
+/** The name of the shown file, and its buttons. On a phone, some buttons are below the file. */
 export function ViewerHeader({ path, gallery, viewer, titleId, onShow, onClose }: ViewerHeaderProps) {
   const { text, formats } = useLanguage();
   const { entry, place, count } = gallery;
@@ -70,7 +70,7 @@ function Steps({ gallery: { place, count, previous, next }, onShow }: Pick<Viewe
   );
 }
 
-/** Those of the preview; a component of its own, since they change with every step of a zoom. */
+/** The tools of the preview. A component of its own, because they change with every step of a zoom. */
 function Tools({ viewer }: Pick<ViewerHeaderProps, 'viewer'>) {
   const { characterKeys } = usePreferences();
   const tools = viewer.tools.value;

@@ -5,26 +5,26 @@ import type { IconName } from '../../ui/icons.ts';
 import { pressed } from '../../ui/keys.ts';
 import { isText } from '../../ui/writing.ts';
 
-/** Something that can be done with what a preview shows, by a button in the header and by keys. */
+/** A command of a preview: a button in the header, and keyboard shortcuts. */
 export interface ViewerTool {
   readonly id: string;
-  /** Without one it is done by its keys alone. */
+  /** Absent if the command has only shortcuts. */
   readonly button?: {
     readonly icon: IconName;
     readonly label: string;
     readonly pressed?: boolean;
     readonly disabled?: boolean;
   };
-  /** As `pressed` writes them. */
+  /** Shortcuts in the form of `pressed`. */
   readonly keys: readonly string[];
   readonly run: () => void;
 }
 
-/** What the viewer and the preview in it know of each other. */
+/** State that the viewer and the preview share. */
 export interface ViewerState {
-  /** The tools of the preview that is shown. */
+  /** The tools of the shown preview. */
   readonly tools: Signal<readonly ViewerTool[]>;
-  /** Whether lines of text are wrapped; it stays so from file to file. */
+  /** Whether lines wrap. Applies to all files until the viewer closes. */
   readonly isWrapped: Signal<boolean>;
 }
 
@@ -32,20 +32,20 @@ export function createViewerState(): ViewerState {
   return { tools: signal<readonly ViewerTool[]>([]), isWrapped: signal(true) };
 }
 
-/** What each preview is given. It is drawn anew for each file, and for each version of it. */
+/** Props of all previews. Each file, and each version of it, has its own component instance. */
 export interface PreviewProps {
   readonly entry: FileEntry;
   readonly viewer: ViewerState;
 }
 
-/** Puts tools into the header for as long as the component is there; `inputs` are what they depend on. */
+/** Shows tools in the header while the component is mounted; `inputs` are their dependencies. */
 export function useTools({ tools }: ViewerState, make: () => readonly ViewerTool[], inputs: readonly unknown[]): void {
-  // At once, so that a key never meets the tools of a moment ago.
+  // In a layout effect, so that no key reaches outdated tools.
   useLayoutEffect(() => {
     const made = make();
     tools.value = made;
     return () => {
-      // The next preview may have put its own there before this one goes.
+      // The next preview can set its tools before this one is unmounted.
       if (tools.peek() === made) tools.value = [];
     };
   }, inputs);
@@ -54,25 +54,27 @@ export function useTools({ tools }: ViewerState, make: () => readonly ViewerTool
 interface Targets {
   readonly stage: HTMLElement | null;
   readonly tools: readonly ViewerTool[];
-  /** Whether single characters are keys, which a person can turn off. */
+  /** Whether single-character shortcuts are enabled. */
   readonly characterKeys: boolean;
   readonly previous: () => void;
   readonly next: () => void;
 }
 
-/** Does what a key is for in the viewer. None of them reaches the page behind it. */
+/** Handles a key in the viewer. No key reaches the page behind it. */
 export function handleKey(event: KeyboardEvent, { stage, tools, characterKeys, previous, next }: Targets): void {
   event.stopPropagation();
   const { target } = event;
   if (event.defaultPrevented || !(target instanceof Element)) return;
-  // These have a use of their own for nearly all keys.
+  // Fields and players use most keys themselves.
   if (isText(target) || target.closest('video, audio')) return;
 
   const key = pressed(event);
   const scroller = stage?.querySelector('[data-scroller]');
   const isInScroller = scroller?.contains(target) === true;
   const isDisabledKey = key.length === 1 && !characterKeys;
-  const tool = isDisabledKey ? undefined : tools.find(({ keys, button }) => keys.includes(key) && button?.disabled !== true);
+  const tool = isDisabledKey
+    ? undefined
+    : tools.find(({ keys, button }) => keys.includes(key) && button?.disabled !== true);
   const run =
     tool?.run ?? (isInScroller && scrollsAcross(scroller) ? undefined : { ArrowLeft: previous, ArrowRight: next }[key]);
   if (run) {
@@ -87,17 +89,22 @@ function scrollsAcross({ scrollWidth, clientWidth }: Element): boolean {
   return scrollWidth > clientWidth;
 }
 
-/** Scrolls as the key would if the focus were in there. Gives whether it is such a key. */
+/** Scrolls as the key would with the focus inside the scroller. Returns whether the key scrolls. */
 function scroll(scroller: Element, key: string): boolean {
   const page = scroller.clientHeight * 0.9;
-  const distance = { ArrowUp: -LINE_HEIGHT, ArrowDown: LINE_HEIGHT, PageUp: -page, PageDown: page, Home: -Infinity, End: Infinity }[
-    key
-  ];
+  const distance = {
+    ArrowUp: -LINE_HEIGHT,
+    ArrowDown: LINE_HEIGHT,
+    PageUp: -page,
+    PageDown: page,
+    Home: -Infinity,
+    End: Infinity,
+  }[key];
   if (distance === undefined) return false;
   const end = distance > 0 ? scroller.scrollHeight : 0;
   scroller.scrollTop = Number.isFinite(distance) ? scroller.scrollTop + distance : end;
   return true;
 }
 
-/** Pixels that an arrow scrolls. */
+/** Pixels that an arrow key scrolls. */
 const LINE_HEIGHT = 40;

@@ -19,11 +19,11 @@ import './viewer.css';
 
 export interface ViewerProps {
   path: string;
-  /** Whether it takes the place of `ViewerSkeleton`, and is not to be seen coming. */
+  /** Whether the viewer replaces `ViewerSkeleton`, and opens without an animation. */
   isInPlace: boolean;
 }
 
-/** Shows the file of a path over the whole window, and leads to those beside it. */
+/** Shows a file over the whole window, with buttons for the previous and the next file. */
 export function Viewer({ path, isInPlace }: ViewerProps) {
   const actions = useActions();
   const router = useRouter();
@@ -59,7 +59,7 @@ export function Viewer({ path, isInPlace }: ViewerProps) {
       }
     >
       <ViewerHeader {...{ path, gallery, viewer, titleId }} onShow={show} onClose={close} />
-      {/* Takes the focus first, so that keys reach the viewer, and no button looks as if it had been chosen. */}
+      {/* Has the initial focus, so that keys reach the viewer, and no button looks selected. */}
       <div ref={stage} class="stage" tabIndex={-1} autofocus>
         {entry ? <LazyPreview key={`${path} ${entry.etag}`} {...{ entry, viewer }} /> : <PendingFile />}
       </div>
@@ -70,15 +70,15 @@ export function Viewer({ path, isInPlace }: ViewerProps) {
   );
 }
 
-/** The action of the page that shows details, by the same keys. */
+/** Returns the tool for the page's action "Details". */
 function detailsTool(actions: Actions): ViewerTool {
   const action = actions.available('details');
   return { id: 'details', keys: action?.keys ?? [], run: () => action?.run() };
 }
 
 /**
- * When the browser gives the focus back, the folder is at the file that was shown last; where one file was selected, it
- * is that one now, so that nothing is done to another than the one that was looked at.
+ * When the viewer closes, moves the focus, and the selection of a single file, to the file that was shown last. The
+ * next action then applies to the file that the user saw.
  */
 function useFocusOfLastFile(path: string): void {
   const folder = useFolder();
@@ -95,7 +95,7 @@ function useFocusOfLastFile(path: string): void {
   );
 }
 
-/** Has keys reach the dialog too when what had the focus is gone, as a button of the file before. */
+/** Passes keys to the dialog if the focused element was removed, such as a button of the previous file. */
 function useUnfocusedKeys(dialog: RefObject<HTMLElement | null>): void {
   useEffect(() => {
     const pass = (event: KeyboardEvent) => {
@@ -110,7 +110,7 @@ function useUnfocusedKeys(dialog: RefObject<HTMLElement | null>): void {
   }, []);
 }
 
-/** Tells those who listen which file is shown now; the first is told by the dialog's name. */
+/** Announces the shown file to screen readers. The label of the dialog announces the first one. */
 function Announcement({ path, gallery: { place, count } }: { path: string; gallery: ReturnType<typeof useGallery> }) {
   const { text } = useLanguage();
   const first = useRef(path);

@@ -10,7 +10,9 @@ import { type PreviewProps, useTools, type ViewerTool } from '../viewer-tools.ts
 import { useZoom, type ZoomControl } from './zoom.ts';
 import './image-preview.css';
 
-/** An image, as large as there is room, which can be looked at closely. Only ever as an image: an SVG runs nothing. */
+/**
+ * Shows an image fitted to the window, which the user can zoom and move. The `img` element runs no scripts of an SVG.
+ */
 export function ImagePreview({ entry, viewer }: PreviewProps) {
   const { text } = useLanguage();
   const [isFailed, setFailed] = useState(false);
@@ -20,7 +22,7 @@ export function ImagePreview({ entry, viewer }: PreviewProps) {
   return <FailedElement entry={entry} {...words} onRetry={() => setFailed(false)} />;
 }
 
-/** Whether it is of a kind that hardly any browser shows, so that nothing need be wrong with it. */
+/** Returns whether few browsers display the format, so that a failure does not mean a damaged file. */
 function isRarelySupported({ contentType }: FileEntry): boolean {
   return /^image\/(tiff|hei[cf]|jxl)\b/i.test(contentType);
 }
@@ -61,7 +63,7 @@ function Image({ entry, viewer, onFail }: PreviewProps & { onFail: () => void })
   );
 }
 
-/** A hint of the colours, which does not say what shape is to come. */
+/** Shows the thumbnail, blurred, until the image has loaded. */
 function Placeholder({ entry }: { entry: FileEntry }) {
   const urls = useUrls();
   const [isThere, setThere] = useState(false);
@@ -70,7 +72,7 @@ function Placeholder({ entry }: { entry: FileEntry }) {
   return <img class={`placeholder ${isThere ? 'there' : ''}`} src={url} alt="" onLoad={() => setThere(true)} />;
 }
 
-/** Pixels by which an arrow moves an enlarged image. */
+/** Pixels that an arrow key moves an enlarged image. */
 const ARROW_STEP = 80;
 
 function toolsOf({ step, fit, move }: ZoomControl, isEnlarged: boolean, { previews }: Text): readonly ViewerTool[] {
@@ -89,7 +91,7 @@ function toolsOf({ step, fit, move }: ZoomControl, isEnlarged: boolean, { previe
     },
     { id: 'in', button: { icon: 'zoom-in', label: previews.zoomIn }, keys: ['+', '='], run: () => step(1.5) },
     { id: 'fit', button: { icon: 'fit', label: previews.fit, disabled: !isEnlarged }, keys: ['0'], run: fit },
-    // While all of it is seen, arrows lead to the next file.
+    // While the whole image is visible, the arrow keys open the next and the previous file.
     ...(isEnlarged ? arrows : []),
   ];
 }

@@ -4,17 +4,17 @@ import { useEffect, useMemo } from 'preact/hooks';
 
 export interface ZoomControl {
   readonly zoom: Signal<Zoom>;
-  /** Whether the last change was a step, which is shown as a movement; a gesture is followed at once. */
+  /** Whether the last change was a step, which is animated. Changes by gestures are not. */
   readonly isStep: Signal<boolean>;
-  /** Enlarges by a factor about the middle. */
+  /** Zooms by a factor around the centre. */
   readonly step: (factor: number) => void;
   readonly fit: () => void;
   readonly move: (by: Point) => void;
-  /** The part of the image's own size that it is shown at. */
+  /** Returns the displayed size relative to the natural size. */
   readonly percentage: (zoom: Zoom) => number;
 }
 
-/** Zooms and moves an image in its stage, by the wheel, by fingers, by dragging and by double clicks. */
+/** Zooms and moves an image in its stage by wheel, touch, dragging and double clicks. */
 export function useZoom(stage: RefObject<HTMLElement | null>, image: RefObject<HTMLImageElement | null>): ZoomControl {
   const zoom = useSignal(FITTED);
   const isStep = useSignal(false);
@@ -58,13 +58,13 @@ function frameOf(stage: HTMLElement | null, image: HTMLImageElement | null): Fra
   if (!stage || !image) return undefined;
   return {
     stage: { width: stage.clientWidth, height: stage.clientHeight },
-    // The size in the layout, which no transformation changes.
+    // The layout size does not depend on the transformation.
     fitted: { width: image.offsetWidth, height: image.offsetHeight },
     natural: { width: image.naturalWidth, height: image.naturalHeight },
   };
 }
 
-/** Gives the way to stop listening. */
+/** Returns a function that removes the listeners. */
 function listen(stage: HTMLElement, { zoom, follow, toggle }: ZoomGestures): () => void {
   const listening = new AbortController();
   const options = { signal: listening.signal };
@@ -79,7 +79,7 @@ function listen(stage: HTMLElement, { zoom, follow, toggle }: ZoomGestures): () 
     'wheel',
     (event) => {
       event.preventDefault();
-      // Two fingers on a pad come as a wheel with Ctrl, in smaller steps.
+      // Pinching on a touchpad arrives as a wheel event with Ctrl, in smaller steps.
       const pixels = event.deltaY * (event.deltaMode === WheelEvent.DOM_DELTA_LINE ? 16 : 1);
       follow(Math.exp(-pixels * (event.ctrlKey ? 0.01 : 0.002)), fromMiddle(event), still);
     },
@@ -92,7 +92,7 @@ function listen(stage: HTMLElement, { zoom, follow, toggle }: ZoomGestures): () 
     (event) => {
       if (event.button !== 0) return;
       fingers.set(event.pointerId, event);
-      // One finger over all of the image swipes; what moves the image is no swipe.
+      // One finger swipes to the next file, except on an enlarged image, which it moves.
       if (zoom.peek().scale > 1) event.stopPropagation();
       if (zoom.peek().scale > 1 || fingers.size > 1) stage.setPointerCapture(event.pointerId);
     },
@@ -125,8 +125,8 @@ function listen(stage: HTMLElement, { zoom, follow, toggle }: ZoomGestures): () 
 const distance = (one: Point, other: Point) => Math.hypot(one.x - other.x, one.y - other.y);
 
 /*
- * How an image lies in its stage: enlarged by `scale` from the size at which all of it is seen, and moved by pixels of
- * the window from the middle.
+ * The position of an image in its stage: the scale relative to the fitted size, and the offset from the centre in
+ * pixels.
  */
 export interface Zoom {
   readonly scale: number;
@@ -146,21 +146,21 @@ interface Point {
 
 const FITTED: Zoom = { scale: 1, x: 0, y: 0 };
 
-/** An image and the stage that it lies in. */
+/** The sizes of an image and of its stage in pixels. */
 interface Frame {
   readonly stage: Size;
-  /** At which all of it is seen. */
+  /** The size at which the whole image is visible. */
   readonly fitted: Size;
-  /** Its own. */
+  /** The size in image pixels. */
   readonly natural: Size;
 }
 
-/** The scale at which each pixel of the image is one of the window. */
+/** Returns the scale at which an image pixel is a CSS pixel. */
 function naturalScale({ fitted, natural }: Frame): number {
   return fitted.width > 0 ? Math.max(1, natural.width / fitted.width) : 1;
 }
 
-/** Enlarges by a factor, with the point of the image that is at `point` (from the stage's middle) staying there. */
+/** Zooms by a factor. The image point at `point`, relative to the centre of the stage, keeps its position. */
 export function zoomedBy(zoom: Zoom, factor: number, point: Point, frame: Frame): Zoom {
   const scale = Math.min(Math.max(1, zoom.scale * factor), Math.max(8, 4 * naturalScale(frame)));
   const ratio = scale / zoom.scale;
@@ -171,7 +171,7 @@ function movedBy({ scale, x, y }: Zoom, by: Point, frame: Frame): Zoom {
   return contained({ scale, x: x + by.x, y: y + by.y }, frame);
 }
 
-/** Moved back as far as an edge of the image has come inside of the stage, with room left beside it. */
+/** Limits the offset, so that an enlarged image covers the stage. */
 function contained({ scale, x, y }: Zoom, { stage, fitted }: Frame): Zoom {
   const across = Math.max(0, (fitted.width * scale - stage.width) / 2);
   const down = Math.max(0, (fitted.height * scale - stage.height) / 2);

@@ -7,7 +7,7 @@ import type { PreviewProps } from '../viewer-tools.ts';
 import { type JsonMember, type JsonValue, parseJson } from './parse-json.ts';
 import './json-tree.css';
 
-/** JSON as a tree that folds; as text where it is none. */
+/** Renders JSON as a collapsible tree, and invalid JSON as text. */
 export function JsonPreview({ entry, viewer }: PreviewProps) {
   return <WholeText entry={entry}>{(source) => <Json {...{ entry, viewer, source }} />}</WholeText>;
 }
@@ -24,13 +24,13 @@ function Json({ entry, viewer, source }: PreviewProps & { source: string }) {
   );
 }
 
-/** How deep the tree is open at first, and up to how many members of one value. */
+/** The levels that are expanded at first, and the maximum number of members of an expanded value. */
 const OPEN_LEVELS = 2;
 const OPEN_MEMBERS = 50;
-/** How many members of one value are drawn at first, and how many more at a time. */
+/** The number of members of a value that are rendered at first, and per click on "Show more". */
 const STEP = 200;
 
-/** A value of JSON. What is in it is drawn when it is opened. */
+/** Renders a JSON value. Members are rendered when the user expands it. */
 function JsonTree({ name, value }: { name: string; value: JsonValue }) {
   const { text } = useLanguage();
   return (
@@ -41,7 +41,7 @@ function JsonTree({ name, value }: { name: string; value: JsonValue }) {
 }
 
 interface ValueProps {
-  /** Where it stands in the value around it. */
+  /** The key or the index in the parent value. */
   label?: string | undefined;
   value: JsonValue;
   depth: number;
@@ -57,7 +57,7 @@ function Value({ label, value, depth }: ValueProps) {
       return <Leaf label={label} kind="empty" shown={isList ? '[ ]' : '{ }'} />;
     }
     case 'string':
-      // As it is meant, with no more escapes than it needs.
+      // With the minimum of escapes.
       return <Leaf label={label} kind="string" shown={JSON.stringify(JSON.parse(value.source))} />;
     default:
       return <Leaf label={label} kind={value.kind} shown={value.source} />;

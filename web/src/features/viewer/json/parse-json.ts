@@ -1,15 +1,15 @@
-/** A value of JSON, with all that is written: every digit of numbers, and keys that are there twice. */
+/** A JSON value as it is written, with all digits of numbers and with repeated keys. */
 export type JsonValue =
   | { readonly kind: 'list' | 'object'; readonly members: readonly JsonMember[] }
   | { readonly kind: 'string' | 'number' | 'boolean' | 'null'; readonly source: string };
 
-/** Of a list, the label is the place in it, from 0. */
+/** In a list, the label is the index from 0. */
 export type JsonMember = readonly [label: string, value: JsonValue];
 
-/** Levels beyond which values are not taken apart. */
+/** The maximum nesting of parsed values. */
 const MAX_DEPTH = 1_000;
 
-/** The value of a text of JSON; a word where it is none, or too deep. The work grows with the text alone. */
+/** Parses JSON in linear time. Returns a word for text that is not JSON, or is nested too deeply. */
 export function parseJson(text: string): JsonValue | 'invalid' | 'too deep' {
   const reader = new Reader(text);
   try {
@@ -72,7 +72,7 @@ class Reader {
     return [String(key), this.#readValue(depth + 1)];
   }
 
-  /** As it is written, with its quotation marks; it is seen to be valid. */
+  /** Returns a string as it is written, with its quotation marks, after it was validated. */
   #readString(): string {
     const start = this.#at;
     for (let end = this.#text.indexOf('"', start + 1); end > 0; end = this.#text.indexOf('"', end + 1)) {
@@ -103,12 +103,12 @@ class Reader {
     return true;
   }
 
-  /** The next character that is not blank; empty at the end. */
+  /** Returns the next character after white space; empty at the end. */
   #peek(): string {
     while (isBlank(this.#text.charCodeAt(this.#at))) this.#at += 1;
     return this.#text.charAt(this.#at);
   }
 }
 
-/** A space, a tab or a line end, by its code. */
+/** Returns whether a character code is a space, a tab or a line break. */
 const isBlank = (code: number) => code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;

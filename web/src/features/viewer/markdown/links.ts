@@ -1,6 +1,6 @@
 /**
- * What a link or an image in a file of `folder` leads to: a path of the service (empty for its root), or a place
- * elsewhere. Undefined where it is nothing that can be followed.
+ * The target of a link or an image in a file: a path of the service (empty for the root), a fragment, or an external
+ * URL.
  */
 type Destination =
   | { readonly kind: 'path'; readonly path: string }
@@ -25,7 +25,7 @@ export function resolveDestination(folder: string, reference: string): Destinati
   return { kind: 'path', path: [...segments, last].join('/') };
 }
 
-/** Above the root there is nothing, and one stays there, as in URLs. */
+/** As in URLs, `..` in the root stays in the root. */
 function step(segments: string[], segment: string): void {
   if (segment === '..') segments.pop();
   else if (segment !== '' && segment !== '.') segments.push(segment);
@@ -39,5 +39,5 @@ function decoded(text: string): string | undefined {
   }
 }
 
-/** What the ids of a document begin with, so that they are none of the page's. */
+/** The prefix of ids in a document, so that they can't collide with ids of the page. */
 export const ID_PREFIX = 'user-content-';

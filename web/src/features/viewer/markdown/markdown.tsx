@@ -14,7 +14,7 @@ import { ID_PREFIX, resolveDestination } from './links.ts';
 import '../text/highlighter.css';
 import './markdown.css';
 
-/** A text of Markdown. Its HTML is left out, and what is left is drawn by the page's own components. */
+/** Renders parsed Markdown without its HTML. */
 export function Markdown({ entry, tree }: { entry: FileEntry; tree: Root }) {
   const { text } = useLanguage();
   const drawn = useMemo(
@@ -24,7 +24,7 @@ export function Markdown({ entry, tree }: { entry: FileEntry; tree: Root }) {
         jsx,
         jsxs,
         elementAttributeNameCase: 'html',
-        // Else the alignment of cells would become `style`.
+        // The content security policy forbids the attribute `style`, which would contain the alignment of cells.
         tableCellAlignToStyle: false,
         components: markdownComponents(entry, text),
       }),
@@ -45,7 +45,7 @@ export function Markdown({ entry, tree }: { entry: FileEntry; tree: Root }) {
   );
 }
 
-/** What draws the elements that are more than words, in a text of Markdown. */
+/** Returns the components for links, images and task list items. */
 function markdownComponents(entry: FileEntry, { previews }: Text): Partial<Components> {
   const folder = parentOf(entry.path);
   return {
@@ -68,8 +68,8 @@ interface MarkdownImageProps {
 }
 
 /**
- * An image of a text: shown where it is a file of the service. One from elsewhere is a link, as loading it would tell
- * somebody else who reads this.
+ * An image in Markdown. An external image is rendered as a link, because loading it would disclose to its host who
+ * reads the file.
  */
 function MarkdownImage({ folder, src, alt = '' }: MarkdownImageProps) {
   const urls = useUrls();
@@ -100,7 +100,10 @@ interface MarkdownLinkProps {
   children: ComponentChildren;
 }
 
-/** A link of a text: to another route in it, to what the service has, or elsewhere in a window of its own. */
+/**
+ * A link in Markdown: to a heading of the document, to a file or folder of the service, or to an external URL in a new
+ * window.
+ */
 function MarkdownLink({ folder, href, id, label, children }: MarkdownLinkProps) {
   const shown = useFolder();
   const router = useRouter();
@@ -130,7 +133,7 @@ function MarkdownLink({ folder, href, id, label, children }: MarkdownLinkProps) 
         </a>
       );
     case 'path': {
-      // What is known as a folder may be written without its slash.
+      // Authors may omit the slash at the end of a folder.
       const isFolder = isFolderPath(destination.path) || shown.entryOf(`${destination.path}/`) !== undefined;
       const route: Route = isFolder
         ? { folder: isFolderPath(destination.path) ? destination.path : `${destination.path}/`, preview: null }
@@ -156,7 +159,7 @@ function showFragment(fragment: string): void {
   const target = document.getElementById(`${ID_PREFIX}${fragment}`);
   if (!target) return;
   target.scrollIntoView({ block: 'start' });
-  // So that reading goes on from there by keyboard, too.
+  // Screen readers and the Tab key continue from the heading.
   target.tabIndex = -1;
   target.focus({ preventScroll: true });
 }

@@ -8,13 +8,13 @@ import { highlightLines } from '../text/highlighter.ts';
 import type { MarkdownLabels } from '../worker/jobs.ts';
 import { ID_PREFIX } from './links.ts';
 
-/** How much a page can draw without standing still, and without coming to the end of its stack. */
+/** Limits of the rendered tree: more nodes block the page, deeper nesting overflows the stack. */
 const MAX_NODES = 30_000;
 const MAX_DEPTH = 150;
 
 /**
- * The elements of a text of Markdown, its code coloured; `nothing` where none of them shows anything, as of a text that is
- * all HTML, and undefined where they are more than can be drawn.
+ * Parses Markdown and highlights its code. Returns `nothing` if no element is visible, as for a document of only HTML,
+ * and undefined if the tree exceeds the limits.
  */
 export function renderableMarkdown(text: string, labels: MarkdownLabels): Root | 'nothing' | undefined {
   const tree = parseMarkdown(text, labels);
@@ -42,7 +42,7 @@ function showsAnything(node: Nodes): boolean {
   return 'children' in node && node.children.some(showsAnything);
 }
 
-/** Colours code where the text says what language it is in. */
+/** Highlights code blocks with a known language. */
 function highlightCode(node: Nodes): void {
   if (!('children' in node)) return;
   for (const child of node.children) {
@@ -69,26 +69,26 @@ function colour(code: Element): void {
 }
 
 /**
- * The elements of a text of GitHub's Markdown, without any of its HTML, and without what is not allowed on GitHub.
- * Its headings are one level lower, below that of the page.
+ * Parses GitHub Flavored Markdown without HTML, sanitized by GitHub's rules. Headings are one level lower, below the
+ * heading of the page.
  */
 function parseMarkdown(text: string, { footnotes, backToText }: MarkdownLabels): Nodes {
   const markdown = fromMarkdown(removeFrontMatter(text), {
     extensions: [gfm()],
     mdastExtensions: [gfmFromMarkdown()],
   });
-  // HTML is dropped here, unless it were asked for. Ids get their prefix once, below.
+  // `toHast` drops HTML by default. `sanitize` adds the prefix of ids, once.
   const tree = toHast(markdown, { clobberPrefix: '', footnoteLabel: footnotes, footnoteBackLabel: backToText });
   prepareHeadings(tree, new Map());
   return sanitize(tree, { ...defaultSchema, clobberPrefix: ID_PREFIX });
 }
 
-/** Settings for programs that some put before the text, and that would be taken for a heading. */
+/** Removes YAML front matter, which Markdown would parse as a heading. */
 function removeFrontMatter(text: string): string {
   return text.replace(/^---\r?\n.*?\r?\n---\r?\n/s, '');
 }
 
-/** Lowers headings, and gives them the ids by which links within the text name them. */
+/** Lowers headings by one level, and adds the ids that links within the document use. */
 function prepareHeadings(node: Nodes, taken: Map<string, number>): void {
   if (!('children' in node)) return;
   for (const child of node.children) {
@@ -102,7 +102,7 @@ function prepareHeadings(node: Nodes, taken: Map<string, number>): void {
   }
 }
 
-/** As GitHub makes them of headings. */
+/** Returns the id of a heading as GitHub derives it. */
 function slugOf(heading: string): string {
   return heading
     .trim()

@@ -7,7 +7,7 @@ import { previewKindOf } from '../preview-kind.ts';
 import type { PreviewProps } from '../viewer-tools.ts';
 import './media-preview.css';
 
-/** A video or a sound, with the controls of the browser, which has only what is played of it sent. */
+/** Plays a video or audio file with the browser's controls. The browser requests ranges as needed. */
 export function MediaPreview({ entry }: PreviewProps) {
   const urls = useUrls();
   const { text } = useLanguage();
@@ -34,7 +34,7 @@ export function MediaPreview({ entry }: PreviewProps) {
         playsInline
         preload="metadata"
         onError={() => setFailed(true)}
-        // A finger on the controls seeks, and does not swipe.
+        // A finger on the controls seeks. It must not swipe to the next file.
         onPointerDown={(event) => event.stopPropagation()}
       />
     </div>

@@ -8,7 +8,7 @@ import { Loading, Notice } from '../notices.tsx';
 import type { PreviewProps } from '../viewer-tools.ts';
 import './pdf-preview.css';
 
-/** A PDF in the viewer of the browser, where it has one. */
+/** Shows a PDF in the browser's viewer, if the browser has one. */
 export function PdfPreview({ entry }: PreviewProps) {
   const urls = useUrls();
   const { text } = useLanguage();
@@ -26,7 +26,7 @@ export function PdfPreview({ entry }: PreviewProps) {
   return <Notice icon={<EntryIcon entry={entry} />} title={text.previews.noPdfViewer} actions={actions} />;
 }
 
-/** Where people sign in, the service is asked first: a frame tells nobody that the document was refused. */
+/** With access control, checks first that the service returns the file: a frame does not report errors. */
 function Framed({ entry, url }: { entry: FileEntry; url: string }) {
   const account = useAccount();
   const service = useService();

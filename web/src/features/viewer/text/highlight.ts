@@ -1,9 +1,9 @@
 import { splitName } from '../../../platform/paths.ts';
 
-/** Characters up to which a text is coloured; a longer one takes longer than a person would not notice. */
+/** The maximum length in characters of highlighted text. Longer text takes noticeably long. */
 const LIMIT = 200_000;
 
-/** The grammar by which a text is coloured: what the name tells, else what the first line says that runs it. */
+/** Returns the grammar for highlighting: by the file name, otherwise by the interpreter in the first line. */
 export function grammarOf(name: string, text: string): string | undefined {
   if (text.length > LIMIT) return undefined;
   const { stem, extension } = splitName(name);
@@ -22,7 +22,7 @@ const BY_NAME = new Map([
   ['.env', 'ini'],
 ]);
 
-/** Where the library does not know the extension itself. */
+/** Extensions that the highlighter does not know. */
 const BY_SUFFIX = new Map([
   ['cts', 'typescript'],
   ['mts', 'typescript'],

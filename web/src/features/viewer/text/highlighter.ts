@@ -4,13 +4,13 @@ import type { HighlightedLine } from '../worker/jobs.ts';
 
 const lowlight = createLowlight(common);
 
-/** Parts beyond which a page stands still while it draws them, in all and in one line, which is laid out as a whole. */
+/** The maximum number of highlighted tokens, in total and per line. Rendering more blocks the page. */
 const MAX_TOKENS = 50_000;
 const MAX_TOKENS_PER_LINE = 5_000;
 
 /**
- * The lines of a text, their parts marked with what they are; undefined where the grammar is not known, and where there are
- * more parts than can be drawn.
+ * Returns the lines of a text as highlighted tokens; undefined if the grammar is unknown, or if there are too many
+ * tokens.
  */
 export function highlightLines(text: string, grammar: string): readonly HighlightedLine[] | undefined {
   if (!lowlight.registered(grammar)) return undefined;
@@ -18,7 +18,7 @@ export function highlightLines(text: string, grammar: string): readonly Highligh
   let count = 0;
   const add = (nodes: readonly RootContent[], className: string) => {
     for (const node of nodes) {
-      // What is innermost tells most of a part.
+      // The innermost class is the most specific.
       if (node.type === 'element') add(node.children, classOf(node.properties['className']) ?? className);
       else if (node.type === 'text') {
         for (const [index, part] of node.value.split(/\r\n|\r|\n/).entries()) {

@@ -1,16 +1,16 @@
 import type { FileEntry, Service } from '../../../platform/service/service.ts';
 
-/** Bytes of the first part, which is there soon on any line, and of those that are asked for after it. */
+/** The size in bytes of the first range, which loads quickly on any connection, and of the following ranges. */
 const FIRST_PART = 256 * 1024;
 const NEXT_PART = 1024 * 1024;
 
-/** A file that is read as text, from its beginning as far as a person wants. */
+/** Reads a file as text, range by range. */
 export interface TextReader {
   /**
-   * The text that comes next; undefined where the file is no text. Once this has failed, it can be asked again.
+   * Returns the next part of the text; undefined if the file is not text. After a failure, the call can be repeated.
    */
   readNext(signal: AbortSignal): Promise<string | undefined>;
-  /** Bytes that were read so far. */
+  /** The number of bytes read so far. */
   readonly position: number;
   readonly isAtEnd: boolean;
 }
@@ -29,7 +29,7 @@ export function createTextReader(
       const bytes = await service.read(path, { from: position, length, signal });
       const isFirst = position === 0;
       position += bytes.length;
-      // Less than there should be: the file has become shorter.
+      // A short range means that the file was truncated.
       isAtEnd = position >= size || bytes.length < length;
       if (isFirst) decode = createTextDecoder(bytes, { contentType, language, isWhole: isAtEnd });
       return decode?.(bytes, isAtEnd);
@@ -43,7 +43,7 @@ export function createTextReader(
   };
 }
 
-/** The whole text of a file that is not too long for it; undefined where it is none. */
+/** Returns the whole text of a small file; undefined if it is not text. */
 export async function readWholeText(
   { service, language }: { readonly service: Pick<Service, 'read'>; readonly language: string },
   { path, size, contentType }: FileEntry,
@@ -54,11 +54,11 @@ export async function readWholeText(
 }
 
 /**
- * Gives the text of the bytes of a file, part after part: a character that is cut at the end of a part comes with the
- * next one. Undefined where the first bytes are no text.
+ * Returns a function that decodes a file in parts; undefined if the first bytes are not text. A character that spans
+ * two parts is decoded with the second one.
  *
- * The encoding is what a byte order mark says, else the media type (its `charset`), else UTF-8; where the bytes are
- * not that, the one that old files are in where `language` is spoken.
+ * The encoding is that of the byte order mark, otherwise the `charset` of the media type, otherwise UTF-8. Bytes that
+ * are not valid UTF-8 have the legacy encoding of `language`.
  */
 export function createTextDecoder(
   first: Uint8Array,
@@ -70,22 +70,23 @@ export function createTextDecoder(
 ): ((part: Uint8Array, isLast: boolean) => string) | undefined {
   const marked = BYTE_ORDER_MARKS.find(([mark]) => mark.every((byte, index) => first[index] === byte))?.[1];
   if (marked === undefined && first.includes(0)) return undefined;
-  const label = marked ?? declaredEncoding(contentType) ?? (isUtf8(first, isWhole) ? 'utf-8' : legacyEncoding(language));
+  const label =
+    marked ?? declaredEncoding(contentType) ?? (isUtf8(first, isWhole) ? 'utf-8' : legacyEncoding(language));
   const decoder = new TextDecoder(label);
   return (part, isLast) => decoder.decode(part, { stream: !isLast });
 }
 
-/** Byte order marks, with which some programs begin their files. */
+/** Byte order marks and their encodings. */
 const BYTE_ORDER_MARKS: readonly (readonly [readonly number[], string])[] = [
   [[0xef, 0xbb, 0xbf], 'utf-8'],
   [[0xff, 0xfe], 'utf-16le'],
   [[0xfe, 0xff], 'utf-16be'],
 ];
 
-/** The encoding that a media type names, if this browser knows it. */
+/** Returns the `charset` of a media type, if the browser supports it. */
 function declaredEncoding(contentType: string): string | undefined {
   const charset = /;\s*charset="?(?<name>[\w.:-]+)/i.exec(contentType)?.groups?.['name'];
-  // Said of every text by the service itself, where the store says nothing.
+  // The service adds UTF-8 to every text whose encoding the store does not know.
   if (charset === undefined || /^utf-?8$/i.test(charset)) return undefined;
   try {
     return new TextDecoder(charset).encoding;
@@ -94,7 +95,7 @@ function declaredEncoding(contentType: string): string | undefined {
   }
 }
 
-/** A part may end within a character, a whole file may not. */
+/** Returns whether bytes are valid UTF-8. Unless they are the whole file, they can end within a character. */
 function isUtf8(bytes: Uint8Array, isWhole: boolean): boolean {
   try {
     new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: !isWhole });

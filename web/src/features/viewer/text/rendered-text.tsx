@@ -10,7 +10,7 @@ import { useTools, type ViewerState, type ViewerTool } from '../viewer-tools.ts'
 import { readWholeText } from './read-text.ts';
 import { HighlightedSource, wrapTool } from './source.tsx';
 
-/** What `children` makes of the whole text of a file, once that is there. */
+/** Reads the whole text of a file, and renders `children` with it. */
 export function WholeText({ entry, children }: { entry: FileEntry; children: (text: string) => ComponentChild }) {
   const service = useService();
   const language = useLanguageSignal();
@@ -31,7 +31,7 @@ interface WithSourceProps {
   children: ComponentChild;
 }
 
-/** Something that is made of a text, and that text itself for those who want to see it. */
+/** Renders `children`, and offers to switch to the source text. */
 export function WithSource({ name, text: source, viewer, children }: WithSourceProps) {
   const { text } = useLanguage();
   const [isSource, setSource] = useState(false);

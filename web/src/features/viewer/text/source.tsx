@@ -15,13 +15,13 @@ interface WholeSourceProps {
   viewer: ViewerState;
 }
 
-/** A text that is there as a whole, coloured where its language is known. */
+/** Renders a whole text, highlighted if its language is known. */
 export function WholeSource({ name, text, viewer }: WholeSourceProps) {
   useWrapTool(viewer);
   return <HighlightedSource {...{ name, text, viewer }} />;
 }
 
-/** The same without a tool of its own. */
+/** Renders the same without the tool for line wrapping. */
 export function HighlightedSource({ name, text, viewer }: WholeSourceProps) {
   const coloured = useHighlightedLines(text, grammarOf(name, text));
   const blocks = useMemo(() => {
@@ -39,15 +39,15 @@ export function HighlightedSource({ name, text, viewer }: WholeSourceProps) {
 }
 
 interface SourceProps {
-  /** The name of the file, by which the region is called. */
+  /** The name of the file, for the label of the region. */
   name: string;
   blocks: readonly TextBlock[];
   viewer: ViewerState;
-  /** What comes after the last line. */
+  /** Content after the last line. */
   children?: ComponentChildren;
 }
 
-/** Lines of text with their numbers, wrapped or not. */
+/** Renders lines of text with line numbers. */
 export function Source({ name, blocks, viewer, children }: SourceProps) {
   const { text } = useLanguage();
   const { isWrapped } = viewer;
@@ -72,7 +72,7 @@ export function Source({ name, blocks, viewer, children }: SourceProps) {
   );
 }
 
-/** Wraps lines, or has them run on beyond the edge. */
+/** Returns the tool that switches line wrapping. */
 export function wrapTool({ isWrapped }: ViewerState, { previews }: Text): ViewerTool {
   const pressed = isWrapped.value;
   return {
@@ -90,7 +90,7 @@ export function useWrapTool(viewer: ViewerState): void {
   useTools(viewer, () => [wrapTool(viewer, text)], [viewer.isWrapped.value, text]);
 }
 
-/** Blocks never change: drawing them again, of a long text, would take a noticeable time. */
+/** Renders a block. Blocks never change, and rendering those of a long text again would take noticeably long. */
 class Block extends Component<{ block: TextBlock }> {
   override shouldComponentUpdate({ block }: { block: TextBlock }): boolean {
     return block !== this.props.block;
@@ -107,7 +107,7 @@ class Block extends Component<{ block: TextBlock }> {
   }
 }
 
-/** An empty line takes the space of one by a line break alone, and has one too when it is copied. */
+/** Returns whether a line is empty. An empty line needs a line break to have a height, and to be copied. */
 function isEmpty(line: ComponentChildren): boolean {
   return line === '' || (Array.isArray(line) && line.length === 0);
 }
@@ -115,8 +115,8 @@ function isEmpty(line: ComponentChildren): boolean {
 type Lines = readonly (readonly ComponentChild[])[];
 
 /**
- * The coloured lines of a text, once they are there. Undefined until then, where there is no grammar, and where it fails
- * or takes too long: the text can be read without.
+ * Returns the highlighted lines of a text; undefined until they are ready, without a grammar, and if highlighting fails
+ * or times out.
  */
 function useHighlightedLines(text: string, grammar: string | undefined): Lines | undefined {
   const loaded = useLoaded(
@@ -132,17 +132,17 @@ function useHighlightedLines(text: string, grammar: string | undefined): Lines |
   return loaded.state === 'ready' ? loaded.value : undefined;
 }
 
-/** Lines of a text that are drawn together, and not at all while they are far from what is seen. */
+/** Consecutive lines that are rendered together, and skipped while they are far from the visible part. */
 export interface TextBlock {
-  /** The number of its first line, from 1. */
+  /** The number of the first line, from 1. */
   readonly firstLine: number;
-  /** Without their ends. */
+  /** The lines without line breaks. */
   readonly lines: readonly ComponentChildren[];
 }
 
 const BLOCK_LINES = 200;
 
-/** The blocks of a text, and what comes after its last line end: the beginning of a line of which more may come. */
+/** Splits a text into blocks. Returns the text after the last line break separately, because the line can continue. */
 export function blocksOf(text: string, firstLine: number): { blocks: readonly TextBlock[]; rest: string } {
   const lines = text.split(/\r\n|\n|\r(?=.)/s);
   const rest = lines.pop() ?? '';

@@ -2,7 +2,7 @@ import { Component, type ComponentChild } from 'preact';
 import type { PreviewProps } from '../viewer-tools.ts';
 import { TextPreview } from './text-preview.tsx';
 
-/** The text of a file in the place of what could not be made of it, and why that could not be. */
+/** Shows the text of a file, and the reason why it could not be rendered. */
 export function TextFallback({ reason, ...props }: PreviewProps & { reason: string }) {
   return (
     <>
@@ -17,7 +17,7 @@ interface TextErrorBoundaryProps extends PreviewProps {
   children: ComponentChild;
 }
 
-/** Shows the text of a file where drawing what is made of it fails. */
+/** Shows the text of the file if rendering `children` throws. */
 export class TextErrorBoundary extends Component<TextErrorBoundaryProps, { isFailed: boolean }> {
   override state = { isFailed: false };
 

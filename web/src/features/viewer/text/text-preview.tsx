@@ -8,10 +8,10 @@ import type { PreviewProps } from '../viewer-tools.ts';
 import { createTextReader, type TextReader } from './read-text.ts';
 import { blocksOf, Source, type TextBlock, useWrapTool, WholeSource } from './source.tsx';
 
-/** Bytes up to which a person can read on. */
+/** The maximum number of bytes that the user can load. */
 const LIMIT = 8 * 1024 * 1024;
 
-/** A text, read part by part as far as a person wants. */
+/** Shows a text file. The user loads a long one in parts. */
 export function TextPreview({ entry, viewer }: PreviewProps) {
   const service = useService();
   const language = useLanguageSignal();
@@ -33,9 +33,9 @@ export function TextPreview({ entry, viewer }: PreviewProps) {
 
 interface Shown {
   readonly blocks: readonly TextBlock[];
-  /** The beginning of a line that was not read to its end. */
+  /** The last line, if its end has not been read yet. */
   readonly rest: string;
-  /** All of the text, where it came in one part. */
+  /** The whole text, if it was read in one part. */
   readonly whole: string | undefined;
 }
 
