@@ -17,14 +17,14 @@ const ON_DEMAND = {
   'details-sheet': 3_900,
   'folder-picker': 4_400,
   'image-preview': 6_700,
-  'json-preview': 9_600,
+  'json-preview': 10_300,
   'markdown-preview': 20_600,
   'media-preview': 4_200,
   menu: 2_800,
   'open-tray': 4_600,
-  'table-preview': 8_300,
-  'text-preview': 6_500,
-  viewer: 6_700,
+  'table-preview': 9_100,
+  'text-preview': 7_400,
+  viewer: 7_500,
   worker: 108_000,
 };
 

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { typeLabel } from '../../../web/src/features/folder/type-label.ts';
 import { zoomedBy } from '../../../web/src/features/viewer/image/zoom.ts';
 import { parseJson } from '../../../web/src/features/viewer/json/parse-json.ts';
 import { resolveDestination } from '../../../web/src/features/viewer/markdown/links.ts';
-import { previewKindOf } from '../../../web/src/features/viewer/preview-kind.ts';
 import { parseTable } from '../../../web/src/features/viewer/table/parse-table.ts';
 import { createTextDecoder } from '../../../web/src/features/viewer/text/read-text.ts';
 import { blocksOf } from '../../../web/src/features/viewer/text/source.tsx';
+import { typeLabel } from '../../../web/src/platform/file-kinds.ts';
+import { previewKindOf } from '../../../web/src/platform/preview-kinds.ts';
 import { en } from '../../../web/src/platform/text/en.ts';
 import { zhHans } from '../../../web/src/platform/text/zh-hans.ts';
 
@@ -31,9 +31,9 @@ test('Files are called what people call them', () => {
     ['application/octet-stream', '', 'File'],
     ['', '.constructor', 'CONSTRUCTOR file'],
   ] as const) {
-    assert.equal(typeLabel(type, en, extension), label, `${type} ${extension}`);
+    assert.equal(typeLabel({ name: `x${extension}`, contentType: type }, en), label, `${type} ${extension}`);
   }
-  assert.equal(typeLabel('image/jpeg', zhHans, '.jpg'), 'JPEG 图片');
+  assert.equal(typeLabel({ name: 'x.jpg', contentType: 'image/jpeg' }, zhHans), 'JPEG 图片');
 });
 
 test('The kind of a preview follows the media type, else the name, and the size', () => {

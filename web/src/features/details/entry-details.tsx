@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { nameOf, ROOT, splitName } from '../../platform/paths.ts';
+import { typeLabel } from '../../platform/file-kinds.ts';
+import { nameOf, ROOT } from '../../platform/paths.ts';
 import { pages } from '../../platform/service/pages.ts';
 import type { Entry, FileEntry } from '../../platform/service/service.ts';
 import { asServiceError, isAbort, type ServiceError } from '../../platform/service/service-error.ts';
@@ -12,7 +13,6 @@ import { CopyButton } from '../../ui/copy-button.tsx';
 import { Name } from '../../ui/name.tsx';
 import { EntryIcon } from '../folder/entry-icon.tsx';
 import { Thumbnail } from '../folder/thumbnail.tsx';
-import { typeLabel } from '../folder/type-label.ts';
 import { useFolder, useService, useUrls } from '../models.ts';
 
 /** Shows all details of one entry. */
@@ -78,7 +78,7 @@ function FileFacts({ file }: { file: FileEntry }) {
   return (
     <dl>
       <Fact name={text.folder.type}>
-        {typeLabel(file.contentType, text, splitName(file.name).extension)}
+        {typeLabel(file, text)}
         <span class="secondary">{file.contentType}</span>
       </Fact>
       <Fact name={text.folder.size}>

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { Conflict, ConflictAnswer, ItemKind } from '../../model/prompts.ts';
+import { isDisplayableImage } from '../../platform/file-kinds.ts';
 import { parentOf } from '../../platform/paths.ts';
 import { findEntry } from '../../platform/service/pages.ts';
 import type { Entry } from '../../platform/service/service.ts';
@@ -111,17 +112,11 @@ function Side({ label, kind, item }: SideProps) {
   );
 }
 
-/** Types that browsers show in an `img` element. SVG scripts don't run there. */
-const SHOWN = /^image\/(jpeg|png|webp|gif|avif|bmp|svg\+xml)$/;
-
-/** The maximum size of a picture that the dialog decodes. */
-const MAX_PICTURE_BYTES = 50e6;
-
 /** The picture of a local file before its upload, otherwise its icon. */
 function LocalPicture({ file }: { file: File }) {
   const [url, setUrl] = useState<string | null>(null);
   useEffect(() => {
-    if (!SHOWN.test(file.type) || file.size > MAX_PICTURE_BYTES) return undefined;
+    if (!isDisplayableImage(file)) return undefined;
     const created = URL.createObjectURL(file);
     setUrl(created);
     return () => URL.revokeObjectURL(created);

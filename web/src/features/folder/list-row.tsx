@@ -1,4 +1,4 @@
-import { splitName } from '../../platform/paths.ts';
+import { typeLabel } from '../../platform/file-kinds.ts';
 import type { Entry } from '../../platform/service/service.ts';
 import { useLanguage } from '../../platform/text/language-context.ts';
 import { Check } from './check.tsx';
@@ -7,7 +7,6 @@ import { useEntryState } from './entry-state.ts';
 import { MoreButton } from './more-button.tsx';
 import { NameField } from './name-field.tsx';
 import { Thumbnail, type ThumbnailPriority } from './thumbnail.tsx';
-import { typeLabel } from './type-label.ts';
 import './list-row.css';
 
 interface ListRowProps {
@@ -89,7 +88,7 @@ function Facts({ entry }: { entry: Entry }) {
         {formats.size(entry.size)}
       </div>
       <div role="gridcell" class="type" title={entry.contentType}>
-        {typeLabel(entry.contentType, text, splitName(entry.name).extension)}
+        {typeLabel(entry, text)}
       </div>
       <div role="gridcell" class="modified numbers" title={modified && formats.exactTime(modified)}>
         {modified ? formats.time(modified) : text.folder.unknownTime}

@@ -1,20 +1,12 @@
 import { useEffect, useState } from 'preact/hooks';
+import { hasThumbnail } from '../../platform/file-kinds.ts';
 import type { Entry, FileEntry } from '../../platform/service/service.ts';
 import { useAccount, useUrls } from '../models.ts';
 import { EntryIcon } from './entry-icon.tsx';
 import './thumbnail.css';
 
-/** Media types for which the service creates thumbnails. */
-const DRAWN = /^image\/(jpeg|png|webp|gif|avif|tiff|svg\+xml)/;
-/** The largest source image, in bytes. */
-const LIMIT = 50e6;
-
 /** Milliseconds before the only retry of a failed thumbnail: the service may have been busy. */
 const PAUSE = 2_000;
-
-export function hasThumbnail(entry: Entry): entry is FileEntry {
-  return entry.type === 'file' && DRAWN.test(entry.contentType) && entry.size > 0 && entry.size <= LIMIT;
-}
 
 /** The priority of a thumbnail request; `none`: not yet, for example while the user scrolls. */
 export type ThumbnailPriority = 'auto' | 'low' | 'none';

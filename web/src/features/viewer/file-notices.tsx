@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import { splitName } from '../../platform/paths.ts';
+import { typeLabel } from '../../platform/file-kinds.ts';
 import { StoreAccessError } from '../../platform/service/content.ts';
 import type { FileEntry } from '../../platform/service/service.ts';
 import { ServiceError } from '../../platform/service/service-error.ts';
@@ -9,7 +9,6 @@ import { Button } from '../../ui/button.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { useLoaded } from '../../ui/use-loaded.ts';
 import { Thumbnail } from '../folder/thumbnail.tsx';
-import { typeLabel } from '../folder/type-label.ts';
 import { useAccount, useFolder, usePermissions, useRouter, useService, useUrls } from '../models.ts';
 import { Loading, Notice } from './notices.tsx';
 
@@ -58,7 +57,7 @@ function BackToFolder() {
 /** The details, thumbnail and download button of a file without a preview. `reason` explains why there is none. */
 export function NoPreview({ entry, reason, hint }: { entry: FileEntry; reason?: string; hint?: string | undefined }) {
   const { text, formats } = useLanguage();
-  const type = typeLabel(entry.contentType, text, splitName(entry.name).extension);
+  const type = typeLabel(entry, text);
   const title = reason ?? (entry.size === 0 ? text.previews.empty : text.previews.none);
   return (
     <Notice icon={<Thumbnail entry={entry} />} title={title} actions={<DownloadLink entry={entry} isPrimary />}>

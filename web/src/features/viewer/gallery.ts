@@ -1,10 +1,10 @@
 import { useComputed } from '@preact/signals';
 import { useRef } from 'preact/hooks';
 import type { Folder } from '../../model/folder/folder.ts';
+import { previewKindOf } from '../../platform/preview-kinds.ts';
 import type { FileEntry } from '../../platform/service/service.ts';
 import type { Urls } from '../../platform/service/urls.ts';
 import { useFolder } from '../models.ts';
-import { previewKindOf } from './preview-kind.ts';
 
 /** The shown file among the files of its folder, in the order of the folder. */
 export interface Gallery {

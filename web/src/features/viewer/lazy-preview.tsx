@@ -1,8 +1,8 @@
 import type { ComponentType } from 'preact';
+import { type PreviewKind, previewKindOf } from '../../platform/preview-kinds.ts';
 import { useLoaded } from '../../ui/use-loaded.ts';
 import { NoPreview } from './file-notices.tsx';
 import { Loading, NotLoadedNotice } from './notices.tsx';
-import { type PreviewKind, previewKindOf } from './preview-kind.ts';
 import type { PreviewProps } from './viewer-tools.ts';
 
 /** The preview of a file. The code of each kind loads when the first file of that kind is shown. */

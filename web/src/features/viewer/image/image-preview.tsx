@@ -1,8 +1,8 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { hasThumbnail } from '../../../platform/file-kinds.ts';
 import type { FileEntry } from '../../../platform/service/service.ts';
 import type { Text } from '../../../platform/text/language.ts';
 import { useLanguage } from '../../../platform/text/language-context.ts';
-import { hasThumbnail } from '../../folder/thumbnail.tsx';
 import { useFolder, useUrls } from '../../models.ts';
 import { FailedElement } from '../file-notices.tsx';
 import { preloadNeighbours } from '../gallery.ts';

@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks';
+import { previewKindOf } from '../../../platform/preview-kinds.ts';
 import { useLanguage } from '../../../platform/text/language-context.ts';
 import { EntryIcon } from '../../folder/entry-icon.tsx';
 import { useUrls } from '../../models.ts';
 import { FailedElement } from '../file-notices.tsx';
-import { previewKindOf } from '../preview-kind.ts';
 import type { PreviewProps } from '../viewer-tools.ts';
 import './media-preview.css';
 

@@ -1,11 +1,11 @@
 import { Component, type ComponentChild, type ComponentChildren, h } from 'preact';
 import { useMemo } from 'preact/hooks';
+import { grammarOf } from '../../../platform/preview-kinds.ts';
 import type { Text } from '../../../platform/text/language.ts';
 import { useLanguage } from '../../../platform/text/language-context.ts';
 import { useLoaded } from '../../../ui/use-loaded.ts';
 import { useTools, type ViewerState, type ViewerTool } from '../viewer-tools.ts';
 import { runJob } from '../worker/run-job.ts';
-import { grammarOf } from './highlight.ts';
 import './source.css';
 import './highlighter.css';
 

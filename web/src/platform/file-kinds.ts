@@ -1,16 +1,86 @@
-import type { Text } from '../../platform/text/language.ts';
+import { splitName } from './paths.ts';
+import type { Entry, FileEntry } from './service/service.ts';
+import type { Text } from './text/language.ts';
+
+/*
+ * What kind of file an entry is: the family that its icon shows, its name for users, and whether images of it exist.
+ * `preview-kinds.ts`, which loads with the viewer, decides about previews.
+ */
+
+/** Returns a media type in lower case, without its parameters. */
+export function mediaTypeOf(contentType: string): string {
+  return contentType.toLowerCase().split(';', 1)[0] ?? '';
+}
+
+/** Returns the last extension of a name in lower case, without its dot; empty without an extension. */
+export function extensionOf(name: string): string {
+  const { extension } = splitName(name);
+  return extension.slice(extension.lastIndexOf('.') + 1).toLowerCase();
+}
+
+/** The families of entries that have icons of their own. */
+export type Family =
+  | 'folder'
+  | 'image'
+  | 'video'
+  | 'audio'
+  | 'text'
+  | 'code'
+  | 'table'
+  | 'document'
+  | 'archive'
+  | 'other';
+
+/** Returns the family of an entry, by its media type. */
+export function familyOf(entry: Entry): Family {
+  if (entry.type === 'folder') return 'folder';
+  const [type = ''] = entry.contentType.split(';');
+  return FAMILIES.find(([, pattern]) => pattern.test(type))?.[0] ?? 'other';
+}
+
+/** The first match decides. `video/mp2t` is usually TypeScript. */
+const FAMILIES: readonly (readonly [Family, RegExp])[] = [
+  ['image', /^image\//],
+  ['video', /^video\/(?!mp2t)/],
+  ['audio', /^audio\//],
+  ['table', /csv|tab-separated|spreadsheet|ms-excel/],
+  ['document', /pdf|msword|wordprocessing|presentation|powerpoint|opendocument|rtf|epub/],
+  ['archive', /zip|x-tar|gzip|x-bzip|x-xz|7z|rar|compressed|zstd|java-archive/],
+  ['code', /json|javascript|typescript|xml|html|css|x-sh|x-python|x-httpd|yaml|toml|sql|^text\/x-|mp2t/],
+  ['text', /^text\//],
+];
+
+/** Media types for which the service creates thumbnails, and the maximum size of a source image in bytes. */
+const THUMBNAIL_TYPES = /^image\/(jpeg|png|webp|gif|avif|tiff|svg\+xml)/;
+const MAX_THUMBNAIL_BYTES = 50e6;
+
+/** Returns whether the service creates a thumbnail of the entry. */
+export function hasThumbnail(entry: Entry): entry is FileEntry {
+  return (
+    entry.type === 'file' &&
+    THUMBNAIL_TYPES.test(entry.contentType) &&
+    entry.size > 0 &&
+    entry.size <= MAX_THUMBNAIL_BYTES
+  );
+}
+
+/** Returns whether all supported browsers show a local file of this type in an `img` element. SVG scripts don't run there. */
+export function isDisplayableImage({ type, size }: Blob): boolean {
+  return /^image\/(jpeg|png|webp|gif|avif|bmp|svg\+xml)$/.test(type) && size <= MAX_THUMBNAIL_BYTES;
+}
 
 /**
  * Returns the common name of a file type: `JPEG image`, `Python source`, `Plain text`. Uses the media type, and the
- * extension (with its dot; empty if none) where that is more specific.
+ * extension if it is more specific.
  */
-export function typeLabel(contentType: string, { types }: Text, extension: string): string {
-  const [type = ''] = contentType.toLowerCase().split(';', 1);
-  const suffix = extension.slice(extension.lastIndexOf('.') + 1).toLowerCase();
+export function typeLabel({ name, contentType }: Pick<FileEntry, 'name' | 'contentType'>, { types }: Text): string {
+  const type = mediaTypeOf(contentType);
+  const suffix = extensionOf(name);
   const language = LANGUAGES.get(suffix) ?? LANGUAGES.get(type);
-  if (language !== undefined && IS_TEXT.test(type)) return types.source(language);
-  const [sort, format] = FORMATS.get(type) ?? (IS_VAGUE.test(type) ? FORMATS.get(suffix) : undefined) ?? [];
-  if (sort !== undefined && format !== undefined) return types[sort](format);
+  if (language !== undefined && SOURCE_TYPE.test(type)) return types.source(language);
+  const [formatGroup, format] =
+    FORMATS.get(type) ?? (UNSPECIFIC_TYPE.test(type) ? FORMATS.get(suffix) : undefined) ?? [];
+  if (formatGroup !== undefined && format !== undefined) return types[formatGroup](format);
 
   const [group = '', subtype = ''] = type.split('/');
   if (isMedium(group)) return types[group](formatOf(subtype, suffix));
@@ -19,7 +89,7 @@ export function typeLabel(contentType: string, { types }: Text, extension: strin
 }
 
 type Medium = 'image' | 'video' | 'audio' | 'font';
-type Sort = Medium | 'document' | 'spreadsheet' | 'presentation' | 'archive' | 'table';
+type FormatGroup = Medium | 'document' | 'spreadsheet' | 'presentation' | 'archive' | 'table';
 
 function isMedium(group: string): group is Medium {
   return group === 'image' || group === 'video' || group === 'audio' || group === 'font';
@@ -48,9 +118,9 @@ const SPELLINGS = new Map(
 );
 
 /** Media types that don't identify a format. */
-const IS_VAGUE = /^(|application\/octet-stream|binary\/octet-stream|text\/plain)$/;
+const UNSPECIFIC_TYPE = /^(|application\/octet-stream|binary\/octet-stream|text\/plain)$/;
 /** Media types that source code is served with. Most tables map the extension of TypeScript to `video/mp2t`. */
-const IS_TEXT = /^(|text\/.*|application\/.*|binary\/octet-stream|video\/mp2t)$/;
+const SOURCE_TYPE = /^(|text\/.*|application\/.*|binary\/octet-stream|video\/mp2t)$/;
 
 /** Programming languages by extension or media type. */
 const LANGUAGES = new Map(
@@ -99,9 +169,9 @@ const LANGUAGES = new Map(
 const OFFICE = 'application/vnd.openxmlformats-officedocument.';
 const OPEN = 'application/vnd.oasis.opendocument.';
 
-/** Formats by media type, or by extension if the media type is vague. */
+/** Formats by media type, or by extension if the media type is unspecific. */
 const FORMATS = new Map(
-  Object.entries<readonly [Sort, string]>({
+  Object.entries<readonly [FormatGroup, string]>({
     'application/pdf': ['document', 'PDF'],
     'application/json': ['document', 'JSON'],
     'application/ld+json': ['document', 'JSON'],

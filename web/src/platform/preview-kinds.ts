@@ -1,0 +1,101 @@
+import { extensionOf, mediaTypeOf } from './file-kinds.ts';
+import { splitName } from './paths.ts';
+import type { FileEntry } from './service/service.ts';
+
+/** The kind of preview of a file; `none` without a preview. */
+export type PreviewKind = 'image' | 'video' | 'audio' | 'pdf' | 'markdown' | 'json' | 'table' | 'text' | 'none';
+
+/** The maximum size in bytes of Markdown, JSON and tables. Larger files are shown as text, in parts. */
+const MAX_STRUCTURED_BYTES = 2e6;
+/** The maximum size in bytes of a file of unknown type that is read to detect text. */
+const MAX_SNIFFED_BYTES = 1e6;
+
+/** Returns how the viewer shows a file, by media type, extension and size. */
+export function previewKindOf({ name, size, contentType }: FileEntry): PreviewKind {
+  if (size === 0) return 'none';
+  const type = mediaTypeOf(contentType);
+  const suffix = extensionOf(name);
+  const isUnspecific = /^(|(application|binary)\/octet-stream)$/.test(type);
+
+  const [mediaKind] =
+    MEDIA_KINDS.find(([, types, suffixes]) => types.test(type) || (isUnspecific && suffixes.test(suffix))) ?? [];
+  // The service sends a PDF with another extension as an attachment, which frames don't show.
+  if (mediaKind === 'pdf' && suffix !== 'pdf') return 'none';
+  if (mediaKind !== undefined && !isSource(type, suffix)) return mediaKind;
+  if (isUnspecific && !TEXT_EXTENSIONS.test(suffix) && size > MAX_SNIFFED_BYTES) return 'none';
+  if (!isUnspecific && !TEXT_TYPES.test(type) && !isSource(type, suffix) && !TEXT_EXTENSIONS.test(suffix))
+    return 'none';
+
+  if (size > MAX_STRUCTURED_BYTES) return 'text';
+  if (type === 'text/markdown' || /^(md|markdown|mdown)$/.test(suffix)) return 'markdown';
+  if (/[/+]json$/.test(type) || /^(json|geojson|webmanifest)$/.test(suffix)) return 'json';
+  if (/^text\/(csv|tab-separated-values)$/.test(type) || /^(csv|tsv)$/.test(suffix)) return 'table';
+  return 'text';
+}
+
+/** Returns whether the file is TypeScript, which many tables of media types list as MPEG video. */
+function isSource(type: string, suffix: string): boolean {
+  return type === 'video/mp2t' && /^[cm]?ts$/.test(suffix);
+}
+
+/** Kinds by media type, or by extension if the type is unspecific. A PDF needs the media type. */
+const MEDIA_KINDS: readonly (readonly [PreviewKind, RegExp, RegExp])[] = [
+  [
+    'image',
+    /^image\/(p?jpeg|jpg|a?png|x-png|webp|gif|avif|svg\+xml|bmp|x-ms-bmp|x-icon|vnd\.microsoft\.icon|tiff|hei[cf]|jxl)$/,
+    /^(jpe?g|png|webp|gif|avif|bmp|ico)$/,
+  ],
+  ['video', /^video\//, /^(mp4|m4v|webm|mov|mkv|ogv)$/],
+  ['audio', /^(audio\/|application\/ogg$)/, /^(mp3|m4a|wav|flac|ogg|oga|opus|aac)$/],
+  ['pdf', /^application\/pdf$/, /(?!)/],
+];
+
+const TEXT_TYPES =
+  /^text\/|[/+](json|xml|yaml|toml)$|^application\/((x-|ld\+)?(json|ndjson|javascript|ecmascript|typescript|yaml|toml|sql|sh|csh|httpd-php|php|perl|python|ruby|tex|latex|graphql|subrip|ns-proxy-autoconfig)|json5|jsonl|x-jsonlines|xml-dtd|node|pgp-keys|x-pem-file|x-x509-ca-cert|mbox|trig|n-quads|n-triples|sparql-query|wsdl|x-subrip|x-web-app-manifest\+json)$/;
+
+/** Extensions of text formats for which stores often have no media type, or a wrong one. */
+const TEXT_EXTENSIONS =
+  /^(txt|log|md|markdown|csv|tsv|json|jsonl|ndjson|geojson|xml|html?|css|scss|sass|less|[cm]?[jt]sx?|vue|svelte|py|rb|php|pl|lua|r|go|rs|java|kt|swift|c|cc|cpp|h|hpp|cs|sh|bash|zsh|fish|ps1|bat|sql|ya?ml|toml|ini|cfg|conf|env|properties|diff|patch|tex|bib|srt|vtt|graphql|proto|gradle|cmake|mk|nix|tf)$/;
+
+/** The maximum length in characters of highlighted text. Longer text takes noticeably long. */
+const MAX_HIGHLIGHTED_LENGTH = 200_000;
+
+/** Returns the grammar for highlighting: by the file name, otherwise by the interpreter in the first line. */
+export function grammarOf(name: string, text: string): string | undefined {
+  if (text.length > MAX_HIGHLIGHTED_LENGTH) return undefined;
+  const { stem } = splitName(name);
+  const suffix = extensionOf(name);
+  const program = /^#!.*?\b(bash|sh|zsh|python|node|perl|ruby|php)/.exec(text)?.[1];
+  const known = GRAMMARS_BY_NAME.get(stem.toLowerCase()) ?? GRAMMARS_BY_EXTENSION.get(suffix) ?? suffix;
+  return known === '' ? program && (GRAMMARS_BY_EXTENSION.get(program) ?? program) : known;
+}
+
+const GRAMMARS_BY_NAME = new Map([
+  ['makefile', 'makefile'],
+  ['.bashrc', 'bash'],
+  ['.profile', 'bash'],
+  ['.gitconfig', 'ini'],
+  ['.editorconfig', 'ini'],
+  ['.env', 'ini'],
+]);
+
+/** Extensions that the highlighter does not know. */
+const GRAMMARS_BY_EXTENSION = new Map([
+  ['cts', 'typescript'],
+  ['mts', 'typescript'],
+  ['node', 'javascript'],
+  ['jsonl', 'json'],
+  ['ndjson', 'json'],
+  ['geojson', 'json'],
+  ['webmanifest', 'json'],
+  ['vue', 'xml'],
+  ['svelte', 'xml'],
+  ['conf', 'ini'],
+  ['cfg', 'ini'],
+  ['env', 'ini'],
+  ['properties', 'ini'],
+  ['fish', 'bash'],
+  ['mk', 'makefile'],
+  ['txt', ''],
+  ['log', ''],
+]);
