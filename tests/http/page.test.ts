@@ -434,7 +434,7 @@ describe('readWebPage', () => {
       '_deep.js': { file: 'assets/deep.js', css: ['assets/shared.css'] },
       'src/late.tsx': { file: 'assets/late.js', imports: ['_shared.js'], css: ['assets/late.css'] },
       'src/early.ts': { file: 'assets/early.js', isEntry: true },
-      'src/mark.svg': { file: 'assets/mark.svg' },
+      'src/ui/mark.svg': { file: 'assets/mark.svg' },
     });
     const { assets: _, ...names } = page;
     assert.deepEqual(names, {

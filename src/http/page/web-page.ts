@@ -42,7 +42,7 @@ export async function readWebPage(folder: string): Promise<WebPage> {
     imports: imported.map(({ file }) => nameOf(file)),
     styles: [...new Set(chunks.flatMap(({ css = [] }) => css))].map(nameOf),
     early: optionalName(manifest['src/early.ts']),
-    icon: optionalName(manifest['src/mark.svg']),
+    icon: optionalName(manifest['src/ui/mark.svg']),
   };
 }
 

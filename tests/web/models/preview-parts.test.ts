@@ -5,7 +5,7 @@ import { parseJson } from '../../../web/src/features/viewer/json/parse-json.ts';
 import { resolveDestination } from '../../../web/src/features/viewer/markdown/links.ts';
 import { parseTable } from '../../../web/src/features/viewer/table/parse-table.ts';
 import { createTextDecoder } from '../../../web/src/features/viewer/text/read-text.ts';
-import { blocksOf } from '../../../web/src/features/viewer/text/source.tsx';
+import { blocksOf } from '../../../web/src/features/viewer/text/text-blocks.ts';
 import { typeLabel } from '../../../web/src/platform/file-kinds.ts';
 import { previewKindOf } from '../../../web/src/platform/preview-kinds.ts';
 import { en } from '../../../web/src/platform/text/en.ts';
