@@ -29,7 +29,7 @@ test('Files are called what people call them', () => {
     ['text/csv', '.csv', 'CSV table'],
     ['application/octet-stream', '.bin', 'BIN file'],
     ['application/octet-stream', '', 'File'],
-    ['', '.constructor', 'CONSTRUCTOR file'],
+    ['', '.valueof', 'VALUEOF file'],
   ] as const) {
     assert.equal(typeLabel({ name: `x${extension}`, contentType: type }, en), label, `${type} ${extension}`);
   }
