@@ -8,13 +8,17 @@ import { keepAsking } from './app/asking-again.ts';
 import { keepDocument } from './app/document.ts';
 import { keepFresh } from './app/keeping-fresh.ts';
 import { watchRegionKeys } from './app/regions.ts';
+import { showStartFailure } from './start-failure.ts';
 import { LanguageProvider } from './platform/text/language-context.ts';
 import './ui/styles/tokens.css';
 import './ui/styles/base.css';
 
 const root = document.querySelector('#page');
 if (root) {
-  const page = await createPage(readEmbedded());
+  const page = await createPage(readEmbedded()).catch((error: unknown) => {
+    showStartFailure(root);
+    throw error;
+  });
   keepDocument(page);
   keepAnnouncing(page);
   if (!page.account?.isShutOut) keepAsking(page.folder);

@@ -8,10 +8,10 @@ import { previewKindOf } from '../../../web/src/features/viewer/preview-kind.ts'
 import { parseTable } from '../../../web/src/features/viewer/table/parse-table.ts';
 import { createTextDecoder } from '../../../web/src/features/viewer/text/decode-text.ts';
 import { blocksOf } from '../../../web/src/features/viewer/text/text-blocks.ts';
-import { en } from '../../../web/src/platform/text/en.ts';
-import { zhHans } from '../../../web/src/platform/text/zh-hans.ts';
+import { textOf, withoutIsolates } from './languages.ts';
 
-test('Files are called what people call them', () => {
+test('Files are called what people call them', async () => {
+  const english = await textOf('en');
   for (const [type, extension, label] of [
     ['image/jpeg', '.jpg', 'JPEG image'],
     ['image/svg+xml', '.svg', 'SVG image'],
@@ -31,9 +31,9 @@ test('Files are called what people call them', () => {
     ['application/octet-stream', '', 'File'],
     ['', '.constructor', 'CONSTRUCTOR file'],
   ] as const) {
-    assert.equal(typeLabel(type, en, extension), label, `${type} ${extension}`);
+    assert.equal(withoutIsolates(typeLabel(type, english, extension)), label, `${type} ${extension}`);
   }
-  assert.equal(typeLabel('image/jpeg', zhHans, '.jpg'), 'JPEG 图片');
+  assert.equal(withoutIsolates(typeLabel('image/jpeg', await textOf('zh-Hans'), '.jpg')), 'JPEG 图片');
 });
 
 test('The kind of a preview follows the media type, else the name, and the size', () => {

@@ -5,10 +5,8 @@ import { createTurns, type Turns } from '../../../web/src/model/path-locks.ts';
 import { createFolder, type Folder } from '../../../web/src/model/folder/folder.ts';
 import type { Location, Place } from '../../../web/src/platform/router.ts';
 import { createMessages, type Messages } from '../../../web/src/model/messages.ts';
-import { createPreferences } from '../../../web/src/platform/preferences.ts';
 import { createSelection, type Selection } from '../../../web/src/model/selection.ts';
 import type { Service } from '../../../web/src/platform/service/service.ts';
-import { createLanguage } from '../../../web/src/platform/text/language.ts';
 import type { ConflictReply } from '../../../web/src/model/uploads/conflicts.ts';
 import { resultOf } from '../../../web/src/model/uploads/result.ts';
 import { itemStatus } from '../../../web/src/features/tray/status-text.ts';
@@ -16,6 +14,7 @@ import type { Wanted } from '../../../web/src/model/uploads/upload-item.ts';
 import { canRetry } from '../../../web/src/model/uploads/upload-item.ts';
 import { type AllUploads, createUploadModel } from '../../../web/src/model/uploads/upload-model.ts';
 import { when } from './folder-scene.ts';
+import { createEnglish, withoutIsolates } from './languages.ts';
 import { createMemoryService } from './upload-service.ts';
 
 /** A question about a file whose name is taken. */
@@ -80,7 +79,7 @@ export async function createUploadScene({
 }: UploadSceneOptions = {}): Promise<UploadScene> {
   const memory = createMemoryService(files);
   const service: Service = { ...memory.service, ...override(memory.service) };
-  const language = await createLanguage(createPreferences(undefined), ['en']);
+  const language = await createEnglish();
   const listing = await memory.service.list(shown);
   const order = signal({ by: 'name', descending: false } as const);
   const compareNames = signal(language.value.formats.compareNames);
@@ -151,7 +150,7 @@ export async function createUploadScene({
     idle: () => when(() => !uploads.isBusy.value),
     when,
     shown: () => folder.entries.value.map(({ path }) => path),
-    statusOf: (name) => itemStatus(itemOf(name), language.value.text, language.value.formats),
+    statusOf: (name) => withoutIsolates(itemStatus(itemOf(name), language.value.text, language.value.formats)),
     result: () => resultOf(uploads.summary.value, language.value.text).join(', '),
     id: (name) => itemOf(name).id,
     retryable: () => {

@@ -16,6 +16,7 @@ import type { Page } from '../features/page.ts';
 import { createPreferences } from '../platform/preferences.ts';
 import { createSelection } from '../model/selection.ts';
 import { createUrls } from '../platform/service/urls.ts';
+import { loadCatalogue } from '../platform/text/catalogues.ts';
 import { createLanguage } from '../platform/text/language.ts';
 import { askBeforeLeaving } from './ask-before-leaving.ts';
 import { takePastedFiles } from '../features/dragging/pasted-files.ts';
@@ -23,13 +24,13 @@ import { createUploads } from '../model/uploads/uploads.ts';
 
 /**
  * Creates the page's models once the texts of the language are loaded. Their listeners stay for the lifetime of the
- * page.
+ * page. Rejects if the texts can't be loaded.
  */
 export async function createPage(embedded: Embedded): Promise<Page> {
   const { folder: path, answer, maxUploadSize } = embedded;
   const urls = createUrls(new URL(embedded.base, window.location.href.replace(/[?#].*$/s, '')));
   const preferences = createPreferences(storage());
-  const language = await createLanguage(preferences, navigator.languages);
+  const language = await createLanguage({ preferences, requested: navigator.languages, loadCatalogue });
   const asked = new URL(window.location.href).searchParams;
   const preview = asked.get('preview');
   const location = createLocation(urls, { folder: path, preview: preview ? path + preview : null });

@@ -239,5 +239,7 @@ function keep(page: Page, kind: 'copy' | 'move'): void {
   const { text } = page.language.value;
   const entries = selected(page);
   page.clipboard.put({ kind, paths: pathsOf(entries) });
-  page.messages.announce(kind === 'move' ? text.clipboard.cut(entries.length) : text.clipboard.copied(entries.length));
+  page.messages.announce(
+    kind === 'move' ? text.clipboard.cut({ count: entries.length }) : text.clipboard.copied({ count: entries.length }),
+  );
 }

@@ -6,7 +6,7 @@ import { type Action, type ActionId, actionsOf } from './actions.ts';
 export function contextMenu(page: Page, at: OpenMenu['at']): void {
   const { shell } = page.language.value.text;
   const count = page.selection.count.value;
-  const label = count > 0 ? shell.selected(count) : shell.actions;
+  const label = count > 0 ? shell.selected({ count }) : shell.actions;
   page.menus.open({ label, groups: menuGroups(page), at });
 }
 

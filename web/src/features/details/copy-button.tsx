@@ -1,14 +1,14 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Icon } from '../../ui/icon.tsx';
 import type { IconName } from '../../ui/icons.ts';
-import { useLanguage } from '../../platform/text/language-context.ts';
+import { useFullLanguage } from '../../platform/text/language-context.ts';
 
 /** Milliseconds for which it says what became of it. */
 const STAY = 2_500;
 
 /** Puts a text into the clipboard, and says at its own place that it is there. */
 export function CopyButton({ label, value, icon = 'copy' }: { label: string; value: string; icon?: IconName }) {
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   const button = useRef<HTMLButtonElement>(null);
   const [outcome, setOutcome] = useState<'copied' | 'refused' | null>(null);
   useEffect(() => setOutcome(null), [value]);

@@ -6,7 +6,7 @@ import { useModalDialog } from '../../ui/use-modal-dialog.ts';
 import { useSwipes } from '../../ui/use-swipes.ts';
 import { usePage } from '../page.ts';
 import type { Entry } from '../../platform/service/service.ts';
-import { useLanguage } from '../../platform/text/language-context.ts';
+import { useFullLanguage } from '../../platform/text/language-context.ts';
 import { EntryDetails, FolderDetails, SeveralDetails } from './entry-details.tsx';
 import './details-sheet.css';
 
@@ -62,7 +62,7 @@ function SheetBelow({ onClose, children }: SheetProps) {
 }
 
 function SheetContent({ titleId, onClose, children }: SheetProps & { titleId: string }) {
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   return (
     <>
       <div class="heading">

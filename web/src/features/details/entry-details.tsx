@@ -7,7 +7,7 @@ import { usePage } from '../page.ts';
 import { nameOf, ROOT, splitName } from '../../platform/paths.ts';
 import type { Entry, FileEntry } from '../../platform/service/service.ts';
 import { folderName } from '../../platform/text/folder-name.ts';
-import { useLanguage } from '../../platform/text/language-context.ts';
+import { useFullLanguage } from '../../platform/text/language-context.ts';
 import { CopyButton } from './copy-button.tsx';
 import { ItemCount } from './item-count.tsx';
 
@@ -28,7 +28,7 @@ export function EntryDetails({ entry }: { entry: Entry }) {
 
 /** The details of a folder that may have no entry, such as the root. */
 export function FolderDetails({ path }: { path: string }) {
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   const name = nameOf(path);
   return (
     <>
@@ -45,13 +45,13 @@ export function FolderDetails({ path }: { path: string }) {
 
 /** The number of the entries and the total size of the files among them. */
 export function SeveralDetails({ entries }: { entries: readonly Entry[] }) {
-  const { text, formats } = useLanguage();
+  const { text, formats } = useFullLanguage();
   const files = entries.filter(({ type }) => type === 'file');
   const isWhole = files.length === entries.length;
   const size = files.reduce((sum, file) => sum + (file.type === 'file' ? file.size : 0), 0);
   return (
     <>
-      <h3>{text.shell.selected(entries.length)}</h3>
+      <h3>{text.shell.selected({ count: entries.length })}</h3>
       <dl>
         <Fact name={text.details.folders}>{formats.number(entries.length - files.length)}</Fact>
         <Fact name={text.details.files}>{formats.number(files.length)}</Fact>
@@ -68,7 +68,7 @@ export function SeveralDetails({ entries }: { entries: readonly Entry[] }) {
 
 function FileFacts({ file }: { file: FileEntry }) {
   const { urls } = usePage();
-  const { text, formats } = useLanguage();
+  const { text, formats } = useFullLanguage();
   const { details } = text;
   const modified = file.modified === null ? null : new Date(file.modified);
   return (
@@ -103,7 +103,7 @@ function FileFacts({ file }: { file: FileEntry }) {
 
 function FolderFacts({ path }: { path: string }) {
   const { urls } = usePage();
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   return (
     <dl>
       <Fact name={text.folder.type}>{text.types.folder}</Fact>
@@ -117,7 +117,7 @@ function FolderFacts({ path }: { path: string }) {
 }
 
 function PathFact({ path }: { path: string }) {
-  const { details } = useLanguage().text;
+  const { details } = useFullLanguage().text;
   return (
     <Fact name={details.path} button={<CopyButton label={details.copyPath} value={path} />}>
       <Name of={path} />
@@ -136,7 +136,7 @@ function LinkFact({ name, url, label }: { name: string; url: string; label: stri
 }
 
 function Size({ bytes }: { bytes: number }) {
-  const { formats } = useLanguage();
+  const { formats } = useFullLanguage();
   return (
     <span class="numbers">
       {formats.size(bytes)}

@@ -2,19 +2,19 @@ import { useEffect, useState } from 'preact/hooks';
 import { Button } from '../../ui/button.tsx';
 import { usePage } from '../page.ts';
 import { asServiceError, isAbort, type ServiceError } from '../../platform/service/service-error.ts';
-import { useLanguage } from '../../platform/text/language-context.ts';
+import { useFullLanguage } from '../../platform/text/language-context.ts';
 import { reasonOf } from '../../platform/text/reason.ts';
 
 /** How many items a folder has: known of the one that is shown, counted on demand of another. */
 export function ItemCount({ folder: path }: { folder: string }) {
   const { folder } = usePage();
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   const isKnown = folder.path.value === path && folder.state.value === 'ready';
   if (!isKnown) return <CountedItems folder={path} />;
   const count = folder.count.value;
   return (
     <span class="numbers">
-      {folder.listing.value === 'complete' ? text.folder.items(count) : text.folder.loadingMore(count)}
+      {folder.listing.value === 'complete' ? text.folder.items({ count }) : text.folder.loadingMore({ count })}
     </span>
   );
 }
@@ -26,7 +26,7 @@ type Counting =
 
 function CountedItems({ folder }: { folder: string }) {
   const { service } = usePage();
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   const [counting, setCounting] = useState<Counting>({ state: 'unasked' });
   const isCounting = counting.state === 'counting';
 
@@ -53,8 +53,8 @@ function CountedItems({ folder }: { folder: string }) {
   return (
     <span role="status">
       {counting.state === 'unasked' && <Button onClick={start}>{text.details.count}</Button>}
-      {counting.state === 'counting' && text.folder.loadingMore(counting.count)}
-      {counting.state === 'counted' && text.folder.items(counting.count)}
+      {counting.state === 'counting' && text.folder.loadingMore({ count: counting.count })}
+      {counting.state === 'counted' && text.folder.items({ count: counting.count })}
       {counting.state === 'failed' && (
         <>
           <p>{reasonOf(counting.problem, text)}</p>

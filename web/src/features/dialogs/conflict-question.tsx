@@ -7,7 +7,7 @@ import type { Conflict, ConflictAnswer, ItemKind } from '../../model/prompts.ts'
 import { findEntry } from '../../platform/service/find-entry.ts';
 import type { Entry } from '../../platform/service/service.ts';
 import { folderName } from '../../platform/text/folder-name.ts';
-import { useLanguage } from '../../platform/text/language-context.ts';
+import { useFullLanguage } from '../../platform/text/language-context.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import type { Dialogs } from '../../ui/dialogs.ts';
@@ -30,7 +30,7 @@ interface ConflictQuestionProps {
 function ConflictQuestion({ conflict, close }: ConflictQuestionProps) {
   const { name, folder, kinds, mayReplace } = conflict;
   const others = conflict.others();
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   const [forAll, setForAll] = useState(false);
   const answer = (decision: ConflictAnswer['decision']) => close({ decision, forAll });
   const isSameKind = kinds.arriving === kinds.there;
@@ -39,7 +39,7 @@ function ConflictQuestion({ conflict, close }: ConflictQuestionProps) {
 
   return (
     <Dialog
-      title={text.conflicts.title(name, folderName(folder, text))}
+      title={text.conflicts.title({ name, folder: folderName(folder, text) })}
       onClose={() => close(null)}
       onSubmit={() => answer('keep-both')}
       actions={
@@ -62,7 +62,7 @@ function ConflictQuestion({ conflict, close }: ConflictQuestionProps) {
               checked={forAll}
               onChange={({ currentTarget }) => setForAll(currentTarget.checked)}
             />
-            <span>{text.conflicts.forAll(others)}</span>
+            <span>{text.conflicts.forAll({ count: others })}</span>
           </label>
         )}
       </div>
@@ -73,7 +73,7 @@ function ConflictQuestion({ conflict, close }: ConflictQuestionProps) {
 /** Shows the new item and the existing item, one below the other. */
 function Sides({ conflict: { name, folder, kinds, arriving } }: { conflict: Conflict }) {
   const page = usePage();
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   const path = `${folder}${name}${kinds.there === 'folder' ? '/' : ''}`;
   const known = page.folder.path.value === parentOf(path) ? page.folder.entryOf(path) : undefined;
   // Another user may just have created the item, so the shown folder may not list it yet.
@@ -94,7 +94,7 @@ interface SideProps {
 }
 
 function Side({ label, kind, item }: SideProps) {
-  const { text, formats } = useLanguage();
+  const { text, formats } = useFullLanguage();
   const isFile = item !== undefined && 'size' in item;
   const time = item instanceof File ? item.lastModified : isFile ? item.modified : null;
   const facts = isFile ? [formats.size(item.size), time === null ? '' : formats.time(new Date(time))] : [];

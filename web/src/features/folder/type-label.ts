@@ -1,21 +1,21 @@
-import type { Text } from '../../platform/text/language.ts';
+import type { InitialText } from '../../platform/text/language.ts';
 
 /**
  * Returns the common name of a file type: `JPEG image`, `Python source`, `Plain text`. Uses the media type, and the
  * extension (with its dot; empty if none) where that is more specific.
  */
-export function typeLabel(contentType: string, { types }: Text, extension: string): string {
+export function typeLabel(contentType: string, { types }: InitialText, extension: string): string {
   const [type = ''] = contentType.toLowerCase().split(';', 1);
   const suffix = extension.slice(extension.lastIndexOf('.') + 1).toLowerCase();
   const language = LANGUAGES.get(suffix) ?? LANGUAGES.get(type);
-  if (language !== undefined && IS_TEXT.test(type)) return types.source(language);
+  if (language !== undefined && IS_TEXT.test(type)) return types.source({ language });
   const [sort, format] = FORMATS.get(type) ?? (IS_VAGUE.test(type) ? FORMATS.get(suffix) : undefined) ?? [];
-  if (sort !== undefined && format !== undefined) return types[sort](format);
+  if (sort !== undefined && format !== undefined) return types[sort]({ format });
 
   const [group = '', subtype = ''] = type.split('/');
-  if (isMedium(group)) return types[group](formatOf(subtype, suffix));
+  if (isMedium(group)) return types[group]({ format: formatOf(subtype, suffix) });
   if (type === 'text/plain') return types.plainText;
-  return suffix === '' ? types.unknown : types.other(suffix.toUpperCase());
+  return suffix === '' ? types.unknown : types.other({ extension: suffix.toUpperCase() });
 }
 
 type Medium = 'image' | 'video' | 'audio' | 'font';

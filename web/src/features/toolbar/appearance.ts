@@ -2,7 +2,7 @@ import type { Signal } from '@preact/signals';
 import type { MenuGroup, MenuItem } from '../../ui/menus.ts';
 import type { Page } from '../page.ts';
 import type { Density, Order, Theme, View } from '../../platform/preferences.ts';
-import { LANGUAGES } from '../../platform/text/language.ts';
+import { LANGUAGE_TAGS, LANGUAGES } from '../../platform/text/choice.ts';
 
 /** How the page looks, as choices of a menu. */
 export function appearanceChoices({ preferences, language }: Page): readonly MenuGroup[] {
@@ -12,12 +12,8 @@ export function appearanceChoices({ preferences, language }: Page): readonly Men
   return [
     choices(shell.theme, preferences.theme, themes, (theme) => shell.themes[theme]),
     choices(shell.density, preferences.density, densities, (density) => shell.densities[density]),
-    choices(
-      shell.language,
-      preferences.language,
-      ['', ...LANGUAGES.keys()],
-      // Each language calls itself by its own name.
-      (tag) => LANGUAGES.get(tag) ?? shell.languageOfBrowser,
+    choices(shell.language, preferences.language, ['', ...LANGUAGE_TAGS], (tag) =>
+      tag === '' ? shell.languageOfBrowser : LANGUAGES[tag].name,
     ),
   ];
 }

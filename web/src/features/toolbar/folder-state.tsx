@@ -35,7 +35,7 @@ function OrderMenu() {
   return (
     <MenuButton
       class="tool order"
-      label={text.folder.sortedBy(text.folder[by], descending)}
+      label={text.folder.sortedBy({ column: text.folder[by], direction: descending ? 'descending' : 'other' })}
       groups={() => orderChoices(page)}
     >
       {text.folder[by]}
@@ -49,6 +49,7 @@ function countOf({ folder, rights, language }: Page): string {
   // Of what may be in a folder that one can't read, nothing is known.
   if (folder.state.value !== 'ready' || !rights.may('read')) return '';
   const count = folder.count.value;
-  if (folder.filter.value.trim() !== '') return text.folder.filtered(folder.entries.value.length, count);
-  return folder.listing.value === 'partial' ? text.folder.loadingMore(count) : text.folder.items(count);
+  if (folder.filter.value.trim() !== '')
+    return text.folder.filtered({ shown: folder.entries.value.length, all: count });
+  return folder.listing.value === 'partial' ? text.folder.loadingMore({ count }) : text.folder.items({ count });
 }

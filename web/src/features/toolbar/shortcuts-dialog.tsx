@@ -3,7 +3,7 @@ import { keyLabel } from '../../ui/keys.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import type { Dialogs } from '../../ui/dialogs.ts';
 import { usePage } from '../page.ts';
-import { useLanguage } from '../../platform/text/language-context.ts';
+import { useFullLanguage } from '../../platform/text/language-context.ts';
 import './shortcuts-dialog.css';
 
 /** Shows all that can be done by the keyboard, until it is closed. */
@@ -13,7 +13,7 @@ export async function openShortcuts(dialogs: Dialogs): Promise<void> {
 
 function Shortcuts({ onClose }: { onClose: () => void }) {
   const page = usePage();
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   const words = text.shortcuts;
   const { characterKeys } = page.preferences;
   return (

@@ -4,14 +4,14 @@ import { StoreRefusal } from '../../platform/service/content.ts';
 import type { FileEntry } from '../../platform/service/service.ts';
 import { ServiceError } from '../../platform/service/service-error.ts';
 import type { Text } from '../../platform/text/language.ts';
-import { useLanguage } from '../../platform/text/language-context.ts';
+import { useFullLanguage } from '../../platform/text/language-context.ts';
 import { DownloadLink } from './download-link.tsx';
 import { MissingFile } from './missing-file.tsx';
 import { Notice } from './notice.tsx';
 
 /** Why the contents of a file could not be read, and what can be done about it. */
 export function ContentProblem({ entry, error, onRetry }: { entry: FileEntry; error: Error; onRetry: () => void }) {
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   if (error instanceof ServiceError && error.isNotFound) return <MissingFile />;
   const { title, more } = describe(error, text);
   const actions = (

@@ -5,7 +5,7 @@ export function Loading() {
   const { text } = useLanguage();
   return (
     <p class="preview-loading" role="status">
-      {text.previews.loading}
+      {text.folder.loading}
     </p>
   );
 }

@@ -1,7 +1,7 @@
 import { Button } from '../../ui/button.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { usePage } from '../page.ts';
-import { useLanguage } from '../../platform/text/language-context.ts';
+import { useFullLanguage } from '../../platform/text/language-context.ts';
 import { Loading } from './loading.tsx';
 import { MissingFile, ToFolder } from './missing-file.tsx';
 import { Notice } from './notice.tsx';
@@ -9,7 +9,7 @@ import { Notice } from './notice.tsx';
 /** Stands in for a file that is not in the listing: it may still come, or there is no such file. */
 export function LookedFor() {
   const { folder, rights } = usePage();
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   const problem = folder.problem.value;
   if (problem && !problem.isNotFound) {
     const actions = <Button onClick={() => void folder.refresh()}>{text.controls.retry}</Button>;

@@ -8,7 +8,7 @@ import { CopyButton } from '../details/copy-button.tsx';
 import { usePage } from '../page.ts';
 import { nameOf } from '../../platform/paths.ts';
 import type { FileEntry } from '../../platform/service/service.ts';
-import { useLanguage } from '../../platform/text/language-context.ts';
+import { useFullLanguage } from '../../platform/text/language-context.ts';
 import type { Gallery } from './gallery.ts';
 import type { ViewerState } from './viewer-tools.ts';
 
@@ -23,7 +23,7 @@ interface ViewerHeaderProps {
 
 /** The name of the file that is shown, and what can be done: above it, on a phone partly below. */
 export function ViewerHeader({ path, gallery, viewer, titleId, onShow, onClose }: ViewerHeaderProps) {
-  const { text, formats } = useLanguage();
+  const { text, formats } = useFullLanguage();
   const { entry, place, count } = gallery;
   return (
     <div class="top">
@@ -34,7 +34,7 @@ export function ViewerHeader({ path, gallery, viewer, titleId, onShow, onClose }
             <Name of={nameOf(path)} />
           </h1>
           <p class="numbers">
-            {place >= 0 && <span class="position">{text.previews.position(place + 1, count)}</span>}
+            {place >= 0 && <span class="position">{text.previews.position({ position: place + 1, count })}</span>}
             {entry && <span>{formats.size(entry.size)}</span>}
           </p>
         </div>
@@ -49,7 +49,7 @@ export function ViewerHeader({ path, gallery, viewer, titleId, onShow, onClose }
 }
 
 function Steps({ gallery: { place, count, previous, next }, onShow }: Pick<ViewerHeaderProps, 'gallery' | 'onShow'>) {
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   const step = (icon: 'chevron-left' | 'chevron-right', label: string, key: string, file: FileEntry | undefined) => (
     <IconButton
       icon={icon}
@@ -63,7 +63,7 @@ function Steps({ gallery: { place, count, previous, next }, onShow }: Pick<Viewe
     <Group>
       {step('chevron-left', text.previews.previous, 'ArrowLeft', previous)}
       <span class="position numbers" aria-hidden="true">
-        {place >= 0 && text.previews.position(place + 1, count)}
+        {place >= 0 && text.previews.position({ position: place + 1, count })}
       </span>
       {step('chevron-right', text.previews.next, 'ArrowRight', next)}
     </Group>
@@ -95,7 +95,7 @@ function Tools({ viewer }: Pick<ViewerHeaderProps, 'viewer'>) {
 function FileButtons({ entry }: { entry: FileEntry }) {
   const page = usePage();
   const { urls, details } = page;
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   const action = availableAction(page, 'details');
   return (
     <Group>

@@ -1,14 +1,14 @@
 import type { RefObject } from 'preact';
 import { useEffect, useId, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import { availableAction } from '../actions/actions.ts';
-import { Name } from '../../ui/name.tsx';
 import { useModalDialog } from '../../ui/use-modal-dialog.ts';
 import { useSwipes } from '../../ui/use-swipes.ts';
 import { LazyDetails } from '../details/lazy-details.tsx';
 import { MessageList } from '../messages/message-list.tsx';
 import { type Page, usePage } from '../page.ts';
 import { nameOf } from '../../platform/paths.ts';
-import { useLanguage } from '../../platform/text/language-context.ts';
+import { useFullLanguage } from '../../platform/text/language-context.ts';
+import { shownName } from '../../platform/text/shown-name.ts';
 import { useGallery } from './gallery.ts';
 import { LazyPreview } from './lazy-preview.tsx';
 import { LookedFor } from './looked-for.tsx';
@@ -110,16 +110,14 @@ function useKeysOfNobody(dialog: RefObject<HTMLElement | null>): void {
 
 /** Tells those who listen which file is shown now; the first is told by the dialog's name. */
 function Announcement({ path, gallery: { place, count } }: { path: string; gallery: ReturnType<typeof useGallery> }) {
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   const first = useRef(path);
   return (
     <p class="visually-hidden" role="status">
-      {path !== first.current && (
-        <>
-          <Name of={nameOf(path)} />
-          {place >= 0 && `, ${text.previews.position(place + 1, count)}`}
-        </>
-      )}
+      {path !== first.current &&
+        (place >= 0
+          ? text.previews.shown({ name: nameOf(path), position: place + 1, count })
+          : shownName(nameOf(path)))}
     </p>
   );
 }

@@ -8,7 +8,7 @@ import type { Prompts } from '../prompts.ts';
 import type { Selection } from '../selection.ts';
 import type { Service } from '../../platform/service/service.ts';
 import { asServiceError, ServiceError } from '../../platform/service/service-error.ts';
-import type { Language } from '../../platform/text/language.ts';
+import type { FullLanguage } from '../../platform/text/language.ts';
 import type { Clipboard } from '../clipboard.ts';
 import { createOperations, type Operation, type Operations } from './operations.ts';
 import type { Turns } from '../path-locks.ts';
@@ -21,7 +21,7 @@ export interface ChangesOptions {
   readonly messages: Messages;
   readonly turns: Turns;
   readonly rights: Rights;
-  readonly language: ReadonlySignal<Language>;
+  readonly language: ReadonlySignal<FullLanguage>;
 }
 
 /** What each kind of change needs. */

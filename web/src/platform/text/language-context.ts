@@ -1,7 +1,7 @@
 import type { ReadonlySignal } from '@preact/signals';
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
-import type { Language } from './language.ts';
+import { type FullLanguage, isFull, type Language } from './language.ts';
 
 const LanguageContext = createContext<ReadonlySignal<Language> | null>(null);
 export const LanguageProvider = LanguageContext.Provider;
@@ -11,4 +11,11 @@ export function useLanguage(): Language {
   const language = useContext(LanguageContext);
   if (!language) throw new Error('A component was rendered outside of the LanguageProvider.');
   return language.value;
+}
+
+/** Returns all texts. Whatever loads the component must first call `completeLanguage`. */
+export function useFullLanguage(): FullLanguage {
+  const language = useLanguage();
+  if (!isFull(language)) throw new Error('A component was rendered before all texts were loaded.');
+  return language;
 }

@@ -3,7 +3,7 @@ import { hasThumbnail } from '../../folder/thumbnail.tsx';
 import { usePage } from '../../page.ts';
 import type { FileEntry } from '../../../platform/service/service.ts';
 import type { Text } from '../../../platform/text/language.ts';
-import { useLanguage } from '../../../platform/text/language-context.ts';
+import { useFullLanguage } from '../../../platform/text/language-context.ts';
 import { FailedElement } from '../failed-element.tsx';
 import type { ViewerTool } from '../viewer-tools.ts';
 import { type PreviewProps, useTools } from '../viewer-tools.ts';
@@ -13,7 +13,7 @@ import './image-preview.css';
 
 /** An image, as large as there is room, which can be looked at closely. Only ever as an image: an SVG runs nothing. */
 export function ImagePreview({ entry, viewer }: PreviewProps) {
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   const [isFailed, setFailed] = useState(false);
   if (!isFailed) return <Image {...{ entry, viewer }} onFail={() => setFailed(true)} />;
   const { none, brokenImage, brokenImageHint } = text.previews;
@@ -28,7 +28,7 @@ function isForFew({ contentType }: FileEntry): boolean {
 
 function Image({ entry, viewer, onFail }: PreviewProps & { onFail: () => void }) {
   const { urls, folder } = usePage();
-  const { text, formats } = useLanguage();
+  const { text, formats } = useFullLanguage();
   const stage = useRef<HTMLDivElement>(null);
   const image = useRef<HTMLImageElement>(null);
   const [isLoaded, setLoaded] = useState(false);
@@ -55,7 +55,7 @@ function Image({ entry, viewer, onFail }: PreviewProps & { onFail: () => void })
         onError={onFail}
       />
       <output class={isEnlarged ? 'percentage' : 'visually-hidden'}>
-        {isEnlarged && text.previews.zoom(formats.percent(control.percentage(control.zoom.value)))}
+        {isEnlarged && text.previews.zoom({ percentage: formats.percent(control.percentage(control.zoom.value)) })}
       </output>
     </div>
   );

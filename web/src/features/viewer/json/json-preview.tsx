@@ -1,5 +1,5 @@
 import { useMemo } from 'preact/hooks';
-import { useLanguage } from '../../../platform/text/language-context.ts';
+import { useFullLanguage } from '../../../platform/text/language-context.ts';
 import { FileText } from '../text/file-text.tsx';
 import { TextInstead } from '../text/text-instead.tsx';
 import { WithSource } from '../text/with-source.tsx';
@@ -13,7 +13,7 @@ export function JsonPreview({ entry, viewer }: PreviewProps) {
 }
 
 function Json({ entry, viewer, source }: PreviewProps & { source: string }) {
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   const parsed = useMemo(() => parseJson(source), [source]);
   if (parsed === 'invalid') return <TextInstead {...{ entry, viewer }} reason={text.previews.invalidJson} />;
   if (parsed === 'too deep') return <TextInstead {...{ entry, viewer }} reason={text.previews.deepJson} />;

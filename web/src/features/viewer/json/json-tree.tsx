@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { Button } from '../../../ui/button.tsx';
-import { useLanguage } from '../../../platform/text/language-context.ts';
+import { useFullLanguage } from '../../../platform/text/language-context.ts';
 import type { JsonMember, JsonValue } from './parse-json.ts';
 import './json-tree.css';
 
@@ -12,9 +12,9 @@ const STEP = 200;
 
 /** A value of JSON. What is in it is drawn when it is opened. */
 export function JsonTree({ name, value }: { name: string; value: JsonValue }) {
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   return (
-    <div class="json" role="region" aria-label={text.previews.contentsOf(name)} tabIndex={0} data-scroller>
+    <div class="json" role="region" aria-label={text.previews.contentsOf({ name })} tabIndex={0} data-scroller>
       <Value value={value} depth={0} />
     </div>
   );
@@ -61,7 +61,7 @@ interface MembersProps extends Omit<ValueProps, 'value'> {
 }
 
 function Members({ label, members, isList, depth }: MembersProps) {
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   const [isOpen, setOpen] = useState(depth < OPEN_DEPTH && (depth === 0 || members.length <= OPEN_MEMBERS));
   const [count, setCount] = useState(STEP);
   return (
@@ -70,7 +70,7 @@ function Members({ label, members, isList, depth }: MembersProps) {
         <Label label={label} />
         <span class="summary">
           {isList ? '[ ' : '{ '}
-          {text.folder.items(members.length)}
+          {text.folder.items({ count: members.length })}
           {isList ? ' ]' : ' }'}
         </span>
       </summary>

@@ -1,6 +1,6 @@
 import { Icon } from '../../../ui/icon.tsx';
 import { usePage } from '../../page.ts';
-import { useLanguage } from '../../../platform/text/language-context.ts';
+import { useFullLanguage } from '../../../platform/text/language-context.ts';
 import { resolveDestination } from './resolve-path.ts';
 
 interface MarkdownImageProps {
@@ -15,14 +15,14 @@ interface MarkdownImageProps {
  */
 export function MarkdownImage({ folder, src, alt = '' }: MarkdownImageProps) {
   const { urls } = usePage();
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   const destination = src === undefined ? undefined : resolveDestination(folder, src);
   if (destination?.kind === 'path') {
     return <img src={urls.file(destination.path)} alt={alt} loading="lazy" draggable={false} />;
   }
-  const description = text.previews.externalImage(
-    alt || (destination?.kind === 'elsewhere' ? hostOf(destination.url) : '…'),
-  );
+  const description = text.previews.externalImage({
+    description: alt || (destination?.kind === 'elsewhere' ? hostOf(destination.url) : '…'),
+  });
   if (destination?.kind !== 'elsewhere') return <span>{description}</span>;
   return (
     <a class="external-image" href={destination.url} target="_blank" rel="noopener noreferrer">

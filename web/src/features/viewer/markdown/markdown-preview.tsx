@@ -1,5 +1,5 @@
 import { useLoaded } from '../../../ui/use-loaded.ts';
-import { useLanguage } from '../../../platform/text/language-context.ts';
+import { useFullLanguage } from '../../../platform/text/language-context.ts';
 import { Loading } from '../loading.tsx';
 import { NotLoadedNotice } from '../not-loaded-notice.tsx';
 import { ElseText } from '../text/else-text.tsx';
@@ -16,7 +16,7 @@ export function MarkdownPreview({ entry, viewer }: PreviewProps) {
 }
 
 function Parsed({ entry, viewer, source }: PreviewProps & { source: string }) {
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   const { footnotes, backToText, markdownFailed, markdownEmpty } = text.previews;
   const parsed = useLoaded(
     (signal) => runJob({ kind: 'markdown', text: source, labels: { footnotes, backToText } }, signal),

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { EntryIcon } from '../../folder/entry-icon.tsx';
 import { usePage } from '../../page.ts';
-import { useLanguage } from '../../../platform/text/language-context.ts';
+import { useFullLanguage } from '../../../platform/text/language-context.ts';
 import { FailedElement } from '../failed-element.tsx';
 import { previewKindOf } from '../preview-kind.ts';
 import type { PreviewProps } from '../viewer-tools.ts';
@@ -10,7 +10,7 @@ import './media-preview.css';
 /** A video or a sound, with the controls of the browser, which has only what is played of it sent. */
 export function MediaPreview({ entry }: PreviewProps) {
   const { urls } = usePage();
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   const [isFailed, setFailed] = useState(false);
   if (isFailed) {
     return (

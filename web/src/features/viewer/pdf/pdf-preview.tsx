@@ -2,7 +2,7 @@ import { useLoaded } from '../../../ui/use-loaded.ts';
 import { EntryIcon } from '../../folder/entry-icon.tsx';
 import { usePage } from '../../page.ts';
 import type { FileEntry } from '../../../platform/service/service.ts';
-import { useLanguage } from '../../../platform/text/language-context.ts';
+import { useFullLanguage } from '../../../platform/text/language-context.ts';
 import { ContentProblem } from '../content-problem.tsx';
 import { DownloadLink } from '../download-link.tsx';
 import { Loading } from '../loading.tsx';
@@ -13,7 +13,7 @@ import './pdf-preview.css';
 /** A PDF in the viewer of the browser, where it has one. */
 export function PdfPreview({ entry }: PreviewProps) {
   const { urls } = usePage();
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   const url = urls.file(entry.path);
   if (navigator.pdfViewerEnabled) return <Framed entry={entry} url={url} />;
 

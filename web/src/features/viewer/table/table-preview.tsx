@@ -1,5 +1,5 @@
 import { useLoaded } from '../../../ui/use-loaded.ts';
-import { useLanguage } from '../../../platform/text/language-context.ts';
+import { useFullLanguage } from '../../../platform/text/language-context.ts';
 import { Loading } from '../loading.tsx';
 import { NotLoadedNotice } from '../not-loaded-notice.tsx';
 import { FileText } from '../text/file-text.tsx';
@@ -16,7 +16,7 @@ export function TablePreview({ entry, viewer }: PreviewProps) {
 }
 
 function Parsed({ entry, viewer, source }: PreviewProps & { source: string }) {
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   const { name } = entry;
   const parsed = useLoaded(
     (signal) => runJob({ kind: 'table', text: source, isTabbed: /\.tsv$/i.test(name) }, signal),
@@ -35,11 +35,13 @@ function Parsed({ entry, viewer, source }: PreviewProps & { source: string }) {
 }
 
 function Table({ name, table: { columns, rows, rowCount } }: { name: string; table: ParsedTable }) {
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   const classes = columns.map(({ isNumeric }) => (isNumeric ? 'numeric' : undefined));
   return (
-    <div class="table" role="region" aria-label={text.previews.contentsOf(name)} tabIndex={0} data-scroller>
-      {rowCount > rows.length && <p class="preview-remark">{text.previews.shownRows(rows.length, rowCount)}</p>}
+    <div class="table" role="region" aria-label={text.previews.contentsOf({ name })} tabIndex={0} data-scroller>
+      {rowCount > rows.length && (
+        <p class="preview-remark">{text.previews.shownRows({ shown: rows.length, all: rowCount })}</p>
+      )}
       <table>
         <thead>
           <tr>

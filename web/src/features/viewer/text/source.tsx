@@ -1,6 +1,6 @@
 import { Component, type ComponentChildren } from 'preact';
 import type { Text } from '../../../platform/text/language.ts';
-import { useLanguage } from '../../../platform/text/language-context.ts';
+import { useFullLanguage } from '../../../platform/text/language-context.ts';
 import { useTools, type ViewerState, type ViewerTool } from '../viewer-tools.ts';
 import type { TextBlock } from './text-blocks.ts';
 import './source.css';
@@ -16,7 +16,7 @@ interface SourceProps {
 
 /** Lines of text with their numbers, wrapped or not. */
 export function Source({ name, blocks, viewer, children }: SourceProps) {
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   const { isWrapped } = viewer;
   const last = blocks.at(-1);
   const digits = String(last ? last.firstLine + last.lines.length - 1 : 1).length;
@@ -25,7 +25,7 @@ export function Source({ name, blocks, viewer, children }: SourceProps) {
       class={`source ${isWrapped.value ? 'wrapped' : ''}`}
       style={{ '--digits': `${Math.max(2, digits)}ch` }}
       role="region"
-      aria-label={text.previews.contentsOf(name)}
+      aria-label={text.previews.contentsOf({ name })}
       tabIndex={0}
       data-scroller
     >
@@ -53,7 +53,7 @@ export function wrapTool({ isWrapped }: ViewerState, { previews }: Text): Viewer
 }
 
 export function useWrapTool(viewer: ViewerState): void {
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   useTools(viewer, () => [wrapTool(viewer, text)], [viewer.isWrapped.value, text]);
 }
 

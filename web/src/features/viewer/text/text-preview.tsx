@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { Button } from '../../../ui/button.tsx';
 import { usePage } from '../../page.ts';
-import { useLanguage } from '../../../platform/text/language-context.ts';
+import { useFullLanguage } from '../../../platform/text/language-context.ts';
 import { ContentProblem } from '../content-problem.tsx';
 import { DownloadLink } from '../download-link.tsx';
 import { Loading } from '../loading.tsx';
@@ -99,11 +99,13 @@ function LongText({ entry, viewer, reader, reading, shown: { blocks, rest } }: L
 }
 
 function TextEnd({ entry, reader, reading }: Pick<LongTextProps, 'entry' | 'reader' | 'reading'>) {
-  const { text, formats } = useLanguage();
+  const { text, formats } = useFullLanguage();
   if (reading.error) return <ContentProblem entry={entry} error={reading.error} onRetry={reading.readOn} />;
   return (
     <div class="source-end">
-      <p role="status">{text.previews.shownPart(formats.size(reader.position), formats.size(entry.size))}</p>
+      <p role="status">
+        {text.previews.shownPart({ shown: formats.size(reader.position), all: formats.size(entry.size) })}
+      </p>
       {reader.position < LIMIT ? (
         <Button disabled={reading.isBusy} onClick={reading.readOn}>
           {text.previews.showMore}

@@ -1,6 +1,6 @@
 import type { ComponentChild } from 'preact';
 import { useState } from 'preact/hooks';
-import { useLanguage } from '../../../platform/text/language-context.ts';
+import { useFullLanguage } from '../../../platform/text/language-context.ts';
 import { useTools, type ViewerState, type ViewerTool } from '../viewer-tools.ts';
 import { wrapTool } from './source.tsx';
 import { ColouredSource } from './whole-source.tsx';
@@ -14,7 +14,7 @@ interface WithSourceProps {
 
 /** Something that is made of a text, and that text itself for those who want to see it. */
 export function WithSource({ name, text: source, viewer, children }: WithSourceProps) {
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   const [isSource, setSource] = useState(false);
   const isWrapped = viewer.isWrapped.value;
   const toggle: ViewerTool = {
