@@ -47,7 +47,9 @@ const WEB_LAYERS: Readonly<Record<string, readonly string[]>> = {
   model: ['platform'],
   features: ['platform', 'ui', 'model'],
   app: ['platform', 'ui', 'model', 'features'],
-  'main.tsx': ['platform', 'ui', 'app'],
+  'main.tsx': ['platform', 'ui', 'app', 'start-failure.ts'],
+  'first-language.ts': ['platform'],
+  'start-failure.ts': [],
   'early.ts': [],
 };
 

@@ -1,4 +1,5 @@
 import { defaultClientConditions, defineConfig } from 'vite';
+import { compileCatalogues } from './message-compiler.ts';
 import { workerLicenses } from './worker-licenses.ts';
 
 /** The web page, built into `web/dist`; `src/http/page` serves it, with the names that the manifest has. */
@@ -9,6 +10,7 @@ export default defineConfig({
   publicDir: false,
   // Some of what runs in a worker would else need a document.
   resolve: { conditions: ['worker', ...defaultClientConditions] },
+  plugins: [compileCatalogues()],
   worker: { format: 'es', plugins: () => [workerLicenses()] },
   build: {
     outDir: 'dist',
@@ -20,10 +22,16 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     rolldownOptions: {
-      input: [`${import.meta.dirname}/src/main.tsx`, `${import.meta.dirname}/src/early.ts`],
+      input: ['main.tsx', 'early.ts', 'first-language.ts'].map((name) => `${import.meta.dirname}/src/${name}`),
       output: {
         // What is loaded at first comes in one piece, though parts of it are used by what is loaded later as well.
-        codeSplitting: { groups: [{ name: 'page', test: /[\\/]src[\\/]app[\\/](app|create-page)\.tsx?$/ }] },
+        // Except what requests the texts, which the browser runs while it loads the rest.
+        codeSplitting: {
+          groups: [
+            { name: 'language', test: /[\\/]text[\\/](catalogues|choice)\.ts$|preload-helper/, priority: 1 },
+            { name: 'page', test: /[\\/]src[\\/]app[\\/](app|create-page)\.tsx?$/ },
+          ],
+        },
       },
     },
   },

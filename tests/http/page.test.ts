@@ -385,6 +385,7 @@ describe('The document', () => {
     imports: ['shared.js'],
     styles: ['main.css', 'shared.css'],
     early: 'early.js',
+    language: 'language.js',
     icon: 'mark.svg',
   };
   const response: Listing = { success: true, prefix: 'a/', entries: [] };
@@ -407,6 +408,7 @@ describe('The document', () => {
       '<link rel="stylesheet" href="../-/assets/main.css">',
       '<link rel="stylesheet" href="../-/assets/shared.css">',
       '<link rel="modulepreload" href="../-/assets/shared.js">',
+      '<script type="module" async src="../-/assets/language.js"></script>',
       '<script type="module" src="../-/assets/main.js"></script>',
     ].map((element) => head.indexOf(element));
     assert.ok(
@@ -434,6 +436,7 @@ describe('readWebPage', () => {
       '_deep.js': { file: 'assets/deep.js', css: ['assets/shared.css'] },
       'src/late.tsx': { file: 'assets/late.js', imports: ['_shared.js'], css: ['assets/late.css'] },
       'src/early.ts': { file: 'assets/early.js', isEntry: true },
+      'src/first-language.ts': { file: 'assets/language.js', isEntry: true, imports: ['_shared.js'] },
       'src/ui/mark.svg': { file: 'assets/mark.svg' },
     });
     const { assets: _, ...names } = page;
@@ -442,6 +445,7 @@ describe('readWebPage', () => {
       imports: ['shared.js', 'deep.js'],
       styles: ['main.css', 'shared.css'],
       early: 'early.js',
+      language: 'language.js',
       icon: 'mark.svg',
     });
   });
@@ -502,7 +506,7 @@ const TYPES: Readonly<Record<string, RegExp>> = {
 
 /** Everything in angle brackets that the document may have. */
 const OUR_TAGS =
-  /^<(!doctype html|html lang="en"|meta [\w"=,; -]+|link rel="[a-z]+"( type="image\/svg\+xml")? href="[\w./-]+"|script( type="module")? src="[\w./-]+"|div id="page"|script type="application\/json" id="embedded"|a href="[^"<>']*"|\/?(title|head|body|noscript|p|ul|li|bdi|a)|\/(html|div|script))>$/;
+  /^<(!doctype html|html lang="en"|meta [\w"=,; -]+|link rel="[a-z]+"( type="image\/svg\+xml")? href="[\w./-]+"|script( type="module"( async)?)? src="[\w./-]+"|div id="page"|script type="application\/json" id="embedded"|a href="[^"<>']*"|\/?(title|head|body|noscript|p|ul|li|bdi|a)|\/(html|div|script))>$/;
 
 interface EmbeddedResponse {
   readonly base: string;

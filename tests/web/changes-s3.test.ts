@@ -46,7 +46,7 @@ test('Changes and uploads in the web UI reach the bucket byte for byte', async (
   await page.getByRole('button', { name: 'Keep both' }).click();
   await until('both are moved', async () => (await site.exists('renamed/a (2).txt')) && site.exists('renamed/b.txt'));
   assert.equal((await site.read('renamed/a.txt')).toString(), 'old a');
-  const moved = page.getByRole('listitem').filter({ hasText: '2 files moved' });
+  const moved = page.getByRole('listitem').filter({ hasText: '2 items moved' });
   await moved.getByRole('button', { name: 'Undo' }).click();
   await row(page, 'a.txt').waitFor();
   await until(

@@ -59,7 +59,7 @@ test('Folders are created, and entries renamed and deleted at once, with the foc
   await page.keyboard.press('Tab');
   await page.keyboard.press('Enter');
   await waitForFocus(page, 'report.pdf');
-  await said(page, '2 files deleted');
+  await said(page, '2 items deleted');
   assert.equal(await site.exists('file 10.txt'), false);
 
   await page.route('**/delete/**', (route) => refuse(route, 'internal-error', 'Something is wrong with the disk.'));

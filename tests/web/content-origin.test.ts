@@ -34,7 +34,7 @@ test('The page shows the contents of files from their own origin, where they als
   const next = () => page.getByRole('button', { name: 'Next file' }).click();
   await isDrawn('a.jpg', 640);
   await next();
-  await page.getByText('Showing the first 262 kB of 600 kB').waitFor();
+  await page.getByText('Showing the first \u2068262 kB\u2069 of \u2068600 kB\u2069').waitFor();
   await next();
   const player = page.locator('video');
   await until('its length is known', () => player.evaluate((element: HTMLVideoElement) => element.duration > 19));

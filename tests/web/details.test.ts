@@ -56,7 +56,7 @@ test('Details tell what is known of the selected entries, and come from below in
 
   await page.locator('[data-path="photo.jpg"]').dblclick();
   await page.getByRole('dialog').getByRole('button', { name: 'Details' }).click();
-  await page.getByRole('dialog').getByRole('complementary').getByText('JPEG image').waitFor();
+  await page.getByRole('dialog').getByRole('complementary').getByText('\u2068JPEG\u2069 image').waitFor();
   await assertAccessible(page, t, { state: 'a preview with details' });
 });
 
@@ -71,7 +71,7 @@ test('On a phone, swipes lead from file to file and out, and going back closes t
 
   await page.getByRole('button', { name: 'Details' }).click();
   const sheet = page.getByRole('dialog', { name: 'Details' });
-  await sheet.getByText('JPEG image').waitFor();
+  await sheet.getByText('\u2068JPEG\u2069 image').waitFor();
   await assertAccessible(page, t, { state: 'details on a phone' });
   await page.goBack();
   await sheet.waitFor({ state: 'detached' });

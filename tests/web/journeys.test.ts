@@ -140,8 +140,8 @@ describe('A new user', () => {
       await row(page, `Holidays/Alps/${name}`).click({ modifiers: ['Control'] });
     }
     await page.getByRole('button', { name: 'Delete', exact: true }).click();
-    await page.getByRole('button', { name: 'Delete 3 files' }).waitFor();
-    await page.getByRole('button', { name: 'Delete 3 files' }).click();
+    await page.getByRole('button', { name: 'Delete 3 items' }).waitFor();
+    await page.getByRole('button', { name: 'Delete 3 items' }).click();
     for (const name of ['dunes.png', 'evening.jpg', 'garden wall.jpg']) await gone(site, `Holidays/Alps/${name}`);
     assert.equal((await site.paths()).filter((path) => path.startsWith('Holidays/Alps/')).length, 9);
   });
@@ -207,7 +207,7 @@ describe('A new user', () => {
     for (const name of [...others, 'balcony.jpg', 'balcony.jpg']) await row(page, `Holidays/${name}`).tap();
     await page.getByText('3 selected').first().waitFor();
     await bar.getByRole('button', { name: 'Delete', exact: true }).tap();
-    await page.getByRole('button', { name: 'Delete 3 files' }).tap();
+    await page.getByRole('button', { name: 'Delete 3 items' }).tap();
     for (const name of [first, ...others]) await gone(site, `Holidays/${name}`);
     assert.equal((await site.paths()).filter((path) => path.startsWith('Holidays/')).length, 9);
   });
@@ -271,8 +271,8 @@ describe('A new user', () => {
       await press('Enter');
       await row(page, 'Holidays/sea.jpg').waitFor();
       await press('Home', 'Shift+ArrowDown', 'Shift+ArrowDown', 'Delete');
-      await page.getByRole('button', { name: 'Delete 3 files' }).waitFor();
-      await leadTo(page, 'Tab', 'Delete 3 files');
+      await page.getByRole('button', { name: 'Delete 3 items' }).waitFor();
+      await leadTo(page, 'Tab', 'Delete 3 items');
       await press('Enter');
       for (const name of ['alps at dawn.jpg', 'balcony.jpg', 'dunes.png']) await gone(site, `Holidays/${name}`);
       assert.equal((await site.paths()).filter((path) => path.startsWith('Holidays/')).length, 9);

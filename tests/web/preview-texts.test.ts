@@ -37,7 +37,7 @@ test('Texts are read in parts, and code, JSON and tables are formatted, and seen
   const region = contents(page);
   const requested = requestsOf(page, '/file/0.txt');
   await page.locator('[data-path="0.txt"]').dblclick();
-  await page.getByText('Showing the first 262 kB of 2 MB').waitFor();
+  await page.getByText('Showing the first \u2068262 kB\u2069 of \u20682 MB\u2069').waitFor();
   assert.deepEqual(
     requested().map(({ range }) => range),
     ['bytes=0-262143'],
@@ -48,7 +48,7 @@ test('Texts are read in parts, and code, JSON and tables are formatted, and seen
   // By key: the button moves while the browser lays out the lines above it, and a click could miss it.
   await becomes(() => showMore.isEnabled(), true);
   await showMore.press('Enter');
-  await page.getByText('Showing the first 1.3 MB of 2 MB').waitFor();
+  await page.getByText('Showing the first \u20681.3 MB\u2069 of \u20682 MB\u2069').waitFor();
   assert.equal(requested().at(-1)?.range, 'bytes=262144-1310719');
   // No line is lost or torn where the parts meet, except the last one, which continues in the next part.
   const tornLines = () =>
@@ -123,7 +123,7 @@ test('Markdown runs nothing of a hostile file, and links to files, folders and h
   assert.equal(await outward.getAttribute('rel'), 'noopener noreferrer');
   assert.equal(await outward.getAttribute('target'), '_blank');
   assert.equal(
-    await article.getByRole('link', { name: 'Image: image' }).getAttribute('href'),
+    await article.getByRole('link', { name: 'Image: \u2068image\u2069' }).getAttribute('href'),
     'https://attacker.example/pixel.png',
   );
   // The code in it comes last.

@@ -30,7 +30,7 @@ test('Large files of a bucket are shown from the store itself, a part at a time'
   // The browser of this test has no PDF viewer: it would save the file that the frame loads.
   await page.addInitScript(() => Object.defineProperty(navigator, 'pdfViewerEnabled', { value: true }));
   await page.goto(`${site.url}?preview=a.txt`);
-  await page.getByText('Showing the first 262 kB of 7 MB').waitFor();
+  await page.getByText('Showing the first \u2068262 kB\u2069 of \u20687 MB\u2069').waitFor();
   await page.getByText('line 40on and so on').waitFor();
   await becomes(() => [...sent], ['bytes 0-262143/7000000']);
 

@@ -86,7 +86,7 @@ test('Each image is fitted, enlarged by keys, wheel and double click, and moved'
 
   await page.keyboard.press('+');
   await until('it is larger', async () => (await box()).width > fitted.width * 1.4);
-  await page.getByText(/^Zoom \d+%$/).waitFor();
+  await page.getByText(/^Zoom \u2068\d+%\u2069$/).waitFor();
   const before = (await box()).x;
   await page.keyboard.press('ArrowRight');
   await until('it is moved', async () => (await box()).x < before - 20);
@@ -110,15 +110,15 @@ test('Each image is fitted, enlarged by keys, wheel and double click, and moved'
 
   for (const name of ['2.jpg', '3.jpg']) {
     await page.keyboard.press('0');
-    await page.getByText(/^Zoom \d+%$/).waitFor({ state: 'detached' });
+    await page.getByText(/^Zoom \u2068\d+%\u2069$/).waitFor({ state: 'detached' });
     await page.keyboard.press('ArrowRight');
     await page.locator(`img.picture.loaded[alt="${name}"]`).waitFor();
     await page.getByRole('button', { name: 'Zoom in' }).waitFor();
     await page.keyboard.press('+');
-    await page.getByText(/^Zoom \d+%$/).waitFor();
+    await page.getByText(/^Zoom \u2068\d+%\u2069$/).waitFor();
   }
   await page.keyboard.press('0');
-  await page.getByText(/^Zoom \d+%$/).waitFor({ state: 'detached' });
+  await page.getByText(/^Zoom \u2068\d+%\u2069$/).waitFor({ state: 'detached' });
   await page.keyboard.press('ArrowRight');
   await page.getByText('four').waitFor();
   await page.getByRole('button', { name: 'Wrap lines' }).waitFor();
@@ -197,7 +197,7 @@ test('A video seeks by ranges, a sound plays, an SVG runs nothing, and a file wi
 
   await next();
   await viewer.getByText('There is no preview of files of this type.').waitFor();
-  await viewer.getByText('BIN file · 4 bytes').waitFor();
+  await viewer.getByText('\u2068BIN\u2069 file · 4 bytes').waitFor();
   await next();
   await viewer.getByText('This file is empty.').waitFor();
   const requested = requestsOf(page, '/file/');
@@ -246,7 +246,7 @@ test('A preview that fails shows the reason and a way to continue', async (t) =>
   await page.route('**/markdown-preview-*.js', (route) => route.abort());
   await page.goto(`${site.url}?preview=1.txt`);
   const viewer = page.getByRole('dialog');
-  await viewer.getByText('Showing the first 262 kB').waitFor();
+  await viewer.getByText('Showing the first \u2068262 kB\u2069').waitFor();
   const response = await fetch(`${site.url}delete/1.txt`, { method: 'DELETE' });
   assert.equal(response.status, 200);
   await viewer.getByRole('button', { name: 'Show more' }).click();

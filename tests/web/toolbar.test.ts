@@ -118,8 +118,8 @@ describe('The toolbar', () => {
 
     await page.setViewportSize({ width: 1440, height: 900 });
     await button(page, 'Grid').click();
-    await choose(page, 'Sorted by Name, ascending', 'Descending');
-    await button(page, 'Sorted by Name, descending').waitFor();
+    await choose(page, 'Sorted by \u2068Name\u2069, ascending', 'Descending');
+    await button(page, 'Sorted by \u2068Name\u2069, descending').waitFor();
     await until('the last file is first', async () => {
       const names = await shownNames(page);
       return names.indexOf('two.txt') < names.indexOf('one.txt');

@@ -38,7 +38,7 @@ test('Paste puts copies beside the originals, undoes moves, and explains impossi
   await row(page, 'photos/2026/').waitFor();
   await page.keyboard.press('Control+v');
   await row(page, 'photos/file 10.txt').waitFor();
-  await said(page, '2 files moved to “⁨photos⁩”');
+  await said(page, '2 items moved to “⁨photos⁩”');
   await until(
     'they are moved',
     async () => (await site.exists('photos/file 2.txt')) && !(await site.exists('file 2.txt')),
@@ -84,7 +84,7 @@ test('A conflict dialog asks about each taken name, or once for all', async (t) 
   await question.getByRole('button', { name: 'Skip' }).click();
   await page.getByRole('dialog').filter({ hasNotText: skipped }).getByRole('checkbox').check();
   await page.getByRole('button', { name: 'Keep both' }).click();
-  await said(page, '3 files moved to “⁨to⁩”');
+  await said(page, '3 items moved to “⁨to⁩”');
   const others = ['a', 'b', 'c'].filter((name) => `${name}.txt` !== skipped);
   for (const name of others) {
     assert.equal((await site.read(`to/${name} (2).txt`)).toString(), name);

@@ -86,7 +86,7 @@ describe('Uploading files', () => {
     await upload(page, 'bell').getByText('contains a control character').waitFor();
     assert.ok((await tray(page).getByRole('listitem').count()) < 40, 'The tray renders visible rows only.');
     await assertAccessible(page, t, { state: 'The tray with what was uploaded' });
-    await tray(page).getByText('Larger than the upload limit of 30 kB.').first().waitFor();
+    await tray(page).getByText('Larger than the upload limit of \u206830 kB\u2069.').first().waitFor();
   });
 
   it('keeps the structure of folders, names a pasted image by the time, and deletes a folder after uploads into it', async (t) => {

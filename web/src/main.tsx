@@ -7,13 +7,17 @@ import { keepDocument } from './app/document.ts';
 import { keepFresh } from './app/keeping-fresh.ts';
 import { Providers } from './app/providers.tsx';
 import { readEmbedded } from './platform/embedded.ts';
+import { showStartFailure } from './start-failure.ts';
 import { watchRegionKeys } from './ui/regions.ts';
 import './ui/styles/tokens.css';
 import './ui/styles/base.css';
 
 const root = document.querySelector('#page');
 if (root) {
-  const page = await createPage(readEmbedded());
+  const page = await createPage(readEmbedded()).catch((error: unknown) => {
+    showStartFailure(root);
+    throw error;
+  });
   keepDocument(page);
   keepAnnouncing(page);
   if (!page.account?.isShutOut) keepAsking(page.folder);

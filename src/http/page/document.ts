@@ -19,6 +19,7 @@ export function renderDocument(page: WebPage, embedded: Embedded): string {
     page.early === undefined ? '' : `<script src="${asset(page.early)}"></script>`,
     ...page.styles.map((style) => `<link rel="stylesheet" href="${asset(style)}">`),
     ...page.imports.map((module) => `<link rel="modulepreload" href="${asset(module)}">`),
+    page.language === undefined ? '' : `<script type="module" async src="${asset(page.language)}"></script>`,
     `<script type="module" src="${asset(page.script)}"></script>`,
     '</head><body><div id="page"></div>',
     `<noscript>${renderNoscript(embedded)}</noscript>`,

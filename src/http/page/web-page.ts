@@ -21,6 +21,8 @@ export interface WebPage {
   readonly styles: readonly string[];
   /** A classic script that runs before the first paint. */
   readonly early: string | undefined;
+  /** A module that requests the texts of the user's language while the browser loads the other scripts. */
+  readonly language: string | undefined;
   readonly icon: string | undefined;
 }
 
@@ -42,6 +44,7 @@ export async function readWebPage(folder: string): Promise<WebPage> {
     imports: imported.map(({ file }) => nameOf(file)),
     styles: [...new Set(chunks.flatMap(({ css = [] }) => css))].map(nameOf),
     early: optionalName(manifest['src/early.ts']),
+    language: optionalName(manifest['src/first-language.ts']),
     icon: optionalName(manifest['src/ui/mark.svg']),
   };
 }

@@ -154,7 +154,7 @@ describe('Changes', () => {
       });
       await scene.transfer('copy', ['a.txt', 'b.txt', 'photos/'], 'to/');
       assert.deepEqual(questions, ['a.txt', 'photos']);
-      assert.deepEqual(scene.said(), ['2 files copied to “to”']);
+      assert.deepEqual(scene.said(), ['2 items copied to “to”']);
       assert.equal(scene.stored.get('to/b.txt'), 'new');
       assert.equal(scene.stored.get('to/photos/precious.jpg'), 'precious');
       assert.equal(scene.stored.get('to/photos/cat.jpg'), undefined);
@@ -185,7 +185,7 @@ describe('Changes', () => {
       const [skipped = '', second = ''] = questions;
       assert.equal(questions.length, 2);
       assert.notEqual(skipped, second);
-      assert.deepEqual(scene.said(), ['3 files moved to “to”']);
+      assert.deepEqual(scene.said(), ['3 items moved to “to”']);
       const kept = ['a', 'b', 'c'].filter((name) => `${name}.txt` !== skipped);
       for (const name of kept) assert.equal(scene.stored.get(`to/${name} (2).txt`), name);
       assert.deepEqual(

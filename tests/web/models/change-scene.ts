@@ -10,9 +10,8 @@ import { createMessages } from '../../../web/src/model/messages.ts';
 import { createPathLocks } from '../../../web/src/model/path-locks.ts';
 import type { Prompts } from '../../../web/src/model/prompts.ts';
 import { createSelection } from '../../../web/src/model/selection.ts';
-import { createPreferences } from '../../../web/src/platform/preferences.ts';
 import type { Entry, Service } from '../../../web/src/platform/service/service.ts';
-import { createLanguage } from '../../../web/src/platform/text/language.ts';
+import { createEnglish, withoutIsolates } from './languages.ts';
 import { createMemoryService } from './upload-service.ts';
 
 export interface ChangeSceneOptions {
@@ -51,8 +50,7 @@ export async function createChangeScene({
 }: ChangeSceneOptions): Promise<ChangeScene> {
   const memory = createMemoryService(files);
   const service: Service = { ...memory.service, ...override(memory.service) };
-  const preferences = createPreferences(undefined);
-  const language = await createLanguage(preferences, ['en']);
+  const language = await createEnglish();
   const order = signal({ by: 'name', descending: false } as const);
   const compareNames = signal(language.value.formats.compareNames);
   const folder = createFolder(service, { order, compareNames }, { path: '', answer: await memory.service.list('') });
@@ -101,7 +99,9 @@ export async function createChangeScene({
     remove: (...paths) => model.remove(paths.map(entryAt)),
     shown,
     said: () =>
-      messages.shown.value.map(({ text, detail }) => plain(detail === undefined ? text : `${text} ${detail}`)),
+      messages.shown.value.map(({ text, detail }) =>
+        withoutIsolates(detail === undefined ? text : `${text} ${detail}`),
+      ),
     press(label) {
       const message = messages.shown.value.findLast(({ action }) => action?.label === label);
       assert.ok(message?.action, `A message has the button ${label}.`);
@@ -119,5 +119,3 @@ export async function createChangeScene({
 export async function settle(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate);
 }
-
-const plain = (text: string) => text.replace(/[\u2066-\u2069]/g, '');

@@ -3,7 +3,7 @@ import { createFolder, type Folder } from '../../../web/src/model/folder/folder.
 import { createSelection, type Selection } from '../../../web/src/model/selection.ts';
 import { createPreferences, type Preferences } from '../../../web/src/platform/preferences.ts';
 import type { Service } from '../../../web/src/platform/service/service.ts';
-import { createLanguage } from '../../../web/src/platform/text/language.ts';
+import { createEnglish } from './languages.ts';
 import { createMemoryService } from './upload-service.ts';
 
 export interface FolderSceneOptions {
@@ -34,7 +34,7 @@ export async function createFolderScene({
   const memory = createMemoryService(files);
   const service: Service = { ...memory.service, ...override(memory.service) };
   const preferences = createPreferences(undefined);
-  const language = await createLanguage(preferences, ['en']);
+  const language = await createEnglish();
   const compareNames = computed(() => language.value.formats.compareNames);
   const response = await service.list(shown);
   const folder = createFolder(service, { order: preferences.order, compareNames }, { path: shown, answer: response });

@@ -5,9 +5,8 @@ import { resolveDestination } from '../../../web/src/features/viewer/markdown/li
 import { renderableMarkdown } from '../../../web/src/features/viewer/markdown/parse-markdown.ts';
 import { highlightLines } from '../../../web/src/features/viewer/text/highlighter.ts';
 import { grammarOf } from '../../../web/src/platform/preview-kinds.ts';
-import { en } from '../../../web/src/platform/text/en.ts';
-import { zhHans } from '../../../web/src/platform/text/zh-hans.ts';
 import { HOSTILE_MARKDOWN } from '../samples.ts';
+import { textOf as pageTextOf } from './languages.ts';
 
 const LABELS = { footnotes: 'Footnotes', backToText: 'Back to the text' };
 
@@ -115,12 +114,12 @@ describe('Rendered Markdown', () => {
     assert.equal(textOf(tree).trim(), '© 2026');
   });
 
-  it('labels footnotes in the language of the page', () => {
-    for (const [{ previews }, heading, back] of [
-      [en, 'Footnotes', 'Back to the text'],
-      [zhHans, '脚注', '返回正文'],
+  it('labels footnotes in the language of the page', async () => {
+    for (const [tag, heading, back] of [
+      ['en', 'Footnotes', 'Back to the text'],
+      ['zh-Hans', '脚注', '返回正文'],
     ] as const) {
-      const { footnotes, backToText } = previews;
+      const { footnotes, backToText } = (await pageTextOf(tag)).previews;
       const tree = parse('Words[^1]\n\n[^1]: The note\n', { footnotes, backToText });
       assert.ok(named(tree, 'h3').some((element) => textOf(element) === heading));
       assert.ok(named(tree, 'a').some(({ properties }) => properties['ariaLabel'] === back));

@@ -8,10 +8,10 @@ import { createTextDecoder } from '../../../web/src/features/viewer/text/read-te
 import { blocksOf } from '../../../web/src/features/viewer/text/text-blocks.ts';
 import { typeLabel } from '../../../web/src/platform/file-kinds.ts';
 import { previewKindOf } from '../../../web/src/platform/preview-kinds.ts';
-import { en } from '../../../web/src/platform/text/en.ts';
-import { zhHans } from '../../../web/src/platform/text/zh-hans.ts';
+import { textOf, withoutIsolates } from './languages.ts';
 
-test('Files are called what people call them', () => {
+test('Files are called what people call them', async () => {
+  const english = await textOf('en');
   for (const [type, extension, label] of [
     ['image/jpeg', '.jpg', 'JPEG image'],
     ['image/svg+xml', '.svg', 'SVG image'],
@@ -31,9 +31,16 @@ test('Files are called what people call them', () => {
     ['application/octet-stream', '', 'File'],
     ['', '.valueof', 'VALUEOF file'],
   ] as const) {
-    assert.equal(typeLabel({ name: `x${extension}`, contentType: type }, en), label, `${type} ${extension}`);
+    assert.equal(
+      withoutIsolates(typeLabel({ name: `x${extension}`, contentType: type }, english)),
+      label,
+      `${type} ${extension}`,
+    );
   }
-  assert.equal(typeLabel({ name: 'x.jpg', contentType: 'image/jpeg' }, zhHans), 'JPEG 图片');
+  assert.equal(
+    withoutIsolates(typeLabel({ name: 'x.jpg', contentType: 'image/jpeg' }, await textOf('zh-Hans'))),
+    'JPEG 图片',
+  );
 });
 
 test('The kind of a preview follows the media type, else the name, and the size', () => {

@@ -4,10 +4,9 @@ import { signInProblem } from '../../../web/src/features/sign-in/sign-in-attempt
 import { returnUrl } from '../../../web/src/features/sign-in/sign-in-return.ts';
 import { type Account, createAccount } from '../../../web/src/model/account/account.ts';
 import { createMessages } from '../../../web/src/model/messages.ts';
-import { createPreferences } from '../../../web/src/platform/preferences.ts';
 import { ServiceError } from '../../../web/src/platform/service/service-error.ts';
 import { createUrls } from '../../../web/src/platform/service/urls.ts';
-import { createLanguage } from '../../../web/src/platform/text/language.ts';
+import { createEnglish, withoutIsolates } from './languages.ts';
 import { refusal } from './service-errors.ts';
 
 interface TabOptions {
@@ -18,7 +17,7 @@ interface TabOptions {
 }
 
 const urls = createUrls(new URL('https://files.test/below/'));
-const language = await createLanguage(createPreferences(undefined), ['en']);
+const language = await createEnglish();
 
 /** A browser of which each tab shows the service. */
 function createBrowser() {
@@ -166,7 +165,7 @@ describe('A user who signs in', () => {
   it('is told once that the work of the user before was not finished', () => {
     createBrowser().open({ isBusy: true }).account.arrive('bob');
     const reloaded = createBrowser().open({ name: 'bob' });
-    assert.deepEqual(reloaded.said(), [language.value.text.account.lost('bob', 'ann')]);
+    assert.deepEqual(reloaded.said(), [language.value.text.account.lost({ name: 'bob', before: 'ann' })]);
     assert.deepEqual(createBrowser().open({ name: 'bob' }).said(), []);
   });
 
@@ -217,7 +216,8 @@ describe('The other tabs of the browser', () => {
 
 describe('A failed sign-in', () => {
   it('is explained in the language of the page, or in the words of the service', () => {
-    const problemOf = (...failure: Parameters<typeof refusal>) => signInProblem(refusal(...failure), language.value);
+    const problemOf = (...failure: Parameters<typeof refusal>) =>
+      withoutIsolates(signInProblem(refusal(...failure), language.value));
     assert.equal(problemOf('wrong-password', 'Wrong.'), 'Wrong username or password.');
     assert.equal(problemOf('sign-in-throttled', 'Too many.', 42), 'Too many attempts. Try again in 42 sec.');
     assert.equal(problemOf('sign-in-throttled', 'Too many.', 900), 'Too many attempts. Try again in 15 min.');

@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createPreferences } from '../../../web/src/platform/preferences.ts';
-import { createLanguage } from '../../../web/src/platform/text/language.ts';
+import { completeLanguage, createLanguage, isFull } from '../../../web/src/platform/text/language.ts';
+import { settle } from './change-scene.ts';
 import { when } from './folder-scene.ts';
+import { loadCatalogue } from './languages.ts';
 
 describe('The language of the page', () => {
   const languageOf = async (...requested: readonly string[]) =>
-    (await createLanguage(createPreferences(undefined), requested)).value.tag;
+    (await createLanguage({ preferences: createPreferences(undefined), requested, loadCatalogue })).value.tag;
 
   it('is the first supported one of the browser, and otherwise English', async () => {
     for (const [requested, expected] of [
@@ -27,7 +29,7 @@ describe('The language of the page', () => {
 
   it('is the chosen one, and that of the browser again after the choice is undone', async () => {
     const preferences = createPreferences(undefined);
-    const language = await createLanguage(preferences, ['en-GB']);
+    const language = await createLanguage({ preferences, requested: ['en-GB'], loadCatalogue });
     assert.equal(language.value.text.actions.newFolder, 'New folder');
     preferences.language.value = 'zh-Hans';
     await when(() => language.value.tag === 'zh-Hans');
@@ -36,5 +38,42 @@ describe('The language of the page', () => {
     await when(() => language.value.tag === 'en');
     // Numbers and dates have the form of the region that the browser asks for.
     assert.equal(language.value.formats.time(new Date('2020-03-04T12:00:00')), '4 Mar 2020');
+  });
+});
+
+describe('A language whose texts can’t be loaded', () => {
+  const unavailable = async () => {
+    throw new Error('The file is missing.');
+  };
+
+  it('is replaced by English, and stays English after a failed change', async () => {
+    const preferences = createPreferences(undefined);
+    const language = await createLanguage({
+      preferences,
+      requested: ['zh-CN'],
+      loadCatalogue: (tag, part) => (tag === 'en' ? loadCatalogue(tag, part) : unavailable()),
+    });
+    assert.equal(language.value.tag, 'en');
+    preferences.language.value = 'zh-Hans';
+    await settle();
+    assert.equal(language.value.tag, 'en');
+  });
+
+  it('fails the start of the page if English can’t be loaded either', async () => {
+    const options = { preferences: createPreferences(undefined), requested: ['en'], loadCatalogue: unavailable };
+    await assert.rejects(createLanguage(options), /missing/);
+  });
+});
+
+describe('The texts of lazily loaded code', () => {
+  it('are there once the language is complete, and after each change of the language', async () => {
+    const preferences = createPreferences(undefined);
+    const language = await createLanguage({ preferences, requested: ['en'], loadCatalogue });
+    assert.equal(isFull(language.value), false);
+    const full = await completeLanguage(language);
+    assert.equal(full.value.text.previews.next, 'Next file');
+    preferences.language.value = 'zh-Hans';
+    await when(() => full.value.tag === 'zh-Hans');
+    assert.equal(full.value.text.previews.next, '下一个文件');
   });
 });

@@ -266,7 +266,7 @@ describe('A name conflict', () => {
       'c.txt': 'old c',
       'd.txt': 'new d',
     });
-    assert.equal(scene.statusOf('b.txt'), 'Uploaded as “\u2068b (2).txt\u2069”');
+    assert.equal(scene.statusOf('b.txt'), 'Uploaded as “b (2).txt”');
     assert.equal(scene.statusOf('c.txt'), 'Skipped: the name is taken');
     assert.ok(scene.shown().includes('b (2).txt'));
   });
@@ -306,7 +306,7 @@ describe('A name conflict', () => {
     await scene.place({ 'a.txt': 'theirs', 'a (2).txt': 'theirs too' });
     scene.add({ 'a.txt': 'mine' });
     await scene.idle();
-    assert.equal(scene.statusOf('a.txt'), 'Uploaded as “\u2068a (3).txt\u2069”');
+    assert.equal(scene.statusOf('a.txt'), 'Uploaded as “a (3).txt”');
     assert.deepEqual(Object.fromEntries(scene.stored), {
       'a.txt': 'theirs',
       'a (2).txt': 'theirs too',

@@ -11,11 +11,10 @@ import { resultOf } from '../../../web/src/model/uploads/result.ts';
 import type { Wanted } from '../../../web/src/model/uploads/upload-item.ts';
 import { canRetry } from '../../../web/src/model/uploads/upload-item.ts';
 import { type AllUploads, createUploadModel } from '../../../web/src/model/uploads/upload-model.ts';
-import { createPreferences } from '../../../web/src/platform/preferences.ts';
 import type { Route, Router } from '../../../web/src/platform/router.ts';
 import type { Service } from '../../../web/src/platform/service/service.ts';
-import { createLanguage } from '../../../web/src/platform/text/language.ts';
 import { when } from './folder-scene.ts';
+import { createEnglish, withoutIsolates } from './languages.ts';
 import { createMemoryService } from './upload-service.ts';
 
 /** A question about a file whose name is taken. */
@@ -80,7 +79,7 @@ export async function createUploadScene({
 }: UploadSceneOptions = {}): Promise<UploadScene> {
   const memory = createMemoryService(files);
   const service: Service = { ...memory.service, ...override(memory.service) };
-  const language = await createLanguage(createPreferences(undefined), ['en']);
+  const language = await createEnglish();
   const listing = await memory.service.list(shown);
   const order = signal({ by: 'name', descending: false } as const);
   const compareNames = signal(language.value.formats.compareNames);
@@ -156,7 +155,7 @@ export async function createUploadScene({
     idle: () => when(() => !uploads.isBusy.value),
     when,
     shown: () => folder.entries.value.map(({ path }) => path),
-    statusOf: (name) => itemStatus(itemOf(name), language.value.text, language.value.formats),
+    statusOf: (name) => withoutIsolates(itemStatus(itemOf(name), language.value.text, language.value.formats)),
     result: () => resultOf(uploads.summary.value, language.value.text).join(', '),
     id: (name) => itemOf(name).id,
     retryable: () => {

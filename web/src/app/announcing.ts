@@ -19,14 +19,16 @@ export function keepAnnouncing(page: Page): () => void {
       () => folder.filter.value.trim(),
       (filter) => {
         if (filter === '') return;
-        sayLater(() => language.peek().text.folder.filtered(folder.entries.peek().length, folder.count.peek()));
+        sayLater(() =>
+          language.peek().text.folder.filtered({ shown: folder.entries.peek().length, all: folder.count.peek() }),
+        );
       },
     ),
     onChange(
       () => selection.count.value,
       (count) => {
         // Of a single one, the list itself tells.
-        if (count > 1) sayLater(() => language.peek().text.shell.selected(count));
+        if (count > 1) sayLater(() => language.peek().text.shell.selected({ count }));
       },
     ),
     onChange(

@@ -17,6 +17,7 @@ import type { Embedded } from '../platform/embedded.ts';
 import { createPreferences } from '../platform/preferences.ts';
 import { createRouter } from '../platform/router.ts';
 import { createUrls } from '../platform/service/urls.ts';
+import { loadCatalogue } from '../platform/text/catalogues.ts';
 import { createLanguage } from '../platform/text/language.ts';
 import { createDialogs, type Dialogs } from '../ui/dialogs.ts';
 import { createMenus } from '../ui/menus.ts';
@@ -25,13 +26,13 @@ import type { Page } from './page.ts';
 
 /**
  * Creates the page's models once the texts of the language are loaded. Their listeners stay for the lifetime of the
- * page.
+ * page. Rejects if the texts can't be loaded.
  */
 export async function createPage(embedded: Embedded): Promise<Page> {
   const { folder: path, answer, maxUploadSize } = embedded;
   const urls = createUrls(new URL(embedded.base, window.location.href.replace(/[?#].*$/s, '')));
   const preferences = createPreferences(storage());
-  const language = await createLanguage(preferences, navigator.languages);
+  const language = await createLanguage({ preferences, requested: navigator.languages, loadCatalogue });
   const asked = new URL(window.location.href).searchParams;
   const preview = asked.get('preview');
   const router = createRouter(urls, { folder: path, preview: preview ? path + preview : null });

@@ -1,6 +1,6 @@
 import { splitName } from './paths.ts';
 import type { Entry, FileEntry } from './service/service.ts';
-import type { Text } from './text/language.ts';
+import type { InitialText } from './text/language.ts';
 
 /*
  * What kind of file an entry is: the family that its icon shows, its name for users, and whether images of it exist.
@@ -73,19 +73,22 @@ export function isDisplayableImage({ type, size }: Blob): boolean {
  * Returns the common name of a file type: `JPEG image`, `Python source`, `Plain text`. Uses the media type, and the
  * extension if it is more specific.
  */
-export function typeLabel({ name, contentType }: Pick<FileEntry, 'name' | 'contentType'>, { types }: Text): string {
+export function typeLabel(
+  { name, contentType }: Pick<FileEntry, 'name' | 'contentType'>,
+  { types }: InitialText,
+): string {
   const type = mediaTypeOf(contentType);
   const suffix = extensionOf(name);
   const language = LANGUAGES.get(suffix) ?? LANGUAGES.get(type);
-  if (language !== undefined && SOURCE_TYPE.test(type)) return types.source(language);
+  if (language !== undefined && SOURCE_TYPE.test(type)) return types.source({ language });
   const [formatGroup, format] =
     FORMATS.get(type) ?? (UNSPECIFIC_TYPE.test(type) ? FORMATS.get(suffix) : undefined) ?? [];
-  if (formatGroup !== undefined && format !== undefined) return types[formatGroup](format);
+  if (formatGroup !== undefined && format !== undefined) return types[formatGroup]({ format });
 
   const [group = '', subtype = ''] = type.split('/');
-  if (isMedium(group)) return types[group](formatOf(subtype, suffix));
+  if (isMedium(group)) return types[group]({ format: formatOf(subtype, suffix) });
   if (type === 'text/plain') return types.plainText;
-  return suffix === '' ? types.unknown : types.other(suffix.toUpperCase());
+  return suffix === '' ? types.unknown : types.other({ extension: suffix.toUpperCase() });
 }
 
 type Medium = 'image' | 'video' | 'audio' | 'font';

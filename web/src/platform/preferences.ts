@@ -1,4 +1,5 @@
 import { effect, type Signal, signal } from '@preact/signals';
+import { LANGUAGE_TAGS, type LanguageTag } from './text/choice.ts';
 
 export type Theme = 'system' | 'light' | 'dark';
 export type View = 'list' | 'grid';
@@ -19,11 +20,11 @@ export interface Preferences {
   readonly order: Signal<Order>;
   /** Whether `/` and `?` alone are shortcuts, which are in the way of those who speak to their computer (WCAG 2.1.4). */
   readonly characterKeys: Signal<boolean>;
-  /** A language of the page, or the empty text for the one that the browser asks for. */
-  readonly language: Signal<string>;
+  /** Empty for the language that the browser requests. */
+  readonly language: Signal<LanguageTag | ''>;
 }
 
-/** Where it is kept; `early.ts` reads the theme of it as well. */
+/** Where it is kept; `early.ts` reads the theme of it as well, and `first-language.ts` the language. */
 const KEY = 'holdall';
 
 export function createPreferences(storage: Storage | undefined): Preferences {
@@ -37,7 +38,7 @@ export function createPreferences(storage: Storage | undefined): Preferences {
       descending: kept['descending'] === true,
     }),
     characterKeys: signal(kept['characterKeys'] !== false),
-    language: signal(typeof kept['language'] === 'string' ? kept['language'] : ''),
+    language: signal<LanguageTag | ''>(oneOf(['', ...LANGUAGE_TAGS], kept['language'])),
   } as const;
 
   effect(() => {

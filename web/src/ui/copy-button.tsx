@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { useLanguage } from '../platform/text/language-context.ts';
+import { useFullLanguage } from '../platform/text/language-context.ts';
 import { Icon } from './icon.tsx';
 import type { IconName } from './icons.ts';
 
@@ -8,7 +8,7 @@ const FEEDBACK_MS = 2_500;
 
 /** Copies a text to the clipboard, and shows the outcome on the button. */
 export function CopyButton({ label, value, icon = 'copy' }: { label: string; value: string; icon?: IconName }) {
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   const button = useRef<HTMLButtonElement>(null);
   const [outcome, setOutcome] = useState<'copied' | 'refused' | null>(null);
   useEffect(() => setOutcome(null), [value]);

@@ -240,6 +240,7 @@ function keep(models: ActionModels, kind: 'copy' | 'move'): void {
   const { text } = models.language.value;
   const entries = selected(models);
   models.clipboard.put({ kind, paths: pathsOf(entries) });
-  const announcement = kind === 'move' ? text.clipboard.cut(entries.length) : text.clipboard.copied(entries.length);
+  const count = entries.length;
+  const announcement = kind === 'move' ? text.clipboard.cut({ count }) : text.clipboard.copied({ count });
   models.messages.announce(announcement);
 }

@@ -63,7 +63,7 @@ export function createActions(models: ActionModels, menus: Menus): Actions {
     openMenu(at) {
       const { shell } = language.value.text;
       const count = selection.count.value;
-      menus.open({ label: count > 0 ? shell.selected(count) : shell.actions, groups: menuGroups(), at });
+      menus.open({ label: count > 0 ? shell.selected({ count }) : shell.actions, groups: menuGroups(), at });
     },
   };
 }

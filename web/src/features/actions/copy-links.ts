@@ -7,7 +7,7 @@ export async function copyLinks({ urls, messages, language }: ActionModels, entr
   const links = entries.map((entry) => (entry.type === 'folder' ? urls.page(entry.path) : urls.file(entry.path)));
   try {
     await navigator.clipboard.writeText(links.join('\n'));
-    messages.say({ kind: 'done', text: text.clipboard.linksCopied(links.length) });
+    messages.say({ kind: 'done', text: text.clipboard.linksCopied({ count: links.length }) });
   } catch {
     // Forbidden, or without HTTPS, where browsers have no clipboard to give.
     messages.say({ kind: 'error', text: text.clipboard.linksNotCopied, detail: links.join('\n') });

@@ -21,14 +21,15 @@ export async function startDownloads(models: ActionModels, entries: readonly Ent
   const { clipboard } = language.value.text;
   const files = entries.filter(({ type }) => type === 'file');
   if (files.length > LIMIT) {
-    messages.say({ kind: 'error', text: clipboard.tooManyDownloads(files.length, LIMIT) });
+    messages.say({ kind: 'error', text: clipboard.tooManyDownloads({ count: files.length, limit: LIMIT }) });
     return;
   }
   if (!(await isGiven(models, files))) return;
   for (const [index, { path }] of files.entries()) {
     setTimeout(() => follow(urls.download(path)), index * PAUSE);
   }
-  if (files.length < entries.length) messages.say({ kind: 'error', text: clipboard.foldersLeftOut(files.length) });
+  if (files.length < entries.length)
+    messages.say({ kind: 'error', text: clipboard.foldersLeftOut({ count: files.length }) });
 }
 
 /**

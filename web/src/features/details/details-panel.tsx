@@ -1,6 +1,7 @@
 import { useEffect } from 'preact/hooks';
 import { tellNotLoaded } from '../../model/not-loaded.ts';
 import type { Entry } from '../../platform/service/service.ts';
+import { completeLanguage } from '../../platform/text/language.ts';
 import { useLanguageSignal } from '../../platform/text/language-context.ts';
 import { useLoaded } from '../../ui/use-loaded.ts';
 import { useDetails, useMessages, useRouter, useSelection } from '../models.ts';
@@ -20,7 +21,10 @@ export function LazyDetails({ entries }: { entries: readonly Entry[] }) {
   const details = useDetails();
   const messages = useMessages();
   const language = useLanguageSignal();
-  const loaded = useLoaded(() => import('./details-sheet.tsx'));
+  const loaded = useLoaded(async () => {
+    const [{ DetailsSheet }] = await Promise.all([import('./details-sheet.tsx'), completeLanguage(language)]);
+    return { DetailsSheet };
+  });
   const close = () => {
     details.isOpen.value = false;
   };

@@ -1,7 +1,7 @@
 import type { ComponentChildren, RefObject } from 'preact';
 import { useEffect, useId, useLayoutEffect, useRef } from 'preact/hooks';
 import type { Entry } from '../../platform/service/service.ts';
-import { useLanguage } from '../../platform/text/language-context.ts';
+import { useFullLanguage } from '../../platform/text/language-context.ts';
 import { IconButton } from '../../ui/button.tsx';
 import { useMedia } from '../../ui/media.ts';
 import { useModalDialog } from '../../ui/use-modal-dialog.ts';
@@ -62,7 +62,7 @@ function BottomSheet({ onClose, children }: SheetProps) {
 }
 
 function SheetContent({ titleId, onClose, children }: SheetProps & { titleId: string }) {
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   return (
     <>
       <div class="heading">

@@ -6,7 +6,7 @@ import { pages } from '../../platform/service/pages.ts';
 import type { Entry, FileEntry } from '../../platform/service/service.ts';
 import { asServiceError, isAbort, type ServiceError } from '../../platform/service/service-error.ts';
 import { folderName } from '../../platform/text/folder-name.ts';
-import { useLanguage } from '../../platform/text/language-context.ts';
+import { useFullLanguage } from '../../platform/text/language-context.ts';
 import { reasonOf } from '../../platform/text/reason.ts';
 import { Button } from '../../ui/button.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
@@ -32,7 +32,7 @@ export function EntryDetails({ entry }: { entry: Entry }) {
 
 /** Shows the details of a folder that may have no entry, such as the root. */
 export function FolderDetails({ path }: { path: string }) {
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   const name = nameOf(path);
   return (
     <>
@@ -49,13 +49,13 @@ export function FolderDetails({ path }: { path: string }) {
 
 /** Shows the number of the entries and the total size of the files among them. */
 export function MultipleDetails({ entries }: { entries: readonly Entry[] }) {
-  const { text, formats } = useLanguage();
+  const { text, formats } = useFullLanguage();
   const files = entries.filter(({ type }) => type === 'file');
   const isWhole = files.length === entries.length;
   const size = files.reduce((sum, file) => sum + (file.type === 'file' ? file.size : 0), 0);
   return (
     <>
-      <h3>{text.shell.selected(entries.length)}</h3>
+      <h3>{text.shell.selected({ count: entries.length })}</h3>
       <dl>
         <Fact name={text.details.folders}>{formats.number(entries.length - files.length)}</Fact>
         <Fact name={text.details.files}>{formats.number(files.length)}</Fact>
@@ -72,7 +72,7 @@ export function MultipleDetails({ entries }: { entries: readonly Entry[] }) {
 
 function FileFacts({ file }: { file: FileEntry }) {
   const urls = useUrls();
-  const { text, formats } = useLanguage();
+  const { text, formats } = useFullLanguage();
   const { details } = text;
   const modified = file.modified === null ? null : new Date(file.modified);
   return (
@@ -107,7 +107,7 @@ function FileFacts({ file }: { file: FileEntry }) {
 
 function FolderFacts({ path }: { path: string }) {
   const urls = useUrls();
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   return (
     <dl>
       <Fact name={text.folder.type}>{text.types.folder}</Fact>
@@ -121,7 +121,7 @@ function FolderFacts({ path }: { path: string }) {
 }
 
 function PathFact({ path }: { path: string }) {
-  const { details } = useLanguage().text;
+  const { details } = useFullLanguage().text;
   return (
     <Fact name={details.path} button={<CopyButton label={details.copyPath} value={path} />}>
       <Name of={path} />
@@ -140,7 +140,7 @@ function LinkFact({ name, url, label }: { name: string; url: string; label: stri
 }
 
 function Size({ bytes }: { bytes: number }) {
-  const { formats } = useLanguage();
+  const { formats } = useFullLanguage();
   return (
     <span class="numbers">
       {formats.size(bytes)}
@@ -164,13 +164,13 @@ function Fact({ name, children, button }: { name: string; children: ComponentChi
 /** Shows the number of items in a folder. A folder other than the shown one is counted when the user asks for it. */
 function ItemCount({ folder: path }: { folder: string }) {
   const folder = useFolder();
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   const isKnown = folder.path.value === path && folder.state.value === 'ready';
   if (!isKnown) return <CountedItems folder={path} />;
   const count = folder.count.value;
   return (
     <span class="numbers">
-      {folder.listing.value === 'complete' ? text.folder.items(count) : text.folder.loadingMore(count)}
+      {folder.listing.value === 'complete' ? text.folder.items({ count }) : text.folder.loadingMore({ count })}
     </span>
   );
 }
@@ -182,7 +182,7 @@ type Counting =
 
 function CountedItems({ folder }: { folder: string }) {
   const service = useService();
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   const [counting, setCounting] = useState<Counting>({ state: 'unasked' });
   const isCounting = counting.state === 'counting';
 
@@ -206,8 +206,8 @@ function CountedItems({ folder }: { folder: string }) {
   return (
     <span role="status">
       {counting.state === 'unasked' && <Button onClick={start}>{text.details.count}</Button>}
-      {counting.state === 'counting' && text.folder.loadingMore(counting.count)}
-      {counting.state === 'counted' && text.folder.items(counting.count)}
+      {counting.state === 'counting' && text.folder.loadingMore({ count: counting.count })}
+      {counting.state === 'counted' && text.folder.items({ count: counting.count })}
       {counting.state === 'failed' && (
         <>
           <p>{reasonOf(counting.problem, text)}</p>

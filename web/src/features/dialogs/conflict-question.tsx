@@ -5,7 +5,7 @@ import { parentOf } from '../../platform/paths.ts';
 import { findEntry } from '../../platform/service/pages.ts';
 import type { Entry } from '../../platform/service/service.ts';
 import { folderName } from '../../platform/text/folder-name.ts';
-import { useLanguage } from '../../platform/text/language-context.ts';
+import { useFullLanguage } from '../../platform/text/language-context.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import type { Dialogs } from '../../ui/dialogs.ts';
@@ -31,7 +31,7 @@ interface ConflictQuestionProps {
 function ConflictQuestion({ conflict, close }: ConflictQuestionProps) {
   const { name, folder, kinds, mayReplace } = conflict;
   const others = conflict.others();
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   const [forAll, setForAll] = useState(false);
   const answer = (decision: ConflictAnswer['decision']) => close({ decision, forAll });
   const isSameKind = kinds.arriving === kinds.there;
@@ -40,7 +40,7 @@ function ConflictQuestion({ conflict, close }: ConflictQuestionProps) {
 
   return (
     <Dialog
-      title={text.conflicts.title(name, folderName(folder, text))}
+      title={text.conflicts.title({ name, folder: folderName(folder, text) })}
       onClose={() => close(null)}
       onSubmit={() => answer('keep-both')}
       actions={
@@ -63,7 +63,7 @@ function ConflictQuestion({ conflict, close }: ConflictQuestionProps) {
               checked={forAll}
               onChange={({ currentTarget }) => setForAll(currentTarget.checked)}
             />
-            <span>{text.conflicts.forAll(others)}</span>
+            <span>{text.conflicts.forAll({ count: others })}</span>
           </label>
         )}
       </div>
@@ -75,7 +75,7 @@ function ConflictQuestion({ conflict, close }: ConflictQuestionProps) {
 function Sides({ conflict: { name, folder, kinds, arriving } }: { conflict: Conflict }) {
   const shown = useFolder();
   const service = useService();
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   const path = `${folder}${name}${kinds.there === 'folder' ? '/' : ''}`;
   const known = shown.path.value === parentOf(path) ? shown.entryOf(path) : undefined;
   // Another user may just have created the item, so the shown folder may not list it yet.
@@ -96,7 +96,7 @@ interface SideProps {
 }
 
 function Side({ label, kind, item }: SideProps) {
-  const { text, formats } = useLanguage();
+  const { text, formats } = useFullLanguage();
   const isFile = item !== undefined && 'size' in item;
   const time = item instanceof File ? item.lastModified : isFile ? item.modified : null;
   const facts = isFile ? [formats.size(item.size), time === null ? '' : formats.time(new Date(time))] : [];

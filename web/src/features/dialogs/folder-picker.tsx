@@ -1,11 +1,11 @@
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { createPickedFolder, type PickedFolder } from '../../model/changes/picked-folder.ts';
-import { whatOf } from '../../model/changes/words.ts';
+import { subjectOf } from '../../model/changes/words.ts';
 import type { PickedTransfer } from '../../model/prompts.ts';
 import { ancestorsOf, ROOT } from '../../platform/paths.ts';
 import type { FolderEntry } from '../../platform/service/service.ts';
 import { folderName } from '../../platform/text/folder-name.ts';
-import { useLanguage } from '../../platform/text/language-context.ts';
+import { useFullLanguage } from '../../platform/text/language-context.ts';
 import { reasonOf } from '../../platform/text/reason.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
@@ -27,7 +27,7 @@ export function askForFolder({
 }
 
 function FolderPicker({ transfer, close }: { transfer: PickedTransfer; close: (folder: string | null) => void }) {
-  const { text, formats } = useLanguage();
+  const { text, formats } = useFullLanguage();
   const service = useService();
   const permissions = usePermissions();
   const [picked] = useState(() =>
@@ -36,7 +36,7 @@ function FolderPicker({ transfer, close }: { transfer: PickedTransfer; close: (f
   useEffect(() => picked.end, [picked]);
 
   const { paths, kind } = transfer;
-  const what = whatOf(paths, text);
+  const subject = subjectOf(paths);
   const { value: reason } = picked.reason;
   const choose = () => {
     if (reason === undefined) close(picked.path.value);
@@ -45,7 +45,7 @@ function FolderPicker({ transfer, close }: { transfer: PickedTransfer; close: (f
   return (
     <Dialog
       kind="wide"
-      title={kind === 'copy' ? text.folderPicker.copyTitle(what) : text.folderPicker.moveTitle(what)}
+      title={kind === 'copy' ? text.folderPicker.copyTitle(subject) : text.folderPicker.moveTitle(subject)}
       onClose={() => close(null)}
       onSubmit={choose}
       actions={
@@ -55,7 +55,7 @@ function FolderPicker({ transfer, close }: { transfer: PickedTransfer; close: (f
           </span>
           <Button onClick={() => close(null)}>{text.controls.cancel}</Button>
           <Button kind="primary" type="submit" disabled={reason !== undefined}>
-            {(kind === 'copy' ? text.folderPicker.copyHere : text.folderPicker.moveHere)(paths.length)}
+            {(kind === 'copy' ? text.folderPicker.copyHere : text.folderPicker.moveHere)({ count: paths.length })}
           </Button>
         </>
       }
@@ -65,7 +65,7 @@ function FolderPicker({ transfer, close }: { transfer: PickedTransfer; close: (f
         <Folders picked={picked} onChoose={choose} />
         <p class="reason" role="status">
           {reason === 'may-not-add' && text.dragging.mayNotAdd}
-          {reason === 'already-here' && text.folderPicker.alreadyHere(paths.length)}
+          {reason === 'already-here' && text.folderPicker.alreadyHere({ count: paths.length })}
           {reason === 'into-itself' && text.folderPicker.intoItself}
         </p>
       </div>
@@ -76,7 +76,7 @@ function FolderPicker({ transfer, close }: { transfer: PickedTransfer; close: (f
 function NewFolderButton({ picked, create }: { picked: PickedFolder; create: PickedTransfer['create'] }) {
   const dialogs = useDialogs();
   const permissions = usePermissions();
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   const ask = async () => {
     const folder = picked.path.value;
     const isTaken = (name: string) => picked.folders.value.some((entry) => entry.name === name);
@@ -95,7 +95,7 @@ function NewFolderButton({ picked, create }: { picked: PickedFolder; create: Pic
 }
 
 function Breadcrumb({ picked }: { picked: PickedFolder }) {
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   const path = picked.path.value;
   const here = useRef<HTMLElement>(null);
   // The end of a long path is what one is at.
@@ -124,7 +124,7 @@ function Breadcrumb({ picked }: { picked: PickedFolder }) {
 
 /** A field that filters the folders, from which the arrow keys move through them. */
 function Folders({ picked, onChoose }: { picked: PickedFolder; onChoose: () => void }) {
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   const listId = useId();
   const optionId = useId();
   const field = useRef<HTMLInputElement>(null);
@@ -165,7 +165,7 @@ function Folders({ picked, onChoose }: { picked: PickedFolder; onChoose: () => v
           role="listbox"
           tabIndex={-1}
           autofocus={isTouch}
-          aria-label={text.folderPicker.folders(folderName(path, text))}
+          aria-label={text.folderPicker.folders({ folder: folderName(path, text) })}
         >
           {folders.map((folder, index) => (
             <Option
@@ -217,7 +217,7 @@ interface OptionProps {
 }
 
 function Option({ id, folder, isActive, isDisabled, onOpen }: OptionProps) {
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   const element = useRef<HTMLLIElement>(null);
   useLayoutEffect(() => {
     if (isActive) element.current?.scrollIntoView({ block: 'nearest' });
@@ -242,14 +242,14 @@ function Option({ id, folder, isActive, isDisabled, onOpen }: OptionProps) {
 
 /** What there is to say in the place of folders, and to those who don't see these. */
 function Status({ picked }: { picked: PickedFolder }) {
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   const count = picked.folders.value.length;
   const problem = picked.problem.value;
   const isReading = picked.state.value === 'reading';
   return (
     <p class={count > 0 && !problem ? 'visually-hidden' : 'status'} role="status">
       {problem && reasonOf(problem, text)}
-      {!problem && count > 0 && text.folderPicker.found(count)}
+      {!problem && count > 0 && text.folderPicker.found({ count })}
       {!problem && count === 0 && isReading && text.folder.loading}
       {!problem &&
         count === 0 &&

@@ -1,7 +1,7 @@
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { problemOfName } from '../../model/changes/names.ts';
 import { freeName } from '../../platform/paths.ts';
-import { useLanguage } from '../../platform/text/language-context.ts';
+import { useFullLanguage } from '../../platform/text/language-context.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import type { Dialogs } from '../../ui/dialogs.ts';
@@ -20,7 +20,7 @@ export function askForNewFolder({ dialogs, ...place }: Place & { readonly dialog
 }
 
 function NewFolderQuestion({ place, close }: { place: Place; close: (name: string | null) => void }) {
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   const [name, setName] = useState(() => freeName(text.changes.newFolderName, place.isTaken, true));
   const input = useRef<HTMLInputElement>(null);
   const inputId = useId();
@@ -65,7 +65,7 @@ function NewFolderQuestion({ place, close }: { place: Place; close: (name: strin
           onInput={({ currentTarget }) => setName(currentTarget.value)}
         />
         <p id={problemId} class="problem" role="status">
-          {problem && text.changes.nameProblems[problem]}
+          {problem && text.names.problems[problem]}
         </p>
       </div>
     </Dialog>

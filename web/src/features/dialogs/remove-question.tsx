@@ -1,8 +1,8 @@
 import { useEffect, useState } from 'preact/hooks';
-import { countOf, whatOf } from '../../model/changes/words.ts';
+import { subjectOf } from '../../model/changes/words.ts';
 import type { Entry } from '../../platform/service/service.ts';
 import type { Text } from '../../platform/text/language.ts';
-import { useLanguage } from '../../platform/text/language-context.ts';
+import { useFullLanguage } from '../../platform/text/language-context.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import type { Dialogs } from '../../ui/dialogs.ts';
@@ -19,15 +19,18 @@ export function askWhetherToRemove(dialogs: Dialogs, entries: readonly Entry[]):
 }
 
 function RemoveQuestion({ entries, close }: { entries: readonly Entry[]; close: (answer: true | null) => void }) {
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   const paths = entries.map(({ path }) => path);
-  const what = whatOf(paths, text);
   const [only] = entries.length === 1 ? entries : [];
   const hasFolder = entries.some(({ type }) => type === 'folder');
 
   return (
     <Dialog
-      title={only?.type === 'folder' ? text.changes.deleteFolderTitle(what) : text.changes.deleteTitle(what)}
+      title={
+        only?.type === 'folder'
+          ? text.changes.deleteFolderTitle({ name: only.name })
+          : text.changes.deleteTitle(subjectOf(paths))
+      }
       onClose={() => close(null)}
       actions={
         <>
@@ -35,7 +38,7 @@ function RemoveQuestion({ entries, close }: { entries: readonly Entry[]; close: 
             {text.controls.cancel}
           </Button>
           <Button kind="danger" onClick={() => close(true)}>
-            {only ? text.changes.deleteOne[only.type] : text.changes.delete(countOf(paths, text.changes))}
+            {only ? text.changes.deleteOne[only.type] : text.changes.delete({ count: paths.length })}
           </Button>
         </>
       }
@@ -59,7 +62,9 @@ function Names({ entries, text }: { entries: readonly Entry[]; text: Text }) {
           <Name of={name} />
         </li>
       ))}
-      {shown.length < entries.length && <li class="more">{text.changes.more(entries.length - shown.length)}</li>}
+      {shown.length < entries.length && (
+        <li class="more">{text.changes.more({ count: entries.length - shown.length })}</li>
+      )}
     </ul>
   );
 }
@@ -67,7 +72,7 @@ function Names({ entries, text }: { entries: readonly Entry[]; text: Text }) {
 /** How much a folder holds, as far as its first page tells; nothing until that is known. */
 function Holding({ folder }: { folder: string }) {
   const service = useService();
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   const [held, setHeld] = useState<{ readonly count: number; readonly hasMore: boolean } | null>(null);
 
   useEffect(() => {
@@ -83,7 +88,7 @@ function Holding({ folder }: { folder: string }) {
   return <p class="holding">{held && wordsFor(held.count, held.hasMore)}</p>;
 
   function wordsFor(count: number, hasMore: boolean): string {
-    if (hasMore) return text.changes.holdsMore(count);
-    return count === 0 ? text.changes.holdsNothing : text.changes.holds(count);
+    if (hasMore) return text.changes.holdsMore({ count });
+    return count === 0 ? text.changes.holdsNothing : text.changes.holds({ count });
   }
 }

@@ -1,6 +1,6 @@
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { folderName } from '../../platform/text/folder-name.ts';
-import type { Text } from '../../platform/text/language.ts';
+import type { InitialText } from '../../platform/text/language.ts';
 import { useLanguage } from '../../platform/text/language-context.ts';
 import { Icon } from '../../ui/icon.tsx';
 import type { Dragging } from './dragging.ts';
@@ -32,12 +32,12 @@ function Hint({ icon, words }: { icon: 'warning' | 'upload' | 'copy' | 'move'; w
   );
 }
 
-function wordsOf({ what, target, refusal, count, isCopy }: Dragging, text: Text): string {
+function wordsOf({ what, target, refusal, count, isCopy }: Dragging, text: InitialText): string {
   const { dragging } = text;
   const folder = target.value;
   if (refusal.value) return dragging[refusal.value];
   if (folder === null) return '';
-  const name = folderName(folder, text);
-  if (what.value === 'files') return dragging.drop(name);
-  return isCopy.value ? dragging.copy(count.value, name) : dragging.move(count.value, name);
+  if (what.value === 'files') return dragging.drop({ folder: folderName(folder, text) });
+  const say = isCopy.value ? dragging.copy : dragging.move;
+  return say({ count: count.value, folder: folderName(folder, text) });
 }

@@ -30,7 +30,7 @@ export function takePastedFiles({ uploads, folder, messages, language, permissio
     if (!permissions.allows('write')) return messages.say({ kind: 'error', text: text.dragging.mayNotAdd });
     const image = pastedImage(clipboardData.files);
     if (!image) return uploads.addFrom(clipboardData, folder.path.value);
-    const name = `${text.uploads.pastedImage(fileTime(new Date()))}.png`;
+    const name = `${text.clipboard.pastedImage} ${fileTime(new Date())}.png`;
     return uploads.add([{ file: image, folder: folder.path.value, name }]);
   });
 }

@@ -14,7 +14,7 @@ export function Check({ entry, isSelected }: { entry: Entry; isSelected: boolean
       class={`check ${isSelected ? 'on' : ''}`}
       data-check
       aria-hidden="true"
-      title={text.folder.select(entry.name)}
+      title={text.folder.select({ name: entry.name })}
     >
       <span class="box">{isSelected && <Icon name="check" />}</span>
     </span>

@@ -54,7 +54,7 @@ export function Entries({ scroller }: { scroller: RefObject<HTMLDivElement | nul
       ref={grid}
       role="grid"
       class={`entries ${view}`}
-      aria-label={text.folder.contents(folderName(folder.path.value, text))}
+      aria-label={text.folder.contents({ folder: folderName(folder.path.value, text) })}
       aria-multiselectable="true"
       aria-rowcount={Math.ceil(entries.length / columns) + headerRows}
       {...(view === 'grid' && { 'aria-colcount': columns })}

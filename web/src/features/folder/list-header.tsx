@@ -17,7 +17,9 @@ export function ListHeader() {
     // What is largest and what is newest is what one looks for first.
     const isDescending = column === by ? !descending : column === 'size' || column === 'modified';
     preferences.order.value = { by: column, descending: isDescending };
-    messages.announce(text.folder.sortedBy(text.folder[column], isDescending));
+    messages.announce(
+      text.folder.sortedBy({ column: text.folder[column], direction: isDescending ? 'descending' : 'other' }),
+    );
   };
 
   return (

@@ -13,7 +13,7 @@ export function MoreButton({ name }: { name: string }) {
       type="button"
       data-more
       tabIndex={-1}
-      aria-label={text.folder.more(name)}
+      aria-label={text.folder.more({ name })}
       aria-haspopup="menu"
     >
       <Icon name="more" />

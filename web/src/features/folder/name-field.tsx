@@ -1,7 +1,6 @@
 import { batch } from '@preact/signals';
 import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 import { problemOfName } from '../../model/changes/names.ts';
-import { whatOf } from '../../model/changes/words.ts';
 import { parentOf, splitName } from '../../platform/paths.ts';
 import type { Entry } from '../../platform/service/service.ts';
 import { useLanguage } from '../../platform/text/language-context.ts';
@@ -47,7 +46,7 @@ export function NameField({ entry }: { entry: Entry }) {
     if (changes.renaming.value !== entry.path || document.activeElement === input.current) return;
     if (problem === undefined) return commit();
     leave();
-    messages.say({ kind: 'error', text: text.changes.notRenamedYet(whatOf([entry.path], text)), detail: problem });
+    messages.say({ kind: 'error', text: text.names.notRenamed({ name: entry.name }), detail: problem });
   };
 
   return (
@@ -63,7 +62,7 @@ export function NameField({ entry }: { entry: Entry }) {
         spellcheck={false}
         enterkeyhint="done"
         value={name}
-        aria-label={text.changes.newNameOf(whatOf([entry.path], text))}
+        aria-label={text.names.rename({ name: entry.name })}
         aria-invalid={problem !== undefined}
         aria-describedby={problemId}
         onInput={({ currentTarget }) => {
@@ -88,7 +87,7 @@ function useDraft(entry: Entry): { readonly name: string; readonly problem: stri
   const isTaken = (name: string) =>
     name !== entry.name && [name, `${name}/`].some((end) => folder.entryOf(parent + end) !== undefined);
   const problem = problemOfName(draft.name, { folder: parent, isFolder: entry.type === 'folder', isTaken });
-  return { name: draft.name, problem: problem ? text.changes.nameProblems[problem] : draft.problem };
+  return { name: draft.name, problem: problem ? text.names.problems[problem] : draft.problem };
 }
 
 /** Selects what is mostly changed of a name: not its extension. */

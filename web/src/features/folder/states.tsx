@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { parentOf, ROOT } from '../../platform/paths.ts';
 import type { ServiceError } from '../../platform/service/service-error.ts';
-import type { Text } from '../../platform/text/language.ts';
+import type { InitialText } from '../../platform/text/language.ts';
 import { useLanguage } from '../../platform/text/language-context.ts';
 import { Button } from '../../ui/button.tsx';
 import { useActions } from '../actions/actions.ts';
@@ -79,7 +79,7 @@ export function NoMatch() {
   const { text } = useLanguage();
   return (
     <div class="state">
-      <p>{text.folder.noMatch(folder.filter.value)}</p>
+      <p>{text.folder.noMatch({ filter: folder.filter.value })}</p>
       <Button
         onClick={() => {
           folder.filter.value = '';
@@ -132,7 +132,7 @@ function wayOn(problem: ServiceError | null, name: string | null): 'signIn' | 's
   return problem?.isPermissionDenied && name !== null ? 'signInAs' : undefined;
 }
 
-function titleOf(problem: ServiceError | null, { problems }: Text): string {
+function titleOf(problem: ServiceError | null, { problems }: InitialText): string {
   if (!problem || problem.status === 0) return problems.unreachable;
   if (problem.isNotFound) return problems.missing;
   if (problem.isSignInRequired) return problems.signIn;
@@ -146,7 +146,7 @@ export function MoreEntries() {
   if (folder.listing.value !== 'paused') return null;
   return (
     <div class="more-entries" role="status">
-      <span>{text.folder.paused(folder.count.value)}</span>
+      <span>{text.folder.paused({ count: folder.count.value })}</span>
       <Button onClick={() => folder.readOn()}>{text.folder.readOn}</Button>
     </div>
   );

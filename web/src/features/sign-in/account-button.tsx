@@ -28,7 +28,7 @@ function SignedOut({ account }: { account: Account }) {
 function SignedIn({ account, name }: { account: Account; name: string }) {
   const { text } = useLanguage();
   const isNarrow = useMedia(NARROW);
-  const label = text.account.signedInAs(name);
+  const label = text.account.signedInAs({ name });
   const [initial = ''] = shownName(name);
   const groups = (): readonly MenuGroup[] => {
     const signOut = () => void account.signOut();

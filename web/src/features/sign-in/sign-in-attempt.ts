@@ -62,7 +62,7 @@ const RESTING = { isSending: false, problem: undefined, isWrong: false } as cons
 export function signInProblem(error: ServiceError, { text, formats }: Language): string {
   if (isWrongPassword(error)) return text.account.wrong;
   if (error.is(['sign-in-throttled'], 429) && error.retryAfter !== undefined) {
-    return text.account.tooMany(formats.duration(error.retryAfter));
+    return text.account.tooMany({ wait: formats.duration(error.retryAfter) });
   }
   return reasonOf(error, text);
 }

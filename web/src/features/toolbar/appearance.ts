@@ -1,31 +1,28 @@
 import type { Signal } from '@preact/signals';
 import type { Density, Order, Preferences, Theme, View } from '../../platform/preferences.ts';
-import { LANGUAGES, type Text } from '../../platform/text/language.ts';
+import { LANGUAGE_TAGS, LANGUAGES } from '../../platform/text/choice.ts';
+import { type InitialText } from '../../platform/text/language.ts';
 import type { MenuGroup, MenuItem } from '../../ui/menus.ts';
 
 /** How the page looks, as choices of a menu. */
-export function appearanceChoices(preferences: Preferences, { shell }: Text): readonly MenuGroup[] {
+export function appearanceChoices(preferences: Preferences, { shell }: InitialText): readonly MenuGroup[] {
   const themes: readonly Theme[] = ['system', 'light', 'dark'];
   const densities: readonly Density[] = ['comfortable', 'compact'];
   return [
     choices(shell.theme, preferences.theme, themes, (theme) => shell.themes[theme]),
     choices(shell.density, preferences.density, densities, (density) => shell.densities[density]),
-    choices(
-      shell.language,
-      preferences.language,
-      ['', ...LANGUAGES.keys()],
-      // Each language calls itself by its own name.
-      (tag) => LANGUAGES.get(tag) ?? shell.languageOfBrowser,
+    choices(shell.language, preferences.language, ['', ...LANGUAGE_TAGS], (tag) =>
+      tag === '' ? shell.languageOfBrowser : LANGUAGES[tag].name,
     ),
   ];
 }
 
-export function viewChoices(preferences: Preferences, { shell }: Text): MenuGroup {
+export function viewChoices(preferences: Preferences, { shell }: InitialText): MenuGroup {
   const views: readonly View[] = ['list', 'grid'];
   return choices(shell.view, preferences.view, views, (view) => (view === 'list' ? shell.listView : shell.gridView));
 }
 
-export function orderChoices({ order }: Preferences, { folder, shell }: Text): readonly MenuGroup[] {
+export function orderChoices({ order }: Preferences, { folder, shell }: InitialText): readonly MenuGroup[] {
   const columns: readonly Order['by'][] = ['name', 'size', 'type', 'modified'];
   const directions = [false, true] as const;
   return [

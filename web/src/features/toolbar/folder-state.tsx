@@ -39,7 +39,7 @@ function OrderMenu() {
   return (
     <MenuButton
       class="tool order"
-      label={text.folder.sortedBy(text.folder[by], descending)}
+      label={text.folder.sortedBy({ column: text.folder[by], direction: descending ? 'descending' : 'other' })}
       groups={() => orderChoices(preferences, text)}
     >
       {text.folder[by]}
@@ -56,8 +56,12 @@ function Count() {
   let count = '';
   if (folder.state.value === 'ready' && permissions.allows('read')) {
     const all = folder.count.value;
-    if (folder.filter.value.trim() !== '') count = text.folder.filtered(folder.entries.value.length, all);
-    else count = folder.listing.value === 'partial' ? text.folder.loadingMore(all) : text.folder.items(all);
+    if (folder.filter.value.trim() !== '') count = text.folder.filtered({ shown: folder.entries.value.length, all });
+    else
+      count =
+        folder.listing.value === 'partial'
+          ? text.folder.loadingMore({ count: all })
+          : text.folder.items({ count: all });
   }
   return <span class="count numbers">{count}</span>;
 }

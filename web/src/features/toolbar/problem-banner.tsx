@@ -1,5 +1,5 @@
 import type { Folder } from '../../model/folder/folder.ts';
-import type { Text } from '../../platform/text/language.ts';
+import type { InitialText } from '../../platform/text/language.ts';
 import { useLanguage } from '../../platform/text/language-context.ts';
 import { reasonOf } from '../../platform/text/reason.ts';
 import { Button } from '../../ui/button.tsx';
@@ -25,7 +25,7 @@ export function ProblemBanner() {
 }
 
 /** Returns why the last refresh of the shown folder failed; undefined if it succeeded. */
-export function refreshProblem(folder: Folder, text: Text): string | undefined {
+export function refreshProblem(folder: Folder, text: InitialText): string | undefined {
   const problem = folder.problem.value;
   if (problem === null || folder.state.value !== 'ready') return undefined;
   return reasonOf(problem, text);

@@ -1,4 +1,4 @@
-import { useLanguage } from '../../platform/text/language-context.ts';
+import { useFullLanguage } from '../../platform/text/language-context.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import type { Dialogs } from '../../ui/dialogs.ts';
 import { keyLabel } from '../../ui/keys.ts';
@@ -13,7 +13,7 @@ export async function openShortcuts(dialogs: Dialogs): Promise<void> {
 
 function Shortcuts({ onClose }: { onClose: () => void }) {
   const actions = useActions();
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   const words = text.shortcuts;
   const { characterKeys } = usePreferences();
   return (

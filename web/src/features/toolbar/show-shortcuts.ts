@@ -1,4 +1,5 @@
 import { tellNotLoaded } from '../../model/not-loaded.ts';
+import { completeLanguage } from '../../platform/text/language.ts';
 import { useLanguageSignal } from '../../platform/text/language-context.ts';
 import { useDialogs } from '../../ui/dialogs.ts';
 import { useMessages } from '../models.ts';
@@ -11,7 +12,7 @@ export function useShortcutsDialog(): () => void {
   const show = async (): Promise<void> => {
     if (dialogs.shown.value.length > 0) return;
     try {
-      const { openShortcuts } = await import('./shortcuts-dialog.tsx');
+      const [{ openShortcuts }] = await Promise.all([import('./shortcuts-dialog.tsx'), completeLanguage(language)]);
       if (dialogs.shown.value.length === 0) await openShortcuts(dialogs);
     } catch {
       await tellNotLoaded({ messages, language }, () => void show());

@@ -25,7 +25,7 @@ export function Toolbar() {
             shortcut={keyLabel('Escape')}
             onClick={() => selection.clear()}
           />
-          <span class="numbers">{text.shell.selected(count)}</span>
+          <span class="numbers">{text.shell.selected({ count })}</span>
         </div>
       )}
       <Tools key={String(isSelection)} isSelection={isSelection} />

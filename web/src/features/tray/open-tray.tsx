@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals';
 import { useEffect, useId, useRef } from 'preact/hooks';
 import { canRetry } from '../../model/uploads/upload-item.ts';
 import type { AllUploads } from '../../model/uploads/upload-model.ts';
-import { useLanguage } from '../../platform/text/language-context.ts';
+import { useFullLanguage } from '../../platform/text/language-context.ts';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { NARROW, useMedia } from '../../ui/media.ts';
@@ -17,7 +17,7 @@ import './tray.css';
 /** The tray; `all` is null where there are changes to tell of alone. */
 export function OpenTray({ all }: { all: AllUploads | null }) {
   const changes = useChanges();
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   // On a phone, the files are what one came for.
   const isOpen = useSignal(!useMedia(NARROW));
   const tray = useRef<HTMLElement>(null);
@@ -66,7 +66,7 @@ export function OpenTray({ all }: { all: AllUploads | null }) {
 /** What can be done about all of them. */
 function TrayActions({ all }: { all: AllUploads }) {
   const permissions = usePermissions();
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   const isFailed = all.summary.value.count.failed > 0;
   if (all.isBusy.value) {
     // In words: the cross in its place closes the tray when all is over, and would be pressed by mistake.
@@ -81,14 +81,14 @@ function TrayActions({ all }: { all: AllUploads }) {
   };
   return (
     <>
-      {failed > 0 && <Button onClick={all.retryAll}>{text.uploads.retryAll(failed)}</Button>}
+      {failed > 0 && <Button onClick={all.retryAll}>{text.uploads.retryAll({ count: failed })}</Button>}
       {all.items.value.length > 0 && <IconButton icon="close" label={text.controls.close} onClick={close} />}
     </>
   );
 }
 
 function WholeProgress({ all }: { all: AllUploads }) {
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   if (!all.isBusy.value) return null;
   return <ProgressBar label={text.uploads.progress} part={all.summary.value.part} />;
 }

@@ -10,13 +10,13 @@ export function itemStatus(item: UploadItem, text: Text, formats: Formats): stri
   const why = item.problem.value && (item.problem.value.message || text.problems.unreachable);
   switch (state) {
     case 'sending':
-      if (why) return states.tryingAgain(why);
-      return text.uploads.of(formats.size(item.sent.value), formats.size(item.size));
+      if (why) return states.tryingAgain({ message: why });
+      return text.uploads.of({ done: formats.size(item.sent.value), total: formats.size(item.size) });
     case 'failed':
       return why ?? '';
     case 'done':
       if (item.kind === 'folder') return states.created;
-      if (item.storedName.value !== item.name) return states.doneAs(item.storedName.value);
+      if (item.storedName.value !== item.name) return states.doneAs({ name: item.storedName.value });
       return formats.size(item.size);
     case 'waiting':
       return `${states.waiting} · ${formats.size(item.size)}`;
@@ -33,7 +33,7 @@ const MIN_SHOWN_SPEED = 1000;
 /** Returns the position of the current upload among those that are expected to complete. */
 export function activeTitle({ count }: UploadSummary, { uploads }: Text): string {
   const total = count.done + count.sending + count.waiting + count.asking;
-  return uploads.uploading(Math.min(total, count.done + 1), total);
+  return uploads.uploading({ position: Math.min(total, count.done + 1), total });
 }
 
 /** Returns the progress, speed and remaining time of the current uploads, and how many have failed. */
@@ -47,7 +47,7 @@ export function activeDetails(
   return [
     percent,
     speed !== null && speed >= MIN_SHOWN_SPEED ? formats.speed(speed) : '',
-    secondsLeft !== null ? uploads.left(formats.duration(secondsLeft)) : '',
-    count.failed > 0 ? uploads.failed(count.failed) : '',
+    secondsLeft !== null ? uploads.left({ duration: formats.duration(secondsLeft) }) : '',
+    count.failed > 0 ? uploads.failed({ count: count.failed }) : '',
   ].filter((word) => word !== '');
 }

@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import type { UploadItem } from '../../model/uploads/upload-item.ts';
 import type { AllUploads } from '../../model/uploads/upload-model.ts';
-import { useLanguage } from '../../platform/text/language-context.ts';
+import { useFullLanguage } from '../../platform/text/language-context.ts';
 import { useVirtualRows } from '../../ui/virtual-rows.ts';
 import { UploadRow } from './upload-row.tsx';
 import './upload-list.css';
@@ -12,7 +12,7 @@ const ROW = 3.75;
 
 /** The uploads in the order in which they were added; failed ones first. */
 export function UploadList({ all }: { all: AllUploads }) {
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   const scroller = useRef<HTMLDivElement>(null);
   const focused = useSignal<number | null>(null);
   const items = useOrdered(all.items.value, all.summary.value.count.failed);

@@ -1,6 +1,6 @@
 import { canRetry, isUnfinished, type UploadItem, type UploadState } from '../../model/uploads/upload-item.ts';
 import type { AllUploads } from '../../model/uploads/upload-model.ts';
-import { useLanguage } from '../../platform/text/language-context.ts';
+import { useFullLanguage } from '../../platform/text/language-context.ts';
 import { shownName } from '../../platform/text/shown-name.ts';
 import { IconButton } from '../../ui/button.tsx';
 import { Icon } from '../../ui/icon.tsx';
@@ -18,7 +18,7 @@ interface UploadRowProps {
 }
 
 export function UploadRow({ all, item, place, onFocus }: UploadRowProps) {
-  const { text, formats } = useLanguage();
+  const { text, formats } = useFullLanguage();
   const state = item.state.value;
   const words = itemStatus(item, text, formats);
 
@@ -36,7 +36,7 @@ export function UploadRow({ all, item, place, onFocus }: UploadRowProps) {
           {shownName(item.name)}
         </p>
         {state === 'sending' && item.size >= LEAST && (
-          <ProgressBar label={text.uploads.progressOf(item.name)} part={item.sent.value / item.size} />
+          <ProgressBar label={text.uploads.progressOf({ name: item.name })} part={item.sent.value / item.size} />
         )}
         <p class="how numbers" title={words}>
           {words}
@@ -61,13 +61,19 @@ const ICONS: Partial<Readonly<Record<UploadState, IconName>>> = {
 function RowAction({ all, item }: { all: AllUploads; item: UploadItem }) {
   const { id, name, state } = item;
   const permissions = usePermissions();
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   if (isUnfinished(state.value)) {
-    return <IconButton icon="close" label={text.uploads.cancel(name)} onClick={() => all.cancel(id)} />;
+    return <IconButton icon="close" label={text.uploads.cancel({ name })} onClick={() => all.cancel(id)} />;
   }
   if (state.value === 'done') {
-    return <IconButton icon="folder" label={text.uploads.show(item.storedName.value)} onClick={() => all.show(id)} />;
+    return (
+      <IconButton
+        icon="folder"
+        label={text.uploads.show({ name: item.storedName.value })}
+        onClick={() => all.show(id)}
+      />
+    );
   }
   if (!canRetry(item, permissions)) return null;
-  return <IconButton icon="refresh" label={text.uploads.retry(name)} onClick={() => all.retry(id)} />;
+  return <IconButton icon="refresh" label={text.uploads.retry({ name })} onClick={() => all.retry(id)} />;
 }

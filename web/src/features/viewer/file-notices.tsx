@@ -4,7 +4,7 @@ import { StoreAccessError } from '../../platform/service/content.ts';
 import type { FileEntry } from '../../platform/service/service.ts';
 import { ServiceError } from '../../platform/service/service-error.ts';
 import type { Text } from '../../platform/text/language.ts';
-import { useLanguage } from '../../platform/text/language-context.ts';
+import { useFullLanguage, useLanguage } from '../../platform/text/language-context.ts';
 import { Button } from '../../ui/button.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { useLoaded } from '../../ui/use-loaded.ts';
@@ -18,7 +18,7 @@ import { Loading, Notice } from './notices.tsx';
 export function PendingFile() {
   const folder = useFolder();
   const permissions = usePermissions();
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   const problem = folder.problem.value;
   if (problem && !problem.isNotFound) {
     const actions = <Button onClick={() => void folder.refresh()}>{text.controls.retry}</Button>;
@@ -40,7 +40,7 @@ export function PendingFile() {
 
 /** Reports that the file does not exist, and leads back to its folder. */
 function MissingFile() {
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   return (
     <Notice icon={<Icon name="file" />} title={text.previews.missing} actions={<BackToFolder />} isAlert>
       {text.previews.missingHint}
@@ -50,13 +50,13 @@ function MissingFile() {
 
 function BackToFolder() {
   const router = useRouter();
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   return <Button onClick={() => router.closePreview()}>{text.previews.toFolder}</Button>;
 }
 
 /** The details, thumbnail and download button of a file without a preview. `reason` explains why there is none. */
 export function NoPreview({ entry, reason, hint }: { entry: FileEntry; reason?: string; hint?: string | undefined }) {
-  const { text, formats } = useLanguage();
+  const { text, formats } = useFullLanguage();
   const type = typeLabel(entry, text);
   const title = reason ?? (entry.size === 0 ? text.previews.empty : text.previews.none);
   return (
@@ -97,7 +97,7 @@ export function FailedElement({ entry, reason, hint, onRetry }: FailedElementPro
 
 /** Explains why a file could not be read, and offers to download it or to retry. */
 export function ContentProblem({ entry, error, onRetry }: { entry: FileEntry; error: Error; onRetry: () => void }) {
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   if (error instanceof ServiceError && error.isNotFound) return <MissingFile />;
   const { title, more } = describe(error, text);
   const actions = (

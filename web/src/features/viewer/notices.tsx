@@ -33,7 +33,7 @@ export function Loading() {
   const { text } = useLanguage();
   return (
     <p class="preview-loading" role="status">
-      {text.previews.loading}
+      {text.folder.loading}
     </p>
   );
 }
@@ -50,7 +50,7 @@ export function NotLoadedNotice({ retry }: { retry: () => void }) {
   return (
     <Notice
       icon={<Icon name="warning" />}
-      title={isReplaced ? text.problems.replaced : text.previews.notLoaded}
+      title={isReplaced ? text.problems.replaced : text.problems.previewNotLoaded}
       actions={
         <Button kind="primary" onClick={isReplaced ? () => window.location.reload() : retry}>
           {isReplaced ? text.controls.reload : text.controls.retry}

@@ -1,7 +1,9 @@
+import type { ReadonlySignal } from '@preact/signals';
 import type { ComponentType } from 'preact';
 import { useEffect, useId, useState } from 'preact/hooks';
 import { nameOf } from '../../platform/paths.ts';
-import { useLanguage } from '../../platform/text/language-context.ts';
+import { completeLanguage, type Language } from '../../platform/text/language.ts';
+import { useLanguage, useLanguageSignal } from '../../platform/text/language-context.ts';
 import { IconButton } from '../../ui/button.tsx';
 import { keyLabel } from '../../ui/keys.ts';
 import { Name } from '../../ui/name.tsx';
@@ -20,25 +22,28 @@ import './viewer.css';
  */
 export function Preview() {
   const path = useRouter().route.value.preview;
-  useEffect(() => whenIdle(() => void preload().catch(() => {})), []);
+  const language = useLanguageSignal();
+  useEffect(() => whenIdle(() => void preload(language).catch(() => {})), []);
   return path === null ? null : <LazyViewer path={path} />;
 }
 
 /** Cached, so that later previews render immediately. */
 let Viewer: ComponentType<ViewerProps> | undefined;
 
-async function loadViewer(): Promise<void> {
-  Viewer ??= (await import('./viewer.tsx')).Viewer;
+async function loadViewer(language: ReadonlySignal<Language>): Promise<void> {
+  const [viewer] = await Promise.all([import('./viewer.tsx'), completeLanguage(language)]);
+  Viewer = viewer.Viewer;
 }
 
 /** Preloads image previews, because users view images most often, one after the other. */
-async function preload(): Promise<void> {
-  await loadViewer();
+async function preload(language: ReadonlySignal<Language>): Promise<void> {
+  await loadViewer(language);
   await import('./image/image-preview.tsx');
 }
 
 function LazyViewer({ path }: { path: string }) {
-  const loaded = useLoaded(loadViewer);
+  const language = useLanguageSignal();
+  const loaded = useLoaded(() => loadViewer(language));
   const [isInPlace] = useState(Viewer === undefined);
   if (Viewer) return <Viewer path={path} isInPlace={isInPlace} />;
   return <ViewerSkeleton path={path} retry={loaded.state === 'failed' ? loaded.retry : undefined} />;

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { nameOf } from '../../platform/paths.ts';
 import type { FileEntry } from '../../platform/service/service.ts';
-import { useLanguage } from '../../platform/text/language-context.ts';
+import { useFullLanguage } from '../../platform/text/language-context.ts';
 import { IconButton } from '../../ui/button.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { Icon } from '../../ui/icon.tsx';
@@ -23,7 +23,7 @@ interface ViewerHeaderProps {
 
 /** The name of the shown file, and its buttons. On a phone, some buttons are below the file. */
 export function ViewerHeader({ path, gallery, viewer, titleId, onShow, onClose }: ViewerHeaderProps) {
-  const { text, formats } = useLanguage();
+  const { text, formats } = useFullLanguage();
   const { entry, place, count } = gallery;
   return (
     <div class="top">
@@ -34,7 +34,7 @@ export function ViewerHeader({ path, gallery, viewer, titleId, onShow, onClose }
             <Name of={nameOf(path)} />
           </h1>
           <p class="numbers">
-            {place >= 0 && <span class="position">{text.previews.position(place + 1, count)}</span>}
+            {place >= 0 && <span class="position">{text.previews.position({ position: place + 1, count })}</span>}
             {entry && <span>{formats.size(entry.size)}</span>}
           </p>
         </div>
@@ -49,7 +49,7 @@ export function ViewerHeader({ path, gallery, viewer, titleId, onShow, onClose }
 }
 
 function Steps({ gallery: { place, count, previous, next }, onShow }: Pick<ViewerHeaderProps, 'gallery' | 'onShow'>) {
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   const step = (icon: 'chevron-left' | 'chevron-right', label: string, key: string, file: FileEntry | undefined) => (
     <IconButton
       icon={icon}
@@ -63,7 +63,7 @@ function Steps({ gallery: { place, count, previous, next }, onShow }: Pick<Viewe
     <Group>
       {step('chevron-left', text.previews.previous, 'ArrowLeft', previous)}
       <span class="position numbers" aria-hidden="true">
-        {place >= 0 && text.previews.position(place + 1, count)}
+        {place >= 0 && text.previews.position({ position: place + 1, count })}
       </span>
       {step('chevron-right', text.previews.next, 'ArrowRight', next)}
     </Group>
@@ -95,7 +95,7 @@ function Tools({ viewer }: Pick<ViewerHeaderProps, 'viewer'>) {
 function FileButtons({ entry }: { entry: FileEntry }) {
   const urls = useUrls();
   const details = useDetails();
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   const action = useActions().available('details');
   return (
     <Group>

@@ -1,8 +1,8 @@
 import type { RefObject } from 'preact';
 import { useEffect, useId, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import { nameOf } from '../../platform/paths.ts';
-import { useLanguage } from '../../platform/text/language-context.ts';
-import { Name } from '../../ui/name.tsx';
+import { useFullLanguage } from '../../platform/text/language-context.ts';
+import { shownName } from '../../platform/text/shown-name.ts';
 import { useModalDialog } from '../../ui/use-modal-dialog.ts';
 import { useSwipes } from '../../ui/use-swipes.ts';
 import { type Actions, useActions } from '../actions/actions.ts';
@@ -112,16 +112,14 @@ function useUnfocusedKeys(dialog: RefObject<HTMLElement | null>): void {
 
 /** Announces the shown file to screen readers. The label of the dialog announces the first one. */
 function Announcement({ path, gallery: { place, count } }: { path: string; gallery: ReturnType<typeof useGallery> }) {
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   const first = useRef(path);
   return (
     <p class="visually-hidden" role="status">
-      {path !== first.current && (
-        <>
-          <Name of={nameOf(path)} />
-          {place >= 0 && `, ${text.previews.position(place + 1, count)}`}
-        </>
-      )}
+      {path !== first.current &&
+        (place >= 0
+          ? text.previews.shown({ name: nameOf(path), position: place + 1, count })
+          : shownName(nameOf(path)))}
     </p>
   );
 }

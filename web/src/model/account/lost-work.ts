@@ -28,7 +28,7 @@ export function tellLostWork(name: string, { messages, language }: Messaging): v
   try {
     const before = sessionStorage.getItem(KEY);
     sessionStorage.removeItem(KEY);
-    if (before !== null) messages.say({ kind: 'error', text: language.value.text.account.lost(name, before) });
+    if (before !== null) messages.say({ kind: 'error', text: language.value.text.account.lost({ name, before }) });
   } catch {
     // The browser denies access to the storage, so nothing was stored.
   }

@@ -2,7 +2,7 @@ import type { ReadonlySignal, Signal } from '@preact/signals';
 import { isWithin } from '../../platform/paths.ts';
 import type { Service } from '../../platform/service/service.ts';
 import { asServiceError, ServiceError } from '../../platform/service/service-error.ts';
-import type { Language } from '../../platform/text/language.ts';
+import type { FullLanguage } from '../../platform/text/language.ts';
 import type { Permissions } from '../account/permissions.ts';
 import type { Clipboard } from '../clipboard.ts';
 import type { Folder } from '../folder/folder.ts';
@@ -21,7 +21,7 @@ export interface ChangesOptions {
   readonly messages: Messages;
   readonly pathLocks: PathLocks;
   readonly permissions: Permissions;
-  readonly language: ReadonlySignal<Language>;
+  readonly language: ReadonlySignal<FullLanguage>;
 }
 
 /** What each kind of change needs. */

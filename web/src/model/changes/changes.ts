@@ -1,4 +1,5 @@
 import { batch, effect, type ReadonlySignal, type Signal, signal } from '@preact/signals';
+import { completeLanguage, type Language } from '../../platform/text/language.ts';
 import { tellNotLoaded } from '../not-loaded.ts';
 import type { Prompts } from '../prompts.ts';
 import type { ChangesOptions } from './change-context.ts';
@@ -17,7 +18,8 @@ export interface Changes extends ChangeModel {
   readonly draft: Signal<Draft | null>;
 }
 
-export interface LoadedChangesOptions extends ChangesOptions {
+export interface LoadedChangesOptions extends Omit<ChangesOptions, 'language'> {
+  readonly language: ReadonlySignal<Language>;
   /** Loads the dialogs that ask the user. Rejects if that fails. */
   readonly loadPrompts: () => Promise<Prompts>;
 }
@@ -44,8 +46,12 @@ export function createChanges(options: LoadedChangesOptions): Changes {
   });
 
   const create = async (): Promise<ChangeModel> => {
-    const [{ createChangeModel }, prompts] = await Promise.all([import('./change-model.ts'), options.loadPrompts()]);
-    return createChangeModel(options, state, prompts);
+    const [{ createChangeModel }, prompts, fullLanguage] = await Promise.all([
+      import('./change-model.ts'),
+      options.loadPrompts(),
+      completeLanguage(language),
+    ]);
+    return createChangeModel({ ...options, language: fullLanguage }, state, prompts);
   };
   let loading: Promise<ChangeModel> | undefined;
   const load = () => {

@@ -1,10 +1,9 @@
 import { batch } from '@preact/signals';
-import { parentOf } from '../../platform/paths.ts';
+import { nameOf, parentOf } from '../../platform/paths.ts';
 import { asServiceError } from '../../platform/service/service-error.ts';
 import { reasonOf } from '../../platform/text/reason.ts';
 import type { Tools } from './change-context.ts';
 import { folderEntry } from './entries.ts';
-import { whatOf } from './words.ts';
 
 export interface FolderCreation {
   /** Asks for a name, and creates a folder of it in the one that is shown. */
@@ -25,13 +24,13 @@ export function createFolderCreation(tools: Tools): FolderCreation {
       });
       pending.settle();
       const { text } = language.value;
-      messages.announce(text.changes.created(whatOf([path], text)));
+      messages.announce(text.changes.created({ name: nameOf(path) }));
       return true;
     } catch (error) {
       pending.takeBack();
       const { text } = language.value;
       const detail = reasonOf(asServiceError(error), text);
-      messages.say({ kind: 'error', text: text.changes.notCreated(whatOf([path], text)), detail });
+      messages.say({ kind: 'error', text: text.changes.notCreated({ name: nameOf(path) }), detail });
       tools.refresh([parentOf(path)]);
       return false;
     }

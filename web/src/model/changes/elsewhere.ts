@@ -3,7 +3,7 @@ import type { Tools } from './change-context.ts';
 import type { FolderCreation } from './create-folder.ts';
 import type { TransferKind } from './steps.ts';
 import type { Transfers } from './transfer.ts';
-import { whatOf } from './words.ts';
+import { subjectOf } from './words.ts';
 
 /** Asks for a folder, and copies or moves into it. */
 export function createTransferElsewhere(
@@ -21,7 +21,7 @@ export function createTransferElsewhere(
       const { text } = language.value;
       messages.say({
         kind: 'error',
-        text: notDone(kind, text)(whatOf(paths, text)),
+        text: notDone(kind, text)(subjectOf(paths)),
         detail: text.problems.unreachable,
       });
     }

@@ -1,6 +1,6 @@
-import type { Text } from '../../platform/text/language.ts';
+import type { InitialText } from '../../platform/text/language.ts';
 
-export type NameProblem = keyof Text['changes']['nameProblems'];
+export type NameProblem = keyof InitialText['names']['problems'];
 
 /** Bytes of UTF-8 that a name may have: the least that all stores allow. */
 const MAX_NAME = 255;

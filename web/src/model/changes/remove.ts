@@ -1,11 +1,11 @@
 import { batch } from '@preact/signals';
-import { parentOf } from '../../platform/paths.ts';
+import { nameOf, parentOf } from '../../platform/paths.ts';
 import type { Entry } from '../../platform/service/service.ts';
 import { asServiceError, isAbort } from '../../platform/service/service-error.ts';
 import type { Tools } from './change-context.ts';
 import { moveFocusOff } from './follow.ts';
 import type { Outcome, Under } from './operations.ts';
-import { reasonsOf, whatOf } from './words.ts';
+import { reasonsOf, subjectOf } from './words.ts';
 
 export interface Removal {
   /** Asks first. */
@@ -37,7 +37,7 @@ export function createRemoval(tools: Tools): Removal {
     });
     const { text } = language.value;
     const outcome = await operations.perform(entries, {
-      title: text.changes.deleting(whatOf(paths, text)),
+      title: text.changes.deleting(subjectOf(paths)),
       touched: { written: paths },
       work: removeOne,
     });
@@ -60,22 +60,25 @@ export function createRemoval(tools: Tools): Removal {
     const all = removed.length + failed.length + interrupted.length + left.length;
     const removedPaths = removed.map(({ path }) => path);
     if (interrupted.length + left.length > 0) {
-      const detail = interrupted.map(({ path }) => changes.deletedInPart(whatOf([path], text))).join('\n');
+      const detail = interrupted.map(({ path }) => changes.deletedInPart({ name: nameOf(path) })).join('\n');
       messages.say({
         kind: 'done',
-        text: changes.deleteCancelled(removed.length, all),
+        text: changes.deleteCancelled({ count: removed.length, all }),
         detail: detail === '' ? undefined : detail,
       });
     } else if (removed.length > 0) {
-      messages.say({ kind: 'done', text: changes.deleted(whatOf(removedPaths, text)) });
+      messages.say({ kind: 'done', text: changes.deleted(subjectOf(removedPaths)) });
     }
     if (failed.length === 0) return;
     const isPassing = failed.some(({ error }) => error.isTransient);
-    const what = all === 1 ? whatOf([failed[0]?.item.path ?? ''], text) : changes.some(failed.length, all);
+    const count = failed.length;
     const run = () => void removeAll(failed.map(({ item }) => item));
     messages.say({
       kind: 'error',
-      text: changes.notDeleted(what),
+      text:
+        count < all
+          ? changes.someNotDeleted({ count, all })
+          : changes.notDeleted(subjectOf(failed.map(({ item }) => item.path))),
       detail: reasonsOf(
         failed.map(({ error }) => error),
         text,

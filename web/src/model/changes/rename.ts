@@ -7,7 +7,6 @@ import { NOT_BEGUN, type Tools } from './change-context.ts';
 import { entryAt, entryToBeAt } from './entries.ts';
 import { follow } from './follow.ts';
 import type { Item, Under } from './operations.ts';
-import { whatOf } from './words.ts';
 
 /** What was typed for a name that is being edited, kept while its row is out of sight. */
 export interface Draft {
@@ -32,7 +31,7 @@ export function createRename(
 ): (entry: Entry, newName: string) => Promise<void> {
   const { service, folder, clipboard, messages, operations, language } = tools;
   const ask = async (entry: Entry, newName: string): Promise<Renamed> => {
-    const title = language.value.text.changes.renaming(whatOf([entry.path], language.value.text));
+    const title = language.value.text.changes.renaming({ name: entry.name });
     const { path } = entry;
     const size = entry.type === 'file' ? entry.size : undefined;
     const destination = pathFor(entry, newName);
@@ -82,7 +81,7 @@ export function createRename(
 
   const reopen = (entry: Entry, name: string): boolean => {
     if (renaming.value !== null || folder.indexOf(entry.path) < 0) return false;
-    const { taken: problem } = language.value.text.changes.nameProblems;
+    const { taken: problem } = language.value.text.names.problems;
     draft.value = { path: entry.path, name, problem };
     renaming.value = entry.path;
     return true;
@@ -92,15 +91,18 @@ export function createRename(
     if (newName === entry.name) return;
     const renamed = await change(entry, newName);
     const { text } = language.value;
-    const what = whatOf([entry.path], text);
     if (typeof renamed === 'string') {
       const run = () => void undo(entryAt(renamed, entry), entry.name);
-      const said = text.changes.renamed(what, nameOf(renamed));
+      const said = text.changes.renamed({ before: entry.name, name: nameOf(renamed) });
       messages.say({ kind: 'done', text: said, action: { label: text.controls.undo, run } });
     } else if (renamed === null) {
-      messages.say({ kind: 'done', text: text.changes.notRenamedYet(what) });
+      messages.say({ kind: 'done', text: text.names.notRenamed({ name: entry.name }) });
     } else if (!renamed.is(['already-exists', 'wrong-kind', 'name-taken'], 409) || !reopen(entry, newName)) {
-      messages.say({ kind: 'error', text: text.changes.notRenamed(what), detail: reasonOf(renamed, text) });
+      messages.say({
+        kind: 'error',
+        text: text.changes.notRenamed({ name: entry.name }),
+        detail: reasonOf(renamed, text),
+      });
     }
   };
 }

@@ -6,7 +6,7 @@ import { createAttempts } from './attempts.ts';
 import type { Tools } from './change-context.ts';
 import { perform, type Step, type StepsOutcome, stepOf, type TransferKind } from './steps.ts';
 import { askingTransport, freeDestination, plainTransport } from './transport.ts';
-import { reasonsOf, whatOf } from './words.ts';
+import { reasonsOf, subjectOf } from './words.ts';
 
 export interface Transfers {
   /** Copies or moves into `target`; asks what to do where names are taken there. */
@@ -23,15 +23,15 @@ export function createTransfers(tools: Tools): Transfers {
     const { changes } = text;
     const intoThemselves = paths.filter((path) => isWithin(target, path));
     if (intoThemselves.length > 0) {
-      const what = whatOf(intoThemselves, text);
+      const subject = subjectOf(intoThemselves);
       messages.say({
         kind: 'error',
-        text: kind === 'copy' ? changes.copyIntoItself(what) : changes.moveIntoItself(what),
+        text: kind === 'copy' ? changes.copyIntoItself(subject) : changes.moveIntoItself(subject),
       });
     }
     const there = kind === 'move' ? paths.filter((path) => parentOf(path) === target) : [];
     if (there.length > 0) {
-      const said = changes.alreadyThere(whatOf(there, text), folderName(target, text), there.length === 1);
+      const said = changes.alreadyThere({ ...subjectOf(there), folder: folderName(target, text) });
       messages.say({ kind: 'done', text: said });
     }
     const senseless = new Set([...intoThemselves, ...there]);
@@ -40,10 +40,12 @@ export function createTransfers(tools: Tools): Transfers {
 
   const run = async (kind: TransferKind, steps: readonly Step[], target: string): Promise<void> => {
     const { text } = language.value;
-    const what = whatOf(pathsOf(steps), text);
     const names = createTakenNames(service, folder);
     const outcome = await perform(tools, kind, steps, {
-      title: (kind === 'copy' ? text.changes.copying : text.changes.moving)(what, folderName(target, text)),
+      title: (kind === 'copy' ? text.changes.copying : text.changes.moving)({
+        ...subjectOf(pathsOf(steps)),
+        folder: folderName(target, text),
+      }),
       isFree: ({ destination }) => !names.isTaken(target, nameOf(destination)),
       transport: askingTransport(tools, kind, { names, attempts, steps }),
     });
@@ -54,7 +56,7 @@ export function createTransfers(tools: Tools): Transfers {
   const undo = async (steps: readonly Step[]): Promise<void> => {
     const { text } = language.value;
     const { arrived, failed } = await perform(tools, 'move', steps, {
-      title: text.changes.undoing(whatOf(pathsOf(steps), text)),
+      title: text.changes.undoing(subjectOf(pathsOf(steps))),
       isFree: () => true,
       transport: plainTransport(attempts, 'move'),
     });
@@ -84,12 +86,9 @@ export function createTransfers(tools: Tools): Transfers {
     if (interrupted.length + left.length > 0) {
       messages.say({ kind: 'done', ...cancelled(kind, outcome, { all: asked + skipped.length, text }), action });
     } else if (arrived.length > 0) {
-      const what = whatOf(
-        arrived.map(({ step }) => step.path),
-        text,
-      );
-      const said = (kind === 'copy' ? text.changes.copied : text.changes.moved)(what, folderName(target, text));
-      messages.say({ kind: 'done', text: said, action });
+      const subject = subjectOf(arrived.map(({ step }) => step.path));
+      const said = kind === 'copy' ? text.changes.copied : text.changes.moved;
+      messages.say({ kind: 'done', text: said({ ...subject, folder: folderName(target, text) }), action });
     }
     if (failed.length > 0) tellFailed(kind, outcome, { all: asked, target, text });
   };
@@ -100,11 +99,10 @@ export function createTransfers(tools: Tools): Transfers {
     { all, target, text }: { all: number; target: string; text: Text },
   ) => {
     const items = failed.map(({ item }) => item);
-    const what = all === items.length ? whatOf(pathsOf(items), text) : text.changes.some(items.length, all);
     const retry = { label: text.controls.retry, run: () => void run(kind, items, target) };
     messages.say({
       kind: 'error',
-      text: (kind === 'copy' ? text.changes.notCopied : text.changes.notMoved)(what),
+      text: notDone(kind, pathsOf(items), { all, text }),
       detail: reasonsOf(errorsOf(failed), text),
       action: failed.some(({ error }) => error.isTransient) ? retry : undefined,
     });
@@ -141,6 +139,14 @@ export function createTransfers(tools: Tools): Transfers {
 const pathsOf = (steps: readonly Step[]) => steps.map(({ path }) => path);
 const errorsOf = (failed: StepsOutcome['failed']) => failed.map(({ error }) => error);
 
+/** Says that all of these could not be copied or moved, or some of them. */
+function notDone(kind: TransferKind, paths: readonly string[], { all, text }: { all: number; text: Text }): string {
+  const { changes } = text;
+  const count = paths.length;
+  if (count < all) return (kind === 'copy' ? changes.someNotCopied : changes.someNotMoved)({ count, all });
+  return (kind === 'copy' ? changes.notCopied : changes.notMoved)(subjectOf(paths));
+}
+
 /** What is to be said of a transfer that was cancelled. */
 function cancelled(
   kind: TransferKind,
@@ -150,8 +156,8 @@ function cancelled(
   const { changes } = text;
   const say = kind === 'copy' ? changes.copyCancelled : changes.moveCancelled;
   const sayOfOne = kind === 'copy' ? changes.copyTakenBack : changes.moveLeftOver;
-  const details = interrupted.map(({ path }) => sayOfOne(whatOf([path], text)));
-  return { text: say(arrived.length, all), detail: details.length > 0 ? details.join('\n') : undefined };
+  const details = interrupted.map(({ path }) => sayOfOne({ name: nameOf(path) }));
+  return { text: say({ count: arrived.length, all }), detail: details.length > 0 ? details.join('\n') : undefined };
 }
 
 /** Milliseconds between two looks, and how often to look, whether a copy that was cancelled is gone. */

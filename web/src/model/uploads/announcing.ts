@@ -1,5 +1,5 @@
 import { effect, type ReadonlySignal } from '@preact/signals';
-import type { Language } from '../../platform/text/language.ts';
+import type { FullLanguage } from '../../platform/text/language.ts';
 import type { Messages } from '../messages.ts';
 import { resultOf } from './result.ts';
 import type { UploadSummary } from './tally.ts';
@@ -8,7 +8,7 @@ interface AnnouncingOptions {
   readonly summary: ReadonlySignal<UploadSummary>;
   readonly isBusy: ReadonlySignal<boolean>;
   readonly messages: Messages;
-  readonly language: ReadonlySignal<Language>;
+  readonly language: ReadonlySignal<FullLanguage>;
 }
 
 /** The parts at which those who listen are told how far the uploads are. */
@@ -32,13 +32,13 @@ export function announceUploads({ summary, isBusy, messages, language }: Announc
       toldAt = Date.now();
       const { waiting, sending } = now.count;
       if (!wasBusy) messages.announce(resultOf(now, text).join(', '));
-      else if (waiting + sending > 0) messages.announce(text.uploads.announceStart(waiting + sending));
+      else if (waiting + sending > 0) messages.announce(text.uploads.announceStart({ count: waiting + sending }));
       return;
     }
     const part = PARTS.findLast((candidate) => now.part >= candidate) ?? 0;
     if (!wasBusy || part <= told || Date.now() - toldAt < LEAST) return;
     told = part;
     toldAt = Date.now();
-    messages.announce(text.uploads.announcePart(formats.percent(part)));
+    messages.announce(text.uploads.announcePart({ percentage: formats.percent(part) }));
   });
 }

@@ -5,10 +5,10 @@ import type { UploadSummary } from './tally.ts';
 export function resultOf({ count, filesDone }: UploadSummary, { uploads }: Text): readonly string[] {
   const folders = count.done - filesDone;
   return [
-    filesDone > 0 ? uploads.done(filesDone) : '',
-    filesDone === 0 && folders > 0 ? uploads.foldersDone(folders) : '',
-    count.failed > 0 ? uploads.failed(count.failed) : '',
-    count.skipped > 0 ? uploads.skipped(count.skipped) : '',
-    count.cancelled > 0 ? uploads.cancelled(count.cancelled) : '',
+    filesDone > 0 ? uploads.done({ count: filesDone }) : '',
+    filesDone === 0 && folders > 0 ? uploads.foldersDone({ count: folders }) : '',
+    count.failed > 0 ? uploads.failed({ count: count.failed }) : '',
+    count.skipped > 0 ? uploads.skipped({ count: count.skipped }) : '',
+    count.cancelled > 0 ? uploads.cancelled({ count: count.cancelled }) : '',
   ].filter((part) => part !== '');
 }

@@ -3,7 +3,7 @@ import { nameOf, parentOf } from '../../platform/paths.ts';
 import type { Router } from '../../platform/router.ts';
 import type { Service } from '../../platform/service/service.ts';
 import { ServiceError } from '../../platform/service/service-error.ts';
-import type { Language } from '../../platform/text/language.ts';
+import type { FullLanguage } from '../../platform/text/language.ts';
 import type { Permissions } from '../account/permissions.ts';
 import type { Folder } from '../folder/folder.ts';
 import { createTakenNames } from '../folder/taken-names.ts';
@@ -57,7 +57,7 @@ export interface UploadModelOptions {
   /** Path locks, shared with all other operations that change stored entries. */
   readonly pathLocks: PathLocks;
   readonly permissions: Permissions;
-  readonly language: ReadonlySignal<Language>;
+  readonly language: ReadonlySignal<FullLanguage>;
   /** The limit in bytes; null if unknown. */
   readonly maxUploadSize: number | null;
 }
@@ -152,7 +152,7 @@ export function createUploadModel(options: UploadModelOptions, environment: Uplo
       add(files, emptyFolders, into);
       const missing = files.length + emptyFolders.length === 0 ? Math.max(1, unreadable.length) : unreadable.length;
       if (missing === 0) return;
-      const text = language.value.text.uploads.notRead(missing);
+      const text = language.value.text.uploads.notRead({ count: missing });
       messages.say({ kind: 'error', text, detail: unreadable.slice(0, 20).join('\n') });
     },
     show(id) {
@@ -172,7 +172,7 @@ function refusalBy({ language, maxUploadSize }: UploadModelOptions) {
   return ({ size }: QueuedItem): ServiceError | null => {
     if (maxUploadSize === null || size <= maxUploadSize) return null;
     const { text, formats } = language.value;
-    return new ServiceError(413, text.uploads.tooLarge(formats.size(maxUploadSize)));
+    return new ServiceError(413, text.uploads.tooLarge({ limit: formats.size(maxUploadSize) }));
   };
 }
 

@@ -1,4 +1,5 @@
 import { computed, type ReadonlySignal, signal } from '@preact/signals';
+import { completeLanguage, type Language } from '../../platform/text/language.ts';
 import { tellNotLoaded } from '../not-loaded.ts';
 import type { Prompts } from '../prompts.ts';
 import { takeDropped } from './dropped.ts';
@@ -20,7 +21,8 @@ export interface Uploads {
   readonly all: ReadonlySignal<AllUploads | null>;
 }
 
-export interface UploadsOptions extends UploadModelOptions {
+export interface UploadsOptions extends Omit<UploadModelOptions, 'language'> {
+  readonly language: ReadonlySignal<Language>;
   /** Loads the dialogs that ask the user. Rejects if that fails. */
   readonly loadPrompts: () => Promise<Prompts>;
 }
@@ -34,8 +36,12 @@ export function createUploads(options: UploadsOptions): Uploads {
   const waiting = signal(0);
 
   const load = async (): Promise<AllUploads> => {
-    const [{ createAllUploads }, prompts] = await Promise.all([import('./all-uploads.ts'), options.loadPrompts()]);
-    const made = all.value ?? createAllUploads(options, prompts);
+    const [{ createAllUploads }, prompts, language] = await Promise.all([
+      import('./all-uploads.ts'),
+      options.loadPrompts(),
+      completeLanguage(options.language),
+    ]);
+    const made = all.value ?? createAllUploads({ ...options, language }, prompts);
     all.value = made;
     return made;
   };

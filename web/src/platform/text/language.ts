@@ -1,74 +1,84 @@
 import { effect, type ReadonlySignal, signal } from '@preact/signals';
 import type { Preferences } from '../preferences.ts';
-import { en, type Text } from './en.ts';
+import type { CataloguePart } from './catalogues.ts';
+import { chooseLanguage, LANGUAGES, type LanguageChoice, type LanguageTag } from './choice.ts';
 import { createFormats, type Formats } from './formats.ts';
+import { bindMessages, type Catalogue, createFormatter } from './messages.ts';
+import type { InitialText, Text } from './text.ts';
 
-export type { Text } from './en.ts';
+export type { InitialText, Text } from './text.ts';
 
+/** A language whose initial texts are loaded. */
 export interface Language {
-  /** As in the `lang` of HTML. */
-  readonly tag: string;
+  readonly tag: LanguageTag;
   readonly direction: 'ltr' | 'rtl';
-  readonly text: Text;
+  readonly text: InitialText;
   readonly formats: Formats;
+  /** Loads the remaining texts. */
+  complete(): Promise<void>;
 }
 
-/** The languages of the page, by their tags, as they call themselves; the first is spoken where none is asked for. */
-export const LANGUAGES: ReadonlyMap<string, string> = new Map([
-  ['en', 'English'],
-  ['zh-Hans', '简体中文'],
-]);
+/** A language whose texts are all loaded. */
+export interface FullLanguage extends Language {
+  readonly text: Text;
+}
+
+export interface LanguageOptions {
+  readonly preferences: Pick<Preferences, 'language'>;
+  /** The languages that the browser requests, in order. */
+  readonly requested: readonly string[];
+  readonly loadCatalogue: (tag: LanguageTag, part: CataloguePart) => Promise<Catalogue>;
+}
 
 /**
- * The language of the page: the chosen one, else the first of those that the browser asks for. Numbers and dates
- * follow the region that the browser asks for, such as `en-GB`. Settles when it can be spoken; another one that is
- * chosen later is spoken as soon as its catalogue is there.
+ * Returns the language of the page, which follows the preference. Falls back to English if the texts can't be loaded,
+ * and rejects if English can't be loaded either. Later, the page keeps its language until all texts of another one are
+ * loaded.
  */
-export async function createLanguage(
-  { language: chosen }: Preferences,
-  asked: readonly string[],
-): Promise<ReadonlySignal<Language>> {
-  const choose = () => choiceOf(chosen.value === '' ? asked : [chosen.value], asked);
-  const spoken = signal(await learn(choose()).catch(() => speak(en, { tag: 'en', region: 'en' })));
+export async function createLanguage(options: LanguageOptions): Promise<ReadonlySignal<Language>> {
+  const { preferences, requested, loadCatalogue } = options;
+  const choose = () => chooseLanguage(preferences.language.value, requested);
+  const load = (choice: LanguageChoice) => loadLanguage(choice, loadCatalogue);
+  const current = signal(await load(choose()).catch(() => load({ tag: 'en', locale: 'en' })));
+
+  const change = async (choice: LanguageChoice) => {
+    const language = await load(choice);
+    await language.complete();
+    if (choose().tag === choice.tag) current.value = language;
+  };
   effect(() => {
     const choice = choose();
-    if (choice.tag === spoken.peek().tag) return;
-    const begin = (language: Language) => {
-      if (choose().tag === choice.tag) spoken.value = language;
-    };
-    // Where the catalogue can't be had, the page goes on in the language that it speaks.
-    learn(choice).then(begin, () => {});
+    if (choice.tag !== current.peek().tag) change(choice).catch(() => {});
   });
-  return spoken;
+  return current;
 }
 
-interface Choice {
-  readonly tag: string;
-  readonly region: string;
+async function loadLanguage(
+  { tag, locale }: LanguageChoice,
+  loadCatalogue: LanguageOptions['loadCatalogue'],
+): Promise<Language> {
+  const format = createFormatter(locale);
+  // `npm run check:messages` proves that each catalogue has these messages, with these parameters.
+  const text = bindMessages(await loadCatalogue(tag, 'initial'), format) as unknown as InitialText;
+  const language: Language = {
+    tag,
+    direction: LANGUAGES[tag].direction,
+    text,
+    formats: createFormats(locale),
+    async complete() {
+      if (isFull(language)) return;
+      Object.assign(text, bindMessages(await loadCatalogue(tag, 'lazy'), format));
+    },
+  };
+  return language;
 }
 
-function choiceOf(wanted: readonly string[], asked: readonly string[]): Choice {
-  const tag = wanted.map(supported).find((found) => found !== undefined) ?? 'en';
-  return { tag, region: asked.find((candidate) => supported(candidate) === tag) ?? tag };
+/** Loads the remaining texts of the page's language. Every later language of the page has them as well. */
+export async function completeLanguage(language: ReadonlySignal<Language>): Promise<ReadonlySignal<FullLanguage>> {
+  await language.value.complete();
+  return language as ReadonlySignal<FullLanguage>;
 }
 
-/** Loads the catalogue of a language; English is a part of the page. */
-async function learn(choice: Choice): Promise<Language> {
-  if (choice.tag !== 'zh-Hans') return speak(en, choice);
-  const { zhHans } = await import('./zh-hans.ts');
-  return speak(zhHans, choice);
-}
-
-function speak(text: Text, { tag, region }: Choice): Language {
-  return { tag, direction: 'ltr', text, formats: createFormats(region) };
-}
-
-/** The language of the page that serves a person who asks for `tag`. */
-function supported(tag: string): string | undefined {
-  try {
-    const { language, script } = new Intl.Locale(tag).maximize();
-    return [`${language}-${script}`, language].find((candidate) => candidate && LANGUAGES.has(candidate));
-  } catch {
-    return undefined;
-  }
+export function isFull(language: Language): language is FullLanguage {
+  return 'changes' in language.text;
 }

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { hasThumbnail } from '../../../platform/file-kinds.ts';
 import type { FileEntry } from '../../../platform/service/service.ts';
 import type { Text } from '../../../platform/text/language.ts';
-import { useLanguage } from '../../../platform/text/language-context.ts';
+import { useFullLanguage } from '../../../platform/text/language-context.ts';
 import { useFolder, useUrls } from '../../models.ts';
 import { FailedElement } from '../file-notices.tsx';
 import { preloadNeighbours } from '../gallery.ts';
@@ -14,7 +14,7 @@ import './image-preview.css';
  * Shows an image fitted to the window, which the user can zoom and move. The `img` element runs no scripts of an SVG.
  */
 export function ImagePreview({ entry, viewer }: PreviewProps) {
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   const [isFailed, setFailed] = useState(false);
   if (!isFailed) return <Image {...{ entry, viewer }} onFail={() => setFailed(true)} />;
   const { none, brokenImage, brokenImageHint } = text.previews;
@@ -30,7 +30,7 @@ function isRarelySupported({ contentType }: FileEntry): boolean {
 function Image({ entry, viewer, onFail }: PreviewProps & { onFail: () => void }) {
   const urls = useUrls();
   const folder = useFolder();
-  const { text, formats } = useLanguage();
+  const { text, formats } = useFullLanguage();
   const stage = useRef<HTMLDivElement>(null);
   const image = useRef<HTMLImageElement>(null);
   const [isLoaded, setLoaded] = useState(false);
@@ -57,7 +57,7 @@ function Image({ entry, viewer, onFail }: PreviewProps & { onFail: () => void })
         onError={onFail}
       />
       <output class={isEnlarged ? 'percentage' : 'visually-hidden'}>
-        {isEnlarged && text.previews.zoom(formats.percent(control.percentage(control.zoom.value)))}
+        {isEnlarged && text.previews.zoom({ percentage: formats.percent(control.percentage(control.zoom.value)) })}
       </output>
     </div>
   );

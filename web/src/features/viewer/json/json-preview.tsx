@@ -1,5 +1,5 @@
 import { useMemo, useState } from 'preact/hooks';
-import { useLanguage } from '../../../platform/text/language-context.ts';
+import { useFullLanguage } from '../../../platform/text/language-context.ts';
 import { Button } from '../../../ui/button.tsx';
 import { WholeText, WithSource } from '../text/rendered-text.tsx';
 import { TextFallback } from '../text/text-fallback.tsx';
@@ -13,7 +13,7 @@ export function JsonPreview({ entry, viewer }: PreviewProps) {
 }
 
 function Json({ entry, viewer, source }: PreviewProps & { source: string }) {
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   const parsed = useMemo(() => parseJson(source), [source]);
   if (parsed === 'invalid') return <TextFallback {...{ entry, viewer }} reason={text.previews.invalidJson} />;
   if (parsed === 'too deep') return <TextFallback {...{ entry, viewer }} reason={text.previews.deepJson} />;
@@ -32,9 +32,9 @@ const STEP = 200;
 
 /** Renders a JSON value. Members are rendered when the user expands it. */
 function JsonTree({ name, value }: { name: string; value: JsonValue }) {
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   return (
-    <div class="json" role="region" aria-label={text.previews.contentsOf(name)} tabIndex={0} data-scroller>
+    <div class="json" role="region" aria-label={text.previews.contentsOf({ name })} tabIndex={0} data-scroller>
       <Value value={value} depth={0} />
     </div>
   );
@@ -81,7 +81,7 @@ interface MembersProps extends Omit<ValueProps, 'value'> {
 }
 
 function Members({ label, members, isList, depth }: MembersProps) {
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   const [isOpen, setOpen] = useState(depth < OPEN_LEVELS && (depth === 0 || members.length <= OPEN_MEMBERS));
   const [count, setCount] = useState(STEP);
   return (
@@ -90,7 +90,7 @@ function Members({ label, members, isList, depth }: MembersProps) {
         <Label label={label} />
         <span class="summary">
           {isList ? '[ ' : '{ '}
-          {text.folder.items(members.length)}
+          {text.folder.items({ count: members.length })}
           {isList ? ' ]' : ' }'}
         </span>
       </summary>

@@ -1,4 +1,4 @@
-import { useLanguage } from '../../../platform/text/language-context.ts';
+import { useFullLanguage } from '../../../platform/text/language-context.ts';
 import { useLoaded } from '../../../ui/use-loaded.ts';
 import { Loading, NotLoadedNotice } from '../notices.tsx';
 import { WholeText, WithSource } from '../text/rendered-text.tsx';
@@ -13,7 +13,7 @@ export function MarkdownPreview({ entry, viewer }: PreviewProps) {
 }
 
 function Parsed({ entry, viewer, source }: PreviewProps & { source: string }) {
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   const { footnotes, backToText, markdownFailed, markdownEmpty } = text.previews;
   const parsed = useLoaded(
     (signal) => runJob({ kind: 'markdown', text: source, labels: { footnotes, backToText } }, signal),

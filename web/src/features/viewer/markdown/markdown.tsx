@@ -7,7 +7,7 @@ import { isFolderPath, parentOf } from '../../../platform/paths.ts';
 import type { Route } from '../../../platform/router.ts';
 import type { FileEntry } from '../../../platform/service/service.ts';
 import type { Text } from '../../../platform/text/language.ts';
-import { useLanguage } from '../../../platform/text/language-context.ts';
+import { useFullLanguage } from '../../../platform/text/language-context.ts';
 import { Icon } from '../../../ui/icon.tsx';
 import { useFolder, useRouter, useUrls } from '../../models.ts';
 import { ID_PREFIX, resolveDestination } from './links.ts';
@@ -16,7 +16,7 @@ import './markdown.css';
 
 /** Renders parsed Markdown without its HTML. */
 export function Markdown({ entry, tree }: { entry: FileEntry; tree: Root }) {
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   const drawn = useMemo(
     () =>
       toJsxRuntime(tree, {
@@ -34,7 +34,7 @@ export function Markdown({ entry, tree }: { entry: FileEntry; tree: Root }) {
     <div
       class="markdown-scroller"
       role="region"
-      aria-label={text.previews.contentsOf(entry.name)}
+      aria-label={text.previews.contentsOf({ name: entry.name })}
       tabIndex={0}
       data-scroller
     >
@@ -73,14 +73,14 @@ interface MarkdownImageProps {
  */
 function MarkdownImage({ folder, src, alt = '' }: MarkdownImageProps) {
   const urls = useUrls();
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   const destination = src === undefined ? undefined : resolveDestination(folder, src);
   if (destination?.kind === 'path') {
     return <img src={urls.file(destination.path)} alt={alt} loading="lazy" draggable={false} />;
   }
-  const description = text.previews.externalImage(
-    alt || (destination?.kind === 'external' ? hostOf(destination.url) : '…'),
-  );
+  const description = text.previews.externalImage({
+    description: alt || (destination?.kind === 'external' ? hostOf(destination.url) : '…'),
+  });
   if (destination?.kind !== 'external') return <span>{description}</span>;
   return (
     <a class="external-image" href={destination.url} target="_blank" rel="noopener noreferrer">

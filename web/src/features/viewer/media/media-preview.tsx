@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { previewKindOf } from '../../../platform/preview-kinds.ts';
-import { useLanguage } from '../../../platform/text/language-context.ts';
+import { useFullLanguage } from '../../../platform/text/language-context.ts';
 import { EntryIcon } from '../../folder/entry-icon.tsx';
 import { useUrls } from '../../models.ts';
 import { FailedElement } from '../file-notices.tsx';
@@ -10,7 +10,7 @@ import './media-preview.css';
 /** Plays a video or audio file with the browser's controls. The browser requests ranges as needed. */
 export function MediaPreview({ entry }: PreviewProps) {
   const urls = useUrls();
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   const [isFailed, setFailed] = useState(false);
   if (isFailed) {
     return (

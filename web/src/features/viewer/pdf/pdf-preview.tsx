@@ -1,5 +1,5 @@
 import type { FileEntry } from '../../../platform/service/service.ts';
-import { useLanguage } from '../../../platform/text/language-context.ts';
+import { useFullLanguage } from '../../../platform/text/language-context.ts';
 import { useLoaded } from '../../../ui/use-loaded.ts';
 import { EntryIcon } from '../../folder/entry-icon.tsx';
 import { useAccount, useService, useUrls } from '../../models.ts';
@@ -11,7 +11,7 @@ import './pdf-preview.css';
 /** Shows a PDF in the browser's viewer, if the browser has one. */
 export function PdfPreview({ entry }: PreviewProps) {
   const urls = useUrls();
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   const url = urls.file(entry.path);
   if (navigator.pdfViewerEnabled) return <Framed entry={entry} url={url} />;
 

@@ -1,4 +1,4 @@
-import { useLanguage } from '../../../platform/text/language-context.ts';
+import { useFullLanguage } from '../../../platform/text/language-context.ts';
 import { useLoaded } from '../../../ui/use-loaded.ts';
 import { Loading, NotLoadedNotice } from '../notices.tsx';
 import { WholeText, WithSource } from '../text/rendered-text.tsx';
@@ -14,7 +14,7 @@ export function TablePreview({ entry, viewer }: PreviewProps) {
 }
 
 function Parsed({ entry, viewer, source }: PreviewProps & { source: string }) {
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   const { name } = entry;
   const parsed = useLoaded(
     (signal) => runJob({ kind: 'table', text: source, isTabbed: /\.tsv$/i.test(name) }, signal),
@@ -33,11 +33,13 @@ function Parsed({ entry, viewer, source }: PreviewProps & { source: string }) {
 }
 
 function Table({ name, table: { columns, rows, rowCount } }: { name: string; table: ParsedTable }) {
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   const classes = columns.map(({ isNumeric }) => (isNumeric ? 'numeric' : undefined));
   return (
-    <div class="table" role="region" aria-label={text.previews.contentsOf(name)} tabIndex={0} data-scroller>
-      {rowCount > rows.length && <p class="preview-remark">{text.previews.shownRows(rows.length, rowCount)}</p>}
+    <div class="table" role="region" aria-label={text.previews.contentsOf({ name })} tabIndex={0} data-scroller>
+      {rowCount > rows.length && (
+        <p class="preview-remark">{text.previews.shownRows({ shown: rows.length, all: rowCount })}</p>
+      )}
       <table>
         <thead>
           <tr>

@@ -1,7 +1,7 @@
 import type { ComponentChild } from 'preact';
 import { useState } from 'preact/hooks';
 import type { FileEntry } from '../../../platform/service/service.ts';
-import { useLanguage, useLanguageSignal } from '../../../platform/text/language-context.ts';
+import { useFullLanguage, useLanguageSignal } from '../../../platform/text/language-context.ts';
 import { useLoaded } from '../../../ui/use-loaded.ts';
 import { useService } from '../../models.ts';
 import { ContentProblem, NoPreview } from '../file-notices.tsx';
@@ -33,7 +33,7 @@ interface WithSourceProps {
 
 /** Renders `children`, and offers to switch to the source text. */
 export function WithSource({ name, text: source, viewer, children }: WithSourceProps) {
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   const [isSource, setSource] = useState(false);
   const isWrapped = viewer.isWrapped.value;
   const toggle: ViewerTool = {

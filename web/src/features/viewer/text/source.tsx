@@ -2,7 +2,7 @@ import { Component, type ComponentChild, type ComponentChildren, h } from 'preac
 import { useMemo } from 'preact/hooks';
 import { grammarOf } from '../../../platform/preview-kinds.ts';
 import type { Text } from '../../../platform/text/language.ts';
-import { useLanguage } from '../../../platform/text/language-context.ts';
+import { useFullLanguage } from '../../../platform/text/language-context.ts';
 import { useLoaded } from '../../../ui/use-loaded.ts';
 import { useTools, type ViewerState, type ViewerTool } from '../viewer-tools.ts';
 import { runJob } from '../worker/run-job.ts';
@@ -50,7 +50,7 @@ interface SourceProps {
 
 /** Renders lines of text with line numbers. */
 export function Source({ name, blocks, viewer, children }: SourceProps) {
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   const { isWrapped } = viewer;
   const last = blocks.at(-1);
   const digits = String(last ? last.firstLine + last.lines.length - 1 : 1).length;
@@ -59,7 +59,7 @@ export function Source({ name, blocks, viewer, children }: SourceProps) {
       class={`source ${isWrapped.value ? 'wrapped' : ''}`}
       style={{ '--digits': `${Math.max(2, digits)}ch` }}
       role="region"
-      aria-label={text.previews.contentsOf(name)}
+      aria-label={text.previews.contentsOf({ name })}
       tabIndex={0}
       data-scroller
     >
@@ -87,7 +87,7 @@ export function wrapTool({ isWrapped }: ViewerState, { previews }: Text): Viewer
 }
 
 export function useWrapTool(viewer: ViewerState): void {
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   useTools(viewer, () => [wrapTool(viewer, text)], [viewer.isWrapped.value, text]);
 }
 

@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import { useLanguage, useLanguageSignal } from '../../../platform/text/language-context.ts';
+import { useFullLanguage, useLanguageSignal } from '../../../platform/text/language-context.ts';
 import { Button } from '../../../ui/button.tsx';
 import { useService } from '../../models.ts';
 import { ContentProblem, DownloadLink, NoPreview } from '../file-notices.tsx';
@@ -97,11 +97,13 @@ function LongText({ entry, viewer, reader, reading, shown: { blocks, rest } }: L
 }
 
 function TextEnd({ entry, reader, reading }: Pick<LongTextProps, 'entry' | 'reader' | 'reading'>) {
-  const { text, formats } = useLanguage();
+  const { text, formats } = useFullLanguage();
   if (reading.error) return <ContentProblem entry={entry} error={reading.error} onRetry={reading.readOn} />;
   return (
     <div class="source-end">
-      <p role="status">{text.previews.shownPart(formats.size(reader.position), formats.size(entry.size))}</p>
+      <p role="status">
+        {text.previews.shownPart({ shown: formats.size(reader.position), all: formats.size(entry.size) })}
+      </p>
       {reader.position < LIMIT ? (
         <Button disabled={reading.isBusy} onClick={reading.readOn}>
           {text.previews.showMore}
