@@ -86,11 +86,27 @@ async function useChanges(t: TestContext, engine: Engine, site: Site): Promise<v
   await until('the file is renamed', () => site.exists('newer.txt'));
   await isTrue(engine, isFocused('newer.txt'));
 
+  await cancelDeletion(engine);
+  await isTrue(engine, isFocused('newer.txt'));
   await engine.press('Delete');
   await isTrue(engine, `document.querySelector('dialog .danger') !== null`);
   await engine.click('dialog .danger');
   await until('the file is deleted', async () => !(await site.exists('newer.txt')));
   await isTrue(engine, `${rowOf('newer.txt')} === null && ${rowOf('two.txt')} !== null`);
+}
+
+/** Opens the dialog for deletion, and cancels it while a stylesheet loads, because WebKit then does not return the focus. */
+async function cancelDeletion(engine: Engine): Promise<void> {
+  await engine.press('Delete');
+  await isTrue(engine, `document.querySelector('dialog .danger') !== null`);
+  await engine.evaluate(`(() => {
+    const link = document.querySelector('link[rel="stylesheet"]').cloneNode();
+    link.href += '?again';
+    link.onload = () => link.remove();
+    document.head.append(link);
+    document.querySelector('dialog footer button:not(.danger)').click();
+  })()`);
+  await isTrue(engine, `document.querySelector('dialog') === null`);
 }
 
 /** Reads a list to its end whose rows are taller together than an element can be in the browser: 38,400,000 pixels. */

@@ -4,6 +4,7 @@ import { ariaKeys, keyLabel } from './keys.ts';
 import { handleMenuKey } from './menu-keys.ts';
 import { placeMenu } from './menu-place.ts';
 import { type MenuGroup, type MenuItem, type OpenMenu, useMenus } from './menus.ts';
+import { openModal } from './open-modal.ts';
 import './menu.css';
 
 /**
@@ -15,25 +16,26 @@ export function Menu({ menu }: { menu: OpenMenu }) {
   const menus = useMenus();
   const layer = useRef<HTMLDialogElement>(null);
   const panel = useRef<HTMLDivElement>(null);
+  const closeLayer = useRef<() => void>(undefined);
 
   useLayoutEffect(() => {
     const [dialog, list] = [layer.current, panel.current];
     if (!dialog || !list) return;
     const isByKeyboard = document.activeElement?.matches(':focus-visible') ?? false;
-    dialog.showModal();
+    closeLayer.current = openModal(dialog);
     const place = () => placeMenu(list, menu.at);
     place();
     if (isByKeyboard) list.querySelector<HTMLElement>('[role^=menuitem]')?.focus();
     window.addEventListener('resize', place);
     return () => {
       window.removeEventListener('resize', place);
-      dialog.close();
+      closeLayer.current?.();
     };
   }, [menu]);
 
   // Returns the focus before the action runs, so that a dialog opened by the action can return it to the same element.
   const close = () => {
-    layer.current?.close();
+    closeLayer.current?.();
     menus.close();
   };
   const choose = (item: MenuItem) => {

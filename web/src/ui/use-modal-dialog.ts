@@ -1,5 +1,6 @@
 import type { RefObject } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
+import { openModal } from './open-modal.ts';
 
 interface ModalDialog {
   readonly dialog: RefObject<HTMLDialogElement | null>;
@@ -21,8 +22,7 @@ export function useModalDialog(close: () => void): ModalDialog {
   const isPressedBeside = useRef(false);
   useLayoutEffect(() => {
     const element = dialog.current;
-    element?.showModal();
-    return () => element?.close();
+    return element ? openModal(element) : undefined;
   }, []);
 
   const listeners: ModalDialog['listeners'] = {
