@@ -14,6 +14,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   cache: [],
   observability: ['model'],
   files: ['concurrency', 'model', 'streams'],
+  database: ['model', 'system.ts'],
   access: ['cache', 'concurrency', 'files', 'model', 'system.ts'],
   settings: ['model', 'system.ts'],
   checks: ['concurrency', 'files', 'model'],
