@@ -162,6 +162,8 @@ const NETWORK_FILE_SYSTEMS: ReadonlySet<number> = new Set([
   0x00c36400, // CephFS
   0x5346414f, // AFS
   0x0bd00bd0, // Lustre
+  0x01161970, // GFS2
+  0x7461636f, // OCFS2
 ]);
 
 async function requireLocalFileSystem(file: string): Promise<void> {
