@@ -18,6 +18,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   access: ['cache', 'concurrency', 'files', 'model', 'system.ts'],
   settings: ['model', 'system.ts'],
   checks: ['concurrency', 'files', 'model'],
+  jobs: ['access', 'database', 'files', 'model'],
   stores: ['cache', 'checks', 'concurrency', 'files', 'model', 'observability', 'settings', 'streams', 'system.ts'],
   config: ['model', 'settings', 'stores', 'system.ts'],
   thumbnails: ['cache', 'concurrency', 'files', 'model', 'streams'],

@@ -87,8 +87,8 @@ export interface SqlDialect {
    */
   readonly now: RawBuilder<number>;
   /** Locks the selected rows until the end of the statement, and skips rows that other processes have locked. */
-  skipLocked<Selected>(
-    query: SelectQueryBuilder<Tables, keyof Tables, Selected>,
-  ): SelectQueryBuilder<Tables, keyof Tables, Selected>;
+  skipLocked<Table extends keyof Tables, Selected>(
+    query: SelectQueryBuilder<Tables, Table, Selected>,
+  ): SelectQueryBuilder<Tables, Table, Selected>;
   hasTable(db: QueryExecutorProvider, name: string): Promise<boolean>;
 }
