@@ -17,7 +17,7 @@ export const EXIT_CODES = {
   /** The command failed, a check failed, or access is denied. */
   failed: 1,
   usage: 2,
-  /** The store is unreachable, busy or full. */
+  /** The store or the database is unreachable, busy or full. */
   unavailable: 69,
   configuration: 78,
   /** Ctrl+C, as shells define it. */

@@ -2,6 +2,7 @@ import { ACCESS_CHECK, ACCESS_EXPLAIN } from './access.ts';
 import type { CommandSpec } from './command.ts';
 import { createCompletion } from './completion.ts';
 import { CONFIG_CHECK, CONFIG_PRINT } from './config.ts';
+import { DATABASE_BACKUP, DATABASE_CHECK, DATABASE_MIGRATE } from './database.ts';
 import { DOCTOR } from './doctor.ts';
 import { GRANT_LIST, GRANT_REMOVE, GRANT_SET } from './grants.ts';
 import { HELP, VERSION } from './help.ts';
@@ -27,6 +28,9 @@ const LISTED: readonly CommandSpec[] = [
   TOKEN_REVOKE,
   ACCESS_CHECK,
   ACCESS_EXPLAIN,
+  DATABASE_CHECK,
+  DATABASE_MIGRATE,
+  DATABASE_BACKUP,
   PASSWORD,
   HELP,
   VERSION,
@@ -39,6 +43,7 @@ export const GROUPS = {
   grant: 'Manage the permissions in the access file',
   token: 'Manage access tokens',
   access: 'Check an access file, and explain its decisions',
+  database: 'Check, migrate and back up the database',
 } as const;
 
 /** All commands, in the order of the help. */

@@ -17,6 +17,7 @@ import {
   origins,
   pairs,
   password,
+  postgresUrl,
   proxies,
   ratio,
   redisUrl,
@@ -104,7 +105,14 @@ export const SETTINGS = {
     read: text,
     defaultText: null,
     example: '/var/lib/holdall',
-    help: 'Folder for the signing key and revoked sessions. Default: `.holdall` in `DISK_ROOT`, or below `~/.local/state`.',
+    help: 'Folder for signing key, revoked sessions, database. Default: `.holdall` in `DISK_ROOT`, or below `~/.local/state`.',
+  },
+  DATABASE_URL: {
+    read: postgresUrl,
+    defaultText: null,
+    example: 'postgres://holdall:password@postgres.example.org/holdall',
+    help: 'PostgreSQL database that several machines share. Default: the SQLite file `holdall.sqlite` in `STATE_DIR`.',
+    isSecret: true,
   },
   OIDC_ISSUER: {
     read: issuer,

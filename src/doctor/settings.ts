@@ -7,10 +7,15 @@ import { type Check, failed, ok, warning } from '../checks/check.ts';
 import { isWritable, nearestFolder } from '../checks/probe.ts';
 import { servedFolder } from '../config/config.ts';
 import type { Config } from '../config/settings.ts';
+import { DatabaseFault, type Engine } from '../database/engine.ts';
+import { newerDatabase, readVersion } from '../database/migrate.ts';
+import { MIGRATIONS } from '../database/migrations/history.ts';
+import { openEngine } from '../database/open.ts';
 import { systemErrorCode } from '../model/error.ts';
 import { requirePrivatePaths } from '../server/private-paths.ts';
 import { connectRedis } from '../server/redis.ts';
 import { SettingsError } from '../settings/setting.ts';
+import { backendOf } from '../stores/registry.ts';
 import { isLoopback } from '../system.ts';
 
 /** Free space below which a file system is reported. */
@@ -152,6 +157,26 @@ export const SETTINGS_CHECKS: readonly Check<Config>[] = [
     explain: () => 'Check the limits of the process: ulimit -n.',
   },
   {
+    name: 'database',
+    timeout: 15_000,
+    async run(config) {
+      const { DATABASE_URL: url, REDIS_URL } = config;
+      const engine = await openEngine({ url, stateFolder: backendOf(config).stateFolder(config) });
+      const found = await describeDatabase(engine).catch((error: unknown) => {
+        throw engine.faultOf(error) ?? error;
+      });
+      if (url !== undefined || REDIS_URL === undefined) return ok(found);
+      return warning(
+        `${found} Several machines share Redis, but DATABASE_URL is not set: each machine has a database of its own.`,
+        'Set DATABASE_URL to the same PostgreSQL database on all machines.',
+      );
+    },
+    explain: (error) =>
+      error instanceof DatabaseFault && error.kind === 'newer'
+        ? 'Install the newer version of Holdall, or restore a backup: see docs/how-to/backup.md.'
+        : 'Check DATABASE_URL and STATE_DIR. Files are served without the database.',
+  },
+  {
     name: 'redis',
     concerns: ({ REDIS_URL }) => REDIS_URL !== undefined,
     timeout: 10_000,
@@ -177,6 +202,19 @@ export const SETTINGS_CHECKS: readonly Check<Config>[] = [
     explain: () => 'Check REDIS_URL, and that Redis runs and accepts connections from this machine.',
   },
 ];
+
+/** Describes a database. Changes nothing in it, and does not create one. Throws `DatabaseFault` if it can't be used. */
+async function describeDatabase(engine: Engine): Promise<string> {
+  const { place } = engine;
+  if (!(await engine.exists())) {
+    if (await isWritable(await nearestFolder(dirname(place)))) return `The database ${place} is created at the start.`;
+    throw new DatabaseFault('read-only', `The database ${place} does not exist, and its folder can't be written to.`);
+  }
+  await using connection = await engine.connect({ isReadOnly: true });
+  const version = await readVersion(engine, connection.db);
+  if (version > MIGRATIONS.length) throw newerDatabase(engine, version, MIGRATIONS.length);
+  return `The database ${place} responds (version ${version} of ${MIGRATIONS.length}).`;
+}
 
 function unlessMissing(error: unknown): undefined {
   if (systemErrorCode(error) !== 'ENOENT') throw error;

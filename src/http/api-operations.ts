@@ -160,7 +160,7 @@ export const OPERATIONS: Readonly<Record<string, OperationDescription>> = {
   'GET /-/health/ready': {
     operationId: 'checkReadiness',
     errors: ['rate-limited', 'store-unreachable', 'store-not-writable', 'store-misconfigured'],
-    response: success('The service is ready.'),
+    response: success('The service is ready.', { database: 'available' }),
   },
   'GET /-/metrics': { operationId: 'getMetrics', errors: ['invalid-token'] },
 };

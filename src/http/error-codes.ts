@@ -492,6 +492,10 @@ const STORE_ERRORS: Readonly<Record<StoreErrorCode, Omit<ErrorDescription, 'stat
     meaning: 'The cache folder (`CACHE_DIR`) is full or not writable.',
     action: 'Free space in `CACHE_DIR`, or correct its permissions.',
   },
+  'database-unavailable': {
+    meaning: 'The database does not respond. Only functions that need it fail; files are not affected.',
+    action: 'Try again after `Retry-After`. Operators: see the log, and run `holdall doctor`.',
+  },
   'thumbnail-failed': {
     meaning: 'The process that draws thumbnails ended, for example because the server is out of memory.',
     action: 'Try again after `Retry-After`.',

@@ -28,6 +28,11 @@ export const Ready = Type.Object(
   {
     success: Type.Literal(true),
     message: Type.String(),
+    database: Type.Optional(
+      Type.Union([Type.Literal('available'), Type.Literal('unavailable')], {
+        description: 'The state of the database. File operations work without it.',
+      }),
+    ),
     quota: Type.Optional(
       Type.Object(
         {

@@ -1,4 +1,5 @@
 import type { Audit } from '../access/audit.ts';
+import type { Database } from '../database/database.ts';
 import type { Files } from '../files/files.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Tracer } from '../observability/tracer.ts';
@@ -27,6 +28,8 @@ export interface Service {
   readonly access: AccessControl;
   /** Records sign-ins, refusals and changes. */
   readonly audit: Audit;
+  /** What the store can't hold; undefined if the service has no database. */
+  readonly database?: Database | undefined;
   /** The URL at which users reach the service, if it is configured. */
   readonly publicUrl: string | undefined;
   /** The path prefix of all request URLs, without a trailing `/`; empty if there is none. */

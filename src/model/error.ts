@@ -108,6 +108,7 @@ export const KIND_OF_CODE = {
   'file-busy': 'unavailable',
   'temporary-folder-full': 'unavailable',
   'cache-unavailable': 'unavailable',
+  'database-unavailable': 'unavailable',
   'thumbnail-failed': 'unavailable',
   overloaded: 'unavailable',
   'shutting-down': 'unavailable',

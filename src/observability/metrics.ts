@@ -38,6 +38,7 @@ export interface Metrics {
   /** Counts a retry of a request to the backend. */
   storeRetried(): void;
   setStoreUnreachable(isUnreachable: boolean): void;
+  setDatabaseUnavailable(isUnavailable: boolean): void;
   thumbnailServed(source: ThumbnailSource): void;
   commitCreated(changeCount: number): void;
   /** Sets the source of the sampled gauges. Until then, they are 0 or missing. */
@@ -58,6 +59,7 @@ export function createMetrics(worker: string): Metrics {
   return {
     ...createRequestMetrics(meter),
     ...createStoreMetrics(meter),
+    ...createDatabaseMetrics(meter),
     ...createThumbnailMetrics(meter),
     setGaugeSources: createSampledGauges(meter),
     read: () => registry.getMetricsAsJSON(),
@@ -121,6 +123,11 @@ function createStoreMetrics({ counter, histogram, gauge }: Meter) {
       changes.inc(changeCount);
     },
   };
+}
+
+function createDatabaseMetrics({ gauge }: Meter) {
+  const unavailable = gauge('database_unavailable', '1 while the database is unavailable, otherwise 0.');
+  return { setDatabaseUnavailable: (isUnavailable: boolean) => unavailable.set(Number(isUnavailable)) };
 }
 
 function createThumbnailMetrics({ counter }: Meter) {

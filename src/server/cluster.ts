@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { Config } from '../config/settings.ts';
 import type { ReadyService } from '../observability/log.ts';
 import { EXIT_CODES } from '../system.ts';
+import { serveBroadcastsToWorkers } from './broadcast.ts';
 import { serveCountersToWorkers } from './shared-counters.ts';
 import { serveMetricsToWorkers } from './worker-metrics.ts';
 
@@ -46,6 +47,7 @@ export function runCluster(config: Config, logger: Logger, announce: (ready: Rea
   const addReadyWorker = hasLogFiles(config) ? forwardHangups() : () => {};
   if (config.METRICS_TOKEN !== undefined) serveMetricsToWorkers();
   serveCountersToWorkers();
+  serveBroadcastsToWorkers();
   cluster.on('message', (worker, message: { ready?: ReadyService }) => {
     if (!message.ready) return;
     addReadyWorker(worker);

@@ -9,7 +9,7 @@ import { isReservedName } from '../stores/disk/reserved-names.ts';
 
 /** Holdall's own files, and what users could read or change in them. */
 const EXPOSED_DATA = {
-  STATE_DIR: 'the signing key of all sessions',
+  STATE_DIR: 'the signing key of all sessions and the database',
   ACCESS_FILE: 'password hashes and all permissions',
   AUDIT_LOG: 'the audit log',
   CACHE_DIR: 'thumbnails of private files',

@@ -22,6 +22,7 @@ import { MAX_CHILD_MEMORY_BYTES, MIN_CHILD_MEMORY_BYTES } from '../thumbnails/li
 import { createThumbnails, type Thumbnails } from '../thumbnails/thumbnails.ts';
 import { openAccess } from './access.ts';
 import { logFormatOf, openAuditLog } from './audit-log.ts';
+import { startDatabase } from './database.ts';
 import { limitsOf, openSharedState } from './limits.ts';
 import { createStoreObserver, openMetrics, openTracer, type StoreObserver } from './observability.ts';
 import { requirePrivatePaths } from './private-paths.ts';
@@ -109,6 +110,7 @@ async function openService(
   const observer = createStoreObserver(logger, { metrics, isTraced: tracer !== undefined });
   const opened = await openRespondingStore(config, observer, environment);
   const shared = await openSharedState(config, environment);
+  const database = await startDatabase(config, opened.stateFolder, { ...environment, metrics });
   const access = await openAccess(config, opened, shared, environment);
   const audit = resources.adopt(openAuditLog(config.AUDIT_LOG, logger, logFormatOf(config)), (log) => log.close());
   const store = layerStore(opened, config, { logger, metrics, observer });
@@ -127,6 +129,7 @@ async function openService(
     maxUploadSize: config.MAX_UPLOAD_SIZE,
     access,
     audit,
+    database,
     publicUrl: config.PUBLIC_URL,
     basePath: config.BASE_PATH,
     apiDocs: config.API_DOCS,

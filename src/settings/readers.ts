@@ -252,6 +252,13 @@ export const redisUrl: Reader<string> = (input) => {
   return { problem: 'must be a URL that begins with redis:// or rediss://' };
 };
 
+/** Reads the URL of a PostgreSQL server. It can name a folder of sockets instead of a host. */
+export const postgresUrl: Reader<string> = (input) => {
+  const parsed = URL.parse(input);
+  if (parsed && /^postgres(?:ql)?:$/.test(parsed.protocol) && parsed.pathname.length > 1) return { value: input };
+  return { problem: 'must be a URL that begins with postgres:// and ends with the name of a database' };
+};
+
 /** Reads the URI of a contact (RFC 9116, section 2.5.3). */
 export const contactUri: Reader<string> = (input) =>
   /^(https:\/\/|mailto:|tel:)[!-~]+$/i.test(input) && URL.canParse(input)

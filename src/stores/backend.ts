@@ -20,6 +20,8 @@ export interface Backend<Group extends SettingGroup> {
   readonly defaults?: Readonly<Partial<Record<keyof ServiceSettings, string>>>;
   /** The setting with the local folder that the backend serves, if any. Holdall's own files must be outside it. */
   readonly folderSetting?: TextNames<Group>;
+  /** Returns the folder for persistent state on this machine, without opening the store. */
+  stateFolder(settings: SettingsOf<Group>): string;
   /** Opens the store. The settings are valid, and the required ones are set. */
   open(settings: SettingsOf<Group>, log: StoreLog): Promise<OpenedStore>;
   /** Loads the checks of `holdall doctor` for this backend. */
@@ -62,7 +64,7 @@ export interface OpenedStore {
   readonly maxStalenessSeconds?: number;
   /** Default folder for caches. Its content can be recreated. */
   readonly cacheFolder: string;
-  /** Folder for persistent state. */
+  /** Folder for persistent state: `Backend.stateFolder`. */
   readonly stateFolder: string;
   /** Returns the key for sessions and for URLs that the service signs: `SIGNING_KEY`, or a key stored in a file. */
   signingKey(): Promise<Buffer>;

@@ -529,6 +529,17 @@ describe('The access settings', () => {
     assert.match(problemsIn({ CONTENT_ORIGIN: 'http://[::1]:8080' }).join(), /^CONTENT_ORIGIN must have a host name/);
   });
 
+  it('accept the URL of a PostgreSQL database, and never report it', () => {
+    for (const url of ['postgres://ann:hunter2@db.example.org/files', 'postgresql:///files?host=/run/postgresql']) {
+      assert.deepEqual(problemsIn({ DATABASE_URL: url }), []);
+    }
+    for (const url of ['postgres://ann:hunter2@db', 'mysql://ann:hunter2@db/files', 'hunter2']) {
+      assert.deepEqual(problemsIn({ DATABASE_URL: url }), [
+        'DATABASE_URL must be a URL that begins with postgres:// and ends with the name of a database. Example: DATABASE_URL=postgres://holdall:password@postgres.example.org/holdall',
+      ]);
+    }
+  });
+
   it('never report the REDIS_URL, which may contain a password', () => {
     const [problem = ''] = problemsIn({ REDIS_URL: 'http://default:hunter2@redis.example.org' });
     assert.match(problem, /^REDIS_URL must be a URL that begins with redis:\/\/ or rediss:\/\/\. Example: /);

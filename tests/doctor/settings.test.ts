@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { Finding } from '../../src/checks/check.ts';
@@ -34,6 +34,25 @@ describe('The checks of the settings', () => {
     assert.equal((await check('access', { ACCESS: 'open' }))?.status, 'ok');
     assert.match((await check('access', { ACCESS: 'open', HOST: '0.0.0.0' }))?.advice ?? '', /ACCESS_FILE/);
     assert.match((await check('access', { ACCESS_FILE: await accessFile(t, GRANT) }))?.found ?? '', /grants: 1/);
+  });
+
+  it('report the database, without creating or changing it', async (t) => {
+    const STATE_DIR = await temporaryFolder(t);
+    const file = join(STATE_DIR, 'holdall.sqlite');
+    assert.deepEqual(await check('database', { STATE_DIR }), {
+      status: 'ok',
+      found: `The database ${file} is created at the start.`,
+    });
+    assert.deepEqual(await readdir(STATE_DIR), []);
+    const shared = await check('database', { STATE_DIR, REDIS_URL: 'redis://127.0.0.1:1' });
+    assert.match(shared?.advice ?? '', /^Set DATABASE_URL /);
+    await writeFile(file, 'damaged'.repeat(1000));
+    const damaged = await check('database', { STATE_DIR });
+    assert.equal(damaged?.status, 'failed');
+    assert.match(damaged.found, /is not a SQLite database/);
+    const lost = await check('database', { DATABASE_URL: 'postgres://ann:hunter2hunter2@127.0.0.1:1/files' });
+    assert.equal(lost?.status, 'failed');
+    assert.match(lost.found, /^DatabaseFault: The PostgreSQL server 127\.0\.0\.1:1\/files can't be reached/);
   });
 
   it('report an access file that is unreadable, or not valid', async (t) => {

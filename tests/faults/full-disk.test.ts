@@ -30,7 +30,7 @@ it('handles a full disk', async (t) => {
     assert.deepEqual(await readFile(join(root, 'folder/old')), old);
     assert.deepEqual(await contentsOf(root), contents);
     await untilNoTemporaryFiles(root);
-    assertSuccess(await send(port, '/-/health/ready'), { message: 'The service is ready.' });
+    assertSuccess(await send(port, '/-/health/ready'), { message: 'The service is ready.', database: 'available' });
   };
 
   for (const order of ORDERS) {

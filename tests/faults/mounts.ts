@@ -21,6 +21,11 @@ export async function mountTmpfs(t: Owner, folder: string, options: string): Pro
   return undefined;
 }
 
+/** Makes a mounted file system read-only, or writable again. */
+export async function remount(folder: string, mode: 'ro' | 'rw'): Promise<void> {
+  await run('mount', ['-o', `remount,${mode}`, folder]);
+}
+
 /**
  * File systems of Windows, served through FUSE. NTFS has hard links, short names and one inode number for all spellings of
  * a name; exFAT has none of them. `exact-ntfs` distinguishes case.

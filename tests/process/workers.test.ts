@@ -37,7 +37,10 @@ describe('Two workers', { skip }, () => {
         holdall.log.some(({ msg, worker }) => msg === 'Worker died; starting a replacement' && worker === killed),
       );
       // One process is left, so that it is this one that answers.
-      assertSuccess(await send(holdall.port, '/-/health/ready'), { message: 'The service is ready.' });
+      assertSuccess(await send(holdall.port, '/-/health/ready'), {
+        message: 'The service is ready.',
+        database: 'available',
+      });
       assert.equal((await send(holdall.port, '/file/before')).body.toString(), 'kept');
 
       const workers = await untilAllServe(holdall);

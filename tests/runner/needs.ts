@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { canInstallPackages, isInstalled } from '../../testing/debian-packages.js';
 import { CEPH_COMMANDS } from '../../testing/servers/ceph.ts';
 import { HOW_TO_SET_ANOTHER, isObjectStoreNamed } from '../../testing/servers/object-store.ts';
+import { isPostgresInstalled } from '../../testing/servers/postgres.ts';
 import { SWIFT_COMMANDS } from '../../testing/servers/swift.ts';
 import { declaredNeeds } from './declared.ts';
 
@@ -60,6 +61,12 @@ const NEEDS = {
     alternative: 'Run `ulimit -n 20000` first',
   },
   package: { description: 'the npm package, which the runner builds' },
+  postgres: {
+    description: 'PostgreSQL',
+    commands: { setpriv: 'util-linux' },
+    // Debian has the programs of the server outside of the search path.
+    files: [{ name: 'the PostgreSQL server', packages: 'postgresql', isPresent: isPostgresInstalled }],
+  },
   prometheus: { description: 'promtool', commands: { promtool: 'prometheus' } },
   rclone: { description: 'rclone', commands: { rclone: 'rclone' } },
   redis: { description: 'Redis', commands: { 'redis-server': 'redis-server' } },

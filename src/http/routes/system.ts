@@ -17,7 +17,7 @@ import type { SecurityContact, Service, ServiceMetrics } from '../service.ts';
 const CHECK_LIFETIME_MS = 2000;
 
 /** Registers the system routes under `/-/`. */
-export function systemRoutes(app: App, { files, metrics }: Service): void {
+export function systemRoutes(app: App, { files, metrics, database }: Service): void {
   const check = createCachedCheck(files);
   const isReader = metrics ? createTokenCheck(metrics.token) : () => false;
   app.get(
@@ -41,7 +41,7 @@ export function systemRoutes(app: App, { files, metrics }: Service): void {
         tags: ['System'],
         summary: 'Readiness check',
         description:
-          'Returns 503 with the reason if the store is not available. Results are cached for two seconds. `quota` is only included if the request sends `METRICS_TOKEN` as `Authorization: Bearer`.',
+          'Returns 503 with the reason if the store is not available. Results are cached for two seconds. The status does not depend on the database, because file operations work without it. `quota` is only included if the request sends `METRICS_TOKEN` as `Authorization: Bearer`.',
         response: { 200: Ready, '4xx': Failure, '5xx': Failure },
       },
     },
@@ -51,6 +51,7 @@ export function systemRoutes(app: App, { files, metrics }: Service): void {
       return {
         success: true,
         message: 'The service is ready.',
+        ...(database && ({ database: database.isAvailable ? 'available' : 'unavailable' } as const)),
         ...(quota && { quota: { ...quota, reset: quota.reset.toISOString() } }),
       } as const;
     },

@@ -1,6 +1,7 @@
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { Backend } from '../backend.ts';
 import { loadKeyFrom } from '../local-folders.ts';
+import { RESERVED_FOLDER } from './reserved-names.ts';
 import { DISK_SETTINGS } from './settings.ts';
 
 /** A folder of this machine. */
@@ -8,6 +9,8 @@ export const DISK = {
   types: { disk: 'a folder of this machine' },
   settings: DISK_SETTINGS,
   folderSetting: 'DISK_ROOT',
+
+  stateFolder: ({ DISK_ROOT, STATE_DIR }) => STATE_DIR ?? join(resolve(DISK_ROOT), RESERVED_FOLDER),
 
   async open({ DISK_ROOT, STATE_DIR, SIGNING_KEY, UV_THREADPOOL_SIZE }, log) {
     const { openDisk } = await import('./disk.ts');

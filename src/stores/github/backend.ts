@@ -24,6 +24,8 @@ export const GITHUB = {
   // Processes share neither the quota of a token nor their commits.
   defaults: { WORKERS: '1' },
 
+  stateFolder: (settings) => localFoldersOf(nameOfBranch(settings), settings).stateFolder,
+
   async open(settings, log) {
     const { openGitHub, repositoryOrigins } = await import('./github.ts');
     // Each folder has its own caches and state.

@@ -1,7 +1,7 @@
 import { EXACT_NAMES } from '../../model/name-comparison.ts';
 import type { Backend, SettingsOf } from '../backend.ts';
 import { localFoldersOf } from '../local-folders.ts';
-import { bucketOptions, endpointOf, S3_SETTINGS } from './settings.ts';
+import { bucketOptions, nameOfBucket, S3_SETTINGS } from './settings.ts';
 
 /** A bucket of an S3-compatible store. */
 export const S3 = {
@@ -25,12 +25,13 @@ export const S3 = {
     },
   ],
 
+  stateFolder: (settings) => localFoldersOf(nameOfBucket(settings), settings).stateFolder,
+
   async open(settings, log) {
     const { openS3, bucketOrigins } = await import('./s3.ts');
     const options = bucketOptions(settings, log);
     const store = openS3(options);
-    // Each prefix has its own caches and state.
-    const name = [endpointOf(settings), options.bucket, ...(options.prefix ? [options.prefix] : [])].join('/');
+    const name = nameOfBucket(settings);
     return {
       store,
       names: EXACT_NAMES,

@@ -89,6 +89,12 @@ export function endpointOf({ S3_ENDPOINT, S3_REGION }: S3Settings): string {
   return S3_ENDPOINT ?? `https://s3.${S3_REGION}.amazonaws.com`;
 }
 
+/** Returns the name of the bucket. Each prefix has a name of its own, so that it has its own caches and state. */
+export function nameOfBucket(settings: S3Settings): string {
+  const { S3_BUCKET: bucket, S3_PREFIX: prefix } = settings;
+  return [endpointOf(settings), bucket, ...(prefix ? [prefix] : [])].join('/');
+}
+
 /** Returns the options of the configured bucket. */
 export function bucketOptions(settings: S3Settings, log: Pick<StoreLog, 'warn' | 'onRetry' | 'onRequest'>): S3Options {
   const { S3_BUCKET: bucket, S3_ACCESS_KEY_ID: accessKeyId, S3_SECRET_ACCESS_KEY: secretAccessKey } = settings;

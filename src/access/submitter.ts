@@ -1,0 +1,48 @@
+import { createHash } from 'node:crypto';
+import type { Actor } from './audit.ts';
+import { AccessDenied } from './permission-checks.ts';
+import type { Policy } from './policy.ts';
+
+/**
+ * The user who submitted work that continues after the request, and the credential of that request. The work runs only
+ * while the credential remains valid.
+ */
+export interface Submitter extends Actor {
+  /** The hash of the token. Undefined for other authentication methods. */
+  readonly tokenHash: string | undefined;
+  /** A hash of the user's entry in the access file; undefined for an anonymous user. */
+  readonly entryHash: string | undefined;
+}
+
+export function createSubmitter(actor: Actor, tokenHash: string | undefined, policy: Policy): Submitter {
+  return { ...actor, tokenHash, entryHash: actor.user && hashEntry(policy, actor.user.name) };
+}
+
+/**
+ * Throws `AccessDenied` if the submitter could not sign in any longer as at the request: the token was revoked or has
+ * expired, the user was removed, or the password changed. A new password does not affect tokens.
+ */
+export function requireValidSubmitter({ user, tokenHash, entryHash }: Submitter, policy: Policy): void {
+  if (user === undefined) return;
+  const isValid =
+    tokenHash === undefined ? entryHash === hashEntry(policy, user.name) : hasToken(policy, user.name, tokenHash);
+  if (isValid) return;
+  const message = 'The credential that started this operation is no longer valid. Sign in, and start it again.';
+  throw new AccessDenied(message, { isAnonymous: false });
+}
+
+function hasToken(policy: Policy, name: string, hash: string): boolean {
+  const found = policy.tokenOf(hash);
+  if (found?.user.name !== name) return false;
+  const { expires } = found.token;
+  return expires === undefined || expires.getTime() > Date.now();
+}
+
+/** Hashes what sessions also depend on. The password is a salted hash already. */
+function hashEntry(policy: Policy, name: string): string {
+  const entry = policy.userEntry(name);
+  const password = entry === undefined ? 'absent' : (entry.password ?? 'without password');
+  return createHash('sha256')
+    .update(JSON.stringify([name, password]))
+    .digest('base64url');
+}

@@ -1,0 +1,5 @@
+import { CREATE_JOBS } from './create-jobs.ts';
+import type { Migration } from './migration.ts';
+
+/** All migrations, in the order of their versions: the first one is version 1. Add new ones only at the end. */
+export const MIGRATIONS: readonly Migration[] = [CREATE_JOBS];

@@ -1,0 +1,124 @@
+import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  CompiledQuery,
+  type DatabaseConnection,
+  type Dialect,
+  type Driver,
+  type Kysely,
+  type QueryResult,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+} from 'kysely';
+import { isBusy } from './errors.ts';
+
+export interface NodeSqliteOptions {
+  /** Milliseconds for which a statement waits for locks of other processes. */
+  readonly busyTimeoutMs: number;
+}
+
+/**
+ * The dialect of Kysely for `node:sqlite`. It has one connection: Kysely runs its queries and transactions one after the
+ * other. Destroying the Kysely instance closes the database.
+ */
+export class NodeSqliteDialect implements Dialect {
+  readonly #driver: NodeSqliteDriver;
+
+  constructor(database: DatabaseSync, options: NodeSqliteOptions) {
+    this.#driver = new NodeSqliteDriver(database, options);
+  }
+
+  createAdapter(): SqliteAdapter {
+    return new SqliteAdapter();
+  }
+
+  createDriver(): Driver {
+    return this.#driver;
+  }
+
+  createIntrospector(db: Kysely<unknown>): SqliteIntrospector {
+    return new SqliteIntrospector(db);
+  }
+
+  createQueryCompiler(): SqliteQueryCompiler {
+    return new SqliteQueryCompiler();
+  }
+}
+
+class NodeSqliteDriver implements Driver {
+  readonly #database: DatabaseSync;
+  readonly #connection: NodeSqliteConnection;
+
+  constructor(database: DatabaseSync, options: NodeSqliteOptions) {
+    this.#database = database;
+    this.#connection = new NodeSqliteConnection(database, options);
+  }
+
+  async init(): Promise<void> {}
+
+  async acquireConnection(): Promise<DatabaseConnection> {
+    return this.#connection;
+  }
+
+  async beginTransaction(): Promise<void> {
+    // A deferred transaction that reads before it writes fails without waiting if another process has written meanwhile.
+    await this.#connection.executeQuery(CompiledQuery.raw('begin immediate'));
+  }
+
+  async commitTransaction(): Promise<void> {
+    await this.#connection.executeQuery(CompiledQuery.raw('commit'));
+  }
+
+  async rollbackTransaction(): Promise<void> {
+    // Some errors, such as a full disk, have already ended the transaction (https://sqlite.org/lang_transaction.html).
+    if (this.#database.isTransaction) await this.#connection.executeQuery(CompiledQuery.raw('rollback'));
+  }
+
+  async releaseConnection(): Promise<void> {}
+
+  async destroy(): Promise<void> {
+    if (this.#database.isOpen) this.#database.close();
+  }
+}
+
+/** Milliseconds between two attempts to get a lock. */
+const MIN_BUSY_DELAY_MS = 2;
+const MAX_BUSY_DELAY_MS = 50;
+
+class NodeSqliteConnection implements DatabaseConnection {
+  readonly #database: DatabaseSync;
+  readonly #busyTimeoutMs: number;
+
+  constructor(database: DatabaseSync, { busyTimeoutMs }: NodeSqliteOptions) {
+    this.#database = database;
+    this.#busyTimeoutMs = busyTimeoutMs;
+  }
+
+  /** Waits for locks without blocking the process, unlike the busy timeout of SQLite. */
+  async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
+    const deadline = performance.now() + this.#busyTimeoutMs;
+    for (let pause = MIN_BUSY_DELAY_MS; ; pause = Math.min(pause * 2, MAX_BUSY_DELAY_MS)) {
+      try {
+        return this.#execute(query);
+      } catch (error) {
+        // Inside a transaction, which holds the lock for writing, waiting would not help.
+        if (!isBusy(error) || this.#database.isTransaction || performance.now() >= deadline) throw error;
+      }
+      await delay(pause);
+    }
+  }
+
+  /** Not supported, because an open cursor would block all other queries of the process. Read in pages instead. */
+  streamQuery<Row>(): AsyncIterableIterator<QueryResult<Row>> {
+    throw new Error('The SQLite database does not stream queries.');
+  }
+
+  #execute<Row>({ sql, parameters }: CompiledQuery): QueryResult<Row> {
+    const statement = this.#database.prepare(sql);
+    const values = parameters as readonly SQLInputValue[];
+    if (statement.columns().length > 0) return { rows: statement.all(...values) as Row[] };
+    const { changes } = statement.run(...values);
+    return { rows: [], numAffectedRows: BigInt(changes) };
+  }
+}

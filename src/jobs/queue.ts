@@ -1,0 +1,297 @@
+import { randomUUID } from 'node:crypto';
+import { type ExpressionBuilder, type Selectable, sql } from 'kysely';
+import type { Submitter } from '../access/submitter.ts';
+import type { Database } from '../database/database.ts';
+import type { JobsTable } from '../database/tables/jobs.ts';
+import type { Tables } from '../database/tables/tables.ts';
+import { StoreError } from '../model/error.ts';
+import type { Progress } from '../model/store.ts';
+import type { Job, JobFailure } from './job.ts';
+
+/** Maximum unfinished jobs of one user. */
+const MAX_UNFINISHED = 100;
+
+/** The topic of the messages that wake up runners. */
+export const JOBS_TOPIC = 'jobs';
+
+/** An attempt that a process has claimed. */
+export interface ClaimedJob {
+  readonly job: Job;
+  /** Identifies the attempt. Its changes have no effect after another process has claimed the job. */
+  readonly lease: string;
+}
+
+/** One page of jobs, with the newest first. */
+export interface JobPage {
+  readonly jobs: readonly Job[];
+  readonly cursor: string | undefined;
+}
+
+/** How a job ends. */
+export type Outcome =
+  | { readonly status: 'succeeded'; readonly result: object }
+  | { readonly status: 'failed'; readonly failure: JobFailure }
+  | { readonly status: 'cancelled' };
+
+/**
+ * The table of jobs. A job that runs has a lease, which its process renews. Without a renewal, the lease expires, and any
+ * process can claim the job again. Every member throws `database-unavailable` if the database can't be used.
+ */
+export class JobQueue {
+  readonly #database: Database;
+  readonly #leaseMs: number;
+
+  constructor(database: Database, { leaseMs }: { readonly leaseMs: number }) {
+    this.#database = database;
+    this.#leaseMs = leaseMs;
+  }
+
+  /** Adds a job. Throws `overloaded` if its user has too many unfinished jobs. */
+  async submit(kind: string, input: object, submitter: Submitter): Promise<Job> {
+    const owner = submitter.user?.name ?? null;
+    const { now } = this.#database.dialect;
+    const row = await this.#database.transaction(async (db) => {
+      const { count } = await db
+        .selectFrom('jobs')
+        .select(({ fn }) => fn.countAll<number>().as('count'))
+        .where('status', 'in', ['queued', 'running'])
+        .where((where) => (owner === null ? where('owner', 'is', null) : where('owner', '=', owner)))
+        .executeTakeFirstOrThrow();
+      if (count >= MAX_UNFINISHED) throw tooManyJobs();
+      return db
+        .insertInto('jobs')
+        .values({
+          id: randomUUID(),
+          kind,
+          input: JSON.stringify(input),
+          status: 'queued',
+          owner,
+          submitter: JSON.stringify(submitter),
+          attempts: 0,
+          run_at: now,
+          created_at: now,
+        })
+        .returningAll()
+        .executeTakeFirstOrThrow();
+    });
+    await this.#database.notify(JOBS_TOPIC);
+    return toJob(row);
+  }
+
+  async find(id: string): Promise<Job | undefined> {
+    const row = await this.#database.run((db) =>
+      db.selectFrom('jobs').selectAll().where('id', '=', id).executeTakeFirst(),
+    );
+    return row && toJob(row);
+  }
+
+  /** Returns one page of the jobs of a user, or of all users. Throws `invalid-cursor`. */
+  async list({
+    owner,
+    limit,
+    cursor,
+  }: {
+    readonly owner: string | undefined;
+    readonly limit: number;
+    readonly cursor: string | undefined;
+  }): Promise<JobPage> {
+    const after = cursor === undefined ? undefined : parseCursor(cursor);
+    const rows = await this.#database.run((db) =>
+      db
+        .selectFrom('jobs')
+        .selectAll()
+        .$if(owner !== undefined, (query) => query.where('owner', '=', owner ?? ''))
+        .$if(after !== undefined, (query) =>
+          query.where(({ eb, refTuple, tuple }) =>
+            eb(refTuple('created_at', 'id'), '<', tuple(after?.createdAt ?? 0, after?.id ?? '')),
+          ),
+        )
+        .orderBy('created_at', 'desc')
+        .orderBy('id', 'desc')
+        .limit(limit + 1)
+        .execute(),
+    );
+    const last = rows.length > limit ? rows[limit - 1] : undefined;
+    return { jobs: rows.slice(0, limit).map(toJob), cursor: last && `${last.created_at}_${last.id}` };
+  }
+
+  /**
+   * Cancels a job. One that is queued ends at once; one that runs ends when its process has noticed. A finished job
+   * remains as it is. Returns the job; undefined if it does not exist.
+   */
+  async cancel(id: string): Promise<Job | undefined> {
+    const { now } = this.#database.dialect;
+    await this.#database.run((db) =>
+      db
+        .updateTable('jobs')
+        .set(({ eb }) => ({
+          cancel_requested: 1,
+          status: eb
+            .case()
+            .when('status', '=', 'queued')
+            .then<JobsTable['status']>('cancelled')
+            .else(eb.ref('status'))
+            .end(),
+          finished_at: eb.case().when('status', '=', 'queued').then(now).else(eb.ref('finished_at')).end(),
+        }))
+        .where('id', '=', id)
+        .where('status', 'in', ['queued', 'running'])
+        .execute(),
+    );
+    await this.#database.notify(JOBS_TOPIC);
+    return this.find(id);
+  }
+
+  /**
+   * Claims the next job of one of these kinds that is due, or whose lease has expired. Undefined if there is none.
+   * `running` are the jobs that the process still runs: it renews their leases instead.
+   */
+  async claim(kinds: readonly string[], running: readonly string[] = []): Promise<ClaimedJob | undefined> {
+    const { dialect } = this.#database;
+    const lease = randomUUID();
+    const isDue = ({ eb, and, or }: ExpressionBuilder<Tables, 'jobs'>) =>
+      and([
+        eb('kind', 'in', kinds),
+        ...(running.length > 0 ? [eb('id', 'not in', running)] : []),
+        or([
+          and([eb('status', '=', 'queued'), eb('run_at', '<=', dialect.now)]),
+          and([eb('status', '=', 'running'), eb('lease_expires_at', '<=', dialect.now)]),
+        ]),
+      ]);
+    const row = await this.#database.run(async (db) => {
+      // Most polls find nothing. On SQLite, an update would then still wait for the lock of writers.
+      const found = await db.selectFrom('jobs').select('id').where(isDue).limit(1).executeTakeFirst();
+      if (!found) return undefined;
+      const due = db.selectFrom('jobs').select('id').where(isDue).orderBy('run_at').limit(1);
+      return db
+        .updateTable('jobs')
+        .set(({ eb, fn }) => ({
+          status: 'running',
+          attempts: eb('attempts', '+', 1),
+          lease,
+          lease_expires_at: this.#leaseEnd(),
+          started_at: fn.coalesce('started_at', dialect.now),
+        }))
+        .where('id', '=', dialect.skipLocked(due))
+        .returningAll()
+        .executeTakeFirst();
+    });
+    return row && { job: toJob(row), lease };
+  }
+
+  /**
+   * Renews the lease of an attempt, and stores its progress. Returns whether a user has cancelled the job; undefined if
+   * another process has claimed it.
+   */
+  async renew({ job, lease }: ClaimedJob, progress?: Progress): Promise<{ readonly isCancelled: boolean } | undefined> {
+    const row = await this.#database.run((db) =>
+      db
+        .updateTable('jobs')
+        .set({ lease_expires_at: this.#leaseEnd(), ...(progress && { progress: JSON.stringify(progress) }) })
+        .where('id', '=', job.id)
+        .where('lease', '=', lease)
+        .returning('cancel_requested')
+        .executeTakeFirst(),
+    );
+    return row && { isCancelled: row.cancel_requested === 1 };
+  }
+
+  /** Ends a job. Has no effect if another process has claimed it. */
+  async finish({ job, lease }: ClaimedJob, outcome: Outcome, progress?: Progress): Promise<void> {
+    await this.#database.run((db) =>
+      db
+        .updateTable('jobs')
+        .set({
+          status: outcome.status,
+          result: outcome.status === 'succeeded' ? JSON.stringify(outcome.result) : null,
+          failure: outcome.status === 'failed' ? JSON.stringify(outcome.failure) : null,
+          ...(progress && { progress: JSON.stringify(progress) }),
+          finished_at: this.#database.dialect.now,
+          lease: null,
+          lease_expires_at: null,
+        })
+        .where('id', '=', job.id)
+        .where('lease', '=', lease)
+        .execute(),
+    );
+  }
+
+  /** Returns a job to the queue, for another attempt after `delayMs`. */
+  async retry({ job, lease }: ClaimedJob, failure: JobFailure, delayMs: number): Promise<void> {
+    await this.#requeue(job.id, lease, { delayMs, attempts: job.attempts, failure });
+  }
+
+  /** Returns a job to the queue at once, because its process stops. This does not count as an attempt. */
+  async release({ job, lease }: ClaimedJob): Promise<void> {
+    await this.#requeue(job.id, lease, { delayMs: 0, attempts: job.attempts - 1, failure: undefined });
+    await this.#database.notify(JOBS_TOPIC);
+  }
+
+  /** Deletes jobs that ended more than `ageMs` ago. */
+  async removeFinished(ageMs: number): Promise<void> {
+    const before = sql<number>`${this.#database.dialect.now} - ${sql.lit(ageMs)}`;
+    await this.#database.run((db) => db.deleteFrom('jobs').where('finished_at', '<', before).execute());
+  }
+
+  async #requeue(
+    id: string,
+    lease: string,
+    { delayMs, attempts, failure }: { delayMs: number; attempts: number; failure: JobFailure | undefined },
+  ): Promise<void> {
+    await this.#database.run((db) =>
+      db
+        .updateTable('jobs')
+        .set({
+          status: 'queued',
+          attempts,
+          failure: failure ? JSON.stringify(failure) : null,
+          run_at: sql<number>`${this.#database.dialect.now} + ${sql.lit(Math.round(delayMs))}`,
+          lease: null,
+          lease_expires_at: null,
+        })
+        .where('id', '=', id)
+        .where('lease', '=', lease)
+        .execute(),
+    );
+  }
+
+  #leaseEnd() {
+    return sql<number>`${this.#database.dialect.now} + ${sql.lit(this.#leaseMs)}`;
+  }
+}
+
+function toJob(row: Selectable<JobsTable>): Job {
+  const parse = (text: string | null) => (text === null ? undefined : JSON.parse(text));
+  const toDate = (time: number | null) => (time === null ? undefined : new Date(time));
+  return {
+    id: row.id,
+    kind: row.kind,
+    input: JSON.parse(row.input),
+    status: row.status,
+    submitter: JSON.parse(row.submitter),
+    attempts: row.attempts,
+    isCancelRequested: row.cancel_requested === 1,
+    progress: parse(row.progress),
+    result: parse(row.result),
+    failure: parse(row.failure),
+    createdAt: new Date(row.created_at),
+    startedAt: toDate(row.started_at),
+    finishedAt: toDate(row.finished_at),
+  };
+}
+
+function parseCursor(cursor: string): { readonly createdAt: number; readonly id: string } {
+  const [, createdAt, id] = /^(\d{1,15})_([\da-f-]{36})$/.exec(cursor) ?? [];
+  if (createdAt === undefined || id === undefined) {
+    throw new StoreError(
+      'invalid-cursor',
+      'The cursor was not issued by a list of jobs. List the jobs from the beginning.',
+    );
+  }
+  return { createdAt: Number(createdAt), id };
+}
+
+function tooManyJobs(): StoreError {
+  const message = `${MAX_UNFINISHED} jobs of this user have not ended yet. Wait until some have ended, or cancel them.`;
+  return new StoreError('overloaded', message, { retryAfter: 10 });
+}

@@ -1,0 +1,134 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync, globSync } from 'node:fs';
+import { chown, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { assertDeclared } from '../../tests/runner/declared.ts';
+import { findCommand } from '../debian-packages.js';
+import { cleanUpAtExit } from '../exit-cleanup.ts';
+import { type OwnedProcess, run, start } from '../processes.ts';
+import { until } from '../until.ts';
+import { findFreePort } from './free-port.ts';
+
+/** A PostgreSQL server in a temporary folder. It also ends when this process ends. */
+export interface TestPostgres {
+  /** Creates an empty database and returns its URL, which contains a user and a password. */
+  createDatabase(): Promise<string>;
+  /** Runs SQL as the owner of a database, outside of Holdall. Returns the rows. */
+  query(url: string, text: string): Promise<Record<string, unknown>[]>;
+  /** Kills all of its processes (SIGKILL), as a power failure would. */
+  kill(): Promise<void>;
+  /** Starts it again on the same port, with the same data. */
+  restart(): Promise<void>;
+  /** Stops it, and removes its data. */
+  stop(): Promise<void>;
+}
+
+const USER = 'holdall';
+export const POSTGRES_PASSWORD = 'a-secret-of-the-tests';
+
+/** Starts a server on a free port of 127.0.0.1. */
+export async function startPostgres(): Promise<TestPostgres> {
+  assertDeclared('postgres');
+  const folder = await mkdtemp(join(tmpdir(), 'holdall-postgres-'));
+  const forget = cleanUpAtExit({ kind: 'folder', name: folder });
+  const port = await findFreePort();
+  const data = join(folder, 'data');
+  let server: OwnedProcess | undefined;
+
+  const urlOf = (database: string) => `postgres://${USER}:${POSTGRES_PASSWORD}@127.0.0.1:${port}/${database}`;
+  const query = async (url: string, text: string) => {
+    const client = new Client({ connectionString: url });
+    await client.connect();
+    try {
+      return (await client.query<Record<string, unknown>>(text)).rows;
+    } finally {
+      await client.end();
+    }
+  };
+  const launch = async () => {
+    server = start(asServerUser('postgres', ['-D', data, '-p', String(port), '-k', folder, ...OPTIONS]));
+    await untilReady(server, () => query(urlOf('postgres'), 'select 1'));
+  };
+  const stop = async () => {
+    await server?.stop();
+    await rm(folder, { recursive: true, force: true });
+    forget();
+  };
+
+  try {
+    const password = join(folder, 'password');
+    await writeFile(password, POSTGRES_PASSWORD);
+    await giveToServerUser(folder, password);
+    const initialize = asServerUser('initdb', ['-D', data, '--pwfile', password, ...INIT_OPTIONS]);
+    await run(initialize, AbortSignal.timeout(60_000));
+    await launch();
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return {
+    async createDatabase() {
+      const name = `test_${randomBytes(6).toString('hex')}`;
+      await query(urlOf('postgres'), `create database ${name}`);
+      return urlOf(name);
+    },
+    query,
+    async kill() {
+      if (server) process.kill(-server.pid, 'SIGKILL');
+      await server?.ended;
+    },
+    restart: launch,
+    stop,
+  };
+}
+
+/** Like most servers: passwords over TCP, and UTF-8. */
+const INIT_OPTIONS = ['-U', USER, '--auth', 'scram-sha-256', '--encoding', 'UTF8', '--no-locale', '--no-sync'];
+
+/** Data need not survive a power failure of the machine that runs the tests. */
+const OPTIONS = ['-c', 'listen_addresses=127.0.0.1', '-c', 'fsync=off', '-c', 'shared_buffers=16MB'];
+
+async function untilReady(server: OwnedProcess, probe: () => Promise<unknown>): Promise<void> {
+  let ending: string | undefined;
+  const watch = async () => {
+    ending = (await server.ended).description;
+  };
+  void watch();
+  await until('PostgreSQL accepts connections', async () => {
+    if (ending !== undefined) throw new Error(`PostgreSQL ended: ${ending}\n${server.lastOutput()}`);
+    return probe().then(
+      () => true,
+      () => false,
+    );
+  });
+}
+
+/** Returns whether the programs of a server are installed. */
+export function isPostgresInstalled(): boolean {
+  return findProgram('initdb') !== undefined && findProgram('postgres') !== undefined;
+}
+
+/** Returns the path of a program of the server. Debian has them outside of the search path. */
+function findProgram(name: string): string | undefined {
+  return findCommand(name) ?? globSync(`/usr/lib/postgresql/*/bin/${name}`).find((path) => existsSync(path));
+}
+
+/** PostgreSQL refuses to run as root. The package creates this user. */
+const SERVER_USER = 'postgres';
+
+const isRoot = process.getuid?.() === 0;
+
+function asServerUser(name: string, args: readonly string[]) {
+  const program = findProgram(name) ?? name;
+  if (!isRoot) return { file: program, args };
+  const options = ['--reuid', SERVER_USER, '--regid', SERVER_USER, '--clear-groups'];
+  return { file: 'setpriv', args: [...options, program, ...args] };
+}
+
+async function giveToServerUser(...paths: readonly string[]): Promise<void> {
+  if (!isRoot) return;
+  const { stdout } = await run({ file: 'id', args: ['--user', SERVER_USER] }, AbortSignal.timeout(10_000));
+  for (const path of paths) await chown(path, Number(stdout), (await stat(path)).gid);
+}

@@ -1,0 +1,324 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { afterEach, describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { Type } from 'typebox';
+import type { Submitter } from '../../src/access/submitter.ts';
+import { Database } from '../../src/database/database.ts';
+import { type DatabaseLocation, openEngine } from '../../src/database/open.ts';
+import { defineKind, type Job, type JobContext, type JobKind } from '../../src/jobs/job.ts';
+import { JobQueue } from '../../src/jobs/queue.ts';
+import { JobRunner, type RunnerOptions } from '../../src/jobs/runner.ts';
+import { isStoreError, StoreError } from '../../src/model/error.ts';
+import { until } from '../../testing/until.ts';
+
+export const LEASE_MS = 1500;
+
+export const ANN: Submitter = {
+  user: { name: 'ann', groups: ['family'] },
+  authMethod: 'token',
+  clientAddress: '127.0.0.1',
+  requestId: 'request-1',
+  tokenHash: 'sha256:hash',
+  entryHash: 'hash',
+};
+
+const BEN: Submitter = { ...ANN, user: { name: 'ben', groups: [] } };
+
+export const OPTIONS: RunnerOptions = {
+  maxRunning: 2,
+  pollMs: 50,
+  heartbeatMs: 100,
+  finishedLifetimeMs: 60_000,
+  describe: (error) => ({
+    code: isStoreError(error) ? error.code : 'internal-error',
+    message: error instanceof Error ? error.message : String(error),
+  }),
+  log: { warn: () => {}, error: () => {} },
+};
+
+/** A kind whose runs the test controls: each waits until its `settle` is called. */
+class ControlledKind {
+  readonly runs: { readonly name: string; readonly context: JobContext; settle(result: object | Error): void }[] = [];
+  readonly kind: JobKind = defineKind({
+    name: 'controlled',
+    input: Type.Object({ name: Type.String() }),
+    run: ({ name }, context) =>
+      new Promise((resolve, reject) => {
+        const abort = () => reject(context.signal.reason);
+        context.signal.addEventListener('abort', abort, { once: true });
+        const settle = (result: object | Error) => (result instanceof Error ? reject(result) : resolve(result));
+        this.runs.push({ name, context, settle });
+      }),
+  });
+
+  /** Waits for the run with this number, from 1. */
+  run(number: number) {
+    return until(`run ${number} has started`, () => this.runs[number - 1]);
+  }
+}
+
+/** The tests that jobs pass on every database engine. `create` returns the location of a new, empty database. */
+export function testJobs(engineName: string, create: () => Promise<DatabaseLocation>): void {
+  describe(`Jobs on ${engineName}`, () => {
+    const ends: (() => Promise<void>)[] = [];
+    afterEach(async () => {
+      for (const end of ends.splice(0).toReversed()) await end();
+    });
+
+    const open = async (location: DatabaseLocation) => {
+      const database = new Database(await openEngine(location));
+      ends.push(() => database.close());
+      await database.start();
+      return { database, queue: new JobQueue(database, { leaseMs: LEASE_MS }) };
+    };
+    /** Starts a process's runner on a database. */
+    const startRunner = async (
+      location: DatabaseLocation,
+      kinds: readonly JobKind[],
+      options: Partial<RunnerOptions> = {},
+    ) => {
+      const { database, queue } = await open(location);
+      const runner = new JobRunner(queue, database, kinds, { ...OPTIONS, ...options });
+      ends.push(() => runner.close());
+      runner.start();
+      return { database, queue, runner };
+    };
+    const untilStatus = (queue: JobQueue, { id }: Job, status: Job['status']) =>
+      until(`the job is ${status}`, async () => {
+        const job = await queue.find(id);
+        return job?.status === status ? job : undefined;
+      });
+
+    it('run once, and store their result, progress and times', async () => {
+      const controlled = new ControlledKind();
+      const { queue } = await startRunner(await create(), [controlled.kind]);
+      const submitted = await queue.submit('controlled', { name: 'a' }, ANN);
+      assert.deepEqual([submitted.status, submitted.attempts, submitted.submitter], ['queued', 0, ANN]);
+      const { context, settle } = await controlled.run(1);
+      assert.deepEqual([context.submitter, context.isResumed], [ANN, false]);
+      context.onProgress({ done: 1, total: 2, bytes: 10 });
+      await until('the progress is stored', async () => (await queue.find(submitted.id))?.progress?.done === 1);
+      context.onProgress({ done: 2, total: 2, bytes: 20 });
+      settle({ message: 'done' });
+      const job = await untilStatus(queue, submitted, 'succeeded');
+      assert.deepEqual(
+        [job.result, job.progress, job.attempts],
+        [{ message: 'done' }, { done: 2, total: 2, bytes: 20 }, 1],
+      );
+      assert.ok(job.startedAt && job.finishedAt && job.finishedAt >= job.startedAt);
+      assert.equal(controlled.runs.length, 1);
+    });
+
+    it('are each claimed by one of several processes', async () => {
+      const location = await create();
+      const { queue } = await open(location);
+      const controlled = new ControlledKind();
+      await Promise.all(
+        Array.from({ length: 12 }, (_, index) => queue.submit('controlled', { name: `${index}` }, ANN)),
+      );
+      for (let count = 0; count < 4; count++) await startRunner(location, [controlled.kind], { maxRunning: 3 });
+      await controlled.run(12);
+      assert.equal(new Set(controlled.runs.map(({ name }) => name)).size, 12);
+      for (const { settle } of controlled.runs) settle({});
+      await until('all jobs ended', async () =>
+        (await queue.list({ owner: 'ann', limit: 100, cursor: undefined })).jobs.every(
+          ({ status }) => status === 'succeeded',
+        ),
+      );
+      assert.equal(controlled.runs.length, 12);
+    });
+
+    // On SQLite, the messages of the cluster do this.
+    const hasMessages = engineName !== 'SQLite';
+    it('start at once in another process, without waiting for its poll', { skip: !hasMessages }, async () => {
+      const location = await create();
+      const controlled = new ControlledKind();
+      await startRunner(location, [controlled.kind], { pollMs: 3_600_000 });
+      const { queue } = await open(location);
+      const started = performance.now();
+      await queue.submit('controlled', { name: 'a' }, ANN);
+      const { settle } = await controlled.run(1);
+      assert.ok(performance.now() - started < 10_000);
+      settle({});
+    });
+
+    it('are retried after a temporary error, with a pause, and resumed', async () => {
+      const controlled = new ControlledKind();
+      const { queue } = await startRunner(await create(), [controlled.kind]);
+      const submitted = await queue.submit('controlled', { name: 'a' }, ANN);
+      (await controlled.run(1)).settle(new StoreError('store-busy', 'The store is busy.'));
+      const waiting = await untilStatus(queue, submitted, 'queued');
+      assert.deepEqual(waiting.failure, { code: 'store-busy', message: 'The store is busy.' });
+      const { context, settle } = await controlled.run(2);
+      assert.equal(context.isResumed, true);
+      settle({});
+      const { attempts, failure } = await untilStatus(queue, submitted, 'succeeded');
+      assert.deepEqual([attempts, failure], [2, undefined]);
+    });
+
+    it('fail at once after any other error', async () => {
+      const controlled = new ControlledKind();
+      const { queue } = await startRunner(await create(), [controlled.kind]);
+      const submitted = await queue.submit('controlled', { name: 'a' }, ANN);
+      (await controlled.run(1)).settle(new StoreError('not-found', 'It does not exist.'));
+      const job = await untilStatus(queue, submitted, 'failed');
+      assert.deepEqual(job.failure, { code: 'not-found', message: 'It does not exist.' });
+      assert.equal(controlled.runs.length, 1);
+    });
+
+    it('fail if their input does not fit their kind', async () => {
+      const controlled = new ControlledKind();
+      const { queue } = await startRunner(await create(), [controlled.kind]);
+      const submitted = await queue.submit('controlled', { name: 1 }, ANN);
+      assert.equal((await untilStatus(queue, submitted, 'failed')).failure?.code, 'internal-error');
+    });
+
+    it('remain queued for a process that knows their kind', async () => {
+      const location = await create();
+      const { queue } = await startRunner(location, [new ControlledKind().kind]);
+      const submitted = await queue.submit('of-a-newer-version', {}, ANN);
+      const newer = defineKind({ name: 'of-a-newer-version', input: Type.Object({}), run: async () => ({}) });
+      await startRunner(location, [newer]);
+      await untilStatus(queue, submitted, 'succeeded');
+    });
+
+    it('end when they are cancelled, queued or running', async () => {
+      const location = await create();
+      const controlled = new ControlledKind();
+      const { queue } = await startRunner(location, [controlled.kind], { maxRunning: 1 });
+      const running = await queue.submit('controlled', { name: 'running' }, ANN);
+      const { context } = await controlled.run(1);
+      const queued = await queue.submit('controlled', { name: 'queued' }, ANN);
+      assert.equal((await queue.cancel(queued.id))?.status, 'cancelled');
+      // In another process.
+      const other = await open(location);
+      await other.queue.cancel(running.id);
+      assert.equal((await untilStatus(queue, running, 'cancelled')).result, undefined);
+      assert.ok(context.signal.aborted);
+      assert.equal((await queue.cancel(running.id))?.status, 'cancelled');
+      assert.equal(await queue.cancel('0'.repeat(36)), undefined);
+      assert.equal(controlled.runs.length, 1);
+    });
+
+    it('end when their submitter loses a permission', async () => {
+      const controlled = new ControlledKind();
+      let isAllowed = true;
+      const kind: JobKind = {
+        ...controlled.kind,
+        async confirm() {
+          if (!isAllowed) throw new StoreError('denied', 'Revoked.');
+        },
+      };
+      const { queue } = await startRunner(await create(), [kind]);
+      const submitted = await queue.submit('controlled', { name: 'a' }, ANN);
+      await controlled.run(1);
+      isAllowed = false;
+      assert.deepEqual((await untilStatus(queue, submitted, 'failed')).failure, {
+        code: 'denied',
+        message: 'Revoked.',
+      });
+    });
+
+    it('are resumed by another process after theirs was killed', async () => {
+      const location = await create();
+      const { queue } = await open(location);
+      const submitted = await queue.submit('controlled', { name: 'a' }, ANN);
+      const child = spawn(process.execPath, [RUNNING_PROCESS, JSON.stringify(location)], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      ends.push(async () => void child.kill('SIGKILL'));
+      await once(child.stdout, 'data');
+      const controlled = new ControlledKind();
+      await startRunner(location, [controlled.kind]);
+      // The lease is renewed while the process is alive.
+      const claimedAt = performance.now();
+      await until('the lease would have expired', () => performance.now() - claimedAt > LEASE_MS * 1.5);
+      assert.equal(controlled.runs.length, 0);
+      child.kill('SIGKILL');
+      const { context, settle } = await controlled.run(1);
+      assert.equal(context.isResumed, true);
+      settle({});
+      assert.equal((await untilStatus(queue, submitted, 'succeeded')).attempts, 2);
+    });
+
+    it('are aborted in a process that has lost their lease', async () => {
+      const location = await create();
+      const [slow, other] = [new ControlledKind(), new ControlledKind()];
+      // Its heartbeat is too late, as in a process that was suspended.
+      const { queue } = await startRunner(location, [slow.kind], { heartbeatMs: LEASE_MS * 2 });
+      const submitted = await queue.submit('controlled', { name: 'a' }, ANN);
+      const first = await slow.run(1);
+      await startRunner(location, [other.kind]);
+      const second = await other.run(1);
+      await until('the first attempt is aborted', () => first.context.signal.aborted);
+      second.settle({ by: 'other' });
+      assert.deepEqual((await untilStatus(queue, submitted, 'succeeded')).result, { by: 'other' });
+    });
+
+    it('return to the queue when their process stops, without another attempt', async () => {
+      const location = await create();
+      const controlled = new ControlledKind();
+      const { queue, runner } = await startRunner(location, [controlled.kind]);
+      const submitted = await queue.submit('controlled', { name: 'a' }, ANN);
+      const first = await controlled.run(1);
+      await runner.close();
+      const released = await queue.find(submitted.id);
+      assert.deepEqual([released?.status, released?.attempts], ['queued', 0]);
+      assert.equal(first.context.signal.aborted, false);
+      first.settle({ by: 'the process that stops' });
+      const next = new ControlledKind();
+      await startRunner(location, [next.kind]);
+      (await next.run(1)).settle({ by: 'the next process' });
+      assert.deepEqual((await untilStatus(queue, submitted, 'succeeded')).result, { by: 'the next process' });
+    });
+
+    it('are finished before their process has drained', async () => {
+      const controlled = new ControlledKind();
+      const { queue, runner } = await startRunner(await create(), [controlled.kind]);
+      const submitted = await queue.submit('controlled', { name: 'a' }, ANN);
+      const { settle } = await controlled.run(1);
+      const drained = runner.drain();
+      settle({});
+      await drained;
+      assert.equal((await queue.find(submitted.id))?.status, 'succeeded');
+    });
+
+    it('are removed when they ended long ago', async () => {
+      const location = await create();
+      const { queue } = await open(location);
+      const [ended, queued] = [await queue.submit('none', {}, ANN), await queue.submit('none', {}, ANN)];
+      await queue.cancel(ended.id);
+      await startRunner(location, [new ControlledKind().kind], { finishedLifetimeMs: -1000 });
+      await until('the job is removed', async () => (await queue.find(ended.id)) === undefined);
+      assert.equal((await queue.find(queued.id))?.status, 'queued');
+    });
+
+    it('are listed by user, in pages, with the newest first', async () => {
+      const { queue } = await open(await create());
+      const ids: string[] = [];
+      for (const submitter of [ANN, BEN, ANN, ANN]) ids.push((await queue.submit('none', {}, submitter)).id);
+      const own = ids.filter((_, index) => index !== 1);
+      const first = await queue.list({ owner: 'ann', limit: 2, cursor: undefined });
+      const second = await queue.list({ owner: 'ann', limit: 2, cursor: first.cursor });
+      const listed = [...first.jobs, ...second.jobs];
+      assert.deepEqual([first.jobs.length, second.jobs.length, second.cursor], [2, 1, undefined]);
+      assert.deepEqual(new Set(listed.map(({ id }) => id)), new Set(own));
+      const times = listed.map(({ createdAt }) => createdAt.getTime());
+      assert.ok(times.every((time, index) => index === 0 || time <= (times[index - 1] ?? 0)));
+      const all = await queue.list({ owner: undefined, limit: 100, cursor: undefined });
+      assert.deepEqual(new Set(all.jobs.map(({ id }) => id)), new Set(ids));
+      await assert.rejects(queue.list({ owner: 'ann', limit: 2, cursor: 'x' }), { code: 'invalid-cursor' });
+    });
+
+    it('are refused if their user has a hundred unfinished jobs', async () => {
+      const { queue } = await open(await create());
+      for (let count = 0; count < 100; count++) await queue.submit('none', {}, ANN);
+      await assert.rejects(queue.submit('none', {}, ANN), { code: 'overloaded' });
+      assert.equal((await queue.submit('none', {}, BEN)).status, 'queued');
+    });
+  });
+}
+
+const RUNNING_PROCESS = fileURLToPath(new URL('./running-process.ts', import.meta.url));
