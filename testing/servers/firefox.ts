@@ -20,7 +20,7 @@ export async function launchFirefox(): Promise<Engine> {
     errors,
     open: async (url) => void (await page.goto(url)),
     resize: (width, height) => page.setViewport({ width, height }),
-    click: (selector) => page.click(selector),
+    click: (selector) => page.locator(selector).click(),
     async press(...keys) {
       for (const each of keys) {
         // The names of keys are those of Puppeteer.

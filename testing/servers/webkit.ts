@@ -60,7 +60,16 @@ class WebKit implements Engine {
   }
 
   async click(selector: string): Promise<void> {
-    await this.#post(`${await this.#find(selector)}/click`, {});
+    await until(`"${selector}" is clicked`, async () => {
+      if ((await this.evaluate(isStill(selector))) !== true) return false;
+      try {
+        await this.#post(`${await this.#find(selector)}/click`, {});
+        return true;
+      } catch (error) {
+        if (error instanceof WebDriverError && NOT_CLICKED.has(error.code)) return false;
+        throw error;
+      }
+    });
   }
 
   async press(...keys: readonly string[]): Promise<void> {
@@ -108,6 +117,23 @@ class WebKit implements Engine {
   }
 }
 
+/** Returns an expression: whether an element exists and is at the same position in two successive frames. */
+const isStill = (selector: string) => `new Promise((resolve) => {
+  const position = () => JSON.stringify(document.querySelector(${JSON.stringify(selector)})?.getBoundingClientRect());
+  requestAnimationFrame(() => {
+    const before = position();
+    requestAnimationFrame(() => resolve(before !== undefined && position() === before));
+  });
+})`;
+
+/** The errors of a click on an element that is not ready: https://www.w3.org/TR/webdriver2/#element-click. */
+const NOT_CLICKED: ReadonlySet<string> = new Set([
+  'element click intercepted',
+  'element not interactable',
+  'no such element',
+  'stale element reference',
+]);
+
 /** The key of an element's id: https://www.w3.org/TR/webdriver2/#elements. */
 const ELEMENT = 'element-6066-11e4-a52e-4f735466cecf';
 
@@ -126,12 +152,26 @@ const KEYS: Readonly<Record<string, string>> = {
   Shift: '\uE008',
 };
 
-/** Sends a command. Returns its value, or throws the driver's message. */
+class WebDriverError extends Error {
+  /** https://www.w3.org/TR/webdriver2/#errors */
+  readonly code: string;
+
+  constructor(command: string, value: unknown) {
+    super(`WebKit refused ${command}: ${JSON.stringify(value)}`);
+    this.code = isObject(value) ? String(value['error']) : '';
+  }
+}
+
+/**
+ * Sends a command, and returns its value.
+ *
+ * @throws WebDriverError if the driver refuses it
+ */
 async function send(method: 'POST' | 'DELETE', url: string, body?: object): Promise<unknown> {
   const response = await fetch(url, { method, ...(body && { body: JSON.stringify(body) }) });
   const answer: unknown = await response.json();
   const value = isObject(answer) ? answer['value'] : undefined;
-  assert.ok(response.ok, `WebKit refused ${method} ${new URL(url).pathname}: ${JSON.stringify(value)}`);
+  if (!response.ok) throw new WebDriverError(`${method} ${new URL(url).pathname}`, value);
   return value;
 }
 
