@@ -9,6 +9,16 @@ import { listVisible } from './visible-entries.ts';
 /** The parameters of a member of `Files`. */
 type Args<Member extends keyof Files> = Parameters<Files[Member]>;
 
+/** A change of a whole folder, as a user requests it. */
+export type FolderOperation =
+  | { readonly action: 'delete folder'; readonly from: FolderPath }
+  | {
+      readonly action: 'copy folder' | 'move folder' | 'rename folder';
+      readonly from: FolderPath;
+      readonly to: FolderPath;
+      readonly replace: boolean;
+    };
+
 /**
  * The files as one user may see and change them. Every member checks the permissions first, by parsed paths, and throws
  * `AccessDenied`. Requests access files only through this object, so permissions are checked here and nowhere else.
@@ -139,6 +149,15 @@ export class GuardedFiles implements Files {
   moveFolder(...[from, to, options]: Args<'moveFolder'>) {
     const transfer = { from, to, isMove: true, replace: options.replace };
     return this.#transfer('move folder', transfer, () => this.#files.moveFolder(from, to, options));
+  }
+
+  /** Throws `AccessDenied` if the user has no permission for an operation at this moment. Changes nothing. */
+  async requireFolderOperation(operation: FolderOperation): Promise<void> {
+    await this.#checks.confirmIdentity();
+    const { action, from } = operation;
+    if (action === 'delete folder') return this.#checks.requireThroughout('manage', action, from);
+    const { to, replace } = operation;
+    this.#checks.requireTransferPermissions(action, { from, to, isMove: action !== 'copy folder', replace });
   }
 
   check(...[options]: Args<'check'>) {

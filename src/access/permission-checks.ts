@@ -154,16 +154,21 @@ export class PermissionChecks {
    * Requires the permissions for a move or copy. Reading the source is one of them, because its content becomes
    * readable at the destination.
    */
-  async requireTransfer(action: string, { from, to, isMove, replace }: Transfer): Promise<void> {
+  async requireTransfer(action: string, transfer: Transfer): Promise<void> {
     await this.confirmIdentity();
+    this.requireTransferPermissions(action, transfer);
+    const { to, replace } = transfer;
+    const mayConflict = !replace && !this.policy.allows(this.user, 'read', to);
+    if (mayConflict && (await isPathInUse(this.#files, to))) this.refuse(action, to, 'replace');
+  }
+
+  /** Requires the permissions for a move or copy, whatever exists at the destination. */
+  requireTransferPermissions(action: string, { from, to, isMove, replace }: Transfer): void {
     this.requireThroughout('read', action, from);
     if (isMove) this.requireThroughout('manage', action, from);
     this.requireThroughout('write', action, to);
     this.requireForContents(action, to);
     if (replace) this.requireThroughout('manage', action, to);
-    else if (!this.policy.allows(this.user, 'read', to) && (await isPathInUse(this.#files, to))) {
-      this.refuse(action, to, 'replace');
-    }
   }
 
   /**

@@ -57,6 +57,18 @@ const list = {
   },
 } as const;
 const transfer = { source: 'notes/hello.txt', destination: 'archive/hello.txt', is_folder: false };
+const job = {
+  id: '6f1c2f0a-4a0d-4a2c-9b0e-0d6f1f3f6a11',
+  kind: 'copy-folder',
+  status: 'running',
+  user: 'ann',
+  input: { source: 'photos/', destination: 'archive/', overwrite: false },
+  attempts: 1,
+  createdAt: '2026-11-25T09:30:00.000Z',
+  startedAt: '2026-11-25T09:30:00.012Z',
+  progress: { done: 120, total: 2000, bytes: 52428800 },
+} as const;
+const JOBS = ['invalid-token', 'token-expired', 'rate-limited', 'internal-error', 'database-unavailable'] as const;
 const signOut = { errors: ['sessions-unavailable'], response: success('Signed out.') } as const;
 
 /** The operations of the HTTP API, by method and path in the OpenAPI document. */
@@ -138,6 +150,17 @@ export const OPERATIONS: Readonly<Record<string, OperationDescription>> = {
   'HEAD /-/signed/{path}': {
     operationId: 'headSignedFile',
     errors: ['invalid-path', 'invalid-signature', 'url-expired', 'not-found', 'condition-failed', ...STORE],
+  },
+  'GET /-/jobs': {
+    operationId: 'listJobs',
+    errors: [...JOBS, 'invalid-parameter', 'invalid-cursor'],
+    response: { success: true, jobs: [job] },
+  },
+  'GET /-/jobs/{id}': { operationId: 'getJob', errors: [...JOBS, 'job-not-found'], response: { success: true, job } },
+  'DELETE /-/jobs/{id}': {
+    operationId: 'cancelJob',
+    errors: [...JOBS, 'job-not-found'],
+    response: { success: true, job },
   },
   'GET /-/session': {
     operationId: 'getSession',

@@ -14,6 +14,7 @@ import { createLongOperations } from './long-operations.ts';
 import { createRequestIds, logRequests, traceRequests } from './request-log.ts';
 import { fetchRoute, signedRoute } from './routes/fetch.ts';
 import { deleteFileRoute, deleteFolderRoute, folderRoutes, renameFileRoute, transferRoutes } from './routes/files.ts';
+import { createJobStarter, jobRoutes } from './routes/jobs.ts';
 import { listingRoutes } from './routes/listing.ts';
 import { endSessionRoutes, sessionRoutes, signInRoutes } from './routes/session.ts';
 import { assetRoutes, metricsRoute, securityTextRoute, systemRoutes } from './routes/system.ts';
@@ -105,6 +106,7 @@ function closeConnectionsOnShutdown(app: App): void {
 
 async function registerRoutes(app: App, service: Service): Promise<void> {
   const operations = createLongOperations();
+  const jobs = createJobStarter(service);
   app.addHook('onClose', () => operations.finished());
 
   await app.register(async (upload: App) => uploadRoute(upload, service));
@@ -117,14 +119,15 @@ async function registerRoutes(app: App, service: Service): Promise<void> {
     bodiless.removeAllContentTypeParsers();
     bodiless.addContentTypeParser('*', (_request, _payload, done) => done(null));
     deleteFileRoute(bodiless);
-    deleteFolderRoute(bodiless, operations);
+    deleteFolderRoute(bodiless, { operations, jobs });
+    if (service.jobs) jobRoutes(bodiless, service.jobs);
     endSessionRoutes(bodiless, service);
   });
   await app.register(async (json: App) => {
     parseJsonBodies(json);
     renameFileRoute(json);
-    folderRoutes(json, operations);
-    transferRoutes(json, operations);
+    folderRoutes(json, { operations, jobs });
+    transferRoutes(json, { operations, jobs });
     sessionRoutes(json, service);
   });
   await app.register(async (listing: App) => listingRoutes(listing, service));

@@ -169,6 +169,11 @@ const HTTP_ERRORS = {
     meaning: 'The service has no such route.',
     action: 'Check the URL. See [HTTP API](http-api.md).',
   },
+  'job-not-found': {
+    status: 404,
+    meaning: 'The job does not exist, belongs to another user, or ended more than a day ago.',
+    action: 'List your jobs at `/-/jobs`.',
+  },
   'wrong-origin': {
     status: 404,
     meaning:

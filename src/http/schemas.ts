@@ -96,6 +96,62 @@ export function withProgress<Schema>(schema: Schema) {
   return { content: { 'application/json': { schema }, 'application/x-ndjson': { schema: ProgressLine } } };
 }
 
+const JobDescription = Type.Object(
+  {
+    id: Type.String(),
+    kind: Type.String({ description: '`copy-folder`, `move-folder`, `rename-folder` or `delete-folder`.' }),
+    status: Type.Union([
+      Type.Literal('queued'),
+      Type.Literal('running'),
+      Type.Literal('succeeded'),
+      Type.Literal('failed'),
+      Type.Literal('cancelled'),
+    ]),
+    user: Type.Union([Type.String(), Type.Null()], { description: 'The username; null for an anonymous user.' }),
+    input: Type.Record(Type.String(), Type.Unknown(), {
+      description: 'For folder operations: `source`, and except for deletions also `destination` and `overwrite`.',
+    }),
+    attempts: Type.Integer({ description: 'How often the job was started.' }),
+    createdAt: Type.String({ format: 'date-time' }),
+    startedAt: Type.Optional(Type.String({ format: 'date-time' })),
+    finishedAt: Type.Optional(Type.String({ format: 'date-time' })),
+    progress: Type.Optional(
+      Type.Object({
+        done: Type.Integer({ description: 'The number of files that are done.' }),
+        total: Type.Union([Type.Integer(), Type.Null()], {
+          description: 'The number of all files; null while it is unknown.',
+        }),
+        bytes: Type.Integer({ description: 'The bytes of the files that are done.' }),
+      }),
+    ),
+    failure: Type.Optional(
+      Type.Object(
+        { code: Type.String(), error: Type.String() },
+        { description: 'Why the job failed. While it is queued, why the last attempt failed.' },
+      ),
+    ),
+  },
+  { title: 'Job' },
+);
+
+export const JobResponse = Type.Object({ success: Type.Literal(true), job: JobDescription }, { title: 'JobResponse' });
+
+export const JobList = Type.Object(
+  {
+    success: Type.Literal(true),
+    jobs: Type.Array(JobDescription, { description: 'The newest first.' }),
+    cursor: Type.Optional(Type.String({ description: 'The cursor of the next page. Absent on the last page.' })),
+  },
+  { title: 'JobList' },
+);
+
+export const JobQuery = Type.Object({
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: MAX_PAGE, default: 100, description: 'Maximum number of jobs.' }),
+  ),
+  cursor: Type.Optional(Type.String({ description: 'The `cursor` of the previous page.' })),
+});
+
 export const Listing = Type.Object(
   {
     success: Type.Literal(true),

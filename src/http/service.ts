@@ -1,6 +1,7 @@
 import type { Audit } from '../access/audit.ts';
 import type { Database } from '../database/database.ts';
 import type { Files } from '../files/files.ts';
+import type { JobQueue } from '../jobs/queue.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Tracer } from '../observability/tracer.ts';
 import type { Thumbnails } from '../thumbnails/thumbnails.ts';
@@ -30,6 +31,8 @@ export interface Service {
   readonly audit: Audit;
   /** What the store can't hold; undefined if the service has no database. */
   readonly database?: Database | undefined;
+  /** Operations that continue after their request; undefined if the service has no database. */
+  readonly jobs?: JobQueue | undefined;
   /** The URL at which users reach the service, if it is configured. */
   readonly publicUrl: string | undefined;
   /** The path prefix of all request URLs, without a trailing `/`; empty if there is none. */

@@ -23,6 +23,7 @@ import { createThumbnails, type Thumbnails } from '../thumbnails/thumbnails.ts';
 import { openAccess } from './access.ts';
 import { logFormatOf, openAuditLog } from './audit-log.ts';
 import { startDatabase } from './database.ts';
+import { startJobs } from './jobs.ts';
 import { limitsOf, openSharedState } from './limits.ts';
 import { createStoreObserver, openMetrics, openTracer, type StoreObserver } from './observability.ts';
 import { requirePrivatePaths } from './private-paths.ts';
@@ -80,7 +81,7 @@ export async function startService(config: Config, logger: Logger): Promise<Runn
     access: ACCESS_DESCRIPTIONS[service.access.mode],
     reopenLogs: () => service.audit.reopen(),
     async stop() {
-      const closed = app.close().then(() => 'finished' as const);
+      const closed = Promise.all([app.close(), service.drainJobs()]).then(() => 'finished' as const);
       const outcome = await within(config.SHUTDOWN_TIMEOUT * 1000, closed);
       if (outcome === undefined) app.server.closeAllConnections();
       await within(CLOSE_TIMEOUT_MS, resources.disposeAsync());
@@ -100,7 +101,7 @@ async function openService(
   config: Config,
   page: WebPage,
   environment: Environment,
-): Promise<Service & { readonly serves: string }> {
+): Promise<Service & { readonly serves: string; drainJobs(): Promise<void> }> {
   const { logger, resources } = environment;
   await requirePrivatePaths(config);
   const metrics = await openMetrics(config);
@@ -118,6 +119,7 @@ async function openService(
   const files = openFiles(store, config, { signedUrls, tracer });
   const thumbnails = openThumbnails(files, config, { opened, logger, metrics });
   resources.defer(() => thumbnails.close());
+  const jobs = startJobs(database, { files, access, audit }, environment);
   metrics?.setGaugeSources({ queuedThumbnails: () => thumbnails.queueLength(), quota: () => files.quota() });
   return {
     files,
@@ -130,6 +132,8 @@ async function openService(
     access,
     audit,
     database,
+    jobs: jobs.queue,
+    drainJobs: () => jobs.drain(),
     publicUrl: config.PUBLIC_URL,
     basePath: config.BASE_PATH,
     apiDocs: config.API_DOCS,

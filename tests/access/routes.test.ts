@@ -42,7 +42,7 @@ describe('The routes', () => {
           routes.push({ method: [route.method].flat(), url: route.url, route });
         });
       },
-      () => startService(disk, { access: control, publicUrl, port }),
+      () => startService(disk, { access: control, publicUrl, port, hasJobs: true }),
     );
   });
   after(async () => {
@@ -148,5 +148,5 @@ function kindOf({ needs, isSigned }: DocumentedRow): keyof typeof DECLARED {
 const DECLARED: Readonly<Record<'rights' | 'signature' | 'nothing', readonly string[]>> = {
   rights: ['files'],
   signature: ['signature'],
-  nothing: ['public', 'health'],
+  nothing: ['public', 'health', 'jobs'],
 };

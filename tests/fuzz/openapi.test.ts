@@ -54,7 +54,7 @@ test('returns only documented responses and denies anonymous access when an acce
   const file = join(await temporaryFolder(t), 'access.json');
   await writeFile(file, JSON.stringify({ people: { ann: { tokens: [{ name: 'laptop', hash }] } }, grants }));
   const proof = { authorization: `Bearer ${token}` };
-  await fuzz(t, await startOnDisk(t, { settings: { ACCESS_FILE: file }, headers: proof }), 40, proof);
+  await fuzz(t, await startOnDisk(t, { settings: { ACCESS_FILE: file }, headers: proof }), 50, proof);
 });
 
 async function fuzz(t: TestContext, target: Target, runs: number, proof: Record<string, string> = {}): Promise<void> {

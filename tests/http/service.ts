@@ -7,6 +7,8 @@ import { after, before } from 'node:test';
 import { pino } from 'pino';
 import { noAudit } from '../../src/access/audit.ts';
 import { OPEN_POLICY } from '../../src/access/policy.ts';
+import { Database } from '../../src/database/database.ts';
+import { openEngine } from '../../src/database/open.ts';
 import { createFiles, type FilesOptions } from '../../src/files/files.ts';
 import type { AccessControl } from '../../src/http/access/authentication.ts';
 import { buildApp } from '../../src/http/app.ts';
@@ -16,6 +18,7 @@ import type { Service } from '../../src/http/service.ts';
 import { SignedUrls } from '../../src/http/signed-urls.ts';
 import type { Store } from '../../src/model/store.ts';
 import { MIN_KEY_BYTES } from '../../src/model/url-signer.ts';
+import { startJobs } from '../../src/server/jobs.ts';
 import { createThumbnails } from '../../src/thumbnails/thumbnails.ts';
 import type { Backend } from '../contract/backend.ts';
 
@@ -55,6 +58,8 @@ export interface ServiceOptions
   readonly limits?: Partial<Limits>;
   /** Where it listens, if others have to know before; else on a free one. */
   readonly port?: number;
+  /** Whether it has a database, and jobs. */
+  readonly hasJobs?: boolean;
   /** Puts something between the service and its store: a fault, a look. */
   readonly wrap?: (store: Store) => Store;
 }
@@ -92,6 +97,7 @@ export async function startService(
     apiDocs = true,
     security,
     limits,
+    hasJobs = false,
     port = 0,
     ...options
   }: ServiceOptions = {},
@@ -108,6 +114,9 @@ export async function startService(
   const files = createFiles(store, { presignExpires: 60, signer: signedUrls, contentUrl, ...options });
   const thumbnails = createThumbnails({ files, cacheFolder, cacheSize: 1024 * 1024, maxRenders: 2 });
   const { maxUploadSize } = options;
+  const resources = new AsyncDisposableStack();
+  const database = hasJobs ? await startTestDatabase(cacheFolder, resources) : undefined;
+  const jobs = database && startJobs(database, { files, access, audit }, { logger, resources }).queue;
   const app = await buildApp(
     {
       files,
@@ -119,6 +128,8 @@ export async function startService(
       maxUploadSize,
       access,
       audit,
+      database,
+      jobs,
       publicUrl,
       basePath,
       contentOrigin,
@@ -139,11 +150,19 @@ export async function startService(
     log,
     async stop() {
       await app.close();
+      await resources.disposeAsync();
       await thumbnails.close();
       await close();
       await rm(cacheFolder, { recursive: true, force: true });
     },
   };
+}
+
+async function startTestDatabase(folder: string, resources: AsyncDisposableStack): Promise<Database> {
+  const database = new Database(await openEngine({ url: undefined, stateFolder: folder }));
+  resources.defer(() => database.close());
+  await database.start();
+  return database;
 }
 
 /** Starts a service before the tests of the current suite, passes it to `use`, and stops it after them. */

@@ -36,6 +36,8 @@ export interface AccessControl {
 export interface Authentication {
   readonly user: Identity;
   readonly authMethod: AuthenticationMethod;
+  /** The hash of the token of the access file; undefined for other authentication methods. */
+  readonly tokenHash?: string;
 }
 
 export interface AuthenticatorsOptions {
@@ -249,5 +251,5 @@ async function verifyBearer(
   if (expires && expires.getTime() <= Date.now()) {
     throw new HttpError('token-expired', `The token expired on ${expires.toISOString()}.`);
   }
-  return { user: { name: found.user.name, groups: [] }, authMethod: 'token' };
+  return { user: { name: found.user.name, groups: [] }, authMethod: 'token', tokenHash: found.token.hash };
 }

@@ -1,7 +1,8 @@
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
-import type { AuditEvent, AuthenticationMethod } from '../../access/audit.ts';
+import type { Actor, AuditEvent, AuthenticationMethod } from '../../access/audit.ts';
 import { GuardedFiles } from '../../access/guard.ts';
 import { type Identity, PERMISSIONS, type Permission } from '../../access/policy.ts';
+import { createSubmitter, type Submitter } from '../../access/submitter.ts';
 import type { FolderPath } from '../../model/path.ts';
 import { HttpError } from '../errors.ts';
 import type { App } from '../fastify-app.ts';
@@ -15,9 +16,10 @@ import { cookieName, isCookieSent, SESSION_COOKIE } from './session-cookie.ts';
 /**
  * The access control of a route. `files`: every action goes through `RequestAccess.files`, which checks permissions.
  * `signature`: the URL carries its own permission. `public`: the route reveals nothing about files. `health`: also
- * public, and accepted with any Host header, for health checks.
+ * public, and accepted with any Host header, for health checks. `jobs`: the route shows a user's own jobs, and all jobs to
+ * users who manage the root.
  */
-export type RouteAccess = 'files' | 'signature' | 'public' | 'health';
+export type RouteAccess = 'files' | 'jobs' | 'signature' | 'public' | 'health';
 
 /** The user of a request and their permissions. */
 export interface RequestAccess {
@@ -27,6 +29,8 @@ export interface RequestAccess {
   readonly files: GuardedFiles;
   /** Returns the user's permissions for a folder; undefined if access control has no users. */
   permissionsFor(folder: FolderPath): Permission[] | undefined;
+  /** Returns the user and the credential of the request, for work that continues after it. */
+  submitter(): Submitter;
   /** Records an audit event of this request. */
   record(event: AuditEvent): void;
   /** Records that the request was refused, unless that is already recorded. */
@@ -156,15 +160,18 @@ class UserRequestAccess implements RequestAccess {
       : undefined;
   }
 
+  submitter(): Submitter {
+    return createSubmitter(this.#actor(), this.#authentication?.tokenHash, this.#service.access.policy());
+  }
+
   record(event: AuditEvent): void {
     this.#isRecorded = true;
+    this.#service.audit.write(event, this.#actor());
+  }
+
+  #actor(): Actor {
     const { ip, id } = this.#request;
-    this.#service.audit.write(event, {
-      user: this.user,
-      authMethod: this.authMethod,
-      clientAddress: ip,
-      requestId: id,
-    });
+    return { user: this.user, authMethod: this.authMethod, clientAddress: ip, requestId: id };
   }
 
   recordRefusal(reason: string): void {

@@ -1,4 +1,4 @@
-import { parseFile, parseFolder } from '../../model/path.ts';
+import { childFolder, parentOf, parseFile, parseFolder } from '../../model/path.ts';
 import { accessOf } from '../access/request-access.ts';
 import type { App } from '../fastify-app.ts';
 import type { LongOperations } from '../long-operations.ts';
@@ -7,12 +7,14 @@ import {
   Failure,
   FileRenamed,
   FolderRenamed,
+  JobResponse,
   PathParameter,
   Rename,
   Success,
   Transfer,
   withProgress,
 } from '../schemas.ts';
+import type { JobStarter } from './jobs.ts';
 
 /** Registers the route that deletes a file. Request bodies are ignored. */
 export function deleteFileRoute(app: App): void {
@@ -60,10 +62,17 @@ export function renameFileRoute(app: App): void {
 /** OpenAPI description of progress and cancellation of folder operations. */
 export const PROGRESS_DESCRIPTION =
   'With `Accept: application/x-ndjson`, the response starts at once and reports progress, one JSON object per line. ' +
-  'The last line is the usual response with its `status`. Closing the connection cancels the operation.';
+  'The last line is the usual response with its `status`. Closing the connection cancels the operation. ' +
+  'With `Prefer: respond-async`, the response is 202 at once, and the operation continues as the job in `Location`.';
+
+/** What the routes of folder operations use. */
+interface FolderRouteOptions {
+  readonly operations: LongOperations;
+  readonly jobs: JobStarter;
+}
 
 /** Registers the routes that delete a folder. Request bodies are ignored. */
-export function deleteFolderRoute(app: App, operations: LongOperations): void {
+export function deleteFolderRoute(app: App, { operations, jobs }: FolderRouteOptions): void {
   app.route({
     method: ['DELETE', 'POST'],
     url: '/delete_folder/*',
@@ -73,11 +82,13 @@ export function deleteFolderRoute(app: App, operations: LongOperations): void {
       summary: 'Delete a folder and everything in it',
       description: `Use \`POST\` if your client or proxy does not support \`DELETE\`. ${PROGRESS_DESCRIPTION}`,
       params: PathParameter,
-      response: { 200: withProgress(Success), '4xx': Failure, '5xx': Failure },
+      response: { 200: withProgress(Success), 202: JobResponse, '4xx': Failure, '5xx': Failure },
     },
     handler: async (request, reply) => {
       const { files } = accessOf(request);
       const folder = parseFolder(request.params['*']);
+      const started = await jobs.start(request, reply, { action: 'delete folder', from: folder });
+      if (started) return started;
       return operations.run(request, reply, async (options) => {
         await files.deleteFolder(folder, options);
         return { success: true, message: 'Folder deleted successfully' } as const;
@@ -86,7 +97,7 @@ export function deleteFolderRoute(app: App, operations: LongOperations): void {
   });
 }
 
-export function folderRoutes(app: App, operations: LongOperations): void {
+export function folderRoutes(app: App, { operations, jobs }: FolderRouteOptions): void {
   app.post(
     '/rename_folder/*',
     {
@@ -97,13 +108,21 @@ export function folderRoutes(app: App, operations: LongOperations): void {
         description: `Changes the name within the parent folder. ${PROGRESS_DESCRIPTION}`,
         params: PathParameter,
         body: Rename,
-        response: { 200: withProgress(FolderRenamed), '4xx': Failure, '5xx': Failure },
+        response: { 200: withProgress(FolderRenamed), 202: JobResponse, '4xx': Failure, '5xx': Failure },
       },
     },
     async (request, reply) => {
       const { files } = accessOf(request);
       const folder = parseFolder(request.params['*']);
       const { newName, overwrite = false } = request.body;
+      const to = childFolder(parentOf(folder), newName);
+      const started = await jobs.start(request, reply, {
+        action: 'rename folder',
+        from: folder,
+        to,
+        replace: overwrite,
+      });
+      if (started) return started;
       return operations.run(request, reply, async (options) => {
         const newPrefix = await files.renameFolder(folder, newName, { ...options, replace: overwrite });
         return { success: true, message: 'Folder renamed successfully', newPrefix } as const;
@@ -131,7 +150,7 @@ export function folderRoutes(app: App, operations: LongOperations): void {
 }
 
 /** Registers `/copy` and `/move`, which differ only in the called operation. */
-export function transferRoutes(app: App, operations: LongOperations): void {
+export function transferRoutes(app: App, { operations, jobs }: FolderRouteOptions): void {
   const routes = [
     {
       url: '/copy',
@@ -139,6 +158,7 @@ export function transferRoutes(app: App, operations: LongOperations): void {
       message: 'Item copied successfully',
       transferFile: 'copyFile',
       transferFolder: 'copyFolder',
+      action: 'copy folder',
     },
     {
       url: '/move',
@@ -146,10 +166,11 @@ export function transferRoutes(app: App, operations: LongOperations): void {
       message: 'Item moved successfully',
       transferFile: 'moveFile',
       transferFolder: 'moveFolder',
+      action: 'move folder',
     },
   ] as const;
 
-  for (const { url, summary, message, transferFile, transferFolder } of routes) {
+  for (const { url, summary, message, transferFile, transferFolder, action } of routes) {
     app.post(
       url,
       {
@@ -159,7 +180,7 @@ export function transferRoutes(app: App, operations: LongOperations): void {
           summary,
           description: `Folders include everything in them. For folders: ${PROGRESS_DESCRIPTION}`,
           body: Transfer,
-          response: { 200: withProgress(Success), '4xx': Failure, '5xx': Failure },
+          response: { 200: withProgress(Success), 202: JobResponse, '4xx': Failure, '5xx': Failure },
         },
       },
       async (request, reply) => {
@@ -172,6 +193,13 @@ export function transferRoutes(app: App, operations: LongOperations): void {
         }
         const sourceFolder = parseFolder(source);
         const destinationFolder = parseFolder(destination);
+        const started = await jobs.start(request, reply, {
+          action,
+          from: sourceFolder,
+          to: destinationFolder,
+          replace,
+        });
+        if (started) return started;
         return operations.run(request, reply, async (options) => {
           await files[transferFolder](sourceFolder, destinationFolder, { ...options, replace });
           return envelope;

@@ -1,0 +1,149 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { type Static, Type } from 'typebox';
+import type { FolderOperation } from '../../access/guard.ts';
+import { jobOf } from '../../jobs/folder-operations.ts';
+import type { Job } from '../../jobs/job.ts';
+import type { JobQueue } from '../../jobs/queue.ts';
+import { quoted } from '../../model/error.ts';
+import { ROOT } from '../../model/path.ts';
+import { readOnlyError } from '../../model/store-errors.ts';
+import { accessOf } from '../access/request-access.ts';
+import { HttpError } from '../errors.ts';
+import type { App } from '../fastify-app.ts';
+import { Failure, JobList, JobQuery, JobResponse } from '../schemas.ts';
+import type { Service } from '../service.ts';
+
+/** Default number of jobs in a page. */
+const DEFAULT_LIMIT = 100;
+
+/** Registers the routes for jobs: a user sees their own, and users who manage the root see all. */
+export function jobRoutes(app: App, queue: JobQueue): void {
+  const params = Type.Object({ id: Type.String({ description: 'The ID of the job.' }) });
+  const response = { 200: JobResponse, '4xx': Failure, '5xx': Failure };
+  const findVisible = async (request: FastifyRequest, id: string) => {
+    const job = await queue.find(id);
+    if (job && isVisible(request, job)) return job;
+    throw new HttpError('job-not-found', `The job ${quoted(id)} does not exist, or ended more than a day ago.`);
+  };
+
+  app.get(
+    '/-/jobs',
+    {
+      config: { access: 'jobs' },
+      schema: {
+        tags: ['Jobs'],
+        summary: 'List jobs',
+        description:
+          "Returns the user's jobs, with the newest first. Users with the manage permission for the root get the jobs of all users.",
+        querystring: JobQuery,
+        response: { 200: JobList, '4xx': Failure, '5xx': Failure },
+      },
+    },
+    async (request, reply) => {
+      const { limit = DEFAULT_LIMIT, cursor } = request.query;
+      const owner = managesRoot(request) ? undefined : accessOf(request).user?.name;
+      reply.header('cache-control', 'no-store');
+      // The jobs of anonymous users are not listed, because they could belong to different clients.
+      if (owner === undefined && !managesRoot(request)) return { success: true as const, jobs: [] };
+      const page = await queue.list({ owner, limit, cursor });
+      const jobs = page.jobs.map(describeJob);
+      return { success: true as const, jobs, ...(page.cursor !== undefined && { cursor: page.cursor }) };
+    },
+  );
+
+  app.get(
+    '/-/jobs/:id',
+    { config: { access: 'jobs' }, schema: { tags: ['Jobs'], summary: 'Get a job', params, response } },
+    async (request, reply) => {
+      reply.header('cache-control', 'no-store');
+      return { success: true, job: describeJob(await findVisible(request, request.params.id)) } as const;
+    },
+  );
+
+  app.delete(
+    '/-/jobs/:id',
+    {
+      config: { access: 'jobs' },
+      schema: {
+        tags: ['Jobs'],
+        summary: 'Cancel a job',
+        description:
+          'A queued job ends at once. A running job ends within a few seconds, or completes if it can no longer be cancelled. A finished job remains as it is.',
+        params,
+        response,
+      },
+    },
+    async (request, reply) => {
+      const { id } = await findVisible(request, request.params.id);
+      const job = (await queue.cancel(id)) ?? (await findVisible(request, id));
+      reply.header('cache-control', 'no-store');
+      return { success: true, job: describeJob(job) } as const;
+    },
+  );
+}
+
+/** Starts folder operations as jobs, for clients that prefer that. */
+export interface JobStarter {
+  /**
+   * Starts the operation as a job if the request has `Prefer: respond-async` (RFC 7240, section 4.1). Sets the status
+   * 202 and the headers of the response, and returns its body. Returns undefined otherwise, and while the database is unavailable: the preference is then
+   * ignored. Throws `AccessDenied` if the user lacks a permission.
+   */
+  start(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    operation: FolderOperation,
+  ): Promise<Static<typeof JobResponse> | undefined>;
+}
+
+export function createJobStarter({ jobs, database, readOnly, basePath }: Service): JobStarter {
+  return {
+    async start(request, reply, operation) {
+      if (!jobs || !database?.isAvailable || !prefersAsync(request)) return undefined;
+      if (readOnly) throw readOnlyError();
+      const access = accessOf(request);
+      await access.files.requireFolderOperation(operation);
+      const { kind, input } = jobOf(operation);
+      const job = await jobs.submit(kind, input, access.submitter());
+      reply
+        .code(202)
+        .header('location', `${basePath}/-/jobs/${job.id}`)
+        .header('preference-applied', 'respond-async')
+        .header('cache-control', 'no-store');
+      return { success: true, job: describeJob(job) };
+    },
+  };
+}
+
+/** Returns whether a request has the preference `respond-async`, among others and with any parameters. */
+function prefersAsync({ headers }: FastifyRequest): boolean {
+  const preferences = [headers.prefer ?? []].flat().join(',').split(',');
+  return preferences.some((preference) => /^\s*respond-async\s*(?:;|$)/i.test(preference));
+}
+
+/** Returns whether a user sees the jobs of all users. Without an access file, everyone does. */
+function managesRoot(request: FastifyRequest): boolean {
+  return accessOf(request).permissionsFor(ROOT)?.includes('manage') ?? true;
+}
+
+/** Only the client that started a job of an anonymous user knows its ID. */
+function isVisible(request: FastifyRequest, { submitter }: Job): boolean {
+  return managesRoot(request) || accessOf(request).user?.name === submitter.user?.name;
+}
+
+function describeJob(job: Job) {
+  const { id, kind, status, attempts, submitter, progress, failure, startedAt, finishedAt } = job;
+  return {
+    id,
+    kind,
+    status,
+    user: submitter.user?.name ?? null,
+    input: job.input as Record<string, unknown>,
+    attempts,
+    createdAt: job.createdAt.toISOString(),
+    ...(startedAt && { startedAt: startedAt.toISOString() }),
+    ...(finishedAt && { finishedAt: finishedAt.toISOString() }),
+    ...(progress && { progress }),
+    ...(failure && { failure: { code: failure.code, error: failure.message } }),
+  };
+}

@@ -1,0 +1,80 @@
+import { type Static, Type } from 'typebox';
+import type { FolderOperation, GuardedFiles } from '../access/guard.ts';
+import type { Submitter } from '../access/submitter.ts';
+import { exists, isStoreError } from '../model/error.ts';
+import { type FolderPath, nameOf, parseFolder } from '../model/path.ts';
+import { defineKind, type JobContext, type JobKind } from './job.ts';
+
+const Source = Type.Object({ source: Type.String() });
+const Transfer = Type.Object({ source: Type.String(), destination: Type.String(), overwrite: Type.Boolean() });
+
+/** The kinds of jobs for folder operations, and the action that each stands for in the audit log. */
+const TRANSFERS = {
+  'copy-folder': 'copy folder',
+  'move-folder': 'move folder',
+  'rename-folder': 'rename folder',
+} as const;
+
+/** The kind and the input of a job for a folder operation. */
+export function jobOf(operation: FolderOperation): { readonly kind: string; readonly input: object } {
+  if (operation.action === 'delete folder') return { kind: 'delete-folder', input: { source: operation.from } };
+  const { action, from: source, to: destination, replace: overwrite } = operation;
+  return { kind: action.replace(' ', '-'), input: { source, destination, overwrite } };
+}
+
+/**
+ * Returns the kinds of folder operations. `filesOf` returns the files as the submitter may see and change them at that
+ * moment. A job that is resumed continues from the work that is already done.
+ */
+export function createFolderKinds(filesOf: (submitter: Submitter) => GuardedFiles): readonly JobKind[] {
+  const transfers = (Object.keys(TRANSFERS) as (keyof typeof TRANSFERS)[]).map((name) =>
+    defineKind({
+      name,
+      input: Transfer,
+      run: (input, context) => runTransfer(filesOf(context.submitter), toOperation(name, input), context),
+      confirm: (input, submitter) => filesOf(submitter).requireFolderOperation(toOperation(name, input)),
+    }),
+  );
+  const remove = defineKind({
+    name: 'delete-folder',
+    input: Source,
+    async run({ source }, context) {
+      const { isResumed, ...options } = context;
+      await filesOf(context.submitter)
+        .deleteFolder(parseFolder(source), options)
+        .catch((error: unknown) => {
+          // The last attempt deleted it, but ended before that was stored.
+          if (!isResumed || !isStoreError(error, 'not-found')) throw error;
+        });
+      return {};
+    },
+    confirm: ({ source }, submitter) =>
+      filesOf(submitter).requireFolderOperation({ action: 'delete folder', from: parseFolder(source) }),
+  });
+  return [...transfers, remove];
+}
+
+type TransferOperation = Extract<FolderOperation, { readonly to: FolderPath }>;
+
+function toOperation(name: keyof typeof TRANSFERS, input: Static<typeof Transfer>): TransferOperation {
+  const { source, destination, overwrite } = input;
+  return { action: TRANSFERS[name], from: parseFolder(source), to: parseFolder(destination), replace: overwrite };
+}
+
+async function runTransfer(
+  files: GuardedFiles,
+  { action, from, to, replace }: TransferOperation,
+  { isResumed, signal, onProgress }: JobContext,
+): Promise<object> {
+  const options = { replace, signal, onProgress };
+  try {
+    if (action === 'copy folder') await files.copyFolder(from, to, options);
+    else if (action === 'move folder') await files.moveFolder(from, to, options);
+    else await files.renameFolder(from, nameOf(to), options);
+  } catch (error) {
+    // The last attempt moved everything, but ended before that was stored.
+    const mayBeMoved = isResumed && action !== 'copy folder' && isStoreError(error, 'not-found');
+    if (!mayBeMoved || !(await exists(files.list(to, { limit: 1 })))) throw error;
+  }
+  return { path: to };
+}

@@ -1,0 +1,55 @@
+import type { Logger } from 'pino';
+import type { Audit } from '../access/audit.ts';
+import { GuardedFiles } from '../access/guard.ts';
+import { requireValidSubmitter } from '../access/submitter.ts';
+import type { Database } from '../database/database.ts';
+import type { Files } from '../files/files.ts';
+import type { AccessControl } from '../http/access/authentication.ts';
+import { problemOf } from '../http/errors.ts';
+import { createFolderKinds } from '../jobs/folder-operations.ts';
+import { JobQueue } from '../jobs/queue.ts';
+import { JobRunner } from '../jobs/runner.ts';
+
+/** Milliseconds without a renewal after which another process runs a job again. */
+const LEASE_MS = 15_000;
+
+const RUNNER = { maxRunning: 4, pollMs: 2000, heartbeatMs: 1000, finishedLifetimeMs: 24 * 60 * 60_000 };
+
+/** The jobs of the service. */
+export interface RunningJobs {
+  readonly queue: JobQueue;
+  /** Starts no more jobs, and resolves when those that run have ended. */
+  drain(): Promise<void>;
+}
+
+/** Starts the runner of this process. `resources` returns unfinished jobs to the queue. */
+export function startJobs(
+  database: Database,
+  { files, access, audit }: { readonly files: Files; readonly access: AccessControl; readonly audit: Audit },
+  { logger, resources }: { readonly logger: Logger; readonly resources: AsyncDisposableStack },
+): RunningJobs {
+  const queue = new JobQueue(database, { leaseMs: LEASE_MS });
+  const kinds = createFolderKinds(
+    (submitter) =>
+      new GuardedFiles(files, {
+        policy: () => access.policy(),
+        user: submitter.user,
+        confirm: async () => requireValidSubmitter(submitter, access.policy()),
+        record: (event) => audit.write(event, submitter),
+      }),
+  );
+  const runner = new JobRunner(queue, database, kinds, {
+    ...RUNNER,
+    describe(error, jobId) {
+      const { code, message } = problemOf(error, jobId);
+      return { code, message };
+    },
+    log: {
+      warn: (details, message) => logger.warn(details, message),
+      error: (details, message) => logger.error(details, message),
+    },
+  });
+  resources.defer(() => runner.close());
+  runner.start();
+  return { queue, drain: () => runner.drain() };
+}

@@ -1,0 +1,190 @@
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { PERMISSIONS } from '../../src/access/policy.ts';
+import type { Store } from '../../src/model/store.ts';
+import { until } from '../../testing/until.ts';
+import { EVERYONE, type GuardedService, grant, json, startGuardedService } from '../access/guarded-service.ts';
+import { memory } from '../contract/backend.ts';
+import { assertFailure, jsonOf, type Response } from './client.ts';
+
+interface JobJson {
+  readonly id: string;
+  readonly kind: string;
+  readonly status: string;
+  readonly user: string | null;
+  readonly input: object;
+  readonly failure?: { readonly code: string; readonly error: string };
+}
+
+const ASYNC = { prefer: 'wait=1, respond-async' };
+const COPY = { source: 'a', destination: 'b', is_folder: true };
+
+describe('jobs of folder operations', () => {
+  let service: GuardedService;
+  /** Set while copies have to wait. */
+  let gate: Promise<void> | undefined;
+  /** The signal of the last copy. */
+  let signalOfCopy: AbortSignal | undefined;
+  /** Makes copies wait until the returned function is called. */
+  const closeGate = () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    gate = promise;
+    signalOfCopy = undefined;
+    return resolve;
+  };
+  const wrap = (store: Store): Store => ({
+    ...store,
+    async copyFolder(from, to, options) {
+      signalOfCopy = options.signal;
+      await gate;
+      options.signal?.throwIfAborted();
+      if (!store.copyFolder) throw new Error('The store of this test copies folders.');
+      return store.copyFolder(from, to, options);
+    },
+  });
+  beforeEach(async () => {
+    gate = undefined;
+    service = await startGuardedService(memory, { hasJobs: true, basePath: '/base', wrap });
+    service.grant(grant('', PERMISSIONS));
+    await service.plant({ 'a/1': 'one', 'a/2': 'two' });
+  });
+  afterEach(() => service.stop());
+
+  const jobOf = (response: Response) => (jsonOf(response) as { job: JobJson }).job;
+  const get = async (id: string) => jobOf(await service.asAnn(`/base/-/jobs/${id}`));
+  const untilEnded = ({ id }: JobJson) =>
+    until('the job has ended', async () => {
+      const job = await get(id);
+      return ['queued', 'running'].includes(job.status) ? undefined : job;
+    });
+  const assertSucceeds = async (job: JobJson) => {
+    const { status, failure } = await untilEnded(job);
+    assert.deepEqual([status, failure], ['succeeded', undefined]);
+  };
+  const start = async (path: string, body: object): Promise<JobJson> => {
+    const response = await service.asAnn(`/base${path}`, json(body, ASYNC));
+    assert.equal(response.status, 202, response.body.toString());
+    const job = jobOf(response);
+    assert.equal(response.headers.location, `/base/-/jobs/${job.id}`);
+    assert.equal(response.headers['preference-applied'], 'respond-async');
+    return job;
+  };
+
+  it('copy, rename, move and delete a folder after the response', async () => {
+    const copied = await start('/copy', COPY);
+    assert.deepEqual(
+      [copied.kind, copied.user, copied.input],
+      ['copy-folder', 'ann', { source: 'a/', destination: 'b/', overwrite: false }],
+    );
+    await assertSucceeds(copied);
+    await assertSucceeds(await start('/rename_folder/b', { newName: 'c' }));
+    const move = { source: 'c', destination: 'd/e', is_folder: true };
+    await assertSucceeds(await start('/move', move));
+    assert.deepEqual(await service.contents(), { 'a/1': 'one', 'a/2': 'two', 'd/e/1': 'one', 'd/e/2': 'two' });
+    const deleted = await service.asAnn('/base/delete_folder/d', { method: 'DELETE', headers: ASYNC });
+    assert.equal(deleted.status, 202);
+    await assertSucceeds(jobOf(deleted));
+    assert.deepEqual(await service.contents(), { 'a/1': 'one', 'a/2': 'two' });
+    const actions = service.events().map(({ action, outcome, who, way }) => [action, outcome, who, way]);
+    assert.deepEqual(
+      actions,
+      ['copy folder', 'rename folder', 'move folder', 'delete folder'].map((action) => [
+        action,
+        'done',
+        'ann',
+        'token',
+      ]),
+    );
+  });
+
+  it('are not started without the preference, or for files', async () => {
+    assert.equal((await service.asAnn('/base/copy', json(COPY))).status, 200);
+    const file = { source: 'a/1', destination: 'copy', is_folder: false };
+    assert.equal((await service.asAnn('/base/copy', json(file, ASYNC))).status, 200);
+    assert.equal((await service.asAnn('/base/copy', json({ ...COPY, destination: 'c' }, { prefer: 'x' }))).status, 200);
+  });
+
+  it('fail with the error that the request would have had', async () => {
+    const job = await untilEnded(await start('/move', { source: 'absent', destination: 'b', is_folder: true }));
+    assert.deepEqual(job.failure, { code: 'not-found', error: 'The folder "absent/" does not exist.' });
+  });
+
+  it('are refused at once without the permission', async () => {
+    service.grant(grant('', ['read']));
+    assertFailure(
+      await service.asAnn('/base/copy', json(COPY, ASYNC)),
+      403,
+      /don't have permission to add to all of "b\/"/,
+    );
+    assertFailure(await service.asAnonymous('/base/copy', json(COPY, ASYNC)), 401, /^Sign in/);
+    assert.deepEqual(
+      jsonOf(await service.asAnn('/base/-/jobs?limit=1')),
+      jsonOf(await service.asAnn('/base/-/jobs?limit=1')),
+    );
+  });
+
+  for (const [what, revoke] of [
+    ['the permission is revoked', () => service.grant(grant('', ['read']))],
+    ['the user is removed, although the grant remains', () => service.dismissAnn()],
+  ] as const) {
+    it(`end when ${what} while they run`, async () => {
+      const open = closeGate();
+      const job = await start('/copy', COPY);
+      const signal = await until('the copy has begun', () => signalOfCopy);
+      revoke();
+      await until('the copy is aborted', () => signal.aborted);
+      service.grant(grant('', PERMISSIONS));
+      open();
+      const { status, failure } = await untilEnded(job);
+      assert.deepEqual([status, failure?.code], ['failed', 'permission-denied']);
+      assert.deepEqual(await service.contents(), { 'a/1': 'one', 'a/2': 'two' });
+    });
+  }
+
+  it('are cancelled by DELETE', async () => {
+    const open = closeGate();
+    const job = await start('/copy', COPY);
+    await until('the job runs', async () => (await get(job.id)).status === 'running');
+    assert.equal((await service.asAnn(`/base/-/jobs/${job.id}`, { method: 'DELETE' })).status, 200);
+    open();
+    assert.equal((await untilEnded(job)).status, 'cancelled');
+    assert.deepEqual(await service.contents(), { 'a/1': 'one', 'a/2': 'two' });
+  });
+
+  it('are visible to their user, and to users who manage the root', async () => {
+    const own = await untilEnded(await start('/copy', COPY));
+    service.grant(grant('', PERMISSIONS, EVERYONE));
+    const anonymous = jobOf(await service.asAnonymous('/base/copy', json({ ...COPY, destination: 'c' }, ASYNC)));
+    assert.equal(anonymous.user, null);
+    const listed = (jsonOf(await service.asAnn('/base/-/jobs')) as { jobs: JobJson[] }).jobs.map(({ id }) => id);
+    assert.ok(listed.includes(own.id) && listed.includes(anonymous.id));
+    service.grant(grant('', ['read', 'write']));
+    const seen = (jsonOf(await service.asAnn('/base/-/jobs')) as { jobs: JobJson[] }).jobs;
+    assert.ok(seen.some(({ id }) => id === own.id));
+    assert.ok(seen.every(({ user }) => user === 'ann'));
+    for (const method of ['GET', 'DELETE']) {
+      assertFailure(
+        await service.asAnn(`/base/-/jobs/${anonymous.id}`, { method }),
+        404,
+        /^The job ".*" does not exist/,
+      );
+      assertFailure(
+        await service.asAnonymous(`/base/-/jobs/${own.id}`, { method }),
+        404,
+        /^The job ".*" does not exist/,
+      );
+    }
+    assert.deepEqual(jsonOf(await service.asAnonymous('/base/-/jobs')), { success: true, jobs: [] });
+    assert.equal(jobOf(await service.asAnonymous(`/base/-/jobs/${anonymous.id}`)).id, anonymous.id);
+  });
+
+  it('are listed in pages', async () => {
+    await untilEnded(await start('/copy', COPY));
+    await untilEnded(await start('/copy', { ...COPY, destination: 'c' }));
+    const first = jsonOf(await service.asAnn('/base/-/jobs?limit=1')) as { jobs: JobJson[]; cursor: string };
+    const second = jsonOf(await service.asAnn(`/base/-/jobs?limit=1&cursor=${first.cursor}`)) as { jobs: JobJson[] };
+    assert.equal(first.jobs.length, 1);
+    assert.notEqual(first.jobs[0]?.id, second.jobs[0]?.id);
+    assertFailure(await service.asAnn('/base/-/jobs?cursor=x'), 400, /cursor/);
+  });
+});

@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { type Holdall, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
+import { until } from '../../testing/until.ts';
+import { assertSuccess, jsonOf, postJson, send } from '../http/client.ts';
+import { untilStaged } from './temporary-files.ts';
+
+const ASYNC = { prefer: 'respond-async' };
+const COPY = { source: 'many', destination: 'copy', is_folder: true };
+
+/** More than the files that are copied in the time that it takes to kill a process. */
+const FILES = 6000;
+
+async function folderOfMany(root: string): Promise<void> {
+  await mkdir(join(root, 'many'));
+  for (let index = 0; index < FILES; index++) await writeFile(join(root, 'many', `${index}`), `content of ${index}`);
+}
+
+const jobAt = async ({ port }: Holdall, location: string) =>
+  (jsonOf(await send(port, location)) as { job: { status: string; attempts: number } }).job;
+
+describe('Jobs of the service', () => {
+  it('complete after all processes were killed, when the service is started again', async (t) => {
+    const root = await temporaryFolder(t);
+    await folderOfMany(root);
+    const first = await startHoldall(t, { root, settings: { WORKERS: '2' } });
+    const response = await postJson(first.port, '/copy', COPY, ASYNC);
+    assert.equal(response.status, 202);
+    const location = String(response.headers.location);
+    await untilStaged(root, 1, 100);
+    await first.kill();
+    assert.deepEqual((await readdir(root)).includes('copy'), false);
+    const second = await startHoldall(t, { root, settings: { WORKERS: '2' } });
+    // The lease of the killed process expires after 15 seconds.
+    await until('the job has ended', async () => (await jobAt(second, location)).status === 'succeeded', 60);
+    assert.equal((await jobAt(second, location)).attempts, 2);
+    assert.equal((await readdir(join(root, 'copy'))).length, FILES);
+  });
+
+  it('are operations of their request while the database is unavailable', async (t) => {
+    const STATE_DIR = join(await temporaryFolder(t), 'state');
+    await writeFile(STATE_DIR, 'a file where the folder should be');
+    const SIGNING_KEY = 'a-key-of-the-tests-with-32-bytes!!';
+    const holdall = await startHoldall(t, { settings: { STATE_DIR, SIGNING_KEY } });
+    await mkdir(join(holdall.root, 'many'));
+    assertSuccess(await postJson(holdall.port, '/copy', COPY, ASYNC), { message: 'Item copied successfully' });
+    const jobs = await send(holdall.port, '/-/jobs');
+    assert.deepEqual([jobs.status, jobs.headers['retry-after']], [503, '5']);
+    assert.equal((jsonOf(jobs) as { code: string }).code, 'database-unavailable');
+    await rm(STATE_DIR);
+  });
+});
