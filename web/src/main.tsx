@@ -8,7 +8,7 @@ import { keepFresh } from './app/keeping-fresh.ts';
 import { Providers } from './app/providers.tsx';
 import { readEmbedded } from './platform/embedded.ts';
 import { showStartFailure } from './start-failure.ts';
-import { watchRegionKeys } from './ui/regions.ts';
+import { watchRegionKeys } from './ui/focus.ts';
 import './ui/styles/tokens.css';
 import './ui/styles/base.css';
 

@@ -12,9 +12,9 @@ import { Tray } from '../features/tray/tray.tsx';
 import { Preview } from '../features/viewer/preview.tsx';
 import { tellNotLoaded } from '../model/not-loaded.ts';
 import { useLanguageSignal } from '../platform/text/language-context.ts';
-import { OpenDialogs } from '../ui/dialog.tsx';
+import { DialogHost } from '../ui/dialog.tsx';
 import { Sprite } from '../ui/icon.tsx';
-import { OpenedMenu } from '../ui/opened-menu.tsx';
+import { MenuHost } from '../ui/menu-host.tsx';
 import './app.css';
 
 /** The page. Shows only the sign-in form if the user can see nothing without signing in. */
@@ -45,8 +45,8 @@ function WholePage() {
       <DropHint />
       <Preview />
       <Floating />
-      <OpenDialogs />
-      <OpenedMenu onNotLoaded={onNotLoaded} />
+      <DialogHost />
+      <MenuHost onNotLoaded={onNotLoaded} />
     </>
   );
 }

@@ -19,8 +19,8 @@ import { createRouter } from '../platform/router.ts';
 import { createUrls } from '../platform/service/urls.ts';
 import { loadCatalogue } from '../platform/text/catalogues.ts';
 import { createLanguage } from '../platform/text/language.ts';
-import { createDialogs, type Dialogs } from '../ui/dialogs.ts';
-import { createMenus } from '../ui/menus.ts';
+import { createDialogs, type Dialogs } from '../ui/dialog.tsx';
+import { createMenus } from '../ui/menus.tsx';
 import { askBeforeLeaving } from './ask-before-leaving.ts';
 import type { Page } from './page.ts';
 
@@ -60,7 +60,7 @@ export async function createPage(embedded: Embedded): Promise<Page> {
     const isMenu = menus.shown.value !== null;
     const dialog = dialogs.shown.value.at(-1);
     if (isMenu) menus.close();
-    else dialog?.leave();
+    else dialog?.dismiss();
     return isMenu || dialog !== undefined;
   });
   const selection = createSelection(folder);

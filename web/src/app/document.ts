@@ -1,7 +1,7 @@
 import { effect } from '@preact/signals';
 import { nameOf, ROOT } from '../platform/paths.ts';
 import { shownName } from '../platform/text/shown-name.ts';
-import { NARROW } from '../ui/media.ts';
+import { NARROW } from '../ui/responsive.ts';
 import type { Page } from './page.ts';
 
 /** Keeps what lies outside of the page's own elements as it has to be, until the function that it gives is called. */

@@ -15,8 +15,8 @@ import type { Router } from '../platform/router.ts';
 import type { Service } from '../platform/service/service.ts';
 import type { Urls } from '../platform/service/urls.ts';
 import type { Language } from '../platform/text/language.ts';
-import type { Dialogs } from '../ui/dialogs.ts';
-import type { Menus } from '../ui/menus.ts';
+import type { Dialogs } from '../ui/dialog.tsx';
+import type { Menus } from '../ui/menus.tsx';
 
 /** All models of the page. Only `app/` knows all of them. */
 export interface Page {

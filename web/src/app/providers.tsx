@@ -18,8 +18,8 @@ import {
 } from '../features/models.ts';
 import type { Provider } from '../platform/required-context.ts';
 import { LanguageProvider } from '../platform/text/language-context.ts';
-import { DialogsProvider } from '../ui/dialogs.ts';
-import { MenusProvider } from '../ui/menus.ts';
+import { DialogsProvider } from '../ui/dialog.tsx';
+import { MenusProvider } from '../ui/menus.tsx';
 import type { Page } from './page.ts';
 
 /** Provides each model of the page in its own context. */
