@@ -3,7 +3,7 @@
  * functions run in the page, so they can use only their arguments.
  */
 
-/** Sends requests as scripts can. Returns all that it could read, with the requests. */
+/** Sends requests by scripts. Returns everything that it could read, with the requests. */
 export async function fetchAll(service: string): Promise<string[]> {
   const json = (body: object) => JSON.stringify(body);
   const form = () => {
@@ -65,7 +65,7 @@ export async function fetchAll(service: string): Promise<string[]> {
   return read.filter((text) => text !== '' && !/: 0 +$/.test(text));
 }
 
-/** Embeds files of the service as images, scripts, styles and frames. Returns all that it could read of them. */
+/** Embeds files of the service as images, scripts, styles and frames. Returns everything that it could read of them. */
 export async function embedAll(service: string): Promise<string[]> {
   const sources: readonly (readonly [tag: string, attribute: string, path: string])[] = [
     ['img', 'src', 'file/image.png'],
@@ -103,7 +103,7 @@ export async function embedAll(service: string): Promise<string[]> {
   return [...(await Promise.all(seen)), ...stolen.map(String)].filter((text) => text !== '');
 }
 
-/** Submits forms into frames or new windows, without a script in between. */
+/** Submits forms into frames or new windows. */
 export function submitAll(service: string, target: '_blank' | 'frame'): void {
   const submit = (path: string, enctype: string, fields: Readonly<Record<string, string | File>>) => {
     const name = `frame ${Math.random()}`;
@@ -128,7 +128,7 @@ export function submitAll(service: string, target: '_blank' | 'frame'): void {
     document.body.append(form);
     form.submit();
   };
-  // What is sent is `{"path": "planted", "x": "=x"}`.
+  // The browser sends `{"path": "planted", "x": "=x"}`.
   submit('create_folder', 'text/plain', { '{"path": "planted", "x": "': 'x"}' });
   submit('copy', 'text/plain', {
     '{"source": "secret.txt", "destination": "copied", "is_folder": false, "x": "': 'x"}',
@@ -141,7 +141,7 @@ export function submitAll(service: string, target: '_blank' | 'frame'): void {
 
 /**
  * Opens the service in a window and reads its document, until the browser denies that: from then on, the window shows
- * another origin. Returns all that it could read.
+ * another origin. Returns everything that it could read.
  */
 export async function openAndRead(service: string): Promise<string[]> {
   const seen: string[] = [];

@@ -4,26 +4,26 @@ import axe, { type AxeResults, type Result, type RunOptions } from 'axe-core';
 import type { Page } from 'playwright-core';
 
 /**
- * Fails where axe finds fault with the page as it is now, with each rule, the elements that break it and what to do.
- * What axe can't decide by itself is told as a diagnostic of the test. `rules` limits the check to rules with these IDs.
+ * Fails if axe finds violations in the current state of the page. Results that need a manual check become diagnostics of
+ * the test. `rules` limits the check to the rules with these IDs.
  */
 export async function assertAccessible(
   page: Page,
   t: TestContext,
   { state, rules }: { readonly state: string; readonly rules?: readonly string[] },
 ): Promise<void> {
-  // By the debugger, which the page's policy does not hold; a `script` element would be refused.
+  // The page's policy would reject a `script` element, but does not apply to the debugger.
   if (!(await page.evaluate<boolean>('"axe" in globalThis'))) await page.evaluate(axe.source);
-  await page.evaluate(untilStill);
+  await page.evaluate(waitForAnimations);
   const options: RunOptions = rules
     ? { ...OPTIONS, runOnly: { type: 'rule', values: [...rules] }, rules: {} }
     : OPTIONS;
   const { violations, incomplete } = await page.evaluate<AxeResults>(`axe.run(document, ${JSON.stringify(options)})`);
-  for (const undecided of incomplete) t.diagnostic(`${state}: axe can't tell about ${describeUndecided(undecided)}`);
+  for (const undecided of incomplete) t.diagnostic(`${state}: axe can't decide ${describeUndecided(undecided)}`);
   if (violations.length > 0) assert.fail(`${state} is not accessible:\n\n${violations.map(describe).join('\n\n')}`);
 }
 
-/** Checks a state with all rules, and its colours also in the dark scheme. */
+/** Checks a state with all rules, and the contrast again in the dark color scheme. */
 export async function assertAccessibleInBothSchemes(
   page: Page,
   t: TestContext,
@@ -35,8 +35,8 @@ export async function assertAccessibleInBothSchemes(
   await page.emulateMedia({ colorScheme: 'light' });
 }
 
-/** Waits for the animations that end by themselves: what fades in has another contrast until it is there. */
-async function untilStill(): Promise<void> {
+/** Waits for all animations that are not endless, because elements that fade in have a lower contrast. */
+async function waitForAnimations(): Promise<void> {
   for (;;) {
     const moving = document
       .getAnimations()
@@ -48,7 +48,7 @@ async function untilStill(): Promise<void> {
 
 const OPTIONS: RunOptions = {
   runOnly: { type: 'tag', values: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] },
-  // The rule of WCAG 2.2, which axe leaves out unless it is named.
+  // The rule of WCAG 2.2 that axe disables by default.
   rules: { 'target-size': { enabled: true } },
   resultTypes: ['violations', 'incomplete'],
 };
@@ -60,7 +60,7 @@ function describe({ id, impact, help, helpUrl, nodes }: Result): string {
   return [`${id} (${impact ?? 'no impact given'}): ${help}. ${helpUrl}`, ...elements].join('\n  ');
 }
 
-/** The rule, with how many elements it is open for each reason. */
+/** Returns the rule, with the number of undecided elements by reason. */
 function describeUndecided({ id, nodes }: Result): string {
   const reasons = Map.groupBy(nodes, ({ any, all, none }) =>
     [...any, ...all, ...none].map(({ message }) => message).join(' '),

@@ -3,15 +3,14 @@ import { isDeepStrictEqual } from 'node:util';
 import { until } from '../../testing/until.ts';
 
 /**
- * Looks again and again until `look` gives what is expected: what a page shows, and a service has stored, comes in the
- * moment after what is done about it. Where it does not come for as long as `until` waits, this fails as `deepEqual`
- * does, by what was seen last.
+ * Waits until `read` returns the expected value, because pages and services react to an action only a moment later. After
+ * the timeout of `until`, fails like `deepEqual` with the last value.
  */
-export async function becomes<Value>(look: () => Value | Promise<Value>, expected: NoInfer<Value>): Promise<void> {
+export async function becomes<Value>(read: () => Value | Promise<Value>, expected: NoInfer<Value>): Promise<void> {
   let last: Value | undefined;
   try {
-    await until('it is as expected', async () => {
-      last = await look();
+    await until('the value is as expected', async () => {
+      last = await read();
       return isDeepStrictEqual(last, expected);
     });
   } catch (error) {

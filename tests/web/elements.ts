@@ -64,7 +64,7 @@ export const focusedName = (page: Page): Promise<string | null | undefined> =>
 
 /** Waits until the element has the focus. */
 export const isFocused = (locator: Locator): Promise<true> =>
-  until('it has the focus', () => locator.evaluate((element) => element === document.activeElement));
+  until('the element has the focus', () => locator.evaluate((element) => element === document.activeElement));
 
 /** Waits until the entry has the focus. */
 export const waitForFocus = (page: Page, path: string): Promise<void> => becomes(() => focusedPath(page), path);

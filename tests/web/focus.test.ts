@@ -7,21 +7,21 @@ import { openSite } from './open-site.ts';
 
 export const needs: readonly Need[] = ['browser'];
 
-async function openByKeys(page: Page, path: string): Promise<void> {
+async function openByKeyboard(page: Page, path: string): Promise<void> {
   await row(page, path).click();
   await page.keyboard.press('Enter');
 }
 
-it('The focus stays in the folder when it is refused, read, emptied, empty or filtered', async (t) => {
+it('The focus stays in the folder view when its contents become an error, entries, an empty folder or a filter without results', async (t) => {
   const { page } = await openSite(t, {
     files: { 'only/one.txt': '1', 'file.txt': 'file', 'empty/': '' },
     visit: { expectedErrors: [/403/] },
   });
   const upload = button(page.locator('.folder-view'), 'Upload files');
 
-  // The page repeats a request after a refusal of this kind only when the user asks for it.
+  // The page retries after this error only if the user requests it.
   await page.route(isListing, (route) => refuse(route, 'denied', 'The bucket is locked.'));
-  await openByKeys(page, 'only/');
+  await openByKeyboard(page, 'only/');
   await page.getByText('The bucket is locked.').waitFor();
   const retry = button(page, 'Retry');
   await isFocused(retry);
@@ -39,7 +39,7 @@ it('The focus stays in the folder when it is refused, read, emptied, empty or fi
   await isFocused(upload);
 
   await page.keyboard.press('Alt+ArrowUp');
-  await openByKeys(page, 'empty/');
+  await openByKeyboard(page, 'empty/');
   await isFocused(upload);
 
   await page.keyboard.press('Alt+ArrowUp');

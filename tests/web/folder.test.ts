@@ -10,7 +10,7 @@ import type { Need } from '../runner/needs.ts';
 import { assertAccessible } from './axe.ts';
 import { becomes } from './becomes.ts';
 import { openPage, type Visit } from './browser.ts';
-import { boxOf, focusedPath, row, selectedPaths, shownNames } from './elements.ts';
+import { boxOf, row, selectedPaths, shownNames, waitForFocus } from './elements.ts';
 import { FOLDER_FILES as FILES } from './folder-files.ts';
 import { DESKTOP } from './open-site.ts';
 import { HOSTILE_NAMES, photo } from './samples.ts';
@@ -20,10 +20,9 @@ export const needs: readonly Need[] = ['browser'];
 
 const isShown = (page: Page, path: string) => row(page, path).waitFor();
 
-/** The centre of the empty part of a row: right of its name. */
+/** Returns a point in the empty part of a row, beside its name. */
 async function besideName(page: Page, path: string): Promise<{ x: number; y: number }> {
-  const box = await row(page, path).boundingBox();
-  assert.ok(box);
+  const box = await boxOf(row(page, path));
   return { x: box.x + box.width * 0.5, y: box.y + box.height / 2 };
 }
 
@@ -34,11 +33,11 @@ async function openFiles(t: TestContext, visit: Partial<Visit> = {}, files: Reco
   return { site, page };
 }
 
-describe('A folder in the browser', () => {
-  it('loads without a request of its own, from its first entry, in the chosen order, and again when the user comes back', async (t) => {
+describe('The folder view', () => {
+  it('shows the embedded listing in the stored order, and refreshes it when the user goes back', async (t) => {
     const site = await startSite(t, { store: 'disk', files: FILES });
-    const answer: unknown = await (await fetch(`${site.url}?limit=3`)).json();
-    assert.ok(typeof answer === 'object' && answer !== null && 'cursor' in answer);
+    const listing: unknown = await (await fetch(`${site.url}?limit=3`)).json();
+    assert.ok(typeof listing === 'object' && listing !== null && 'cursor' in listing);
     const requests = () => site.log().filter(({ route }) => route === '/').length;
     await becomes(requests, 1);
     const page = await openPage(t, { ...DESKTOP, url: site.url });
@@ -49,21 +48,21 @@ describe('A folder in the browser', () => {
     const descending = ['album', 'Music', 'zebra.bin', 'file 10.txt', 'file 1.txt', 'file 2.txt', 'Änderung.md'];
     await page.getByRole('button', { name: 'Size' }).click();
     await becomes(() => shownNames(page), descending);
-    // The browser has a cached listing then.
+    // This caches a listing in the browser.
     const listed = page.waitForResponse((response) => response.url().includes('prefix='));
     await page.keyboard.press('Alt+r');
     await (await listed).finished();
     await page.goto(`${site.url}file/file%201.txt`);
-    await site.place({ 'meanwhile.txt': 'new' });
+    await site.place({ 'added.txt': 'new' });
     await page.goBack();
-    await isShown(page, 'meanwhile.txt');
+    await isShown(page, 'added.txt');
 
-    await page.goto(`${site.url}?cursor=${String(answer.cursor)}`);
-    await becomes(() => shownNames(page), descending.toSpliced(6, 0, 'meanwhile.txt'));
+    await page.goto(`${site.url}?cursor=${String(listing.cursor)}`);
+    await becomes(() => shownNames(page), descending.toSpliced(6, 0, 'added.txt'));
     await becomes(() => page.getByRole('columnheader', { name: 'Size' }).getAttribute('aria-sort'), 'descending');
   });
 
-  it('is opened by a deep link, and left and found again by the history, at the same sight', async (t) => {
+  it('opens by a deep link, and restores the scroll position and the focus when the user goes back', async (t) => {
     const many = Object.fromEntries(Array.from({ length: 300 }, (_, index) => [`deep/er/${index}.txt`, '']));
     const site = await startSite(t, { store: 'disk', files: { ...many, 'deep/er/inner/last.txt': '' } });
     const page = await openPage(t, { ...DESKTOP, url: `${site.url}deep/er/` });
@@ -73,11 +72,11 @@ describe('A folder in the browser', () => {
     await becomes(() => page.url(), `${site.url}deep/er/inner/`);
     await page.keyboard.press('Backspace');
     await isShown(page, 'deep/er/inner/');
-    await until('the folder one came from has the focus', async () => (await focusedPath(page)) === 'deep/er/inner/');
+    await waitForFocus(page, 'deep/er/inner/');
 
     await page.keyboard.press('End');
     await isShown(page, 'deep/er/299.txt');
-    await becomes(() => focusedPath(page), 'deep/er/299.txt');
+    await waitForFocus(page, 'deep/er/299.txt');
     const scrolled = await page.locator('[data-scroller]').evaluate((element) => element.scrollTop);
     assert.ok(scrolled > 1000);
     await page.keyboard.press('Alt+ArrowUp');
@@ -85,9 +84,9 @@ describe('A folder in the browser', () => {
     await page.goBack();
     await isShown(page, 'deep/er/299.txt');
     await becomes(() => page.locator('[data-scroller]').evaluate((element) => element.scrollTop), scrolled);
-    await becomes(() => focusedPath(page), 'deep/er/299.txt');
+    await waitForFocus(page, 'deep/er/299.txt');
 
-    // What lies in front of the folder is closed instead.
+    // Going back closes an open dialog or menu instead.
     await page.keyboard.press('Alt+n');
     await page.getByRole('dialog').waitFor();
     await page.goBack();
@@ -129,12 +128,12 @@ describe('A folder in the browser', () => {
     }
   });
 
-  it('says what to do where there is no folder, no entry and no match', async (t) => {
+  it('explains a missing folder, an empty folder and a filter without results', async (t) => {
     const site = await startSite(t, { store: 'disk', files: FILES });
-    const url = `${site.url}Music/gone/`;
-    const page = await openPage(t, { ...DESKTOP, url, expectedErrors: [/404.*gone/] });
+    const url = `${site.url}Music/missing/`;
+    const page = await openPage(t, { ...DESKTOP, url, expectedErrors: [/404.*missing/] });
     await page.getByText('This folder doesn’t exist.').waitFor();
-    await assertAccessible(page, t, { state: 'no such folder' });
+    await assertAccessible(page, t, { state: 'a missing folder' });
     await page.getByRole('button', { name: 'Up one folder' }).first().click();
     await isShown(page, 'Music/song.mp3');
 
@@ -153,7 +152,7 @@ describe('A folder in the browser', () => {
     await page.keyboard.type('ANDER');
     await becomes(() => shownNames(page), ['Änderung.md']);
     await page.keyboard.press('Escape');
-    await until('all entries are shown', async () => (await shownNames(page)).length === 7);
+    await becomes(async () => (await shownNames(page)).length, 7);
     await page.keyboard.type('nothing of this name');
     await page.getByText('Nothing here is called “\u2068nothing of this name\u2069”.').waitFor();
   });
@@ -162,7 +161,7 @@ describe('A folder in the browser', () => {
 const VIEWS = isFullForm ? (['list', 'grid'] as const) : (['grid'] as const);
 
 describe('Thumbnails', () => {
-  it('are requested for the entries in view, and for one more row of tiles', async (t) => {
+  it('are requested for the visible entries, and for one more row of tiles', async (t) => {
     const picture = await photo(1, { width: 320, height: 320 });
     const site = await startSite(t, {
       store: 'disk',
@@ -205,15 +204,15 @@ describe('Thumbnails', () => {
 const requestedThumbnails = (page: Page) =>
   page.evaluate(() => performance.getEntriesByType('resource').filter(({ name }) => name.includes('/thumb/')).length);
 
-/** How many entries are in view, at least in part. */
+/** Returns the number of entries that are visible, at least partly. */
 const entriesInView = (page: Page) =>
   page.locator('[data-path]').evaluateAll((entries) => {
     const { bottom = 0 } = document.querySelector('.scroller')?.getBoundingClientRect() ?? {};
     return entries.filter((entry) => entry.getBoundingClientRect().top < bottom).length;
   });
 
-describe('Selecting', () => {
-  it('works by click, with Ctrl, with Shift, by the boxes, by a rubber band, and follows the preview', async (t) => {
+describe('The selection', () => {
+  it('follows clicks, modifier keys, checkboxes, the rubber band, right clicks and the preview', async (t) => {
     const { page, site } = await openFiles(t);
     await row(page, 'Music/').click();
     await becomes(() => selectedPaths(page), ['Music/']);
@@ -223,9 +222,8 @@ describe('Selecting', () => {
     await becomes(() => selectedPaths(page), ['Music/', 'file 2.txt', 'Änderung.md'].toSorted());
     await row(page, 'zebra.bin').locator('[data-check]').click();
     await becomes(() => selectedPaths(page), ['Music/', 'file 2.txt', 'zebra.bin', 'Änderung.md'].toSorted());
-    const last = await page.locator('[data-scroller]').boundingBox();
-    assert.ok(last);
-    await page.mouse.click(last.x + last.width / 2, last.y + last.height - 20);
+    const view = await boxOf(page.locator('[data-scroller]'));
+    await page.mouse.click(view.x + view.width / 2, view.y + view.height - 20);
     await becomes(() => selectedPaths(page), []);
 
     const from = await besideName(page, 'Music/');
@@ -247,22 +245,20 @@ describe('Selecting', () => {
     await page.getByRole('button', { name: 'Grid' }).first().click();
     await page.getByRole('gridcell').first().waitFor();
     await becomes(() => selectedPaths(page), expected);
-    const scroller = await page.locator('[data-scroller]').boundingBox();
-    const first = await row(page, 'Music/').boundingBox();
-    assert.ok(scroller && first);
-    await page.mouse.move(scroller.x + 2, scroller.y + scroller.height - 40);
+    const first = await boxOf(row(page, 'Music/'));
+    await page.mouse.move(view.x + 2, view.y + view.height - 40);
     await page.mouse.down();
     await page.mouse.move(first.x + 30, first.y + 30, { steps: 4 });
     await page.mouse.up();
     await becomes(() => selectedPaths(page), ['Music/', 'album/']);
 
-    // A right click selects, and its key opens the same menu.
+    // A right click selects. The keyboard opens the same menu.
     await page.getByRole('button', { name: 'List' }).first().click();
     await row(page, 'file 2.txt').click({ button: 'right' });
     await page.getByRole('menuitem', { name: /^Rename/ }).waitFor();
     await becomes(() => selectedPaths(page), ['file 2.txt']);
     await page.keyboard.press('Escape');
-    await until('the entry has the focus again', async () => (await focusedPath(page)) === 'file 2.txt');
+    await waitForFocus(page, 'file 2.txt');
     await page.keyboard.press('Shift+F10');
     await page.getByRole('menuitem', { name: /^Rename/ }).waitFor();
     await page.keyboard.press('Escape');
@@ -273,20 +269,20 @@ describe('Selecting', () => {
     await page.keyboard.press('ArrowRight');
     await page.getByRole('dialog').getByText('two').waitFor();
     await page.keyboard.press('Escape');
-    await until('the last file has the focus', async () => (await focusedPath(page)) === 'file 2.txt');
+    await waitForFocus(page, 'file 2.txt');
     await becomes(() => selectedPaths(page), ['file 2.txt']);
     await page.keyboard.press('Delete');
     await page.getByRole('dialog', { name: /file 2\.txt/ }).waitFor();
     assert.ok(await site.exists('file 1.txt'));
   });
 
-  it('works by the keyboard in a list and among tiles, whose names show their end', async (t) => {
+  it('follows the keyboard in the list and in the grid, whose tiles show the end of long names', async (t) => {
     const stamps = ['153012', '153014'];
     const long = Object.fromEntries(stamps.map((stamp) => [`IMG_20260704_at_the_lake_${stamp}_HDR.mov`, stamp]));
     const { page } = await openFiles(t, { width: 'tablet' }, { ...FILES, ...long });
-    const at = async (path: string, chosen: string[]) => {
-      await becomes(() => focusedPath(page), path);
-      await becomes(() => selectedPaths(page), chosen.toSorted());
+    const assertState = async (focused: string, selected: string[]) => {
+      await waitForFocus(page, focused);
+      await becomes(() => selectedPaths(page), selected.toSorted());
     };
     const session = await page.context().newCDPSession(page);
     const namesOf = async (role: 'row' | 'gridcell') => {
@@ -296,17 +292,17 @@ describe('Selecting', () => {
       return accessible.flatMap(({ name }) => /^file [12]\.txt/.exec(String(name?.value))?.[0] ?? []);
     };
     await page.keyboard.press('ArrowDown');
-    await at('album/', ['album/']);
+    await assertState('album/', ['album/']);
     await page.keyboard.press('Shift+ArrowDown');
-    await at('Music/', ['album/', 'Music/']);
+    await assertState('Music/', ['album/', 'Music/']);
     await page.keyboard.press('Control+End');
-    await at('zebra.bin', ['album/', 'Music/']);
+    await assertState('zebra.bin', ['album/', 'Music/']);
     await page.keyboard.press('Space');
-    await at('zebra.bin', ['album/', 'Music/', 'zebra.bin']);
+    await assertState('zebra.bin', ['album/', 'Music/', 'zebra.bin']);
     await page.keyboard.press('PageUp');
-    await at('album/', ['album/']);
+    await assertState('album/', ['album/']);
     await page.keyboard.type('file 1');
-    await at('file 1.txt', ['file 1.txt']);
+    await assertState('file 1.txt', ['file 1.txt']);
     await page.keyboard.press('Control+a');
     await becomes(async () => (await selectedPaths(page)).length, 9);
     await page.keyboard.press('Escape');
@@ -316,14 +312,14 @@ describe('Selecting', () => {
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('Enter');
     await isShown(page, 'Music/song.mp3');
-    await until('the first entry has the focus', async () => (await focusedPath(page)) === 'Music/live/');
+    await waitForFocus(page, 'Music/live/');
 
     await page.goBack();
     await isShown(page, 'zebra.bin');
     await page.getByRole('button', { name: 'Grid' }).first().click();
     await page.getByRole('gridcell').first().focus();
     await page.keyboard.press('ArrowRight');
-    await becomes(() => focusedPath(page), 'Music/');
+    await waitForFocus(page, 'Music/');
     const columns = Number(await page.getByRole('grid').getAttribute('aria-colcount'));
     assert.ok(columns >= 3 && columns <= 6, `${columns} columns`);
     await page.keyboard.press('Home');
@@ -338,18 +334,21 @@ describe('Selecting', () => {
       await tail.waitFor();
       const [nameBox, stemBox, tailBox] = await Promise.all([name, name.locator('.stem'), tail].map(boxOf));
       assert.ok(nameBox && stemBox && tailBox);
-      assert.ok(tailBox.y >= stemBox.y + stemBox.height - 1, 'the end is on a line of its own');
-      assert.ok(tailBox.y + tailBox.height <= nameBox.y + nameBox.height + 1, 'the end is in view');
-      assert.ok(await tail.evaluate((element) => element.scrollWidth <= element.clientWidth), 'the end is whole');
+      assert.ok(tailBox.y >= stemBox.y + stemBox.height - 1, 'the end is on its own line');
+      assert.ok(tailBox.y + tailBox.height <= nameBox.y + nameBox.height + 1, 'the end is visible');
+      assert.ok(
+        await tail.evaluate((element) => element.scrollWidth <= element.clientWidth),
+        'the end is not truncated',
+      );
     }
     const short = await boxOf(page.locator('.entry-name', { hasText: 'file 1.txt' }));
     const tall = await boxOf(page.locator('.entry-name', { hasText: '153012' }));
-    assert.ok(short.height < tall.height * 0.75, 'a short name takes one line');
+    assert.ok(short.height < tall.height * 0.75, 'a short name needs one line');
   });
 });
 
 describe('A folder of 3,000 files', () => {
-  it('draws few rows, and is read to its end, ordered, and selected with Shift', async (t) => {
+  it('loads and sorts completely, renders few rows, and can be selected with Shift', async (t) => {
     const site = await startSite(t, { store: 'disk' });
     await fillFolder(site, 'many', 3_000);
     const page = await openPage(t, { ...DESKTOP, url: `${site.url}many/` });
@@ -360,7 +359,7 @@ describe('A folder of 3,000 files', () => {
 
     await page.locator('[data-path]').first().click();
     await page.keyboard.press('Shift+End');
-    await becomes(() => focusedPath(page), `many/${entryName(3_000)}`);
+    await waitForFocus(page, `many/${entryName(3_000)}`);
     await row(page, `many/${entryName(3_000)}`)
       .and(page.locator(':focus'))
       .waitFor();
@@ -375,7 +374,7 @@ describe('A folder of 3,000 files', () => {
     await page.getByText('1 selected').first().waitFor();
   });
 
-  it('scrolls to every row if all rows are taller than the tallest element of a browser', async (t) => {
+  it('scrolls to every row if the rows are taller than the tallest element of a browser', async (t) => {
     const site = await startSite(t, { store: 'disk' });
     await fillFolder(site, 'many', 3_000);
     const page = await openPage(t, { ...DESKTOP, url: `${site.url}many/` });
@@ -389,7 +388,7 @@ describe('A folder of 3,000 files', () => {
     await file(1).focus();
     await page.keyboard.press('End');
     await file(3_000).and(page.locator(':focus')).waitFor();
-    // The first pixel of a row below the edge of the list.
+    /** Returns the distance in pixels of a row from the upper edge of the list. */
     const startOf = async (position: number) => {
       const list = await boxOf(page.locator('[data-scroller]'));
       return Math.round((await boxOf(file(position))).y - list.y);
@@ -405,7 +404,7 @@ describe('A folder of 3,000 files', () => {
     await page.locator('[data-scroller]').evaluate((element) => {
       element.scrollTop = (element.scrollHeight - element.clientHeight) / 2;
     });
-    await until('the middle is in view', async () => Math.abs(await startOf(1_500)) <= 6_400);
+    await until('the middle is visible', async () => Math.abs(await startOf(1_500)) <= 6_400);
     await page.keyboard.press('Home');
     await file(1).and(page.locator(':focus')).waitFor();
     await page.mouse.wheel(0, 500);

@@ -1,21 +1,21 @@
 import { pdf } from './samples.ts';
 
-/** A file as an attacker would store it, so that it acts in the name of whoever opens it. */
+/** A file of an attacker that tries to act with the permissions of the user who opens it. */
 export interface HostileFile {
   readonly name: string;
-  /** What the uploader says that it is. */
+  /** The media type that the uploader sends. */
   readonly type: string;
   readonly content: string | Buffer;
-  /** The type of the document that a browser makes of it; undefined where it is to be kept. */
+  /** The content type of the document that the browser displays; undefined if the browser must download the file. */
   readonly shownAs?: string;
 }
 
-/** Tells of itself, with the cookies that it can read, by a request to the origin that it runs in or was loaded from. */
+/** Reports that it runs, with the cookies that it can read, to the origin that it runs in or was loaded from. */
 const SCRIPT = `
-  var told = '/collected?' + encodeURIComponent(globalThis.document ? document.cookie : 'worker');
+  var report = '/collected?' + encodeURIComponent(globalThis.document ? document.cookie : 'worker');
   globalThis.document && (document.title = 'ran');
-  fetch(told).catch(() => {});
-  globalThis.Image && (new Image().src = told);
+  fetch(report).catch(() => {});
+  globalThis.Image && (new Image().src = report);
   globalThis.postMessage && globalThis.postMessage('ran', '*');
 `;
 
@@ -37,13 +37,13 @@ const MATHML = `<math xmlns="http://www.w3.org/1998/Math/MathML"><script xmlns="
 
 const MHTML = `From: x\r\nMIME-Version: 1.0\r\nContent-Type: text/html\r\n\r\n${PAGE}`;
 
-/** An image to those who look at its first bytes, and a script to those who run it. */
+/** An image by its first bytes, and a valid script. */
 const IMAGE_AND_SCRIPT = `GIF89a/*\x01\x00\x01\x00*/=1;${SCRIPT}`;
 
-/** A document to the viewer for PDF, and a page to whoever looks for HTML in what it begins with. */
+/** A document for PDF viewers, and a page for programs that detect HTML in the first bytes. */
 const DOCUMENT_AND_PAGE = Buffer.concat([Buffer.from(`%PDF-1.4\n%${PAGE.replaceAll('\n', ' ')}\n`), pdf('Hostile')]);
 
-/** Each with the type that the name tells or a lie, so that neither is believed alone. */
+/** Files with the media type of their extension, and files with a false media type. */
 export const HOSTILE_FILES: readonly HostileFile[] = [
   { name: 'page.html', type: 'text/html', content: PAGE },
   { name: 'page.xhtml', type: 'application/xhtml+xml', content: XHTML },

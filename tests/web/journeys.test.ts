@@ -8,7 +8,7 @@ import { until } from '../../testing/until.ts';
 import { isFullForm } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import { openPage, type Visit } from './browser.ts';
-import { focusedPath, longPress, row } from './elements.ts';
+import { boxOf, longPress, row, waitForFocus } from './elements.ts';
 import { testFile } from './file-owner.ts';
 import { DESKTOP, PHONE } from './open-site.ts';
 import { photos, SOURCE_CODE } from './samples.ts';
@@ -31,7 +31,7 @@ const FILES = {
   'notes.md': '# Notes\n',
 };
 
-/** The name of the folder with the photos on the user's machine. */
+/** The name of the local folder with the photos. */
 const ALBUM = 'Alps';
 
 let album: string;
@@ -39,84 +39,85 @@ let photoNames: readonly string[];
 before(async () => {
   album = join(await temporaryFolder(testFile), ALBUM);
   await mkdir(album);
-  // Drawing photos of full size takes longer than a journey.
+  // Drawing full-size photos would take longer than the tests.
   const files = await photos({ scale: 0.25 });
   for (const [name, content] of Object.entries(files)) await writeFile(join(album, name), content);
   photoNames = Object.keys(files);
 });
 
-async function begin(t: TestContext, visit: Partial<Visit>): Promise<{ site: Site; page: Page }> {
+async function start(t: TestContext, visit: Partial<Visit>): Promise<{ site: Site; page: Page }> {
   const site = await startSite(t, { store: 'disk', files: FILES });
   const page = await openPage(t, { ...DESKTOP, ...visit, url: site.url, reducedMotion: false });
   await row(page, 'letter.txt').waitFor();
   return { site, page };
 }
 
-const stored = (site: Site, path: string) => until(`${path} is stored`, () => site.exists(path));
-const gone = (site: Site, path: string) => until(`${path} is gone`, async () => !(await site.exists(path)));
-const drawn = (page: Page, thumbnails: number) =>
-  until('all thumbnails are drawn', async () => {
+const untilStored = (site: Site, path: string) => until(`${path} is stored`, () => site.exists(path));
+const untilDeleted = (site: Site, path: string) => until(`${path} is deleted`, async () => !(await site.exists(path)));
+const untilThumbnails = (page: Page, count: number) =>
+  until('all thumbnails are loaded', async () => {
     const images = page.locator('.thumbnail.loaded img');
-    return (await images.count()) >= thumbnails;
+    return (await images.count()) >= count;
   });
 
-/** Waits until the preview shows the whole image of this name. */
-async function seen(page: Page, name: string): Promise<void> {
+/** Waits until the preview has loaded the image with this name. */
+async function untilPreviewed(page: Page, name: string): Promise<void> {
   const picture = page.getByRole('dialog').getByRole('img', { name });
   await picture.waitFor();
-  await until('it is loaded', () => picture.evaluate((image) => image instanceof HTMLImageElement && image.complete));
+  await until('the image is loaded', () =>
+    picture.evaluate((image) => image instanceof HTMLImageElement && image.complete),
+  );
 }
 
 /** Presses a key until the focus is on the button with this label, or on `an entry`. */
-async function leadTo(page: Page, key: string, place: string): Promise<void> {
+async function pressUntilFocused(page: Page, key: string, target: string): Promise<void> {
   for (let presses = 0; presses < 12; presses++) {
     await page.keyboard.press(key);
     const reached = await page.evaluate(() => {
       const element = document.activeElement;
       return element?.hasAttribute('data-path') ? 'an entry' : element?.textContent?.trim();
     });
-    if (reached === place) return;
+    if (reached === target) return;
   }
-  assert.fail(`${key} does not lead to ${place}.`);
+  assert.fail(`${key} does not focus ${target}.`);
 }
 
-/** Returns the undo button of the message about this file. */
-function undoOf(page: Page, name: string): Locator {
+/** Returns the undo button of the message about a file. */
+function undoButton(page: Page, name: string): Locator {
   return page.locator('[data-message]').filter({ hasText: name }).getByRole('button', { name: 'Undo' });
 }
 
 async function dragTo(page: Page, from: Locator, to: Locator): Promise<void> {
   await from.hover();
   await page.mouse.down();
-  const box = await to.boundingBox();
-  assert.ok(box);
+  const box = await boxOf(to);
   await page.mouse.move(box.x + Math.min(60, box.width / 2), box.y + box.height / 2, { steps: 5 });
   await page.locator('.drop-hint').waitFor();
 }
 
 describe('A new user', () => {
   it('sorts photos into a folder with a mouse', { timeout: 120_000 }, async (t) => {
-    const { site, page } = await begin(t, {});
+    const { site, page } = await start(t, {});
     await page.getByRole('button', { name: 'New folder' }).click();
     await page.getByRole('dialog').getByRole('textbox').fill('Holidays');
     await page.getByRole('button', { name: 'Create' }).click();
-    await stored(site, 'Holidays/');
+    await untilStored(site, 'Holidays/');
 
     await dropPaths(page, row(page, 'Holidays/'), [album]);
     await trayTells(page, '12 files uploaded');
-    await stored(site, 'Holidays/Alps/harbour.jpg');
+    await untilStored(site, 'Holidays/Alps/harbour.jpg');
     await row(page, 'Holidays/').dblclick();
     await row(page, 'Holidays/Alps/').dblclick();
     await page.getByRole('button', { name: 'Grid' }).first().click();
-    await drawn(page, 12);
+    await untilThumbnails(page, 12);
     await tray(page).getByRole('button', { name: 'Close' }).click();
     await tray(page).waitFor({ state: 'detached' });
 
     const first = row(page, 'Holidays/Alps/alps at dawn.jpg');
     await first.dblclick();
-    await seen(page, 'alps at dawn.jpg');
+    await untilPreviewed(page, 'alps at dawn.jpg');
     await page.getByRole('button', { name: 'Next file' }).click();
-    await seen(page, 'balcony.jpg');
+    await untilPreviewed(page, 'balcony.jpg');
     await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click();
     await page.getByRole('dialog').waitFor({ state: 'detached' });
 
@@ -124,16 +125,16 @@ describe('A new user', () => {
     await page.getByRole('button', { name: 'Rename', exact: true }).click();
     await page.keyboard.type('sea');
     await page.keyboard.press('Enter');
-    await stored(site, 'Holidays/Alps/sea.jpg');
-    await gone(site, 'Holidays/Alps/coast.jpg');
+    await untilStored(site, 'Holidays/Alps/sea.jpg');
+    await untilDeleted(site, 'Holidays/Alps/coast.jpg');
 
     const up = page.getByRole('navigation').getByRole('link', { name: 'Holidays', exact: true });
     await dragTo(page, row(page, 'Holidays/Alps/lake.png').locator('.sight'), up);
     await page.mouse.up();
-    await stored(site, 'Holidays/lake.png');
-    await undoOf(page, 'lake.png').click();
-    await stored(site, 'Holidays/Alps/lake.png');
-    await gone(site, 'Holidays/lake.png');
+    await untilStored(site, 'Holidays/lake.png');
+    await undoButton(page, 'lake.png').click();
+    await untilStored(site, 'Holidays/Alps/lake.png');
+    await untilDeleted(site, 'Holidays/lake.png');
 
     await row(page, 'Holidays/Alps/dunes.png').click();
     for (const name of ['evening.jpg', 'garden wall.jpg']) {
@@ -142,17 +143,18 @@ describe('A new user', () => {
     await page.getByRole('button', { name: 'Delete', exact: true }).click();
     await page.getByRole('button', { name: 'Delete 3 items' }).waitFor();
     await page.getByRole('button', { name: 'Delete 3 items' }).click();
-    for (const name of ['dunes.png', 'evening.jpg', 'garden wall.jpg']) await gone(site, `Holidays/Alps/${name}`);
+    for (const name of ['dunes.png', 'evening.jpg', 'garden wall.jpg'])
+      await untilDeleted(site, `Holidays/Alps/${name}`);
     assert.equal((await site.paths()).filter((path) => path.startsWith('Holidays/Alps/')).length, 9);
   });
 
-  it('does the same by touch on a phone', { timeout: 120_000 }, async (t) => {
-    const { site, page } = await begin(t, { ...PHONE, theme: 'dark' });
+  it('sorts photos into a folder by touch on a phone', { timeout: 120_000 }, async (t) => {
+    const { site, page } = await start(t, { ...PHONE, theme: 'dark' });
     const bar = page.getByRole('toolbar');
     await bar.getByRole('button', { name: 'New folder' }).tap();
     await page.getByRole('dialog').getByRole('textbox').fill('Holidays');
     await page.getByRole('button', { name: 'Create' }).tap();
-    await stored(site, 'Holidays/');
+    await untilStored(site, 'Holidays/');
     await bar
       .getByRole('button', { name: 'Clear the selection' })
       .or(page.getByRole('button', { name: 'Clear the selection' }))
@@ -164,16 +166,16 @@ describe('A new user', () => {
     const chooser = await chooserAfter(page, () => page.getByRole('menuitem', { name: 'Upload files' }).tap());
     await chooser.setFiles(photoNames.map((name) => join(album, name)));
     await trayTells(page, '12 files uploaded');
-    await drawn(page, 6);
+    await untilThumbnails(page, 6);
     assert.equal(await upload(page, 'balcony.jpg').count(), 0, 'The tray is collapsed.');
     await tray(page).getByRole('button', { expanded: false }).tap();
     await upload(page, 'balcony.jpg').waitFor();
     await tray(page).getByRole('button', { name: 'Close' }).tap();
 
     await row(page, 'Holidays/alps at dawn.jpg').tap();
-    await seen(page, 'alps at dawn.jpg');
+    await untilPreviewed(page, 'alps at dawn.jpg');
     await page.getByRole('button', { name: 'Next file' }).tap();
-    await seen(page, 'balcony.jpg');
+    await untilPreviewed(page, 'balcony.jpg');
     await page.goBack();
     await page.getByRole('dialog').waitFor({ state: 'detached' });
 
@@ -185,8 +187,8 @@ describe('A new user', () => {
     await more('Holidays/coast.jpg', 'Rename');
     await page.keyboard.type('sea');
     await page.keyboard.press('Enter');
-    await stored(site, 'Holidays/sea.jpg');
-    await gone(site, 'Holidays/coast.jpg');
+    await untilStored(site, 'Holidays/sea.jpg');
+    await untilDeleted(site, 'Holidays/coast.jpg');
     await row(page, 'Holidays/lake.png').scrollIntoViewIfNeeded();
     await more('Holidays/lake.png', 'Move to…');
     const picker = page.getByRole('dialog');
@@ -197,10 +199,10 @@ describe('A new user', () => {
       .tap();
     await picker.getByText('Music').waitFor();
     await picker.getByRole('button', { name: 'Move 1 item here' }).tap();
-    await stored(site, 'lake.png');
-    await undoOf(page, 'lake.png').tap();
-    await stored(site, 'Holidays/lake.png');
-    await gone(site, 'lake.png');
+    await untilStored(site, 'lake.png');
+    await undoButton(page, 'lake.png').tap();
+    await untilStored(site, 'Holidays/lake.png');
+    await untilDeleted(site, 'lake.png');
 
     const [first, ...others] = ['dunes.png', 'evening.jpg', 'fjord panorama.jpg'];
     await longPress(page, `Holidays/${first}`);
@@ -208,14 +210,14 @@ describe('A new user', () => {
     await page.getByText('3 selected').first().waitFor();
     await bar.getByRole('button', { name: 'Delete', exact: true }).tap();
     await page.getByRole('button', { name: 'Delete 3 items' }).tap();
-    for (const name of [first, ...others]) await gone(site, `Holidays/${name}`);
+    for (const name of [first, ...others]) await untilDeleted(site, `Holidays/${name}`);
     assert.equal((await site.paths()).filter((path) => path.startsWith('Holidays/')).length, 9);
   });
 
   // tests/web/keyboard.test.ts, folder.test.ts and changes.test.ts test each of these steps.
   if (isFullForm) {
-    it('does the same by keyboard', { timeout: 120_000 }, async (t) => {
-      const { site, page } = await begin(t, {});
+    it('sorts photos into a folder by keyboard', { timeout: 120_000 }, async (t) => {
+      const { site, page } = await start(t, {});
       const press = async (...keys: string[]) => {
         for (const key of keys) await page.keyboard.press(key);
       };
@@ -223,8 +225,8 @@ describe('A new user', () => {
       await page.getByRole('dialog').waitFor();
       await page.keyboard.type('Holidays');
       await press('Enter');
-      await stored(site, 'Holidays/');
-      await until('it has the focus', async () => (await focusedPath(page)) === 'Holidays/');
+      await untilStored(site, 'Holidays/');
+      await waitForFocus(page, 'Holidays/');
       await press('Enter');
       await page.getByText('Nothing here yet.').waitFor();
       const chooser = await chooserAfter(page, () => press('Alt+u'));
@@ -232,14 +234,11 @@ describe('A new user', () => {
       await trayTells(page, '12 files uploaded');
 
       await press('Home', 'Enter');
-      await seen(page, 'alps at dawn.jpg');
+      await untilPreviewed(page, 'alps at dawn.jpg');
       await press('ArrowRight');
-      await seen(page, 'balcony.jpg');
+      await untilPreviewed(page, 'balcony.jpg');
       await press('Escape');
-      await until(
-        'the file that was seen last has the focus',
-        async () => (await focusedPath(page))?.endsWith('balcony.jpg') === true,
-      );
+      await waitForFocus(page, 'Holidays/balcony.jpg');
 
       await press('Home');
       await page.keyboard.type('coast');
@@ -247,34 +246,34 @@ describe('A new user', () => {
       await page.getByRole('textbox', { name: 'New name of' }).waitFor();
       await page.keyboard.type('sea');
       await press('Enter');
-      await stored(site, 'Holidays/sea.jpg');
-      await gone(site, 'Holidays/coast.jpg');
-      await until('it has the focus', async () => (await focusedPath(page)) === 'Holidays/sea.jpg');
+      await untilStored(site, 'Holidays/sea.jpg');
+      await untilDeleted(site, 'Holidays/coast.jpg');
+      await waitForFocus(page, 'Holidays/sea.jpg');
 
       await press('Home');
       await page.keyboard.type('lake');
-      await until('it is found', async () => (await focusedPath(page)) === 'Holidays/lake.png');
+      await waitForFocus(page, 'Holidays/lake.png');
       await press('Control+x', 'Alt+ArrowUp');
       await row(page, 'Holidays/').waitFor();
       await press('Control+v');
-      await stored(site, 'lake.png');
-      const undo = undoOf(page, 'lake.png');
+      await untilStored(site, 'lake.png');
+      const undo = undoButton(page, 'lake.png');
       await undo.waitFor();
-      await leadTo(page, 'F6', 'Undo');
+      await pressUntilFocused(page, 'F6', 'Undo');
       while (!(await undo.evaluate((button) => button === document.activeElement))) await press('Tab');
       await press('Enter');
-      await stored(site, 'Holidays/lake.png');
-      await gone(site, 'lake.png');
+      await untilStored(site, 'Holidays/lake.png');
+      await untilDeleted(site, 'lake.png');
 
-      await leadTo(page, 'F6', 'an entry');
+      await pressUntilFocused(page, 'F6', 'an entry');
       await page.keyboard.type('holi');
       await press('Enter');
       await row(page, 'Holidays/sea.jpg').waitFor();
       await press('Home', 'Shift+ArrowDown', 'Shift+ArrowDown', 'Delete');
       await page.getByRole('button', { name: 'Delete 3 items' }).waitFor();
-      await leadTo(page, 'Tab', 'Delete 3 items');
+      await pressUntilFocused(page, 'Tab', 'Delete 3 items');
       await press('Enter');
-      for (const name of ['alps at dawn.jpg', 'balcony.jpg', 'dunes.png']) await gone(site, `Holidays/${name}`);
+      for (const name of ['alps at dawn.jpg', 'balcony.jpg', 'dunes.png']) await untilDeleted(site, `Holidays/${name}`);
       assert.equal((await site.paths()).filter((path) => path.startsWith('Holidays/')).length, 9);
     });
   }

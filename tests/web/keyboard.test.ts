@@ -10,10 +10,10 @@ export const needs: readonly Need[] = ['browser'];
 
 const CLIPBOARD = { permissions: ['clipboard-write', 'clipboard-read'] };
 
-describe('The keyboard', () => {
-  it('copies text or entries, and leads by F6 to regions, to the filter and to the shortcuts until turned off', async (t) => {
+describe('Keyboard shortcuts', () => {
+  it('copy entries or selected text, move between regions, focus the filter, and can be turned off', async (t) => {
     const { page } = await openFiles(t, CLIPBOARD);
-    // A screen reader learns the keys of a menu.
+    // Menu items have `aria-keyshortcuts` for screen readers.
     await row(page, 'one.txt').hover();
     await button(row(page, 'one.txt'), 'More: \u2068one.txt\u2069').click();
     await page.getByRole('menu').waitFor();
@@ -76,7 +76,7 @@ describe('The keyboard', () => {
     await page.keyboard.press('F6');
     assert.equal(await dialog.count(), 0);
 
-    // Ctrl+C copies marked text, and otherwise the selected entries.
+    // Ctrl+C copies selected text, otherwise the selected entries.
     const copied = () => page.evaluate(() => navigator.clipboard.readText());
     await row(page, 'one.txt').click();
     await page.keyboard.press('Alt+Enter');
@@ -96,18 +96,18 @@ describe('The keyboard', () => {
     await page.keyboard.press('ControlOrMeta+x');
     await page.getByRole('status').getByText('1 item cut').waitFor();
 
-    // A screen reader learns the active option of a list.
+    // The combobox refers to its active option, for screen readers.
     await row(page, 'Photos/').dblclick();
     await row(page, 'Photos/2026/').dblclick();
     await row(page, 'Photos/2026/Summer holidays/').click();
     await page.keyboard.press('Alt+Shift+m');
     const active = page.getByRole('combobox');
     await page.getByRole('option', { name: 'Summer holidays' }).waitFor();
-    const id = await until('an option is the active one', async () => {
+    const id = await until('an option is active', async () => {
       return (await active.getAttribute('aria-activedescendant')) ?? undefined;
     });
     assert.equal(await page.locator(`[id="${id}"]`).getAttribute('role'), 'option');
-    // A reference to an id ends at a space.
+    // References to IDs must not contain spaces.
     const ids = await page.locator('[id]').evaluateAll((elements) => elements.map((element) => element.id));
     assert.deepEqual(
       ids.filter((each) => /\s/.test(each)),

@@ -51,50 +51,50 @@ export async function watchContext(context: BrowserContext): Promise<ContextWatc
       problems = [];
     },
     takeOrigins() {
-      const taken = [...origins];
+      const previous = [...origins];
       origins = new Set();
-      return taken;
+      return previous;
     },
   };
 }
 
 interface Judged {
   readonly problems: readonly string[];
-  /** Each has to match a problem. */
+  /** Each pattern must match a problem. */
   readonly expected: readonly RegExp[];
 }
 
-const judged = new WeakMap<TestContext, Judged[]>();
+const judgedPages = new WeakMap<TestContext, Judged[]>();
 
 /**
- * Fails the test at its end for each problem that was not expected, and for each expectation that nothing met. Call it
- * after `atEnd`: the judgement comes after those endings then, as Node runs no further hook once one has thrown.
+ * Fails the test at its end for each unexpected problem, and for each expected problem that is missing. Call it after
+ * `atEnd`, because Node runs no more hooks after one that throws.
  */
 export function judgeAtEnd(t: TestContext, pages: Judged): void {
-  const known = judged.get(t);
+  const known = judgedPages.get(t);
   if (known) return void known.push(pages);
   const all = [pages];
-  judged.set(t, all);
+  judgedPages.set(t, all);
   t.after(() => {
-    const verdict = all.flatMap(unforeseen).join('\n');
+    const verdict = all.flatMap(mismatches).join('\n');
     if (verdict === '') return;
-    // A test that failed by itself shows its own error alone; what the page did may be the reason for it.
+    // A test that failed keeps its own error. The problems of the page may be the cause.
     if (!t.passed) t.diagnostic(verdict);
-    assert.fail(`The page did not do as it should:\n${verdict}`);
+    assert.fail(`The page has problems:\n${verdict}`);
   });
 }
 
-function unforeseen({ problems, expected }: Judged): string[] {
+function mismatches({ problems, expected }: Judged): string[] {
   const unexpected = problems.filter((problem) => !expected.some((pattern) => pattern.test(problem)));
   const missing = expected.filter((pattern) => !problems.some((problem) => pattern.test(problem)));
-  return [...unexpected, ...missing.map((pattern) => `expected, and did not come: ${pattern}`)];
+  return [...unexpected, ...missing.map((pattern) => `missing: ${pattern}`)];
 }
 
 const REPORT = 'reportToTheTest';
 
 /**
- * Runs in each document before its own scripts, out of reach of its policy. `alert` is what a hostile name or file
- * calls, and what the page itself never does.
+ * Runs in each document before its own scripts, unaffected by its policy. Hostile names and files call `alert`; the page
+ * itself never does.
  */
 const REPORTER = `
   addEventListener('securitypolicyviolation', (violation) => {
@@ -112,12 +112,12 @@ function describeMessage(message: ConsoleMessage): string {
 
 function isAllowed(request: Request, origins: readonly string[]): boolean {
   const { protocol, origin } = new URL(request.url());
-  // No requests of the network: what they hold was in the page already, or is of the browser's own viewers.
+  // These requests don't use the network: their content is in the URL, or in a viewer of the browser.
   return ['data:', 'about:', 'chrome:', 'chrome-extension:'].includes(protocol) || origins.includes(origin);
 }
 
 async function settlePage(page: Page): Promise<void> {
-  // Violations are told in a task of their own, and what the page tells comes in order. One that was closed, has crashed
-  // or goes elsewhere at this moment answers with an error, and tells nothing more.
+  // Browsers report violations in a separate task, and reports arrive in order. A page that is closed, has crashed or
+  // navigates rejects the evaluation, and reports nothing more.
   await page.evaluate('new Promise((resolve) => setTimeout(resolve))').catch(() => {});
 }

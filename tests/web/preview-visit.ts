@@ -21,7 +21,7 @@ export async function visit(
   return { page, site };
 }
 
-/** The requests that the page sends from now on, whose URL has `part` in it. */
+/** Records the requests that the page sends from now on to URLs that contain `part`. */
 export function requestsOf(page: Page, part: string): () => readonly { url: string; range: string | undefined }[] {
   const requests: { url: string; range: string | undefined }[] = [];
   page.on('request', (request) => {
@@ -30,7 +30,7 @@ export function requestsOf(page: Page, part: string): () => readonly { url: stri
   return () => requests;
 }
 
-/** The region in which a preview shows what is in the file. */
+/** The region of the preview with the contents of the file. */
 export function contents(page: Page): Locator {
   return page.getByRole('region', { name: 'Contents of' });
 }

@@ -1,8 +1,6 @@
 import { drawScene } from './scene.ts';
 
-/** Files as people have them, and as only an attacker would make them. */
-
-/** Names that a page could take for markup, for a path or for a part of a URL. Each is valid, on disk and in a bucket. */
+/** Names that a page could mistake for markup, a path or a part of a URL. All are valid on disk and in a bucket. */
 export const HOSTILE_NAMES: readonly string[] = [
   '<img src=x onerror=alert(1)>.txt',
   '"><script>alert(1)<\u2215script>.txt',
@@ -22,7 +20,7 @@ export const HOSTILE_NAMES: readonly string[] = [
   'x'.repeat(200),
 ];
 
-/** A photo as JPEG or PNG; each `seed` gives another place and time of day. */
+/** Returns a photo as JPEG or PNG. Each `seed` draws another landscape. */
 export async function photo(
   seed: number,
   { width = 1200, height = 800, format = 'jpeg' }: { width?: number; height?: number; format?: 'jpeg' | 'png' } = {},
@@ -54,7 +52,7 @@ const ALBUM: readonly (readonly [name: string, width: number, height: number])[]
   ['夜景.jpg', 1600, 900],
 ];
 
-/** Draws a green circle, and runs `alert` in any page that takes it for more than an image. */
+/** A green circle that calls `alert` in pages that treat it as more than an image. */
 export const SCRIPTED_SVG = `<svg xmlns="http://www.w3.org/2000/svg" width="300" height="200" onload="alert('onload')">
   <script>alert('script')</script>
   <circle cx="150" cy="100" r="80" fill="green" onclick="alert('onclick')"/>
@@ -63,7 +61,7 @@ export const SCRIPTED_SVG = `<svg xmlns="http://www.w3.org/2000/svg" width="300"
 </svg>
 `;
 
-/** Markdown with the HTML, links and images of an attacker, between what is harmless and has to be shown. */
+/** Markdown with the HTML, links and images of an attacker, and harmless content that must be displayed. */
 export const HOSTILE_MARKDOWN = `# Harmless heading
 
 Text with **bold words**, \`code\` and a [link](https://example.org/).
@@ -115,14 +113,14 @@ export async function countWords(path: string): Promise<number> {
 }
 `;
 
-/** Numbered lines of text, this many bytes in all. */
+/** Returns numbered lines of text with a total size. */
 export function longText(bytes: number): Buffer {
   const text = Buffer.alloc(bytes, ' and so on');
   for (let at = 0, line = 1; at < bytes; at += 80, line++) text.write(`\nline ${line}`, at);
   return text;
 }
 
-/** One page that says its title. */
+/** Returns a PDF document of one page with its title. */
 export function pdf(title = 'A small document'): Buffer {
   const content = `BT /F1 36 Tf 60 700 Td (${title.replaceAll(/[\\()]/g, '\\$&')}) Tj ET`;
   const objects = [
@@ -143,7 +141,7 @@ export function pdf(title = 'A small document'): Buffer {
   return Buffer.from(file + table + trailer, 'latin1');
 }
 
-/** A tone as WAV: one channel of 8,000 samples a second, 16 bits each. */
+/** Returns a tone as WAV: one channel of 8,000 samples per second, 16 bits each. */
 export function wav(seconds = 2, hertz = 440): Buffer {
   const rate = 8000;
   const samples = Buffer.alloc(Math.round(seconds * rate) * 2);

@@ -1,6 +1,6 @@
 import sharp, { type Sharp } from 'sharp';
 
-/** A landscape under a sky: hills, and a sun or moon; each `seed` gives others. `moment`, from 0 to 1, moves the sun. */
+/** Draws hills below a sky with a sun. Each `seed` draws another landscape. `moment`, from 0 to 1, moves the sun. */
 export function drawScene(seed: number, width: number, height: number, moment = 0.4): Sharp {
   const hue = (seed * 67 + 15) % 360;
   const colour = (shift: number, saturation: number, lightness: number) =>
@@ -22,7 +22,7 @@ export function drawScene(seed: number, width: number, height: number, moment = 
   ).removeAlpha();
 }
 
-/** The outline of a chain of hills, at this height of 100 from above, down to the ground. */
+/** Returns the outline of a chain of hills, from `top` (0 to 100) to the lower edge. */
 function ridge(seed: number, top: number): string {
   const points = Array.from({ length: 51 }, (_, index) => {
     const x = index * 2;

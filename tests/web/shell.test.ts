@@ -22,17 +22,17 @@ import { openSite, PHONE } from './open-site.ts';
 export const needs: readonly Need[] = ['browser'];
 
 describe('The appearance settings', () => {
-  it('has the theme, the row height and the language that are chosen, also after a reload', async (t) => {
+  it('apply the chosen theme, density and language, also after a reload', async (t) => {
     const { page } = await openFiles(t);
     const light = await backgroundLightness(page);
     await choose(page, 'Appearance', 'Dark');
     await page.locator('html[data-theme="dark"]').waitFor();
     const dark = await backgroundLightness(page);
     assert.ok(dark < light, `${dark} is darker than ${light}`);
-    const colour = page.locator('meta[name="theme-color"]');
+    const themeColor = page.locator('meta[name="theme-color"]');
     const canvas = () => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
-    const isOfThePage = async () => (await colour.getAttribute('content')) === (await canvas());
-    await until('the bars of the browser are as dark', isOfThePage);
+    const matchesPage = async () => (await themeColor.getAttribute('content')) === (await canvas());
+    await until('the theme color of the browser matches the page', matchesPage);
 
     const { height } = await boxOf(row(page, 'one.txt'));
     await choose(page, 'Appearance', 'Compact');
@@ -57,12 +57,12 @@ describe('The appearance settings', () => {
     await becomes(() => backgroundLightness(page), light);
     await page.emulateMedia({ colorScheme: 'dark' });
     await becomes(() => backgroundLightness(page), dark);
-    await until('the bars of the browser are dark', isOfThePage);
+    await until('the theme color of the browser is dark', matchesPage);
   });
 });
 
-describe('The path', () => {
-  it('names the folders down to the one that is shown, leads to them, and is mirrored from right to left', async (t) => {
+describe('The breadcrumb', () => {
+  it('links to all parent folders, and is mirrored in right-to-left languages', async (t) => {
     const { page, site } = await openFiles(t, {}, DEEP);
     const path = page.getByRole('navigation', { name: 'Folder path' });
     await becomes(() => path.getByRole('link').allTextContents(), ['Files', ...DEEP.split('/').slice(0, -1)]);
@@ -89,7 +89,7 @@ describe('The path', () => {
     await isTitled(page, 'Westfjords');
 
     await assertAccessibleInBothSchemes(page, t, { state: 'a folder' });
-    // Checks of accessibility wait until animations that end have ended.
+    // `assertAccessible` waits for animations, except endless ones.
     await page.evaluate(() => {
       const list = document.querySelector('.folder-view');
       list?.animate([{ opacity: 0.2 }, { opacity: 1 }], 500);
@@ -102,7 +102,7 @@ describe('The path', () => {
     await page.keyboard.press('Escape');
     await shortcuts.waitFor({ state: 'detached' });
 
-    // The top bar leaves room for the folder name on a tablet and on a phone in landscape.
+    // On a tablet and on a phone in landscape mode, the top bar has space for the folder name.
     for (const size of [
       { width: 820, height: 1180 },
       { width: 740, height: 360 },
@@ -138,11 +138,11 @@ describe('The path', () => {
   });
 });
 
-describe('A phone', () => {
-  it('has the toolbar at the lower edge, menus as sheets and an icon for the filter, and fits into 320 pixels', async (t) => {
-    const here = { 'Photos/2026/one.txt': '1', 'Photos/2026/two.txt': '2' };
+describe('The page on a phone', () => {
+  it('has its toolbar at the lower edge, menus as sheets and a collapsed filter, and fits into 320 pixels', async (t) => {
+    const photos = { 'Photos/2026/one.txt': '1', 'Photos/2026/two.txt': '2' };
     const { page } = await openSite(t, {
-      files: { ...FILES, ...here },
+      files: { ...FILES, ...photos },
       visit: { ...PHONE, reducedMotion: true },
       folder: DEEP,
     });
@@ -177,7 +177,7 @@ describe('A phone', () => {
     await page.keyboard.type('one');
     await row(page, 'Photos/2026/two.txt').waitFor({ state: 'detached' });
     await row(page, 'Photos/2026/one.txt').focus();
-    assert.ok((await boxOf(field)).width > 150, 'It stays one while it filters.');
+    assert.ok((await boxOf(field)).width > 150, 'The field stays open while it filters.');
     await button(page, 'Clear the filter').tap();
     await row(page, 'Photos/2026/two.txt').waitFor();
 
@@ -202,7 +202,7 @@ describe('A phone', () => {
 });
 
 describe('An unreachable service', () => {
-  it('is said above the list, and in a folder that never came, until it is there again', async (t) => {
+  it('is reported above the list, and in a folder that is not loaded, until it is reachable again', async (t) => {
     const { page, site } = await openFiles(t, { expectedErrors: [/ERR_CONNECTION_(REFUSED|RESET)/] });
     const banner = page.locator('.problem-banner');
     await site.stop();

@@ -17,13 +17,13 @@ export const REFUSED = /401 \(Unauthorized\)/;
 /** A user who can only read photos. */
 export const EVE = { name: 'eve', password: 'only photos' } as const;
 
-/** Ann may do everything, and others what the test says. */
+/** Returns an access file that grants everything to Ann, and additional grants. */
 export const accessOf = (...grants: SiteAccess['grants']): SiteAccess => ({
   people: { [ANN.name]: ANN.password, [BOB.name]: BOB.password, [EVE.name]: EVE.password },
   grants: [{ folder: '/', to: { person: ANN.name }, rights: ALL }, ...grants],
 });
 
-/** The names of what a folder of a site on disk really holds, in order. */
+/** Returns the sorted names in a folder on the disk. */
 export const listed = async ({ root = '' }: Site, folder: string) => (await readdir(join(root, folder))).toSorted();
 
 /** The access of most tests, which share a service. */
@@ -31,10 +31,10 @@ const ACCESS = accessOf({ folder: '/photos/', to: { person: EVE.name }, rights: 
 
 const FILES = { 'photos/cat.txt': 'meow', 'photos/dog.txt': 'woof', 'photos/2026/': '' };
 
-/** Opens a place of a new site, where nobody is signed in. */
+/** Opens a path of a new site, without a session. */
 export async function visit(
   t: TestContext,
-  place: string,
+  path: string,
   { access = ACCESS, files = FILES, settings, isOwn = false, ...more }: Partial<Visit & SiteOptions> = {},
 ): Promise<{ site: Site; page: Page }> {
   const site = await startSite(t, { store: 'disk', files, access, isOwn, ...(settings && { settings }) });
@@ -43,7 +43,7 @@ export async function visit(
     expectedErrors: [REFUSED],
     isCacheEmpty: true,
     ...more,
-    url: `${site.url}${place}`,
+    url: `${site.url}${path}`,
   });
   return { site, page };
 }
@@ -58,7 +58,7 @@ export async function fill(page: Page, { name, password }: { name?: string; pass
   await page.getByLabel('Password').fill(password);
 }
 
-/** Signs in on the page that came in the place of what was asked for. */
+/** Signs in on the page that the service returned instead of the requested one. */
 export async function signIn(page: Page, who: { name: string; password: string } = ANN): Promise<void> {
   await title(page).waitFor();
   await fill(page, who);
@@ -71,9 +71,9 @@ export async function signOut(page: Page): Promise<void> {
   await page.getByRole('menuitem', { name: 'Sign out' }).click();
 }
 
-/** Fails where what was typed as a password is still anywhere in the page, or in its address. */
+/** Fails if a typed password is still in the page, in its storage or in its URL. */
 export async function assertForgotten(page: Page, password: string): Promise<void> {
-  const kept = await page.evaluate(() => ({
+  const exposed = await page.evaluate(() => ({
     html: document.documentElement.outerHTML,
     fields: [...document.querySelectorAll('input')].map(({ value }) => value),
     address: window.location.href,
@@ -81,9 +81,9 @@ export async function assertForgotten(page: Page, password: string): Promise<voi
     storage: [localStorage, sessionStorage].flatMap((storage) => Object.entries(storage).flat()).join(),
     cookies: document.cookie,
   }));
-  for (const [where, text] of Object.entries(kept)) {
+  for (const [where, text] of Object.entries(exposed)) {
     assert.ok(!String(text).includes(password), `The password is in the ${where}.`);
     assert.ok(!String(text).includes(encodeURIComponent(password)), `The password is in the ${where}.`);
   }
-  assert.equal(kept.cookies, '', 'No script can read the session.');
+  assert.equal(exposed.cookies, '', 'No script can read the session.');
 }

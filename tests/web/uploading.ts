@@ -10,7 +10,7 @@ export async function storedText(site: Site, path: string): Promise<string> {
   return (await site.read(path)).toString();
 }
 
-/** A file that a person has. */
+/** A file that the user selects. */
 export interface Picked {
   readonly name: string;
   readonly mimeType: string;
@@ -23,13 +23,13 @@ export const picked = (name: string, content: string | Buffer): Picked => ({
   buffer: Buffer.from(content),
 });
 
-/** Uploads files to the folder that is shown, by the button. */
+/** Uploads files to the shown folder by the toolbar button. */
 export async function uploadFiles(page: Page, files: Picked | readonly Picked[]): Promise<void> {
   const chooser = await chooserAfter(page, () => page.getByRole('button', { name: 'Upload', exact: true }).click());
   await chooser.setFiles([files].flat());
 }
 
-/** Uploads a folder of this machine, by the menu. */
+/** Uploads a local folder by the menu. */
 export async function uploadFolder(page: Page, folder: string): Promise<void> {
   await page
     .getByRole('button', { name: 'Upload options' })
@@ -41,19 +41,18 @@ export async function uploadFolder(page: Page, folder: string): Promise<void> {
 }
 
 /**
- * Does what has the browser ask for files, and gives its question. Chromium learns in the page itself that the question
- * is not for a person, on another way than keys and clicks come: without an answer of the page in between, one that is
- * asked too soon would be shown to nobody, for ever.
+ * Runs an action that opens the browser's file chooser, and returns the chooser. Chromium enables the interception of
+ * choosers asynchronously. The evaluation in between ensures that it is enabled; otherwise, the chooser would stay open.
  */
-export async function chooserAfter(page: Page, request: () => Promise<void>): Promise<FileChooser> {
+export async function chooserAfter(page: Page, action: () => Promise<void>): Promise<FileChooser> {
   const [chooser] = await Promise.all([
     page.waitForEvent('filechooser'),
-    page.evaluate(() => document.readyState).then(request),
+    page.evaluate(() => document.readyState).then(action),
   ]);
   return chooser;
 }
 
-/** Puts files into a folder of this machine that goes with the test, and gives its path. */
+/** Creates a local folder with files for the test. Returns its path. */
 export async function localFolder(t: TestContext, files: Readonly<Record<string, string>>): Promise<string> {
   const root = await temporaryFolder(t);
   for (const [path, content] of Object.entries(files)) {
@@ -63,24 +62,20 @@ export async function localFolder(t: TestContext, files: Readonly<Record<string,
   return root;
 }
 
-/** What tells of the uploads. */
+/** The tray with the uploads. */
 export const tray = (page: Page): Locator => page.getByRole('region', { name: 'Uploads and changes' });
 
-/** Waits until the tray says so of all uploads; for so many milliseconds, where they take longer than most things do. */
-export async function trayTells(
-  page: Page,
-  words: string | RegExp,
-  { patience: timeoutMs = 20_000 } = {},
-): Promise<void> {
+/** Waits until the header of the tray has a text. `timeoutMs` is for uploads that take long. */
+export async function trayTells(page: Page, words: string | RegExp, { timeoutMs = 20_000 } = {}): Promise<void> {
   await tray(page).locator('header').filter({ hasText: words }).waitFor({ timeout: timeoutMs });
 }
 
-/** What the tray says of one file. */
+/** The row of a file in the tray. */
 export function upload(page: Page, name: string): Locator {
   return tray(page).getByRole('listitem').filter({ hasText: name });
 }
 
-/** Lets no more than so many bytes of uploads pass in a second; without a number, all that the machine can. */
+/** Limits the upload speed. Default: no limit. */
 export async function throttleUploads(page: Page, bytesPerSecond = -1): Promise<CDPSession> {
   const session = await page.context().newCDPSession(page);
   await session.send('Network.enable');
@@ -93,12 +88,12 @@ export async function throttleUploads(page: Page, bytesPerSecond = -1): Promise<
   return session;
 }
 
-/** Drags files and folders of this machine over an element, as from another window, and drops them there. */
+/** Drags local files and folders from another window to an element, and drops them. */
 export function dropPaths(page: Page, target: Locator, files: readonly string[]): Promise<void> {
   return dragPaths(page, target, files, ['dragEnter', 'dragOver', 'drop']);
 }
 
-/** Drags them over an element, as far as the events say. */
+/** Drags local files and folders over an element, and sends only the events of these types. */
 export async function dragPaths(
   page: Page,
   target: Locator,
@@ -106,14 +101,14 @@ export async function dragPaths(
   types: readonly ('dragEnter' | 'dragOver' | 'dragCancel' | 'drop')[] = ['dragEnter', 'dragOver'],
 ): Promise<void> {
   const box = await target.boundingBox();
-  if (!box) throw new Error('There is nothing to drop onto.');
+  if (!box) throw new Error('The drop target is not visible.');
   const session = await page.context().newCDPSession(page);
-  const place = { x: box.x + box.width / 2, y: box.y + Math.min(box.height / 2, 300) };
+  const point = { x: box.x + box.width / 2, y: box.y + Math.min(box.height / 2, 300) };
   const data = { items: [], files: [...files], dragOperationsMask: 1 };
-  for (const type of types) await session.send('Input.dispatchDragEvent', { type, ...place, data });
+  for (const type of types) await session.send('Input.dispatchDragEvent', { type, ...point, data });
 }
 
-/** Pastes files into the page, as a browser does it: nothing but a real clipboard could bring them otherwise. */
+/** Dispatches the event with which browsers paste a file. Playwright can't write files to the clipboard. */
 export async function pasteFile(page: Page, { name, mimeType, buffer }: Picked): Promise<void> {
   await page.evaluate(
     ([fileName = '', base64 = '', type = '']) => {

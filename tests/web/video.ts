@@ -1,6 +1,6 @@
 import { drawScene } from './scene.ts';
 
-/** A real video that browsers play and seek in: WebM of VP8, each frame a picture by itself, with an index. */
+/** Returns a video that browsers can play and seek in: WebM with VP8 key frames, and an index. */
 export async function video({
   seconds = 4,
   framesPerSecond = 10,
@@ -17,20 +17,20 @@ export async function video({
     cluster(second, frames.slice(second * framesPerSecond, (second + 1) * framesPerSecond)),
   );
   const head = Buffer.concat([information(seconds), track(width, height)]);
-  // The index names places that come after it, and has the same length whatever they are.
+  // The index contains the positions of the clusters behind it. Its length does not depend on them.
   const start = head.length + index(clusters, 0).length;
   const body = Buffer.concat([head, index(clusters, start), ...clusters]);
   const padding = Math.max(0, minimumBytes - body.length);
   return Buffer.concat([HEADER, element('18538067', body, element('ec', Buffer.alloc(padding)))]);
 }
 
-/** The one frame of a WebP without transparency: a key frame of VP8 (RFC 9649, section 2.5). */
+/** Returns the frame of a WebP without transparency: a key frame of VP8 (RFC 9649, section 2.5). */
 function vp8Of(webp: Buffer): Buffer {
-  if (webp.toString('latin1', 12, 16) !== 'VP8 ') throw new Error('This WebP holds more than one frame of VP8.');
+  if (webp.toString('latin1', 12, 16) !== 'VP8 ') throw new Error('The WebP contains more than one VP8 frame.');
   return webp.subarray(20, 20 + webp.readUInt32LE(16));
 }
 
-/** An element of EBML (RFC 8794): its id in hexadecimal, the length of what it holds in eight bytes, and that. */
+/** Returns an EBML element (RFC 8794): the ID in hexadecimal, the length of the content in eight bytes, the content. */
 function element(id: string, ...contents: Buffer[]): Buffer {
   const content = Buffer.concat(contents);
   const length = Buffer.alloc(8);
@@ -59,7 +59,7 @@ const HEADER = element(
   integer('4285', 2),
 );
 
-/** Info (RFC 9559, section 5.1.2): times are milliseconds. */
+/** Info (RFC 9559, section 5.1.2). Times are in milliseconds. */
 function information(seconds: number): Buffer {
   const duration = Buffer.alloc(8);
   duration.writeDoubleBE(seconds * 1000);
@@ -67,28 +67,28 @@ function information(seconds: number): Buffer {
   return element('1549a966', integer('2ad7b1', 1_000_000), element('4489', duration), ...writer);
 }
 
-/** Tracks, section 5.1.4: the only one. */
+/** Tracks (section 5.1.4) with one track. */
 function track(width: number, height: number): Buffer {
   const picture = element('e0', integer('b0', width), integer('ba', height));
   const entry = [integer('d7', 1), integer('73c5', 1), integer('83', 1), words('86', 'V_VP8'), picture];
   return element('1654ae6b', element('ae', ...entry));
 }
 
-/** Cues, section 5.1.5: where in the segment the cluster of each second lies, the first at `start`. */
+/** Cues (section 5.1.5): the positions of the clusters in the segment, one per second. The first is at `start`. */
 function index(clusters: readonly Buffer[], start: number): Buffer {
   let position = start;
   const points = clusters.map(({ length }, second) => {
-    const place = element('b7', integer('f7', 1), integer('f1', position));
+    const target = element('b7', integer('f7', 1), integer('f1', position));
     position += length;
-    return element('bb', integer('b3', second * 1000), place);
+    return element('bb', integer('b3', second * 1000), target);
   });
   return element('1c53bb6b', ...points);
 }
 
-/** Cluster, section 5.1.3: the frames of one second. */
+/** Cluster (section 5.1.3): the frames of one second. */
 function cluster(second: number, frames: readonly Buffer[]): Buffer {
   const blocks = frames.map((frame, at) => {
-    // Track 1, the milliseconds since the cluster's own time in two bytes, and that it is a key frame.
+    // Track 1, the milliseconds since the start of the cluster in two bytes, and the flag of a key frame.
     const head = Buffer.from([0x81, 0, 0, 0x80]);
     head.writeInt16BE(Math.round((at * 1000) / frames.length), 1);
     return element('a3', head, frame);

@@ -1,7 +1,7 @@
-// Runs before the first paint, so that a page in the dark does not flash. A plain script: it imports nothing.
+// Applies a chosen theme before the first paint, so that a dark page does not flash. A plain script without imports.
 try {
   const { theme } = JSON.parse(localStorage.getItem('holdall') ?? '{}') as { theme?: unknown };
   if (theme === 'light' || theme === 'dark') document.documentElement.dataset['theme'] = theme;
 } catch {
-  // The theme of the system, then.
+  // Without the storage, the theme of the device applies.
 }

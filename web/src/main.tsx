@@ -1,14 +1,12 @@
 import { render } from 'preact';
-import { keepAnnouncing } from './app/announcing.ts';
+import { announceChanges } from './app/announcements.ts';
 import { App } from './app/app.tsx';
-import { keepAsking } from './app/asking-again.ts';
 import { createPage } from './app/create-page.ts';
-import { keepDocument } from './app/document.ts';
-import { keepFresh } from './app/keeping-fresh.ts';
-import { Providers } from './app/providers.tsx';
+import { syncDocument } from './app/document.ts';
+import { syncFolder } from './app/folder-sync.ts';
 import { readEmbedded } from './platform/embedded.ts';
 import { showStartFailure } from './start-failure.ts';
-import { watchRegionKeys } from './ui/regions.ts';
+import { watchRegionKeys } from './ui/focus.ts';
 import './ui/styles/tokens.css';
 import './ui/styles/base.css';
 
@@ -18,15 +16,9 @@ if (root) {
     showStartFailure(root);
     throw error;
   });
-  keepDocument(page);
-  keepAnnouncing(page);
-  if (!page.account?.isShutOut) keepAsking(page.folder);
-  keepFresh(page.folder);
+  syncDocument(page);
+  announceChanges(page);
+  syncFolder(page);
   watchRegionKeys();
-  render(
-    <Providers page={page}>
-      <App />
-    </Providers>,
-    root,
-  );
+  render(<App page={page} />, root);
 }

@@ -1,17 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type Layout, targetOf } from '../../../web/src/features/folder/navigation.ts';
-import type { Entry } from '../../../web/src/platform/service/service.ts';
-import { createFindByTyping } from '../../../web/src/ui/find-by-typing.ts';
-import { isMac, pressed } from '../../../web/src/ui/keys.ts';
+import { type NavigationGrid, targetIndex } from '../../../web/src/features/folder/grid-layout.ts';
+import { isMac, keysOf } from '../../../web/src/ui/keyboard.ts';
+import { TypeAhead } from '../../../web/src/ui/type-ahead.ts';
 
-describe('A key', () => {
-  const list: Layout = { count: 20, columns: 1, rowsInSight: 6, isRightToLeft: false };
+describe('A navigation key', () => {
+  const list: NavigationGrid = { count: 20, columns: 1, visibleRows: 6, isRightToLeft: false };
   // Three rows: 0 to 3, 4 to 7, 8 and 9.
-  const tiles: Layout = { count: 10, columns: 4, rowsInSight: 2, isRightToLeft: false };
+  const tiles: NavigationGrid = { count: 10, columns: 4, visibleRows: 2, isRightToLeft: false };
 
-  const assertTargets = (layout: Layout, moves: readonly (readonly [string, number, number | undefined])[]) => {
-    for (const [key, from, to] of moves) assert.equal(targetOf(key, from, layout), to, `${key} at ${from}`);
+  const assertTargets = (grid: NavigationGrid, moves: readonly (readonly [string, number, number | undefined])[]) => {
+    for (const [key, from, to] of moves) assert.equal(targetIndex(key, from, grid), to, `${key} at ${from}`);
   };
 
   it('moves through a list by entries, by pages and to its ends', () => {
@@ -32,7 +31,7 @@ describe('A key', () => {
     ]);
   });
 
-  it('moves through tiles by rows and columns, and stays where there is no further one', () => {
+  it('moves through tiles by rows and columns, and stays at the ends', () => {
     assertTargets(tiles, [
       ['ArrowRight', 0, 1],
       ['ArrowRight', 3, 4],
@@ -42,7 +41,7 @@ describe('A key', () => {
       ['ArrowDown', 0, 4],
       ['ArrowUp', 5, 1],
       ['ArrowUp', 2, 2],
-      // The last row has no entry below the fourth column: its last entry is the nearest.
+      // The last row has no fourth column. Its last entry is the nearest one.
       ['ArrowDown', 7, 9],
       ['ArrowDown', 8, 8],
       ['PageDown', 1, 5],
@@ -51,7 +50,7 @@ describe('A key', () => {
     ]);
   });
 
-  it('moves the other way where the text runs from right to left', () => {
+  it('moves in the opposite direction if the text runs from right to left', () => {
     assertTargets({ ...tiles, isRightToLeft: true }, [
       ['ArrowRight', 1, 0],
       ['ArrowLeft', 0, 1],
@@ -59,7 +58,7 @@ describe('A key', () => {
     ]);
   });
 
-  it('begins at an end where no entry has the focus, and moves nowhere in an empty folder', () => {
+  it('begins at an end if no entry has the focus, and does nothing in an empty folder', () => {
     assertTargets(list, [
       ['ArrowDown', -1, 0],
       ['PageDown', -1, 0],
@@ -74,45 +73,50 @@ describe('A key', () => {
 });
 
 describe('Typing', () => {
-  const entries = ['album', 'Änderung.md', 'file 1.txt', 'file 10.txt', 'Final.txt', 'zebra.bin'].map(
-    (name): Entry => ({ type: 'folder', path: `${name}/`, name }),
-  );
-  /** Returns the names that typing leads to, letter by letter. */
-  const type = (text: string, from = 0, find = createFindByTyping()) => {
-    let index = from;
+  const names = ['album', 'Änderung.md', 'file 1.txt', 'file 10.txt', 'Final.txt', 'zebra.bin'];
+  /** Returns the names that typing finds, letter by letter. */
+  const type = (text: string, current = 0, typeAhead = new TypeAhead()) => {
+    let index = current;
     return text.split('').map((letter) => {
-      const found = find.find(letter, entries, index);
+      const found = typeAhead.find(letter, index, names.length, (position) => names[position]);
       if (found >= 0) index = found;
-      return entries[found]?.name;
+      return names[found];
     });
   };
 
-  it('finds the entry whose name begins with the letters, whatever their case', () => {
+  it('finds the entry whose name begins with the letters, in either case', () => {
     assert.deepEqual(type('file 10'), ['file 1.txt', ...Array(5).fill('file 1.txt'), 'file 10.txt']);
     assert.deepEqual(type('FIN'), ['file 1.txt', 'file 1.txt', 'Final.txt']);
     assert.deepEqual(type('ä'), ['Änderung.md']);
     assert.deepEqual(type('fx'), ['file 1.txt', undefined]);
   });
 
-  it('goes through all entries of a letter that is typed again and again, and around', () => {
+  it('cycles through all entries that begin with a repeated letter', () => {
     assert.deepEqual(type('ffff'), ['file 1.txt', 'file 10.txt', 'Final.txt', 'file 1.txt']);
     assert.deepEqual(type('a', 5), ['album']);
   });
 
-  it('begins another name after a key that is no letter', () => {
-    const find = createFindByTyping();
-    assert.equal(find.isUnderWay(), false);
-    assert.deepEqual(type('fi', 0, find), ['file 1.txt', 'file 1.txt']);
-    assert.equal(find.isUnderWay(), true);
-    find.end();
-    assert.equal(find.isUnderWay(), false);
-    assert.deepEqual(type('z', 2, find), ['zebra.bin']);
+  it('begins another name after a reset', () => {
+    const typeAhead = new TypeAhead();
+    assert.equal(typeAhead.isTyping, false);
+    assert.deepEqual(type('fi', 0, typeAhead), ['file 1.txt', 'file 1.txt']);
+    assert.equal(typeAhead.isTyping, true);
+    typeAhead.reset();
+    assert.equal(typeAhead.isTyping, false);
+    assert.deepEqual(type('z', 2, typeAhead), ['zebra.bin']);
+  });
+
+  it('finds nothing in an empty list', () => {
+    assert.equal(
+      new TypeAhead().find('a', -1, 0, () => undefined),
+      -1,
+    );
   });
 });
 
 describe('A shortcut', () => {
-  const alone = { altKey: false, ctrlKey: false, metaKey: false, shiftKey: false };
-  const press = (event: Partial<KeyboardEvent>) => pressed({ ...alone, ...event } as KeyboardEvent);
+  const noModifiers = { altKey: false, ctrlKey: false, metaKey: false, shiftKey: false };
+  const press = (event: Partial<KeyboardEvent>) => keysOf({ ...noModifiers, ...event } as KeyboardEvent);
 
   it('is recognised on keyboards of every script and layout', () => {
     const other = isMac ? { metaKey: true } : { ctrlKey: true };

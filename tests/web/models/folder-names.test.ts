@@ -12,7 +12,7 @@ describe('The URL of a page', () => {
     const urls = createUrls(new URL(root));
     const routeOf = (href: string) => urls.routeOf(new URL(href));
 
-    it(`names the folder and the preview, whatever their names (${root})`, () => {
+    it(`contains the folder and the preview, with any names (${root})`, () => {
       for (const name of [...HOSTILE_NAMES, ...ROUTES, 'file 1', 'Änderung', '100%', 'a+b', 'a\\b', ';=@:', '...']) {
         for (const folder of [`${name}/`, `${name}/${name}/`, `outer/${name}/`]) {
           assert.deepEqual(routeOf(urls.page(folder)), { folder, preview: null }, JSON.stringify(folder));
@@ -24,7 +24,7 @@ describe('The URL of a page', () => {
       assert.deepEqual(routeOf(urls.page('')), { folder: '', preview: null });
     });
 
-    it(`has the folder in its path, unless a route has that path (${root})`, () => {
+    it(`has the folder in its path, except for folders with the name of a route (${root})`, () => {
       for (const name of HOSTILE_NAMES) {
         const { href, pathname, search, hash } = new URL(urls.page(`${name}/`));
         assert.equal(href.slice(root.length).split('/').length, 2, 'the name is one segment');
@@ -38,7 +38,7 @@ describe('The URL of a page', () => {
     });
   }
 
-  it('names a folder also without the slash at its end, and with escapes that are none', () => {
+  it('is parsed without the final slash, and with invalid escape sequences', () => {
     const urls = createUrls(new URL('https://files.example/'));
     const folderOf = (path: string) => urls.routeOf(new URL(path, 'https://files.example/')).folder;
     assert.equal(folderOf('photos/2026'), 'photos/2026/');
@@ -47,8 +47,8 @@ describe('The URL of a page', () => {
   });
 });
 
-describe('A shown name', () => {
-  it('looks neither like another name nor like nothing', () => {
+describe('A displayed name', () => {
+  it('makes invisible and direction-changing characters visible', () => {
     for (const [name, expected] of [
       ['rtl \u202etxt.exe', 'rtl ⟨U+202E⟩txt.exe'],
       ['\u2066a\u2069', '⟨U+2066⟩a⟨U+2069⟩'],
@@ -59,7 +59,7 @@ describe('A shown name', () => {
     }
   });
 
-  it('is the name itself where that does not deceive', () => {
+  it('is the name itself if the name does not deceive', () => {
     const changed = HOSTILE_NAMES.filter((name) => shownName(name) !== name);
     assert.deepEqual(changed, ['rtl \u202etxt.exe']);
   });

@@ -20,7 +20,7 @@ describe('The order of a folder', () => {
       },
     });
 
-  it('has folders first, and numbers in names by their value', async () => {
+  it('puts folders first, and compares numbers in names by their value', async () => {
     const { shown } = await createFolderScene({ files: FILES });
     assert.deepEqual(shown(), [
       'album',
@@ -33,7 +33,7 @@ describe('The order of a folder', () => {
     ]);
   });
 
-  it('follows each column, in both directions, with equal files by name', async () => {
+  it('follows each column in both directions, and compares equal files by name', async () => {
     const types = new Map([
       ['file 1.txt', 'text/plain'],
       ['file 2.txt', 'text/plain'],
@@ -78,7 +78,7 @@ describe('The order of a folder', () => {
     }
   });
 
-  it('is kept by the browser, and is the default where the browser keeps something else', () => {
+  it('is stored in the browser, and falls back to the default if the stored value is invalid', () => {
     const stored = new Map<string, string>();
     const storage = {
       getItem: (key: string) => stored.get(key) ?? null,
@@ -93,20 +93,20 @@ describe('The order of a folder', () => {
     assert.deepEqual(again.order.value, { by: 'size', descending: true });
     assert.deepEqual([again.view.value, again.theme.value, again.language.value], ['grid', 'dark', 'zh-Hans']);
 
-    for (const odd of ['', 'null', '[1]', '{"by":"colour","descending":"yes","view":7,"characterKeys":"no"}']) {
-      stored.set('holdall', odd);
+    for (const invalid of ['', 'null', '[1]', '{"by":"colour","descending":"yes","view":7,"characterKeys":"no"}']) {
+      stored.set('holdall', invalid);
       const { order, view, characterKeys } = createPreferences(storage);
       assert.deepEqual(
         [order.value, view.value, characterKeys.value],
         [{ by: 'name', descending: false }, 'list', true],
-        odd,
+        invalid,
       );
     }
   });
 });
 
 describe('The filter of a folder', () => {
-  it('finds names by all of its words, whatever the case and the accents', async () => {
+  it('finds names with all of its words, ignoring case and accents', async () => {
     const { folder, shown } = await createFolderScene({ files: FILES });
     for (const [filter, expected] of [
       ['ANDER', ['Änderung.md']],
@@ -122,7 +122,7 @@ describe('The filter of a folder', () => {
     }
   });
 
-  it('ends with the folder', async () => {
+  it('is cleared when another folder opens', async () => {
     const { folder, shown } = await createFolderScene({ files: FILES });
     folder.filter.value = 'mu';
     folder.open('Music/');
@@ -132,7 +132,7 @@ describe('The filter of a folder', () => {
 });
 
 describe('A selection', () => {
-  it('follows clicks with Ctrl and Shift', async () => {
+  it('changes by clicks with Ctrl and Shift', async () => {
     const { selection, selected } = await createFolderScene({ files: FILES });
     selection.only('Music/');
     assert.deepEqual(selected(), ['Music/']);
@@ -140,7 +140,7 @@ describe('A selection', () => {
     assert.deepEqual(selected(), ['Music/', 'Änderung.md', 'file 1.txt', 'file 2.txt']);
     selection.toggle('file 1.txt');
     assert.deepEqual(selected(), ['Music/', 'Änderung.md', 'file 2.txt']);
-    // A range begins where the last click was, and replaces the selection unless Ctrl is held.
+    // A range begins at the last click, and replaces the selection unless the user holds Ctrl.
     selection.extendTo('zebra.bin', true);
     assert.deepEqual(selected(), ['Music/', 'Änderung.md', 'file 1.txt', 'file 2.txt', 'file 10.txt', 'zebra.bin']);
     selection.extendTo('Änderung.md');
@@ -151,7 +151,7 @@ describe('A selection', () => {
     assert.equal(selection.count.value, 7);
   });
 
-  it('ends for entries that a filter hides, and stays so when they are shown again', async () => {
+  it('loses entries that a filter hides, also when they are visible again', async () => {
     const { folder, selection, selected } = await createFolderScene({ files: FILES });
     selection.set(['file 1.txt', 'zebra.bin']);
     folder.filter.value = 'zebra';
@@ -160,7 +160,7 @@ describe('A selection', () => {
     assert.deepEqual(selected(), ['zebra.bin']);
   });
 
-  it('ends with the folder, also when the folder is shown again', async () => {
+  it('is cleared when another folder opens, also after returning', async () => {
     const { folder, selection, selected } = await createFolderScene({ files: FILES });
     selection.only('zebra.bin');
     folder.open('Music/');
@@ -173,8 +173,8 @@ describe('A selection', () => {
   });
 });
 
-describe('A folder that could not be read', () => {
-  it('is read again when the service has created it', async () => {
+describe('A folder that failed to load', () => {
+  it('loads when the service has created it', async () => {
     const stored = new Set<string>();
     const override = (service: Service): Partial<Service> => ({
       async list(path, options) {
@@ -200,7 +200,7 @@ describe('A folder of 100,000 files', () => {
   const PAGE = 1_000;
   const nameOf = (number: number) => `entry ${number}.txt`;
 
-  /** Lists the files page by page, in the order of their bytes, as stores do; the second page once it is released. */
+  /** Lists the files in pages, sorted by their bytes as in stores. Waits for `released` before the second page. */
   const manyFiles = (released?: Promise<void>): Partial<Service> => {
     const names = Array.from({ length: COUNT }, (_, index) => nameOf(index)).toSorted();
     return {
@@ -224,7 +224,7 @@ describe('A folder of 100,000 files', () => {
     };
   };
 
-  it('shows its first page at once, and then all of it, in order', async () => {
+  it('shows its first page immediately, and later all entries in order', async () => {
     const { promise, resolve: release } = Promise.withResolvers<void>();
     const { folder, shown, preferences } = await createFolderScene({ override: () => manyFiles(promise) });
     assert.deepEqual([shown().length, folder.listing.value], [PAGE, 'partial']);
@@ -237,7 +237,7 @@ describe('A folder of 100,000 files', () => {
     assert.deepEqual([shown().at(0), shown().at(-1)], [nameOf(10_000), nameOf(9)]);
   });
 
-  it('is selected from end to end', async () => {
+  it('can be selected from the first to the last file', async () => {
     const { folder, selection, selected } = await createFolderScene({ override: () => manyFiles() });
     await settled(folder);
     selection.only(nameOf(0));

@@ -15,7 +15,7 @@ export interface FolderSceneOptions {
   readonly override?: (service: Service) => Partial<Service>;
 }
 
-/** The folder of a page on a service in memory. */
+/** The models of a shown folder, on a service in memory. */
 export interface FolderScene {
   readonly folder: Folder;
   readonly selection: Selection;
@@ -48,7 +48,7 @@ export async function createFolderScene({
   };
 }
 
-/** Resolves when the whole folder is read. */
+/** Resolves when the folder is completely loaded. */
 export function settled(folder: Folder): Promise<void> {
   return when(() => folder.listing.value === 'complete' && folder.state.value === 'ready');
 }

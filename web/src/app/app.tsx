@@ -1,9 +1,28 @@
+import type { ComponentChildren, VNode } from 'preact';
+import { ActionsProvider } from '../features/actions/actions.ts';
 import { useShortcuts } from '../features/actions/shortcuts.ts';
 import { DetailsPanel } from '../features/details/details-panel.tsx';
+import { DraggingProvider } from '../features/dragging/dragging.ts';
 import { DropHint } from '../features/dragging/drop-hint.tsx';
 import { FolderView } from '../features/folder/folder-view.tsx';
 import { MessageList } from '../features/messages/message-list.tsx';
-import { useAccount, useMessages, useRouter } from '../features/models.ts';
+import {
+  AccountProvider,
+  ChangesProvider,
+  ClipboardProvider,
+  DetailsProvider,
+  FolderProvider,
+  MessagesProvider,
+  PermissionsProvider,
+  PreferencesProvider,
+  RouterProvider,
+  SelectionProvider,
+  ServiceProvider,
+  UploadsProvider,
+  UrlsProvider,
+  useMessages,
+  useRouter,
+} from '../features/models.ts';
 import { SignInFirst } from '../features/sign-in/sign-in-first.tsx';
 import { ProblemBanner } from '../features/toolbar/problem-banner.tsx';
 import { Toolbar } from '../features/toolbar/toolbar.tsx';
@@ -11,16 +30,19 @@ import { TopBar } from '../features/toolbar/top-bar.tsx';
 import { Tray } from '../features/tray/tray.tsx';
 import { Preview } from '../features/viewer/preview.tsx';
 import { tellNotLoaded } from '../model/not-loaded.ts';
-import { useLanguageSignal } from '../platform/text/language-context.ts';
-import { OpenDialogs } from '../ui/dialog.tsx';
+import type { Provider } from '../platform/required-context.ts';
+import { LanguageProvider, useLanguageSignal } from '../platform/text/language-context.ts';
+import { DialogHost, DialogsProvider } from '../ui/dialog.tsx';
 import { Sprite } from '../ui/icon.tsx';
-import { OpenedMenu } from '../ui/opened-menu.tsx';
+import { MenuHost } from '../ui/menu-host.tsx';
+import { MenusProvider } from '../ui/menus.tsx';
+import type { Page } from './create-page.ts';
 import './app.css';
 
 /** The page. Shows only the sign-in form if the user can see nothing without signing in. */
-export function App() {
-  const account = useAccount();
-  return account?.isShutOut ? <SignInFirst account={account} /> : <WholePage />;
+export function App({ page }: { page: Page }) {
+  const content = page.account?.isShutOut ? <SignInFirst account={page.account} /> : <WholePage />;
+  return providersOf(page).reduceRight((children, provide) => provide(children), content);
 }
 
 function WholePage() {
@@ -45,8 +67,8 @@ function WholePage() {
       <DropHint />
       <Preview />
       <Floating />
-      <OpenDialogs />
-      <OpenedMenu onNotLoaded={onNotLoaded} />
+      <DialogHost />
+      <MenuHost onNotLoaded={onNotLoaded} />
     </>
   );
 }
@@ -64,4 +86,32 @@ function Floating() {
       <Tray />
     </div>
   );
+}
+
+/** Returns functions that each provide one model to their content. */
+function providersOf(page: Page) {
+  return [
+    provider(AccountProvider, page.account),
+    provider(ActionsProvider, page.actions),
+    provider(ChangesProvider, page.changes),
+    provider(ClipboardProvider, page.clipboard),
+    provider(DetailsProvider, page.details),
+    provider(DialogsProvider, page.dialogs),
+    provider(DraggingProvider, page.dragging),
+    provider(FolderProvider, page.folder),
+    provider(LanguageProvider, page.language),
+    provider(MenusProvider, page.menus),
+    provider(MessagesProvider, page.messages),
+    provider(PermissionsProvider, page.permissions),
+    provider(PreferencesProvider, page.preferences),
+    provider(RouterProvider, page.router),
+    provider(SelectionProvider, page.selection),
+    provider(ServiceProvider, page.service),
+    provider(UploadsProvider, page.uploads),
+    provider(UrlsProvider, page.urls),
+  ];
+}
+
+function provider<Value>(Provide: Provider<Value>, value: Value) {
+  return (content: ComponentChildren): VNode => <Provide value={value}>{content}</Provide>;
 }

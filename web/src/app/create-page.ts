@@ -1,28 +1,53 @@
-import { computed, effect, untracked } from '@preact/signals';
-import { createActions } from '../features/actions/actions.ts';
-import { createDragging } from '../features/dragging/dragging.ts';
+import { computed, type ReadonlySignal } from '@preact/signals';
+import { type Actions, createActions } from '../features/actions/actions.ts';
+import { createDragging, type Dragging } from '../features/dragging/dragging.ts';
 import { takePastedFiles } from '../features/dragging/pasted-files.ts';
 import { createAccess } from '../model/account/access.ts';
-import type { AccountPrompts } from '../model/account/account.ts';
+import type { Account, AccountPrompts } from '../model/account/account.ts';
+import type { Permissions } from '../model/account/permissions.ts';
 import { createBusyRegistry } from '../model/busy-registry.ts';
-import { createChanges } from '../model/changes/changes.ts';
-import { createClipboard } from '../model/clipboard.ts';
-import { createDetails } from '../model/details.ts';
-import { createFolder } from '../model/folder/folder.ts';
-import { createMessages } from '../model/messages.ts';
+import { type Changes, createChanges } from '../model/changes/changes.ts';
+import { type Clipboard, createClipboard } from '../model/clipboard.ts';
+import { createDetails, type Details } from '../model/details.ts';
+import { createFolder, type Folder } from '../model/folder/folder.ts';
+import { createMessages, type Messages } from '../model/messages.ts';
 import { createPathLocks } from '../model/path-locks.ts';
-import { createSelection } from '../model/selection.ts';
-import { createUploads } from '../model/uploads/uploads.ts';
+import { createSelection, type Selection } from '../model/selection.ts';
+import { createUploads, type Uploads } from '../model/uploads/uploads.ts';
 import type { Embedded } from '../platform/embedded.ts';
-import { createPreferences } from '../platform/preferences.ts';
-import { createRouter } from '../platform/router.ts';
-import { createUrls } from '../platform/service/urls.ts';
+import { createPreferences, type Preferences } from '../platform/preferences.ts';
+import { createRouter, type Router } from '../platform/router.ts';
+import type { Service } from '../platform/service/service.ts';
+import { createUrls, type Urls } from '../platform/service/urls.ts';
 import { loadCatalogue } from '../platform/text/catalogues.ts';
-import { createLanguage } from '../platform/text/language.ts';
-import { createDialogs, type Dialogs } from '../ui/dialogs.ts';
-import { createMenus } from '../ui/menus.ts';
-import { askBeforeLeaving } from './ask-before-leaving.ts';
-import type { Page } from './page.ts';
+import { createLanguage, type Language } from '../platform/text/language.ts';
+import { createDialogs, type Dialogs } from '../ui/dialog.tsx';
+import { createMenus, type Menus } from '../ui/menus.tsx';
+
+/** The models of the page. Only `app/` knows all of them. */
+export interface Page {
+  /** Null without access control. */
+  readonly account: Account | null;
+  readonly actions: Actions;
+  readonly changes: Changes;
+  readonly clipboard: Clipboard;
+  readonly details: Details;
+  readonly dialogs: Dialogs;
+  readonly dragging: Dragging;
+  readonly folder: Folder;
+  /** Whether work is in progress that leaving the page would cancel. */
+  readonly isBusy: ReadonlySignal<boolean>;
+  readonly language: ReadonlySignal<Language>;
+  readonly menus: Menus;
+  readonly messages: Messages;
+  readonly permissions: Permissions;
+  readonly preferences: Preferences;
+  readonly router: Router;
+  readonly selection: Selection;
+  readonly service: Service;
+  readonly uploads: Uploads;
+  readonly urls: Urls;
+}
 
 /**
  * Creates the page's models once the texts of the language are loaded. Their listeners stay for the lifetime of the
@@ -31,15 +56,18 @@ import type { Page } from './page.ts';
 export async function createPage(embedded: Embedded): Promise<Page> {
   const { folder: path, answer, maxUploadSize } = embedded;
   const urls = createUrls(new URL(embedded.base, window.location.href.replace(/[?#].*$/s, '')));
-  const preferences = createPreferences(storage());
+  const preferences = createPreferences(localStorageIfAllowed());
   const language = await createLanguage({ preferences, requested: navigator.languages, loadCatalogue });
-  const asked = new URL(window.location.href).searchParams;
-  const preview = asked.get('preview');
+  const query = new URL(window.location.href).searchParams;
+  const preview = query.get('preview');
   const router = createRouter(urls, { folder: path, preview: preview ? path + preview : null });
-  const compareNames = computed(() => language.value.formats.compareNames);
   const messages = createMessages();
   const dialogs = createDialogs();
+  const menus = createMenus();
+  router.closeBeforeNavigating(() => closeTopmost(menus, dialogs));
+
   const busy = createBusyRegistry();
+  const { isBusy } = busy;
   const { account, permissions, service } = createAccess({
     embedded,
     router,
@@ -47,81 +75,52 @@ export async function createPage(embedded: Embedded): Promise<Page> {
     prompts: accountPrompts(dialogs),
     messages,
     language,
-    isBusy: () => busy.isBusy.value,
+    isBusy: () => isBusy.value,
   });
+  const compareNames = computed(() => language.value.formats.compareNames);
   const folder = createFolder(service, { order: preferences.order, compareNames }, { path, answer });
   // With these parameters, the embedded listing is only one part of the folder, made for browsers without scripts.
-  if (asked.has('cursor') || asked.has('limit')) void folder.refresh();
-  const loadPrompts = async () => (await import('../features/dialogs/dialog-prompts.tsx')).createDialogPrompts(dialogs);
-  const shared = { service, folder, messages, loadPrompts, pathLocks: createPathLocks(), permissions, language };
-
-  const menus = createMenus();
-  router.closeBeforeNavigating(() => {
-    const isMenu = menus.shown.value !== null;
-    const dialog = dialogs.shown.value.at(-1);
-    if (isMenu) menus.close();
-    else dialog?.leave();
-    return isMenu || dialog !== undefined;
-  });
+  if (query.has('cursor') || query.has('limit')) void folder.refresh();
   const selection = createSelection(folder);
   const clipboard = createClipboard();
+  const details = createDetails();
+  const loadPrompts = async () => (await import('../features/dialogs/dialog-prompts.tsx')).createDialogPrompts(dialogs);
+  const shared = { service, folder, messages, loadPrompts, pathLocks: createPathLocks(), permissions, language };
   const changes = createChanges({ ...shared, selection, clipboard });
   const uploads = createUploads({ ...shared, selection, router, maxUploadSize });
-
   busy.register(() => uploads.isBusy.value || changes.running.value.length > 0);
 
-  takePastedFiles({ uploads, folder, messages, language, permissions });
-  askBeforeLeaving(computed(() => busy.isBusy.value && !account?.isLeaving.value));
-  effect(() => {
-    const { folder: next } = router.route.value;
-    untracked(() => folder.open(next));
-  });
-  // After signing in as another user, the permissions and the visible entries may differ.
-  effect(() => {
-    if (account && account.times.value > 0 && !account.isShutOut) untracked(() => void folder.refresh());
-  });
-  const details = createDetails();
-  const actions = createActions(
-    {
-      account,
-      changes,
-      clipboard,
-      details,
-      folder,
-      language,
-      messages,
-      permissions,
-      router,
-      selection,
-      service,
-      uploads,
-      urls,
-    },
-    menus,
-  );
-  return {
-    actions,
-    urls,
-    service,
-    preferences,
-    language,
-    router,
-    folder,
-    selection,
-    clipboard,
-    changes,
-    uploads,
-    dragging: createDragging({ folder, router, selection, changes, uploads, messages, urls, language, permissions }),
-    details,
-    messages,
-    dialogs,
-    menus,
-    permissions,
+  const models = {
     account,
+    changes,
+    clipboard,
+    details,
+    folder,
+    language,
+    messages,
+    permissions,
+    router,
+    selection,
+    service,
+    uploads,
+    urls,
   };
+  takePastedFiles(models);
+  const actions = createActions(models, menus);
+  const dragging = createDragging(models);
+  return { ...models, actions, dialogs, dragging, isBusy, menus, preferences };
 }
 
-/** Creates the questions about signing in and out. Their dialogs are loaded when they are needed. */
+/** Closes the open menu or the topmost dialog. Returns false if there is none. */
+function closeTopmost(menus: Menus, dialogs: Dialogs): boolean {
+  const isMenuOpen = menus.shown.value !== null;
+  const dialog = dialogs.shown.value.at(-1);
+  if (isMenuOpen) menus.close();
+  else dialog?.dismiss();
+  return isMenuOpen || dialog !== undefined;
+}
+
+/** Creates the questions about signing in and out. Their dialogs load when they are needed. */
 function accountPrompts(dialogs: Dialogs): AccountPrompts {
   return {
     async signIn(options) {
@@ -136,7 +135,7 @@ function accountPrompts(dialogs: Dialogs): AccountPrompts {
 }
 
 /** Returns the local storage; undefined if the browser denies access to it. */
-function storage(): Storage | undefined {
+function localStorageIfAllowed(): Storage | undefined {
   try {
     return window.localStorage;
   } catch {

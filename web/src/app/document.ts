@@ -1,65 +1,68 @@
 import { effect } from '@preact/signals';
 import { nameOf, ROOT } from '../platform/paths.ts';
 import { shownName } from '../platform/text/shown-name.ts';
-import { NARROW } from '../ui/media.ts';
-import type { Page } from './page.ts';
+import { NARROW } from '../ui/responsive.ts';
+import type { Page } from './create-page.ts';
 
-/** Keeps what lies outside of the page's own elements as it has to be, until the function that it gives is called. */
-export function keepDocument(page: Page): () => void {
-  const { preferences, language, router, account } = page;
+/** Keeps the document outside of the rendered elements in sync with the models, for the lifetime of the page. */
+export function syncDocument({ account, isBusy, language, preferences, router }: Page): void {
   const root = document.documentElement;
-  keepIcon();
-  const scheme = window.matchMedia('(prefers-color-scheme: dark)');
-  scheme.addEventListener('change', colourBrowser);
+  fixIconUrl();
+  window.matchMedia('(prefers-color-scheme: dark)').addEventListener('change', updateThemeColor);
   const narrow = window.matchMedia(NARROW);
-  const markNarrow = () => void root.toggleAttribute('data-narrow', narrow.matches);
-  markNarrow();
-  narrow.addEventListener('change', markNarrow);
+  const updateNarrow = () => void root.toggleAttribute('data-narrow', narrow.matches);
+  updateNarrow();
+  narrow.addEventListener('change', updateNarrow);
 
-  const endings = [
-    effect(() => {
-      const { tag, direction } = language.value;
-      root.lang = tag;
-      root.dir = direction;
-    }),
-    effect(() => {
-      const theme = preferences.theme.value;
-      if (theme === 'system') delete root.dataset['theme'];
-      else root.dataset['theme'] = theme;
-      root.dataset['density'] = preferences.density.value;
-      colourBrowser();
-    }),
-    effect(() => {
-      const { folder, preview } = router.route.value;
-      const name = shownName(nameOf(preview ?? folder));
-      const what = account?.isShutOut && account.name.value === null ? language.value.text.account.signIn : name;
-      document.title = what === ROOT ? 'Holdall' : `${what} – Holdall`;
-    }),
-    () => scheme.removeEventListener('change', colourBrowser),
-    () => narrow.removeEventListener('change', markNarrow),
-  ];
-  return () => {
-    for (const end of endings) end();
-  };
+  effect(() => {
+    const { tag, direction } = language.value;
+    root.lang = tag;
+    root.dir = direction;
+  });
+  effect(() => {
+    const theme = preferences.theme.value;
+    if (theme === 'system') delete root.dataset['theme'];
+    else root.dataset['theme'] = theme;
+    root.dataset['density'] = preferences.density.value;
+    updateThemeColor();
+  });
+  effect(() => {
+    const { folder, preview } = router.route.value;
+    const name = shownName(nameOf(preview ?? folder));
+    const title = account?.isShutOut && account.name.value === null ? language.value.text.account.signIn : name;
+    document.title = title === ROOT ? 'Holdall' : `${title} – Holdall`;
+  });
+  effect(() => {
+    // Only while necessary: with this listener, browsers don't keep the page in the back/forward cache.
+    if (!isBusy.value || account?.isLeaving.value) return undefined;
+    window.addEventListener('beforeunload', confirmLeaving);
+    return () => window.removeEventListener('beforeunload', confirmLeaving);
+  });
 }
 
-/** Its address is relative to the page's, which changes from folder to folder without the page being loaded anew. */
-function keepIcon(): void {
+/** Makes the icon's URL absolute. The relative one depends on the URL of the folder, which changes without a reload. */
+function fixIconUrl(): void {
   for (const link of document.querySelectorAll<HTMLLinkElement>('link[rel="icon"]')) {
     link.setAttribute('href', link.href);
   }
 }
 
-/** The bars of the browser go on where the page ends. */
-function colourBrowser(): void {
-  metaOf('theme-color').content = getComputedStyle(document.documentElement).backgroundColor;
+/** Gives the bars of the browser the background color of the page. */
+function updateThemeColor(): void {
+  metaElement('theme-color').content = getComputedStyle(document.documentElement).backgroundColor;
 }
 
-function metaOf(name: string): HTMLMetaElement {
+/** Returns the `meta` element with a name. Creates it if it does not exist. */
+function metaElement(name: string): HTMLMetaElement {
   const found = document.querySelector<HTMLMetaElement>(`meta[name="${name}"]`);
   if (found) return found;
   const meta = document.createElement('meta');
   meta.name = name;
   document.head.append(meta);
   return meta;
+}
+
+/** Makes the browser ask the user whether to leave the page. */
+function confirmLeaving(event: BeforeUnloadEvent): void {
+  event.preventDefault();
 }

@@ -15,7 +15,7 @@ import type { Urls } from '../platform/service/urls.ts';
 
 /*
  * The models that components use, one context each: a component shows in its first lines what it depends on. The page
- * creates each model once (`app/create-page.ts`) and provides it (`app/providers.tsx`).
+ * creates each model once (`app/create-page.ts`) and provides it (`app/app.tsx`).
  */
 
 export const [useUrls, UrlsProvider] = createRequiredContext<Urls>('URLs');

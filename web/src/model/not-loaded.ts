@@ -1,5 +1,5 @@
 import type { ReadonlySignal } from '@preact/signals';
-import { isPageReplaced } from '../platform/page-version.ts';
+import { isPageReplaced } from '../platform/embedded.ts';
 import type { Language } from '../platform/text/language.ts';
 import type { Messages } from './messages.ts';
 

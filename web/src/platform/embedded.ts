@@ -1,24 +1,24 @@
 import type { Listing } from './service/service.ts';
 import { type ServiceError, serviceErrorOf } from './service/service-error.ts';
 
-/** What the service wrote into the page: where it is, and the first listing, which saves a request. */
+/** The data that the service embeds in the document. The embedded listing saves the first request. */
 export interface Embedded {
-  /** The root of the service, relative to the page's URL. */
+  /** The root of the service, relative to the URL of the document. */
   readonly base: string;
   readonly folder: string;
   readonly answer: Listing | ServiceError;
-  /** Whether the service takes no changes. */
+  /** Whether the service rejects all changes. */
   readonly readOnly: boolean;
-  /** Bytes; null where the service has no limit of its own. */
+  /** Bytes; null without a limit. */
   readonly maxUploadSize: number | null;
-  /** Who is signed in, and how that is done here; null where there is nobody to be. */
+  /** The user, and the ways to sign in; null without access control. `name` is null for an anonymous user. */
   readonly access: {
     readonly name: string | null;
     readonly signIn: { readonly password: boolean; readonly provider: boolean };
   } | null;
 }
 
-/** Reads it; the service and this page are of one version, so that its shape is known. */
+/** Reads the embedded data. It needs no validation, because the service and this code have the same version. */
 export function readEmbedded(): Embedded {
   const text = document.querySelector('#embedded')?.textContent ?? '';
   const { status, answer, ...rest } = JSON.parse(text) as Omit<Embedded, 'answer'> & {
@@ -26,4 +26,22 @@ export function readEmbedded(): Embedded {
     readonly answer: Listing | { readonly success: false };
   };
   return { ...rest, answer: answer.success ? answer : serviceErrorOf(status, answer, null) };
+}
+
+const VERSION_TIMEOUT_MS = 10_000;
+
+/**
+ * Returns whether the service now has another version of the page. Code of this version that is not loaded yet no longer
+ * exists then, because the names of scripts contain hashes of their content.
+ */
+export async function isPageReplaced(): Promise<boolean> {
+  const script = document.querySelector<HTMLScriptElement>('script[type="module"][src]');
+  if (!script) return false;
+  try {
+    const signal = AbortSignal.timeout(VERSION_TIMEOUT_MS);
+    const { status } = await fetch(script.src, { method: 'HEAD', cache: 'no-store', signal });
+    return status === 404;
+  } catch {
+    return false;
+  }
 }

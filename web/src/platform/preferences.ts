@@ -6,66 +6,66 @@ export type View = 'list' | 'grid';
 export type Density = 'comfortable' | 'compact';
 export type OrderBy = 'name' | 'size' | 'type' | 'modified';
 
-/** In what order the entries of folders are shown; folders come before files in each. */
+/** The order of the entries. Folders always come before files. */
 export interface Order {
   readonly by: OrderBy;
   readonly descending: boolean;
 }
 
-/** What a person chose, kept in this browser. */
+/** The user's settings, stored in this browser. */
 export interface Preferences {
   readonly theme: Signal<Theme>;
   readonly view: Signal<View>;
   readonly density: Signal<Density>;
   readonly order: Signal<Order>;
-  /** Whether `/` and `?` alone are shortcuts, which are in the way of those who speak to their computer (WCAG 2.1.4). */
+  /** Whether `/` and `?` are shortcuts. Speech input can trigger such shortcuts by mistake (WCAG 2.1.4). */
   readonly characterKeys: Signal<boolean>;
   /** Empty for the language that the browser requests. */
   readonly language: Signal<LanguageTag | ''>;
 }
 
-/** Where it is kept; `early.ts` reads the theme of it as well, and `first-language.ts` the language. */
+/** The key in the storage. `early.ts` and `first-language.ts` also read it. */
 const KEY = 'holdall';
 
 export function createPreferences(storage: Storage | undefined): Preferences {
-  const kept = read(storage);
+  const stored = read(storage);
   const preferences = {
-    theme: signal<Theme>(oneOf(['system', 'light', 'dark'], kept['theme'])),
-    view: signal<View>(oneOf(['list', 'grid'], kept['view'])),
-    density: signal<Density>(oneOf(['comfortable', 'compact'], kept['density'])),
+    theme: signal<Theme>(oneOf(['system', 'light', 'dark'], stored['theme'])),
+    view: signal<View>(oneOf(['list', 'grid'], stored['view'])),
+    density: signal<Density>(oneOf(['comfortable', 'compact'], stored['density'])),
     order: signal<Order>({
-      by: oneOf(['name', 'size', 'type', 'modified'], kept['by']),
-      descending: kept['descending'] === true,
+      by: oneOf(['name', 'size', 'type', 'modified'], stored['by']),
+      descending: stored['descending'] === true,
     }),
-    characterKeys: signal(kept['characterKeys'] !== false),
-    language: signal<LanguageTag | ''>(oneOf(['', ...LANGUAGE_TAGS], kept['language'])),
+    characterKeys: signal(stored['characterKeys'] !== false),
+    language: signal<LanguageTag | ''>(oneOf(['', ...LANGUAGE_TAGS], stored['language'])),
   } as const;
 
   effect(() => {
     const { order, ...others } = preferences;
-    const chosen = Object.entries(others).map(([name, { value }]) => [name, value] as const);
-    write(storage, { ...Object.fromEntries(chosen), ...order.value });
+    const values = Object.entries(others).map(([name, { value }]) => [name, value] as const);
+    write(storage, { ...Object.fromEntries(values), ...order.value });
   });
   return preferences;
 }
 
-/** The choice that was kept, if it is one; else the first. */
-function oneOf<Choice extends string>(choices: readonly [Choice, ...Choice[]], kept: unknown): Choice {
-  return choices.find((choice) => choice === kept) ?? choices[0];
+/** Returns the stored value if it is one of the choices, otherwise the first choice. */
+function oneOf<Choice extends string>(choices: readonly [Choice, ...Choice[]], stored: unknown): Choice {
+  return choices.find((choice) => choice === stored) ?? choices[0];
 }
 
 function read(storage: Storage | undefined): Readonly<Record<string, unknown>> {
   try {
-    const kept: unknown = JSON.parse(storage?.getItem(KEY) ?? '{}');
-    return typeof kept === 'object' && kept !== null ? { ...kept } : {};
+    const stored: unknown = JSON.parse(storage?.getItem(KEY) ?? '{}');
+    return typeof stored === 'object' && stored !== null ? { ...stored } : {};
   } catch {
     return {};
   }
 }
 
-/** What can't be kept, as in a private window or on a full disk, holds until the page is closed. */
-function write(storage: Storage | undefined, kept: object): void {
+/** If the storage is full or denied, the settings apply until the page is closed. */
+function write(storage: Storage | undefined, stored: object): void {
   try {
-    storage?.setItem(KEY, JSON.stringify(kept));
+    storage?.setItem(KEY, JSON.stringify(stored));
   } catch {}
 }

@@ -43,11 +43,11 @@ export function createRouter(urls: Urls, first: Route): Router {
   let read: (() => ViewState) | undefined;
   /** The state of the shown history entry. A navigation that only closes a dialog restores it. */
   let shown = current();
-  const keepViewState = () => {
+  const saveViewState = () => {
     if (read) history.replaceState({ ...current(), viewState: read() }, '');
   };
 
-  window.addEventListener('pagehide', keepViewState);
+  window.addEventListener('pagehide', saveViewState);
   let closeTop = () => false;
   let isGoingBack = false;
   window.addEventListener('popstate', () => {
@@ -66,7 +66,7 @@ export function createRouter(urls: Urls, first: Route): Router {
     if (replace) {
       history.replaceState(state, '', url);
     } else {
-      keepViewState();
+      saveViewState();
       history.pushState(state, '', url);
     }
     shown = current();

@@ -1,12 +1,11 @@
 import type { ComponentChildren } from 'preact';
-import { Icon } from './icon.tsx';
-import type { IconName } from './icons.ts';
+import { Icon, type IconName } from './icon.tsx';
 import './button.css';
 
 interface ButtonProps {
   children?: ComponentChildren;
   icon?: IconName;
-  /** `plain` beside others, `primary` for what is most likely wanted, `danger` for what destroys. */
+  /** `primary` for the most likely action, `danger` for actions that destroy data. Default: `plain`. */
   kind?: 'plain' | 'primary' | 'danger';
   type?: 'button' | 'submit';
   disabled?: boolean;
@@ -25,9 +24,9 @@ export function Button({ children, icon, kind = 'plain', type = 'button', ...res
 
 interface IconButtonProps {
   icon: IconName;
-  /** What it does, for those who don't see the icon and on hover for those who do. */
+  /** The accessible name, also shown on hover. */
   label: string;
-  /** The key that does the same, shown with the label. */
+  /** The keyboard shortcut, shown with the label. */
   shortcut?: string | undefined;
   pressed?: boolean;
   disabled?: boolean;

@@ -1,7 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useFullLanguage } from '../platform/text/language-context.ts';
-import { Icon } from './icon.tsx';
-import type { IconName } from './icons.ts';
+import { Icon, type IconName } from './icon.tsx';
 
 /** Milliseconds that the button shows the outcome. */
 const FEEDBACK_MS = 2_500;

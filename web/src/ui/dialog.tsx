@@ -1,25 +1,75 @@
-import type { ComponentChildren } from 'preact';
+import { type ReadonlySignal, signal } from '@preact/signals';
+import type { ComponentChild, ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';
+import { createRequiredContext } from '../platform/required-context.ts';
 import { useLanguage } from '../platform/text/language-context.ts';
 import { IconButton } from './button.tsx';
-import { useDialogs } from './dialogs.ts';
 import { useModalDialog } from './use-modal-dialog.ts';
 import './dialog.css';
+
+interface OpenDialog {
+  readonly id: number;
+  /** Closes the dialog without a result. */
+  readonly dismiss: () => void;
+  readonly render: () => ComponentChild;
+}
+
+export interface Dialogs {
+  /** The open dialogs, the topmost one last. */
+  readonly shown: ReadonlySignal<readonly OpenDialog[]>;
+  /**
+   * Opens a dialog: `render` returns a `Dialog` that calls `close`. Resolves with the result that `close` receives, or
+   * with null if the user dismisses the dialog.
+   */
+  open<Result>(render: (close: (result: Result | null) => void) => ComponentChild): Promise<Result | null>;
+}
+
+export const [useDialogs, DialogsProvider] = createRequiredContext<Dialogs>('dialogs');
+
+export function createDialogs(): Dialogs {
+  const shown = signal<readonly OpenDialog[]>([]);
+  let lastId = 0;
+  return {
+    shown,
+    open<Result>(render: (close: (result: Result | null) => void) => ComponentChild) {
+      const { promise, resolve } = Promise.withResolvers<Result | null>();
+      const id = ++lastId;
+      const close = (result: Result | null) => {
+        shown.value = shown.value.filter((dialog) => dialog.id !== id);
+        resolve(result);
+      };
+      shown.value = [...shown.value, { id, dismiss: () => close(null), render: () => render(close) }];
+      return promise;
+    },
+  };
+}
+
+/** Renders the open dialogs. */
+export function DialogHost() {
+  const dialogs = useDialogs();
+  return (
+    <>
+      {dialogs.shown.value.map(({ id, render }) => (
+        <div key={id}>{render()}</div>
+      ))}
+    </>
+  );
+}
 
 interface DialogProps {
   title: string;
   children: ComponentChildren;
-  /** What the person can do, the most likely last: buttons of `Button`. */
+  /** The buttons, the primary one last. */
   actions?: ComponentChildren;
   kind?: 'question' | 'wide';
   onClose: () => void;
-  /** Called when the form of the dialog is sent, by Enter or a button of type `submit`. */
+  /** Called by Enter, and by a button of type `submit`. */
   onSubmit?: () => void;
 }
 
 /**
- * A dialog of the browser: it holds the focus, gives it back, and closes by Escape, the back gesture, and a click
- * beside it. On a phone it comes from below.
+ * A modal dialog. It keeps the focus inside and returns it when it closes. Escape, the back gesture and a click beside it
+ * close it. On a phone, it is a sheet at the lower edge.
  */
 export function Dialog({ title, children, actions, kind = 'question', onClose, onSubmit }: DialogProps) {
   const { dialog, listeners } = useModalDialog(onClose);
@@ -43,17 +93,5 @@ export function Dialog({ title, children, actions, kind = 'question', onClose, o
         {actions && <footer>{actions}</footer>}
       </form>
     </dialog>
-  );
-}
-
-/** The dialogs that are open. */
-export function OpenDialogs() {
-  const dialogs = useDialogs();
-  return (
-    <>
-      {dialogs.shown.value.map(({ id, render }) => (
-        <div key={id}>{render()}</div>
-      ))}
-    </>
   );
 }

@@ -1,16 +1,17 @@
 import { useLayoutEffect, useRef } from 'preact/hooks';
+import { moveFocus } from './focus.ts';
 import { Icon } from './icon.tsx';
-import { ariaKeys, keyLabel } from './keys.ts';
-import { handleMenuKey } from './menu-keys.ts';
-import { placeMenu } from './menu-place.ts';
-import { type MenuGroup, type MenuItem, type OpenMenu, useMenus } from './menus.ts';
+import { ariaKeys, keyLabel } from './keyboard.ts';
+import { type MenuGroup, type MenuItem, type OpenMenu, useMenus } from './menus.tsx';
 import { openModal } from './open-modal.ts';
+import { placeBeside } from './placement.ts';
+import { TypeAhead } from './type-ahead.ts';
 import './menu.css';
 
 /**
- * An open menu. It holds the focus and gives it back, closes by Escape, Tab, the back gesture and a click beside it,
- * and stays within the window; on a phone it is a sheet from below. It is a modal dialog because a popover opened from
- * another dialog would be inert.
+ * An open menu. It keeps the focus inside and returns it when it closes. Escape, Tab, the back gesture and a click beside
+ * it close it. On a phone, it is a sheet at the lower edge. It is a modal dialog because a popover opened from another
+ * dialog would be inert.
  */
 export function Menu({ menu }: { menu: OpenMenu }) {
   const menus = useMenus();
@@ -23,7 +24,7 @@ export function Menu({ menu }: { menu: OpenMenu }) {
     if (!dialog || !list) return;
     const isByKeyboard = document.activeElement?.matches(':focus-visible') ?? false;
     closeLayer.current = openModal(dialog);
-    const place = () => placeMenu(list, menu.at);
+    const place = () => placeBeside(list, menu.anchor);
     place();
     if (isByKeyboard) list.querySelector<HTMLElement>('[role^=menuitem]')?.focus();
     window.addEventListener('resize', place);
@@ -54,7 +55,7 @@ export function Menu({ menu }: { menu: OpenMenu }) {
         close();
       }}
       onClose={() => {
-        // Closed by the browser alone; it says so late, when another menu may be open.
+        // If the browser closes the dialog itself, this event arrives late: another menu may be open.
         if (layer.current?.open === false) menus.close();
       }}
       onClick={({ target, currentTarget }) => {
@@ -131,6 +132,22 @@ function Item({ item, choose }: { item: MenuItem; choose: (item: MenuItem) => vo
       )}
     </button>
   );
+}
+
+const typeAhead = new TypeAhead();
+
+/** Moves the focus within a menu by the arrow keys, Home and End, and by typing the beginning of an item. */
+function handleMenuKey(event: KeyboardEvent & { readonly currentTarget: HTMLElement }): void {
+  const items = [...event.currentTarget.querySelectorAll<HTMLElement>('[role^=menuitem]')];
+  if (moveFocus(event, items, { previous: 'ArrowUp', next: 'ArrowDown' })) return;
+  const { key, ctrlKey, metaKey, altKey } = event;
+  if (key.length > 1 || key === ' ' || ctrlKey || metaKey || altKey) return;
+  const current = items.findIndex((item) => item === document.activeElement);
+  const found = typeAhead.find(key, current, items.length, (index) => items[index]?.textContent.trim());
+  if (found < 0) return;
+  event.preventDefault();
+  event.stopPropagation();
+  items[found]?.focus();
 }
 
 /** Opens the context menu of the element below the closed menu. */

@@ -1,6 +1,6 @@
 import { shownName } from '../platform/text/shown-name.ts';
 
-/** A name among other words: whatever its direction is, it pathLocks nothing around it, and nothing in it deceives. */
+/** The name of a file or folder within other text. Its direction does not affect the text around it. */
 export function Name({ of }: { of: string }) {
   return <bdi>{shownName(of)}</bdi>;
 }

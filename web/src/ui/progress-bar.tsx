@@ -1,9 +1,9 @@
 import './progress-bar.css';
 
 interface ProgressBarProps {
-  /** What progresses. */
+  /** The accessible name. */
   label: string;
-  /** From 0 to 1; null while nobody knows. */
+  /** From 0 to 1; null while the progress is unknown. */
   part: number | null;
 }
 

@@ -7,15 +7,14 @@ export interface Swipes {
   readonly down: (() => void) | undefined;
 }
 
-/** Pixels of the window after which a movement of a finger counts, and what it has to be more than across. */
-const DISTANCE = 56;
-const STRAIGHTNESS = 1.5;
-/** Milliseconds within which it has to end. */
-const DURATION = 600;
+/** Minimum distance of a swipe in pixels, and its minimum ratio to the movement across. */
+const MIN_DISTANCE = 56;
+const MIN_RATIO = 1.5;
+const MAX_DURATION_MS = 600;
 
 /**
- * Tells swipes of one finger over an element. Those that scroll something the browser takes for itself; what lies
- * inside and wants the finger stops the event.
+ * Calls a function for each swipe of one finger over an element. The browser cancels the pointer events of swipes that
+ * scroll. Elements inside that handle touches themselves stop the propagation of their events.
  */
 export function useSwipes(element: RefObject<HTMLElement | null>, swipes: Swipes): void {
   const current = useRef(swipes);
@@ -26,32 +25,32 @@ export function useSwipes(element: RefObject<HTMLElement | null>, swipes: Swipes
     if (!target) return undefined;
     const listening = new AbortController();
     const { signal } = listening;
-    let begun: PointerEvent | undefined;
+    let start: PointerEvent | undefined;
     target.addEventListener(
       'pointerdown',
       (event) => {
-        // It is of the innermost element that wants swipes.
+        // Only the innermost element with swipes handles the event.
         event.stopPropagation();
-        // A second finger makes it something else.
-        begun = event.pointerType === 'touch' && event.isPrimary ? event : undefined;
+        // A second finger starts another gesture.
+        start = event.pointerType === 'touch' && event.isPrimary ? event : undefined;
       },
       { signal },
     );
-    const forget = () => {
-      begun = undefined;
+    const cancel = () => {
+      start = undefined;
     };
-    target.addEventListener('pointercancel', forget, { signal });
+    target.addEventListener('pointercancel', cancel, { signal });
     target.addEventListener(
       'pointerup',
       (event) => {
-        const start = begun;
-        forget();
-        if (start?.pointerId !== event.pointerId || event.timeStamp - start.timeStamp > DURATION) return;
-        const across = event.clientX - start.clientX;
-        const down = event.clientY - start.clientY;
-        if (Math.abs(across) > DISTANCE && Math.abs(across) > STRAIGHTNESS * Math.abs(down)) {
+        const from = start;
+        cancel();
+        if (from?.pointerId !== event.pointerId || event.timeStamp - from.timeStamp > MAX_DURATION_MS) return;
+        const across = event.clientX - from.clientX;
+        const down = event.clientY - from.clientY;
+        if (Math.abs(across) > MIN_DISTANCE && Math.abs(across) > MIN_RATIO * Math.abs(down)) {
           current.current[across < 0 ? 'left' : 'right']?.();
-        } else if (down > DISTANCE && down > STRAIGHTNESS * Math.abs(across)) {
+        } else if (down > MIN_DISTANCE && down > MIN_RATIO * Math.abs(across)) {
           current.current.down?.();
         }
       },

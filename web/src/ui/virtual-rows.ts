@@ -1,6 +1,5 @@
 import type { RefObject } from 'preact';
 import { useLayoutEffect, useState } from 'preact/hooks';
-import { MAX_HEIGHT, ScrollPosition } from './scroll-position.ts';
 
 export interface VirtualRows {
   /** The rows to render: the visible ones, some around them, and the focused one. */
@@ -31,7 +30,7 @@ interface VirtualRowsOptions {
   /** Pixels covered at the lower edge. `scrollTo` keeps rows clear of them. */
   readonly coveredHeight?: number;
   /** The row to render wherever it is, because removing its element would lose the focus. -1 for none. */
-  readonly kept: number;
+  readonly pinned: number;
   /** Rows rendered above and below the visible ones. */
   readonly overscan: number;
 }
@@ -48,7 +47,7 @@ const SCROLL_END_MS = 150;
 
 /** Renders only the visible rows, and some around them, of a list with a constant row height. */
 export function useVirtualRows(options: VirtualRowsOptions): VirtualRows {
-  const { scroller, count, rowHeight, headerHeight, coveredHeight = 0, kept, overscan } = options;
+  const { scroller, count, rowHeight, headerHeight, coveredHeight = 0, pinned, overscan } = options;
   const [viewport, setViewport] = useState<Viewport>({ top: 0, origin: 0, height: 0 });
   const [position] = useState(() => new ScrollPosition(() => scroller.current));
   position.height = count * rowHeight;
@@ -61,7 +60,7 @@ export function useVirtualRows(options: VirtualRowsOptions): VirtualRows {
     const measure = () => {
       position.update();
       const next = { top: position.top - headerHeight, origin: position.origin, height: element.clientHeight };
-      setViewport((known) => (isSameView(known, next, rowHeight) ? known : next));
+      setViewport((previous) => (isSameView(previous, next, rowHeight) ? previous : next));
     };
     const onScroll = () => {
       measure();
@@ -88,12 +87,14 @@ export function useVirtualRows(options: VirtualRowsOptions): VirtualRows {
   // After a render, so that the element has its height.
   useLayoutEffect(() => {
     position.align();
-    setViewport((known) => (known.origin === position.origin ? known : { ...known, origin: position.origin }));
+    setViewport((previous) =>
+      previous.origin === position.origin ? previous : { ...previous, origin: position.origin },
+    );
   }, [count * rowHeight]);
 
   const range = rangeOf(viewport, rowHeight);
   return {
-    rows: drawnRows(range, { count, kept, overscan }).map((index) => ({
+    rows: renderedRows(range, { count, pinned, overscan }).map((index) => ({
       index,
       start: index * rowHeight - viewport.origin,
       isInView: index >= range.first && index <= range.last,
@@ -132,15 +133,81 @@ function isSameView(left: Viewport, right: Viewport, rowHeight: number): boolean
   return left.origin === right.origin && before.first === after.first && before.last === after.last;
 }
 
-function drawnRows(
+function renderedRows(
   range: Range,
-  { count, kept, overscan }: Pick<VirtualRowsOptions, 'count' | 'kept' | 'overscan'>,
+  { count, pinned, overscan }: Pick<VirtualRowsOptions, 'count' | 'pinned' | 'overscan'>,
 ): readonly number[] {
   // Rows can be removed before the browser reports the new scroll position.
   const first = Math.max(0, Math.min(range.first, count - 1) - overscan);
   const last = range.last < range.first ? -1 : Math.min(count - 1, range.last + overscan);
   const rows: number[] = [];
   for (let index = first; index <= last; index += 1) rows.push(index);
-  if (kept >= 0 && kept < count && (kept < first || kept > last)) rows.push(kept);
+  if (pinned >= 0 && pinned < count && (pinned < first || pinned > last)) rows.push(pinned);
   return rows;
+}
+
+/**
+ * Pixels of the tallest element that Holdall renders. Browsers limit the height of elements, Firefox to 17,895,697 CSS
+ * pixels, and zoom lowers the limit.
+ */
+const MAX_HEIGHT = 8_000_000;
+
+type Scroller = Pick<HTMLElement, 'scrollTop' | 'scrollHeight' | 'clientHeight'>;
+
+/**
+ * The scroll position among rows that can be taller together than an element. `top` is the position among all rows, and
+ * `origin` is the part of it that the browser's `scrollTop` does not contain. Rows are rendered at their position minus
+ * `origin`. Scrolling by the wheel moves the rows by the same distance; longer jumps are proportional.
+ */
+export class ScrollPosition {
+  /** Pixels of all rows. */
+  height = 0;
+  origin = 0;
+  #lastScrollTop = 0;
+
+  readonly #scroller: () => Scroller | null;
+
+  constructor(scroller: () => Scroller | null) {
+    this.#scroller = scroller;
+  }
+
+  get top(): number {
+    return this.origin + (this.#scroller()?.scrollTop ?? 0);
+  }
+
+  set top(value: number) {
+    const element = this.#scroller();
+    if (!element) return;
+    const { hidden, max } = this.#sizes(element);
+    const top = hidden === 0 ? value : Math.max(0, Math.min(value, max + hidden));
+    element.scrollTop = hidden === 0 ? top : (top * max) / (max + hidden);
+    this.origin = hidden === 0 ? 0 : top - element.scrollTop;
+    this.#lastScrollTop = element.scrollTop;
+  }
+
+  /** Adopts the browser's position after a scroll event. */
+  update(): void {
+    const element = this.#scroller();
+    if (!element) return;
+    const { hidden, max } = this.#sizes(element);
+    const { scrollTop } = element;
+    const isJump = Math.abs(scrollTop - this.#lastScrollTop) > element.clientHeight;
+    this.#lastScrollTop = scrollTop;
+    if (hidden === 0) this.origin = 0;
+    else if (isJump) this.origin = (scrollTop * hidden) / max;
+    // At an end of the element, but not of the rows.
+    else if ((scrollTop <= 0 && this.origin > 0) || (scrollTop >= max - 1 && this.origin < hidden - 1)) this.align();
+  }
+
+  /** Moves the scroll bar to the position of the rows, without moving the rows. */
+  align(): void {
+    const { top } = this;
+    if (this.origin > 0 || this.height > MAX_HEIGHT) this.top = top;
+  }
+
+  /** Returns the pixels of the rows that the element is too short for, and the greatest `scrollTop`. */
+  #sizes(element: Scroller): { hidden: number; max: number } {
+    const hidden = Math.max(0, this.height - MAX_HEIGHT);
+    return { hidden, max: Math.max(1, element.scrollHeight - element.clientHeight) };
+  }
 }

@@ -4,7 +4,7 @@ import { tellNotLoaded } from '../../model/not-loaded.ts';
 import { parentOf, ROOT } from '../../platform/paths.ts';
 import type { Entry } from '../../platform/service/service.ts';
 import type { Text } from '../../platform/text/language.ts';
-import type { IconName } from '../../ui/icons.ts';
+import type { IconName } from '../../ui/icon.tsx';
 import type { ActionModels } from './action-models.ts';
 import { copyLinks } from './copy-links.ts';
 

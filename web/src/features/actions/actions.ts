@@ -1,6 +1,7 @@
 import { createRequiredContext } from '../../platform/required-context.ts';
 import type { Entry } from '../../platform/service/service.ts';
-import type { MenuItem, Menus, OpenMenu } from '../../ui/menus.ts';
+import type { MenuItem, Menus } from '../../ui/menus.tsx';
+import type { Box } from '../../ui/placement.ts';
 import { ACTIONS, type Action, type ActionId, open, paste } from './action-list.ts';
 import type { ActionModels } from './action-models.ts';
 
@@ -19,7 +20,7 @@ export interface Actions {
   /** Returns an action as a menu item. */
   menuItem(action: Action): MenuItem;
   /** Opens the context menu of the selection, or of the folder if nothing is selected. */
-  openMenu(at: OpenMenu['at']): void;
+  openMenu(anchor: Box): void;
 }
 
 export const [useActions, ActionsProvider] = createRequiredContext<Actions>('actions');
@@ -60,10 +61,10 @@ export function createActions(models: ActionModels, menus: Menus): Actions {
     paste: () => paste(models),
     menuGroups,
     menuItem,
-    openMenu(at) {
+    openMenu(anchor) {
       const { shell } = language.value.text;
       const count = selection.count.value;
-      menus.open({ label: count > 0 ? shell.selected({ count }) : shell.actions, groups: menuGroups(), at });
+      menus.open({ label: count > 0 ? shell.selected({ count }) : shell.actions, groups: menuGroups(), anchor });
     },
   };
 }

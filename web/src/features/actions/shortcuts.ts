@@ -1,6 +1,5 @@
 import { useEffect } from 'preact/hooks';
-import { isKey } from '../../ui/keys.ts';
-import { isForPage, isTextMarked, unmarkText } from '../../ui/writing.ts';
+import { clearTextSelection, hasTextSelection, isForPage, isKey } from '../../ui/keyboard.ts';
 import { useClipboard, usePermissions, usePreferences, useSelection } from '../models.ts';
 import { useShortcutsDialog } from '../toolbar/show-shortcuts.ts';
 import { useActions } from './actions.ts';
@@ -34,7 +33,7 @@ export function useShortcuts(): void {
     const action = actions.permitted().find(({ id, keys }) => id !== 'paste' && isKey(event, keys));
     if (!action?.isAvailable()) return false;
     // The browser copies selected text.
-    if ((action.id === 'copy' || action.id === 'cut') && isTextMarked()) return false;
+    if ((action.id === 'copy' || action.id === 'cut') && hasTextSelection()) return false;
     // Enter presses a button that has the focus.
     if (event.key === 'Enter' && event.target instanceof Element && event.target.closest('button, a')) return false;
     action.run();
@@ -51,7 +50,7 @@ export function useShortcuts(): void {
       if (!event.defaultPrevented && isForPage(event) && permissions.allows('write')) actions.paste();
     };
     // Selecting entries deselects text, as a click elsewhere does.
-    const endMarking = selection.paths.subscribe(unmarkText);
+    const endMarking = selection.paths.subscribe(clearTextSelection);
     document.addEventListener('keydown', onKeyDown);
     window.addEventListener('paste', onPaste);
     return () => {

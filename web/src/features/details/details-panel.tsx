@@ -3,7 +3,7 @@ import { tellNotLoaded } from '../../model/not-loaded.ts';
 import type { Entry } from '../../platform/service/service.ts';
 import { completeLanguage } from '../../platform/text/language.ts';
 import { useLanguageSignal } from '../../platform/text/language-context.ts';
-import { useLoaded } from '../../ui/use-loaded.ts';
+import { useLoaded } from '../../ui/loading.ts';
 import { useDetails, useMessages, useRouter, useSelection } from '../models.ts';
 
 /** Shows the details of the selection, or of the folder if nothing is selected. */

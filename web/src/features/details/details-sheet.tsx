@@ -3,7 +3,7 @@ import { useEffect, useId, useLayoutEffect, useRef } from 'preact/hooks';
 import type { Entry } from '../../platform/service/service.ts';
 import { useFullLanguage } from '../../platform/text/language-context.ts';
 import { IconButton } from '../../ui/button.tsx';
-import { useMedia } from '../../ui/media.ts';
+import { useMedia } from '../../ui/responsive.ts';
 import { useModalDialog } from '../../ui/use-modal-dialog.ts';
 import { useSwipes } from '../../ui/use-swipes.ts';
 import { useFolder } from '../models.ts';

@@ -11,8 +11,7 @@ import { reasonOf } from '../../platform/text/reason.ts';
 import { Button } from '../../ui/button.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { Name } from '../../ui/name.tsx';
-import { EntryIcon } from '../folder/entry-icon.tsx';
-import { Thumbnail } from '../folder/thumbnail.tsx';
+import { EntryIcon, Thumbnail } from '../folder/thumbnail.tsx';
 import { useFolder, useService, useUrls } from '../models.ts';
 
 /** Shows all details of one entry. */

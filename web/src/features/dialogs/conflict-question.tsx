@@ -7,11 +7,9 @@ import type { Entry } from '../../platform/service/service.ts';
 import { folderName } from '../../platform/text/folder-name.ts';
 import { useFullLanguage } from '../../platform/text/language-context.ts';
 import { Button } from '../../ui/button.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
-import type { Dialogs } from '../../ui/dialogs.ts';
-import { useLoaded } from '../../ui/use-loaded.ts';
-import { EntryIcon } from '../folder/entry-icon.tsx';
-import { Thumbnail } from '../folder/thumbnail.tsx';
+import { Dialog, type Dialogs } from '../../ui/dialog.tsx';
+import { useLoaded } from '../../ui/loading.ts';
+import { EntryIcon, Thumbnail } from '../folder/thumbnail.tsx';
 import { useFolder, useService } from '../models.ts';
 import './conflict-question.css';
 
@@ -20,7 +18,7 @@ export function askAboutConflict({
   dialogs,
   ...conflict
 }: Conflict & { readonly dialogs: Dialogs }): Promise<ConflictAnswer | null> {
-  return dialogs.ask<ConflictAnswer>((close) => <ConflictQuestion conflict={conflict} close={close} />);
+  return dialogs.open<ConflictAnswer>((close) => <ConflictQuestion conflict={conflict} close={close} />);
 }
 
 interface ConflictQuestionProps {

@@ -1,5 +1,5 @@
 import type { Prompts } from '../../model/prompts.ts';
-import type { Dialogs } from '../../ui/dialogs.ts';
+import type { Dialogs } from '../../ui/dialog.tsx';
 import { askAboutConflict } from './conflict-question.tsx';
 import { askForNewFolder } from './new-folder-question.tsx';
 import { askWhetherToRemove } from './remove-question.tsx';

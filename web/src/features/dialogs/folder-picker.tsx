@@ -8,9 +8,7 @@ import { folderName } from '../../platform/text/folder-name.ts';
 import { useFullLanguage } from '../../platform/text/language-context.ts';
 import { reasonOf } from '../../platform/text/reason.ts';
 import { Button } from '../../ui/button.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
-import type { Dialogs } from '../../ui/dialogs.ts';
-import { useDialogs } from '../../ui/dialogs.ts';
+import { Dialog, type Dialogs, useDialogs } from '../../ui/dialog.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { Name } from '../../ui/name.tsx';
 import { usePermissions, useService } from '../models.ts';
@@ -23,7 +21,7 @@ export function askForFolder({
   dialogs,
   ...transfer
 }: PickedTransfer & { readonly dialogs: Dialogs }): Promise<string | null> {
-  return dialogs.ask<string>((close) => <FolderPicker transfer={transfer} close={close} />);
+  return dialogs.open<string>((close) => <FolderPicker transfer={transfer} close={close} />);
 }
 
 function FolderPicker({ transfer, close }: { transfer: PickedTransfer; close: (folder: string | null) => void }) {

@@ -3,8 +3,7 @@ import { problemOfName } from '../../model/changes/names.ts';
 import { freeName } from '../../platform/paths.ts';
 import { useFullLanguage } from '../../platform/text/language-context.ts';
 import { Button } from '../../ui/button.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
-import type { Dialogs } from '../../ui/dialogs.ts';
+import { Dialog, type Dialogs } from '../../ui/dialog.tsx';
 import '../../ui/styles/text-field.css';
 import './new-folder-question.css';
 
@@ -16,7 +15,7 @@ interface Place {
 
 /** Asks for the name of a new folder; null where a person would rather have none. */
 export function askForNewFolder({ dialogs, ...place }: Place & { readonly dialogs: Dialogs }): Promise<string | null> {
-  return dialogs.ask<string>((close) => <NewFolderQuestion place={place} close={close} />);
+  return dialogs.open<string>((close) => <NewFolderQuestion place={place} close={close} />);
 }
 
 function NewFolderQuestion({ place, close }: { place: Place; close: (name: string | null) => void }) {

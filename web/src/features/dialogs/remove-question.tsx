@@ -4,8 +4,7 @@ import type { Entry } from '../../platform/service/service.ts';
 import type { Text } from '../../platform/text/language.ts';
 import { useFullLanguage } from '../../platform/text/language-context.ts';
 import { Button } from '../../ui/button.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
-import type { Dialogs } from '../../ui/dialogs.ts';
+import { Dialog, type Dialogs } from '../../ui/dialog.tsx';
 import { Name } from '../../ui/name.tsx';
 import { useService } from '../models.ts';
 import './remove-question.css';
@@ -15,7 +14,7 @@ const NAMED = 5;
 
 /** Asks whether to delete; null where not. */
 export function askWhetherToRemove(dialogs: Dialogs, entries: readonly Entry[]): Promise<true | null> {
-  return dialogs.ask<true>((close) => <RemoveQuestion entries={entries} close={close} />);
+  return dialogs.open<true>((close) => <RemoveQuestion entries={entries} close={close} />);
 }
 
 function RemoveQuestion({ entries, close }: { entries: readonly Entry[]; close: (answer: true | null) => void }) {

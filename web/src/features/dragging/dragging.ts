@@ -10,9 +10,8 @@ import { createRequiredContext } from '../../platform/required-context.ts';
 import type { Router } from '../../platform/router.ts';
 import type { Urls } from '../../platform/service/urls.ts';
 import type { Language } from '../../platform/text/language.ts';
-import { isMac } from '../../ui/keys.ts';
-import { isDialogInFront, isText } from '../../ui/writing.ts';
-import { createAutoScroll } from './auto-scroll.ts';
+import { EdgeScroll } from '../../ui/edge-scroll.ts';
+import { isField, isMac, isModalOpen } from '../../ui/keyboard.ts';
 import { beginDrag, type Dragged } from './dragged-entries.ts';
 import { canTake, isOnTheWay, type Refusal, targetOfFiles } from './drop-target.ts';
 import { createSpring } from './spring.ts';
@@ -51,6 +50,9 @@ export interface DraggingOptions {
 /** Milliseconds without a drag event after which the drag has ended. Browsers send them at least twice as often. */
 const SILENCE_MS = 1_000;
 
+/** Pixels from the upper and lower edges of the list at which a drag scrolls it. */
+const SCROLL_EDGE = 56;
+
 /** Creates the drag handlers. Its listeners stay for the lifetime of the page. */
 export function createDragging(options: DraggingOptions): Dragging {
   const { folder, router, changes, uploads, messages, language, permissions } = options;
@@ -59,7 +61,7 @@ export function createDragging(options: DraggingOptions): Dragging {
   const refusal = signal<Refusal | null>(null);
   const count = signal(0);
   const isCopy = signal(false);
-  const autoScroll = createAutoScroll();
+  const edgeScroll = new EdgeScroll(SCROLL_EDGE);
   /** Kept while the drag is outside the window, because it may return. */
   let dragged: Dragged | null = null;
   let silence: ReturnType<typeof setTimeout> | undefined;
@@ -76,7 +78,7 @@ export function createDragging(options: DraggingOptions): Dragging {
   const leave = () => {
     clearTimeout(silence);
     spring.end();
-    autoScroll.end();
+    edgeScroll.stop();
     batch(() => {
       what.value = null;
       target.value = null;
@@ -103,7 +105,7 @@ export function createDragging(options: DraggingOptions): Dragging {
     const mayWrite = (path: string) => permissions.allowsIn(path, 'write');
     if (kind === 'files') {
       const shown = isThere(folder) ? folder.path.value : null;
-      return targetOfFiles({ pointed, shown, isReadOnly, isDialogOpen: isDialogInFront(), mayWrite });
+      return targetOfFiles({ pointed, shown, isReadOnly, isDialogOpen: isModalOpen(), mayWrite });
     }
     if (kind && isReadOnly) return { refusal: 'readOnly' } as const;
     return kind && pointed !== null && canTake(pointed, paths) && mayWrite(pointed) ? { folder: pointed } : {};
@@ -132,7 +134,7 @@ export function createDragging(options: DraggingOptions): Dragging {
       !permissions.isReadOnly &&
       !paths.some((path) => isOnTheWay(pointed, path));
     spring.over(canOpen ? pointed : null, { x: event.clientX, y: event.clientY });
-    if (event.target instanceof Element) autoScroll.over(event.target, event.clientY);
+    if (event.target instanceof Element) edgeScroll.update(event.target.closest('[data-scroller]'), event.clientY);
     clearTimeout(silence);
     silence = setTimeout(leaveWindow, SILENCE_MS);
   };
@@ -165,7 +167,7 @@ export function createDragging(options: DraggingOptions): Dragging {
       // A drag from elsewhere proves that the page's own drag has ended, even without a `dragend`.
       if (dragged && !dataTransfer.types.includes(dragged.type)) dragged = null;
       // Text can be dropped into a field. For anything else, the browser would navigate away.
-      if (kindOf(dataTransfer) || !isText(event.target)) follow(event, dataTransfer);
+      if (kindOf(dataTransfer) || !isField(event.target)) follow(event, dataTransfer);
     });
   }
   document.addEventListener('dragleave', (event) => {
@@ -174,7 +176,7 @@ export function createDragging(options: DraggingOptions): Dragging {
   document.addEventListener('dragend', () => end());
   document.addEventListener('drop', (event) => {
     const { dataTransfer } = event;
-    if (!dataTransfer || (!kindOf(dataTransfer) && isText(event.target))) return;
+    if (!dataTransfer || (!kindOf(dataTransfer) && isField(event.target))) return;
     follow(event, dataTransfer);
     const [kind, into, why, paths] = [what.value, target.value, refusal.value, dragged?.paths];
     end(into !== null);

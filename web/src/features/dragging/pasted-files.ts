@@ -5,7 +5,7 @@ import { isThere } from '../../model/folder/is-there.ts';
 import type { Messages } from '../../model/messages.ts';
 import type { Uploads } from '../../model/uploads/uploads.ts';
 import type { Language } from '../../platform/text/language.ts';
-import { isForPage } from '../../ui/writing.ts';
+import { isForPage } from '../../ui/keyboard.ts';
 
 interface PastingOptions {
   readonly uploads: Uploads;

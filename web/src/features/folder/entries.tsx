@@ -4,14 +4,12 @@ import { folderName } from '../../platform/text/folder-name.ts';
 import { useLanguage } from '../../platform/text/language-context.ts';
 import { useVirtualRows } from '../../ui/virtual-rows.ts';
 import { useFolder, usePreferences } from '../models.ts';
-import { useArrangement } from './arrangement.ts';
 import { useEntryFocus } from './entry-focus.ts';
-import { ListHeader } from './list-header.tsx';
-import { ListRow } from './list-row.tsx';
+import { useGridLayout } from './grid-layout.ts';
+import { ListHeader, ListRow } from './list.tsx';
 import { usePointing } from './pointing.ts';
-import { useCoveredHeight, useRevealed } from './revealed.ts';
 import { RubberBand, useRubberBand } from './rubber-band.tsx';
-import { useSteadyScroll } from './steady-scroll.ts';
+import { useCoveredHeight, useScrollAnchoring, useScrollToRevealed } from './scrolling.ts';
 import type { ThumbnailPriority } from './thumbnail.tsx';
 import { TileRow } from './tile-row.tsx';
 
@@ -27,8 +25,8 @@ export function Entries({ scroller }: { scroller: RefObject<HTMLDivElement | nul
 
   const view = preferences.view.value;
   const entries = folder.entries.value;
-  const arrangement = useArrangement(view, scroller, preferences.density.value);
-  const { columns, rowHeight, headerHeight } = arrangement;
+  const layout = useGridLayout(view, scroller, preferences.density.value);
+  const { columns, rowHeight, headerHeight } = layout;
   const headerRows = view === 'list' && headerHeight > 0 ? 1 : 0;
   const focused = folder.focused.value;
   const tabStop = focused === null ? 0 : Math.max(0, folder.indexOf(focused));
@@ -39,15 +37,15 @@ export function Entries({ scroller }: { scroller: RefObject<HTMLDivElement | nul
     rowHeight,
     headerHeight,
     coveredHeight,
-    kept: Math.floor(tabStop / columns),
+    pinned: Math.floor(tabStop / columns),
     overscan: OVERSCAN[view],
   });
-  useSteadyScroll(scroller, virtual.position, arrangement);
-  const bringIntoSight = (index: number) => virtual.scrollTo(Math.floor(index / columns));
-  useEntryFocus(grid, arrangement, bringIntoSight);
-  useRevealed(grid, coveredHeight, bringIntoSight);
+  useScrollAnchoring(scroller, virtual.position, layout);
+  const scrollToIndex = (index: number) => virtual.scrollTo(Math.floor(index / columns));
+  useEntryFocus(grid, layout, scrollToIndex);
+  useScrollToRevealed(grid, coveredHeight, scrollToIndex);
   const pointing = usePointing();
-  const band = useRubberBand(scroller, virtual.position, arrangement);
+  const band = useRubberBand(scroller, virtual.position, layout);
 
   return (
     <div

@@ -4,39 +4,37 @@ import type { Folder } from '../../model/folder/folder.ts';
 import type { Selection } from '../../model/selection.ts';
 import { isWithin } from '../../platform/paths.ts';
 import { useLanguage } from '../../platform/text/language-context.ts';
-import { createFindByTyping, type FindByTyping } from '../../ui/find-by-typing.ts';
-import { isForPage } from '../../ui/writing.ts';
+import { isForPage } from '../../ui/keyboard.ts';
+import { TypeAhead } from '../../ui/type-ahead.ts';
 import { type Actions, useActions } from '../actions/actions.ts';
 import { useChanges, useFolder, useRouter, useSelection } from '../models.ts';
-import type { Arrangement } from './arrangement.ts';
-import { targetOf } from './navigation.ts';
+import { type GridLayout, targetIndex } from './grid-layout.ts';
 
 /**
- * Moves the focus and the selection through the entries by the keyboard, and keeps the focus where it is when entries
- * come, go, or are shown anew.
+ * Moves the focus and the selection by the keyboard. Keeps the focus on its entry when entries are added, removed or
+ * rendered again.
  */
 export function useEntryFocus(
   grid: RefObject<HTMLElement | null>,
-  arrangement: Arrangement,
-  bringIntoSight: (index: number) => void,
+  { columns, rowHeight, headerHeight, height }: GridLayout,
+  scrollToIndex: (index: number) => void,
 ): void {
   const actions = useActions();
   const folder = useFolder();
   const selection = useSelection();
-  useNeighbour();
+  useFocusOnNeighbour();
   useFocusInNewFolder();
-  useFocusOnElement(grid, bringIntoSight);
+  useFocusOnElement(grid, scrollToIndex);
 
-  const { columns, rowHeight, headerHeight, height } = arrangement;
-  const rowsInSight = Math.floor((height - headerHeight) / rowHeight);
+  const visibleRows = Math.floor((height - headerHeight) / rowHeight);
   const isRightToLeft = useLanguage().direction === 'rtl';
-  const layout = { columns, rowsInSight, isRightToLeft };
-  const [typing] = useState(createFindByTyping);
-  useKeys((event) => handleKey(event, { ...layout, actions, folder, selection, typing, bringIntoSight }), grid);
+  const [typeAhead] = useState(() => new TypeAhead());
+  const context = { columns, visibleRows, isRightToLeft, actions, folder, selection, typeAhead, scrollToIndex };
+  useGridKeys((event) => handleKey(event, context), grid);
 }
 
-/** The keys, wherever the focus is in the folder, and also where nothing has it. */
-function useKeys(handle: (event: KeyboardEvent) => void, grid: RefObject<HTMLElement | null>): void {
+/** Handles keys while the focus is in the grid or nowhere, except on buttons and links. */
+function useGridKeys(handle: (event: KeyboardEvent) => void, grid: RefObject<HTMLElement | null>): void {
   const latest = useRef(handle);
   latest.current = handle;
   useLayoutEffect(() => {
@@ -57,59 +55,58 @@ interface KeyContext {
   readonly folder: Folder;
   readonly selection: Selection;
   readonly columns: number;
-  readonly rowsInSight: number;
+  readonly visibleRows: number;
   readonly isRightToLeft: boolean;
-  readonly typing: FindByTyping;
-  readonly bringIntoSight: (index: number) => void;
+  readonly typeAhead: TypeAhead;
+  readonly scrollToIndex: (index: number) => void;
 }
 
-function handleKey(
-  event: KeyboardEvent,
-  { actions, folder, selection, typing, bringIntoSight, ...layout }: KeyContext,
-): void {
+function handleKey(event: KeyboardEvent, context: KeyContext): void {
+  const { actions, folder, selection, typeAhead } = context;
+  const { key, shiftKey, altKey } = event;
+  const isModified = event.ctrlKey || event.metaKey;
+  if (isModified || altKey || (key.length > 1 && key !== 'Shift')) typeAhead.reset();
+  if (altKey) return;
+
   const entries = folder.entries.value;
   const focused = folder.focused.value ?? '';
   const index = folder.indexOf(focused);
-  const isModified = event.ctrlKey || event.metaKey;
-
-  const go = (target: number) => {
-    const path = entries[target]?.path;
-    if (path === undefined) return;
-    folder.focused.value = path;
-    bringIntoSight(target);
-    if (event.shiftKey && event.key.length > 1) selection.extendTo(path, isModified);
-    else if (!isModified) selection.only(path);
-  };
-
-  if (isModified || event.altKey || (event.key.length > 1 && event.key !== 'Shift')) typing.end();
-  if (event.altKey) return;
-  const target = targetOf(event.key, index, { ...layout, count: entries.length });
-  if (target !== undefined && !(isModified && event.key.startsWith('Arrow') && event.metaKey)) {
+  const target = targetIndex(key, index, { ...context, count: entries.length });
+  if (target !== undefined && !(event.metaKey && key.startsWith('Arrow'))) {
     event.preventDefault();
-    if (target !== index || !event.shiftKey) go(target);
-    return;
-  }
-  if (event.key === ' ' && index >= 0 && !typing.isUnderWay()) {
+    if (target !== index || !shiftKey) moveTo(target, event, context);
+  } else if (key === ' ' && index >= 0 && !typeAhead.isTyping) {
     event.preventDefault();
-    if (event.shiftKey) selection.extendTo(focused, true);
+    if (shiftKey) selection.extendTo(focused, true);
     else selection.toggle(focused);
-    return;
-  }
-  if (event.key === 'Enter' && !isModified && !event.shiftKey && selection.count.value === 0 && index >= 0) {
+  } else if (key === 'Enter' && !isModified && !shiftKey && selection.count.value === 0 && index >= 0) {
     event.preventDefault();
     actions.open(entries[index]);
-    return;
-  }
-  // "/" and "?" are keys of the page.
-  if (event.key.length === 1 && !isModified && !'/?'.includes(event.key)) {
+  } else if (key.length === 1 && !isModified && !'/?'.includes(key)) {
+    // "/" and "?" are shortcuts of the page.
     event.preventDefault();
-    const found = typing.find(event.key, entries, index);
-    if (found >= 0) go(found);
+    const found = typeAhead.find(key, index, entries.length, (position) => entries[position]?.name);
+    if (found >= 0) moveTo(found, event, context);
   }
 }
 
-/** When the entry with the focus goes, the one that takes its place has it. */
-function useNeighbour(): void {
+/** Focuses an entry, and selects it as the modifier keys say. */
+function moveTo(
+  index: number,
+  { key, shiftKey, ctrlKey, metaKey }: KeyboardEvent,
+  { folder, selection, scrollToIndex }: KeyContext,
+): void {
+  const path = folder.entries.value[index]?.path;
+  if (path === undefined) return;
+  folder.focused.value = path;
+  scrollToIndex(index);
+  const isModified = ctrlKey || metaKey;
+  if (shiftKey && key.length > 1) selection.extendTo(path, isModified);
+  else if (!isModified) selection.only(path);
+}
+
+/** Moves the focus of a removed entry to the entry that is now at its position. */
+function useFocusOnNeighbour(): void {
   const folder = useFolder();
   const last = useRef(0);
   const entries = folder.entries.value;
@@ -121,7 +118,10 @@ function useNeighbour(): void {
   }, [focused, index, entries]);
 }
 
-/** In a folder that was just opened: where one was in it, the folder that one came out of, or the first entry. */
+/**
+ * Focuses an entry of a folder that the user opened: the one that had the focus before, the folder that the user came
+ * from, or the first entry.
+ */
 function useFocusInNewFolder(): void {
   const folder = useFolder();
   const router = useRouter();
@@ -129,15 +129,15 @@ function useFocusInNewFolder(): void {
   useLayoutEffect(() => {
     const from = folder.cameFrom.peek();
     if (folder.focused.peek() !== null || from === null) return;
-    const kept = router.viewState()?.focused ?? null;
+    const previous = router.viewState()?.focused ?? null;
     const child = isWithin(from, path) ? `${path}${from.slice(path.length).split('/')[0]}/` : null;
-    const wanted = [kept, child].find((candidate) => candidate !== null && folder.indexOf(candidate) >= 0);
-    folder.focused.value = wanted ?? folder.entries.peek()[0]?.path ?? null;
+    const existing = [previous, child].find((candidate) => candidate !== null && folder.indexOf(candidate) >= 0);
+    folder.focused.value = existing ?? folder.entries.peek()[0]?.path ?? null;
   }, [path]);
 }
 
-/** Gives the focus to the element of the entry that has it, unless it is elsewhere on the page. */
-function useFocusOnElement(grid: RefObject<HTMLElement | null>, bringIntoSight: (index: number) => void): void {
+/** Focuses the element of the focused entry, unless the focus is elsewhere on the page. */
+function useFocusOnElement(grid: RefObject<HTMLElement | null>, scrollToIndex: (index: number) => void): void {
   const folder = useFolder();
   const changes = useChanges();
   const focused = folder.focused.value;
@@ -149,7 +149,7 @@ function useFocusOnElement(grid: RefObject<HTMLElement | null>, bringIntoSight: 
     if (focused === null || isRenaming || !isFree) return;
     const element = grid.current?.querySelector<HTMLElement>(`[data-path="${CSS.escape(focused)}"]`);
     if (element && element !== activeElement) {
-      bringIntoSight(folder.indexOf(focused));
+      scrollToIndex(folder.indexOf(focused));
       element.focus({ preventScroll: true });
     }
   }, [focused, isRenaming, entries]);

@@ -1,16 +1,17 @@
 import type { RefObject } from 'preact';
-import { useLayoutEffect, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import type { Folder } from '../../model/folder/folder.ts';
 import { isThere } from '../../model/folder/is-there.ts';
+import { isModalOpen } from '../../ui/keyboard.ts';
 import { useActions } from '../actions/actions.ts';
 import { useDragging } from '../dragging/dragging.ts';
 import { useFolder, useSelection } from '../models.ts';
 import { Entries } from './entries.tsx';
-import { kindOf, useFocusPassedOn } from './focus-passed-on.ts';
 import { pointOf } from './pointing.ts';
 import { EmptyFolder, FolderProblem, MoreEntries, NoMatch, Skeleton } from './states.tsx';
 import './folder-view.css';
 
-/** The folder that is shown, in whatever state it is. */
+/** The shown folder: its entries, or its state. */
 export function FolderView() {
   const folder = useFolder();
   const selection = useSelection();
@@ -18,19 +19,19 @@ export function FolderView() {
   const actions = useActions();
   const scroller = useRef<HTMLDivElement>(null);
   const path = folder.path.value;
-  /** Beside the entries, which have menus of their own. */
+  /** Opens the menu of the folder beside the entries, which have their own menus. */
   const openFolderMenu = (event: MouseEvent) => {
     if (event.defaultPrevented) return;
     event.preventDefault();
     selection.clear();
     actions.openMenu(pointOf(event));
   };
-  const taker = isThere(folder) ? path : undefined;
+  const dropFolder = isThere(folder) ? path : undefined;
   const isTarget = dragging.what.value === 'files' && dragging.target.value === path;
   useStateOnDocument();
 
   return (
-    <div class={`folder-view ${isTarget ? 'target' : ''}`} data-drop-folder={taker} data-region="list">
+    <div class={`folder-view ${isTarget ? 'target' : ''}`} data-drop-folder={dropFolder} data-region="list">
       <div class="scroller" data-scroller ref={scroller} onContextMenu={openFolderMenu}>
         <Contents scroller={scroller} />
       </div>
@@ -41,15 +42,42 @@ export function FolderView() {
 
 function Contents({ scroller }: { scroller: RefObject<HTMLDivElement | null> }) {
   const folder = useFolder();
-  const kind = kindOf(folder);
-  useFocusPassedOn(kind, scroller);
+  const kind = contentsKind(folder);
+  useFocusOnNewContents(kind, scroller);
   if (kind === 'failed') return <FolderProblem />;
   if (kind === 'loading') return <Skeleton />;
   if (kind === 'empty') return <EmptyFolder />;
   return kind === 'no-match' ? <NoMatch /> : <Entries scroller={scroller} />;
 }
 
-/** Tells style sheets, and programs that look at the page, how far the listing is. */
+type ContentsKind = 'failed' | 'loading' | 'empty' | 'no-match' | 'entries';
+
+function contentsKind({ state, count, entries }: Folder): ContentsKind {
+  if (state.value !== 'ready') return state.value;
+  if (count.value === 0) return 'empty';
+  return entries.value.length === 0 ? 'no-match' : 'entries';
+}
+
+/** Moves the focus to the next kind of contents that is focusable when the focused contents are removed. */
+function useFocusOnNewContents(kind: ContentsKind, scroller: RefObject<HTMLElement | null>): void {
+  const folder = useFolder();
+  const last = useRef<ContentsKind | null>(null);
+  const isLost = useRef(false);
+  // An effect runs after the layout effects of dialogs that close at the same time, which return the focus.
+  useEffect(() => {
+    // The first contents replace nothing, and loading contents contain nothing focusable.
+    if (last.current !== null && last.current !== 'loading' && last.current !== kind) isLost.current = true;
+    last.current = kind;
+    if (kind === 'loading' || !isLost.current) return;
+    isLost.current = false;
+    if (document.activeElement !== document.body || isModalOpen()) return;
+    if (kind === 'entries') folder.focused.value ??= folder.entries.peek()[0]?.path ?? null;
+    const target = kind === 'entries' ? '[data-path][tabindex="0"]' : 'button, [tabindex]';
+    scroller.current?.querySelector<HTMLElement>(target)?.focus({ preventScroll: true });
+  }, [kind]);
+}
+
+/** Sets attributes of the root element with the state of the folder, for style sheets and tests. */
 function useStateOnDocument(): void {
   const folder = useFolder();
   const state = folder.state.value;

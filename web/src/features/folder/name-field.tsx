@@ -4,15 +4,16 @@ import { problemOfName } from '../../model/changes/names.ts';
 import { parentOf, splitName } from '../../platform/paths.ts';
 import type { Entry } from '../../platform/service/service.ts';
 import { useLanguage } from '../../platform/text/language-context.ts';
+import { placeBeside } from '../../ui/placement.ts';
 import { useChanges, useFolder, useMessages } from '../models.ts';
 import '../../ui/styles/text-field.css';
 import './name-field.css';
 
-/** How wide the field is, in letters: as wide as the name, within reason. */
-const MIN_LETTERS = 20;
-const MAX_LETTERS = 60;
+/** The minimum and maximum width of the field in characters. */
+const MIN_WIDTH = 20;
+const MAX_WIDTH = 60;
 
-/** The name of an entry, to be edited in its place. */
+/** The input field that renames an entry. It replaces the name in the row or tile. */
 export function NameField({ entry }: { entry: Entry }) {
   const messages = useMessages();
   const changes = useChanges();
@@ -20,32 +21,32 @@ export function NameField({ entry }: { entry: Entry }) {
   const input = useRef<HTMLInputElement>(null);
   const problemId = useId();
   const { name, problem } = useDraft(entry);
-  useFocusOnStem(input, entry);
+  useStemSelection(input, entry);
 
-  const leave = () =>
+  const close = () =>
     batch(() => {
       changes.renaming.value = null;
       changes.draft.value = null;
     });
   const commit = () => {
     if (changes.renaming.value !== entry.path || problem !== undefined) return;
-    leave();
+    close();
     void changes.rename(entry, name);
   };
   const handleKey = (event: KeyboardEvent) => {
     event.stopPropagation();
-    // Enter and Escape are for the input method while it composes.
+    // An input method that is composing handles Enter and Escape itself.
     if (event.isComposing) return;
-    if (event.key === 'Escape') leave();
+    if (event.key === 'Escape') close();
     else if (event.key === 'Enter' || event.key === 'Tab') commit();
     else return;
     event.preventDefault();
   };
   const handleBlur = () => {
-    // Also told when the window as a whole loses the focus, or the row goes out of sight.
+    // The event also fires when the window loses the focus, and when the row is scrolled out of view.
     if (changes.renaming.value !== entry.path || document.activeElement === input.current) return;
     if (problem === undefined) return commit();
-    leave();
+    close();
     messages.say({ kind: 'error', text: text.names.notRenamed({ name: entry.name }), detail: problem });
   };
 
@@ -55,7 +56,7 @@ export function NameField({ entry }: { entry: Entry }) {
         ref={input}
         class="text-field"
         type="text"
-        size={Math.min(MAX_LETTERS, Math.max(MIN_LETTERS, name.length + 2))}
+        size={Math.min(MAX_WIDTH, Math.max(MIN_WIDTH, name.length + 2))}
         dir="auto"
         autocomplete="off"
         autocapitalize="off"
@@ -76,7 +77,7 @@ export function NameField({ entry }: { entry: Entry }) {
   );
 }
 
-/** What was typed so far, and what is wrong with it. */
+/** Returns the name as edited so far, and why it is invalid. */
 function useDraft(entry: Entry): { readonly name: string; readonly problem: string | undefined } {
   const changes = useChanges();
   const folder = useFolder();
@@ -90,8 +91,8 @@ function useDraft(entry: Entry): { readonly name: string; readonly problem: stri
   return { name: draft.name, problem: problem ? text.names.problems[problem] : draft.problem };
 }
 
-/** Selects what is mostly changed of a name: not its extension. */
-function useFocusOnStem(input: { readonly current: HTMLInputElement | null }, entry: Entry): void {
+/** Selects the name without its extension, which users rarely change. */
+function useStemSelection(input: { readonly current: HTMLInputElement | null }, entry: Entry): void {
   useLayoutEffect(() => {
     const field = input.current;
     if (!field) return;
@@ -100,8 +101,9 @@ function useFocusOnStem(input: { readonly current: HTMLInputElement | null }, en
   }, []);
 }
 
-/** What one does in the field is not meant for the row: neither to select it, nor to open or drag it. */
 const stop = (event: Event) => event.stopPropagation();
+
+/** Keeps events in the field from selecting, opening or dragging the row. */
 const CONTAINED = {
   onPointerDown: stop,
   onMouseDown: stop,
@@ -119,22 +121,16 @@ interface ProblemProps {
   field: { readonly current: HTMLInputElement | null };
 }
 
-/** In front of everything, as rows show nothing beyond their edges; below the field, or above where there is no room. */
+/** The error message in a popover, because rows clip their content. */
 function Problem({ id, problem, field }: ProblemProps) {
-  const bubble = useRef<HTMLSpanElement>(null);
+  const popover = useRef<HTMLSpanElement>(null);
 
   useLayoutEffect(() => {
-    const { current: element } = bubble;
+    const { current: element } = popover;
     const anchor = field.current;
     if (!element || !anchor || problem === undefined) return;
     element.showPopover();
-    const place = () => {
-      const { left, top, bottom } = anchor.getBoundingClientRect();
-      const { offsetWidth, offsetHeight } = element;
-      const isAbove = bottom + offsetHeight > window.innerHeight;
-      element.style.left = `${Math.max(0, Math.min(left, window.innerWidth - offsetWidth))}px`;
-      element.style.top = `${isAbove ? top - offsetHeight : bottom}px`;
-    };
+    const place = () => placeBeside(element, anchor.getBoundingClientRect());
     place();
     window.addEventListener('resize', place);
     document.addEventListener('scroll', place, { capture: true, passive: true });
@@ -146,7 +142,7 @@ function Problem({ id, problem, field }: ProblemProps) {
   }, [problem]);
 
   return (
-    <span ref={bubble} id={id} class="name-problem" role="status" popover="manual">
+    <span ref={popover} id={id} class="name-problem" role="status" popover="manual">
       {problem}
     </span>
   );

@@ -1,10 +1,11 @@
 import { useRef } from 'preact/hooks';
 import type { Selection } from '../../model/selection.ts';
+import type { Box } from '../../ui/placement.ts';
 import { useActions } from '../actions/actions.ts';
 import { useFolder, useSelection, useUrls } from '../models.ts';
 
 /** Milliseconds after which a touch counts as a long press and selects. */
-const LONG_PRESS = 450;
+const LONG_PRESS_MS = 450;
 /** Pixels that the finger may move during a long press. */
 const TOLERANCE = 10;
 
@@ -27,10 +28,10 @@ export function usePointing() {
     if (selection.count.value > 0) selection.toggle(path);
     else actions.open(folder.entryOf(path));
   };
-  const openMenu = (path: string, at: Box) => {
+  const openMenu = (path: string, anchor: Box) => {
     if (!selection.paths.value.has(path)) selection.only(path);
     folder.focused.value = path;
-    actions.openMenu(at);
+    actions.openMenu(anchor);
   };
 
   return {
@@ -118,7 +119,7 @@ class Press {
     this.#timer = setTimeout(() => {
       this.wasLong = true;
       onLong();
-    }, LONG_PRESS);
+    }, LONG_PRESS_MS);
   }
 
   move(event: PointerEvent): void {
@@ -131,11 +132,8 @@ class Press {
   }
 }
 
-export type Box = { left: number; top: number; right: number; bottom: number };
-
 function boxOf(event: Event, selector = 'button'): Box {
-  const { left, top, right, bottom } = closest(event, selector)?.getBoundingClientRect() ?? new DOMRect();
-  return { left, top, right, bottom };
+  return closest(event, selector)?.getBoundingClientRect() ?? new DOMRect();
 }
 
 /** Returns the pointer position as an empty box. */

@@ -1,9 +1,10 @@
 import { type ReadonlySignal, useSignal } from '@preact/signals';
 import type { RefObject } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import type { ScrollPosition } from '../../ui/scroll-position.ts';
+import { EdgeScroll } from '../../ui/edge-scroll.ts';
+import type { ScrollPosition } from '../../ui/virtual-rows.ts';
 import { useFolder, useSelection } from '../models.ts';
-import type { Arrangement } from './arrangement.ts';
+import type { GridLayout } from './grid-layout.ts';
 import './rubber-band.css';
 
 /** A rectangle, in pixels relative to the upper left corner of the first entry. */
@@ -16,9 +17,8 @@ export interface Band {
 
 /** Pixels that the mouse must move before a press becomes a band. */
 const THRESHOLD = 4;
-/** The size in pixels of the edges that scroll the view, and the maximum scroll distance per frame. */
-const EDGE = 32;
-const SPEED = 18;
+/** Pixels from the upper and lower edges of the view at which a band scrolls it. */
+const SCROLL_EDGE = 32;
 
 /**
  * Selects the entries inside the rectangle between the press position and the pointer. A press on a draggable part
@@ -27,13 +27,13 @@ const SPEED = 18;
 export function useRubberBand(
   scroller: RefObject<HTMLElement | null>,
   position: ScrollPosition,
-  arrangement: Arrangement,
+  layout: GridLayout,
 ): ReadonlySignal<Band | null> {
   const folder = useFolder();
   const selection = useSelection();
   const band = useSignal<Band | null>(null);
-  const latest = useRef(arrangement);
-  latest.current = arrangement;
+  const latest = useRef(layout);
+  latest.current = layout;
 
   useEffect(() => {
     const element = scroller.current;
@@ -42,9 +42,9 @@ export function useRubberBand(
       if (event.pointerType !== 'mouse' || event.button !== 0 || !isFree(event, element)) return;
       const isAdded = event.ctrlKey || event.metaKey || event.shiftKey;
       const before = isAdded ? [...selection.paths.peek()] : [];
-      follow(element, event, {
-        change(from, to) {
-          band.value = rectangle(from, to);
+      trackPointer(element, event, {
+        onChange(from, to) {
+          band.value = bandBetween(from, to);
           const { columns } = latest.current;
           const entries = folder.entries.peek();
           const inside = cellsIn(band.value, latest.current).flatMap(([row, column]) => {
@@ -54,7 +54,7 @@ export function useRubberBand(
           selection.set([...before, ...inside]);
         },
         locate: (x, y) => pointAt(element, { ...latest.current, top: position.top }, x, y),
-        end(isBand) {
+        onEnd(isBand) {
           band.value = null;
           // A click beside all entries clears the selection.
           if (!isBand && !isAdded && !isOnEntry(event)) selection.clear();
@@ -67,10 +67,11 @@ export function useRubberBand(
   return band;
 }
 
-interface Following {
-  readonly change: (from: Point, to: Point) => void;
+interface Tracking {
+  /** Returns the position among all entries of a point in the window. */
   readonly locate: (x: number, y: number) => Point;
-  readonly end: (isBand: boolean) => void;
+  readonly onChange: (from: Point, to: Point) => void;
+  readonly onEnd: (isBand: boolean) => void;
 }
 
 interface Point {
@@ -79,63 +80,56 @@ interface Point {
 }
 
 /** Tracks the pointer that started the band until it is released, and scrolls near the edges. */
-function follow(element: HTMLElement, start: PointerEvent, { change, locate, end }: Following): void {
+function trackPointer(element: HTMLElement, start: PointerEvent, { locate, onChange, onEnd }: Tracking): void {
   const from = locate(start.clientX, start.clientY);
-  const over = new AbortController();
-  let at = { x: start.clientX, y: start.clientY };
-  let last = from;
+  const edgeScroll = new EdgeScroll(SCROLL_EDGE);
+  const listening = new AbortController();
+  const { signal } = listening;
+  let latest = start;
   let isBand = false;
-  let frame = 0;
 
-  const stretch = () => {
-    const to = locate(at.x, at.y);
-    if (to.x === last.x && to.y === last.y) return;
-    last = to;
-    change(from, to);
-  };
   const update = () => {
-    stretch();
-    const { top, bottom } = element.getBoundingClientRect();
-    const beyond = Math.max(0, at.y - (bottom - EDGE)) - Math.max(0, top + EDGE - at.y);
-    if (beyond !== 0) element.scrollTop += Math.max(-SPEED, Math.min(SPEED, beyond / 2));
-    frame = requestAnimationFrame(update);
+    if (isBand) onChange(from, locate(latest.clientX, latest.clientY));
   };
   const move = (event: PointerEvent) => {
     if (event.pointerId !== start.pointerId) return;
-    at = { x: event.clientX, y: event.clientY };
-    if (isBand || Math.hypot(at.x - start.clientX, at.y - start.clientY) < THRESHOLD) return;
-    isBand = true;
-    element.setPointerCapture(start.pointerId);
+    latest = event;
+    if (!isBand) {
+      if (Math.hypot(event.clientX - start.clientX, event.clientY - start.clientY) < THRESHOLD) return;
+      isBand = true;
+      element.setPointerCapture(start.pointerId);
+    }
     update();
+    edgeScroll.update(element, event.clientY);
   };
   const finish = ({ pointerId }: PointerEvent) => {
     if (pointerId !== start.pointerId) return;
-    over.abort();
-    cancelAnimationFrame(frame);
-    if (isBand) stretch();
+    listening.abort();
+    edgeScroll.stop();
+    update();
     if (isBand) window.addEventListener('click', stop, { capture: true, once: true });
     // The browser sends the click immediately, or not at all.
     setTimeout(() => window.removeEventListener('click', stop, { capture: true }));
-    end(isBand);
+    onEnd(isBand);
   };
-  window.addEventListener('pointermove', move, { signal: over.signal });
+  element.addEventListener('scroll', update, { passive: true, signal });
+  window.addEventListener('pointermove', move, { signal });
   // The selected entries become draggable, and a drag would otherwise start under the mouse.
-  window.addEventListener('dragstart', refuse, { capture: true, signal: over.signal });
-  for (const type of ['pointerup', 'pointercancel'] as const)
-    window.addEventListener(type, finish, { signal: over.signal });
+  window.addEventListener('dragstart', preventDrag, { capture: true, signal });
+  for (const type of ['pointerup', 'pointercancel'] as const) window.addEventListener(type, finish, { signal });
 }
 
 /** Prevents the click that ends a band from selecting the entry below the pointer. */
 const stop = (event: Event) => event.stopPropagation();
 
-function refuse(event: Event): void {
+function preventDrag(event: Event): void {
   event.preventDefault();
   event.stopImmediatePropagation();
 }
 
 function pointAt(
   element: HTMLElement,
-  { headerHeight, padding, top }: Arrangement & Pick<ScrollPosition, 'top'>,
+  { headerHeight, padding, top }: GridLayout & Pick<ScrollPosition, 'top'>,
   x: number,
   y: number,
 ): Point {
@@ -143,7 +137,7 @@ function pointAt(
   return { x: x - box.left - padding, y: y - box.top - headerHeight + top };
 }
 
-function rectangle(from: Point, to: Point): Band {
+function bandBetween(from: Point, to: Point): Band {
   return {
     left: Math.min(from.x, to.x),
     top: Math.min(from.y, to.y),
@@ -153,7 +147,7 @@ function rectangle(from: Point, to: Point): Band {
 }
 
 /** Returns the rows and columns that a band touches. */
-function cellsIn(band: Band, { columns, columnWidth, rowHeight }: Arrangement): readonly (readonly [number, number])[] {
+function cellsIn(band: Band, { columns, columnWidth, rowHeight }: GridLayout): readonly (readonly [number, number])[] {
   const isRightToLeft = document.documentElement.dir === 'rtl';
   const columnAt = (x: number) => Math.floor(x / columnWidth);
   const cells: (readonly [number, number])[] = [];

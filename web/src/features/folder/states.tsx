@@ -8,15 +8,15 @@ import { useActions } from '../actions/actions.ts';
 import { useAccount, useFolder, usePermissions, useRouter } from '../models.ts';
 import './states.css';
 
-/** Milliseconds before anything is shown of a folder that is being read: most are there earlier. */
-const PATIENCE = 150;
+/** The delay before the placeholder appears: most folders load faster. */
+const SKELETON_DELAY_MS = 150;
 
-/** Rows without words, in the place of those to come. */
+/** The placeholder of a folder that is loading. */
 export function Skeleton() {
   const { text } = useLanguage();
   const [isShown, setShown] = useState(false);
   useEffect(() => {
-    const timer = setTimeout(() => setShown(true), PATIENCE);
+    const timer = setTimeout(() => setShown(true), SKELETON_DELAY_MS);
     return () => clearTimeout(timer);
   }, []);
   return (
@@ -33,12 +33,12 @@ export function EmptyFolder() {
   const { text } = useLanguage();
   const newFolder = actions.available('newFolder');
   const upload = actions.available('upload');
-  const isSeen = permissions.allows('read');
+  const canRead = permissions.allows('read');
   if (!upload) {
     return (
       <div class="state" tabIndex={-1}>
         <Drawing />
-        <p>{isSeen ? text.folder.emptyReadOnly : text.folder.nothingToSee}</p>
+        <p>{canRead ? text.folder.emptyReadOnly : text.folder.nothingToSee}</p>
       </div>
     );
   }
@@ -46,7 +46,7 @@ export function EmptyFolder() {
     <div class="state">
       <Drawing />
       <p>
-        {isSeen ? text.folder.empty : text.folder.uploadOnly} <span class="hint">{text.folder.emptyHint}</span>
+        {canRead ? text.folder.empty : text.folder.uploadOnly} <span class="hint">{text.folder.emptyHint}</span>
       </p>
       <div class="buttons">
         <Button icon="upload" kind="primary" onClick={() => upload.run()}>
@@ -62,7 +62,7 @@ export function EmptyFolder() {
   );
 }
 
-/** An open bag with nothing in it. */
+/** An empty bag. */
 function Drawing() {
   return (
     <svg class="drawing" viewBox="0 0 120 80" aria-hidden="true">
@@ -91,7 +91,7 @@ export function NoMatch() {
   );
 }
 
-/** Why the folder is not shown, in the words of the service, and what to do next. */
+/** Why the folder can't be shown, with the service's own message, and what the user can do. */
 export function FolderProblem() {
   const folder = useFolder();
   const router = useRouter();
@@ -99,19 +99,19 @@ export function FolderProblem() {
   const { text } = useLanguage();
   const problem = folder.problem.value;
   const path = folder.path.value;
-  const way = account?.canSignIn ? wayOn(problem, account.name.value) : undefined;
+  const signIn = account?.canSignIn ? usefulSignIn(problem, account.name.value) : undefined;
   return (
     <div class="state" role="alert">
       <p class="title">{titleOf(problem, text)}</p>
       {problem?.message && !problem.isNotFound && <p class="detail">{problem.message}</p>}
       <div class="buttons">
-        {way && (
-          <Button kind="primary" onClick={() => void account?.ask({ isAnew: way === 'signInAs' })}>
-            {text.account[way]}
+        {signIn && (
+          <Button kind="primary" onClick={() => void account?.ask({ isAnew: signIn === 'signInAs' })}>
+            {text.account[signIn]}
           </Button>
         )}
-        {way !== 'signIn' && (
-          <Button kind={way ? 'plain' : 'primary'} icon="refresh" onClick={() => void folder.refresh()}>
+        {signIn !== 'signIn' && (
+          <Button kind={signIn ? 'plain' : 'primary'} icon="refresh" onClick={() => void folder.refresh()}>
             {text.controls.retry}
           </Button>
         )}
@@ -126,8 +126,8 @@ export function FolderProblem() {
   );
 }
 
-/** What signing in is called, where that may help. */
-function wayOn(problem: ServiceError | null, name: string | null): 'signIn' | 'signInAs' | undefined {
+/** Returns which kind of sign-in can solve the problem, by the name of its text; undefined if none can. */
+function usefulSignIn(problem: ServiceError | null, name: string | null): 'signIn' | 'signInAs' | undefined {
   if (problem?.isSignInRequired) return 'signIn';
   return problem?.isPermissionDenied && name !== null ? 'signInAs' : undefined;
 }
@@ -139,7 +139,7 @@ function titleOf(problem: ServiceError | null, { problems }: InitialText): strin
   return problem.isBusy ? problems.busy : problems.refused;
 }
 
-/** Where there are so many entries that reading all of them is for a person to decide. */
+/** The button that loads the rest of a folder with so many entries that the page does not load all of them by itself. */
 export function MoreEntries() {
   const folder = useFolder();
   const { text } = useLanguage();

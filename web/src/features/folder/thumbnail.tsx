@@ -1,12 +1,19 @@
 import { useEffect, useState } from 'preact/hooks';
-import { hasThumbnail } from '../../platform/file-kinds.ts';
+import { familyOf, hasThumbnail } from '../../platform/file-kinds.ts';
 import type { Entry, FileEntry } from '../../platform/service/service.ts';
+import { Icon } from '../../ui/icon.tsx';
 import { useAccount, useUrls } from '../models.ts';
-import { EntryIcon } from './entry-icon.tsx';
+import './entry-icon.css';
 import './thumbnail.css';
 
-/** Milliseconds before the only retry of a failed thumbnail: the service may have been busy. */
-const PAUSE = 2_000;
+/** The icon of an entry's family, in the color of the family. */
+export function EntryIcon({ entry }: { entry: Entry }) {
+  const family = familyOf(entry);
+  return <Icon name={family === 'other' ? 'file' : family} class={`entry-icon ${family}`} />;
+}
+
+/** The delay before the only retry of a failed thumbnail: the service may have been busy. */
+const RETRY_DELAY_MS = 2_000;
 
 /** The priority of a thumbnail request; `none`: not yet, for example while the user scrolls. */
 export type ThumbnailPriority = 'auto' | 'low' | 'none';
@@ -30,19 +37,19 @@ export function Thumbnail({ entry, priority = 'auto' }: ThumbnailProps<Entry>) {
 
 function Picture({ entry, priority = 'auto' }: ThumbnailProps<FileEntry>) {
   const urls = useUrls();
-  const [isWanted, setWanted] = useState(priority !== 'none');
-  const [state, setState] = useState<'asked' | 'loaded' | 'failed' | 'given up'>('asked');
+  const [isRequested, setRequested] = useState(priority !== 'none');
+  const [state, setState] = useState<'loading' | 'loaded' | 'failed' | 'unavailable'>('loading');
   const url = urls.thumbnail(entry.path, entry.etag);
 
   useEffect(() => {
-    if (priority !== 'none') setWanted(true);
+    if (priority !== 'none') setRequested(true);
   }, [priority]);
-  useEffect(() => (state === 'failed' ? askAgain(url, setState) : undefined), [state, url]);
+  useEffect(() => (state === 'failed' ? retry(url, setState) : undefined), [state, url]);
 
-  if (state === 'failed' || state === 'given up') return <EntryIcon entry={entry} />;
+  if (state === 'failed' || state === 'unavailable') return <EntryIcon entry={entry} />;
   return (
     <span class={`thumbnail ${state}`}>
-      {isWanted && entry.etag !== '' && (
+      {isRequested && entry.etag !== '' && (
         <img
           fetchPriority={priority === 'low' ? 'low' : 'auto'}
           src={url}
@@ -61,16 +68,16 @@ function Picture({ entry, priority = 'auto' }: ThumbnailProps<FileEntry>) {
  * Requests the thumbnail again in the background; the icon stays until it is loaded. Returns a function that cancels
  * the retry.
  */
-function askAgain(url: string, tell: (state: 'asked' | 'given up') => void): () => void {
+function retry(url: string, setState: (state: 'loading' | 'unavailable') => void): () => void {
   const image = new Image();
-  const ending = new AbortController();
-  image.addEventListener('load', () => tell('asked'), { signal: ending.signal });
-  image.addEventListener('error', () => tell('given up'), { signal: ending.signal });
+  const listening = new AbortController();
+  image.addEventListener('load', () => setState('loading'), { signal: listening.signal });
+  image.addEventListener('error', () => setState('unavailable'), { signal: listening.signal });
   const timer = setTimeout(() => {
     image.src = url;
-  }, PAUSE);
+  }, RETRY_DELAY_MS);
   return () => {
     clearTimeout(timer);
-    ending.abort();
+    listening.abort();
   };
 }

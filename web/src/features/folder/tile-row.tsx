@@ -1,9 +1,6 @@
 import type { Entry } from '../../platform/service/service.ts';
 import { useLanguage } from '../../platform/text/language-context.ts';
-import { Check } from './check.tsx';
-import { EntryName } from './entry-name.tsx';
-import { useEntryState } from './entry-state.ts';
-import { MoreButton } from './more-button.tsx';
+import { Check, EntryName, MoreButton, useEntryState } from './entry-parts.tsx';
 import { NameField } from './name-field.tsx';
 import { Thumbnail, type ThumbnailPriority } from './thumbnail.tsx';
 import './tile-row.css';

@@ -2,9 +2,8 @@ import type { Account } from '../../model/account/account.ts';
 import { useLanguage } from '../../platform/text/language-context.ts';
 import { shownName } from '../../platform/text/shown-name.ts';
 import { Button, IconButton } from '../../ui/button.tsx';
-import { NARROW, useMedia } from '../../ui/media.ts';
-import { MenuButton } from '../../ui/menu-button.tsx';
-import type { MenuGroup } from '../../ui/menus.ts';
+import { MenuButton, type MenuGroup } from '../../ui/menus.tsx';
+import { NARROW, useMedia } from '../../ui/responsive.ts';
 import { useAccount } from '../models.ts';
 import './account-button.css';
 

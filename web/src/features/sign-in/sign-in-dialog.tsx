@@ -2,15 +2,14 @@ import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import type { Account } from '../../model/account/account.ts';
 import { useLanguage } from '../../platform/text/language-context.ts';
 import { Button } from '../../ui/button.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
-import type { Dialogs } from '../../ui/dialogs.ts';
+import { Dialog, type Dialogs } from '../../ui/dialog.tsx';
 import { useAccount, useFolder } from '../models.ts';
 import { useSignInAttempt } from './sign-in-attempt.ts';
 import { ProviderLink, SignInFields } from './sign-in-fields.tsx';
 
 /** Asks a person to sign in, over all that is shown. Settles when they have, here or elsewhere, or would rather not. */
 export async function askToSignIn(dialogs: Dialogs, { isAnew }: { isAnew: boolean }): Promise<void> {
-  await dialogs.ask<never>((close) => <SignInDialog isAnew={isAnew} onClose={() => close(null)} />);
+  await dialogs.open<never>((close) => <SignInDialog isAnew={isAnew} onClose={() => close(null)} />);
 }
 
 interface SignInDialogProps {

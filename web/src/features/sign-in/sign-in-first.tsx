@@ -1,7 +1,7 @@
 import type { Account } from '../../model/account/account.ts';
 import { useLanguage } from '../../platform/text/language-context.ts';
 import { Button } from '../../ui/button.tsx';
-import { useLoaded } from '../../ui/use-loaded.ts';
+import { useLoaded } from '../../ui/loading.ts';
 
 /** The page to sign in, of which the code is loaded when somebody has to. */
 export function SignInFirst({ account }: { account: Account }) {

@@ -1,11 +1,10 @@
 import { useLanguage } from '../../platform/text/language-context.ts';
 import { Button } from '../../ui/button.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
-import type { Dialogs } from '../../ui/dialogs.ts';
+import { Dialog, type Dialogs } from '../../ui/dialog.tsx';
 
 /** Asks whether to sign out although uploads or changes are in progress. Resolves to null if the user cancels. */
 export function askWhetherToSignOut(dialogs: Dialogs): Promise<true | null> {
-  return dialogs.ask<true>((close) => <SignOutQuestion close={close} />);
+  return dialogs.open<true>((close) => <SignOutQuestion close={close} />);
 }
 
 function SignOutQuestion({ close }: { close: (answer: true | null) => void }) {

@@ -2,7 +2,7 @@ import type { Signal } from '@preact/signals';
 import type { Density, Order, Preferences, Theme, View } from '../../platform/preferences.ts';
 import { LANGUAGE_TAGS, LANGUAGES } from '../../platform/text/choice.ts';
 import { type InitialText } from '../../platform/text/language.ts';
-import type { MenuGroup, MenuItem } from '../../ui/menus.ts';
+import type { MenuGroup, MenuItem } from '../../ui/menus.tsx';
 
 /** How the page looks, as choices of a menu. */
 export function appearanceChoices(preferences: Preferences, { shell }: InitialText): readonly MenuGroup[] {

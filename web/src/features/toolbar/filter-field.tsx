@@ -1,7 +1,7 @@
 import { useLanguage } from '../../platform/text/language-context.ts';
 import { IconButton } from '../../ui/button.tsx';
+import { focusRegion } from '../../ui/focus.ts';
 import { Icon } from '../../ui/icon.tsx';
-import { focusRegion } from '../../ui/regions.ts';
 import { useFolder } from '../models.ts';
 import './filter-field.css';
 

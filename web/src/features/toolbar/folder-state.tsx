@@ -1,7 +1,7 @@
 import { useLanguage } from '../../platform/text/language-context.ts';
 import { Icon } from '../../ui/icon.tsx';
-import { NARROW, useMedia } from '../../ui/media.ts';
-import { MenuButton } from '../../ui/menu-button.tsx';
+import { MenuButton } from '../../ui/menus.tsx';
+import { NARROW, useMedia } from '../../ui/responsive.ts';
 import { useFolder, usePermissions, usePreferences } from '../models.ts';
 import { orderChoices } from './appearance.ts';
 

@@ -1,14 +1,13 @@
 import { useFullLanguage } from '../../platform/text/language-context.ts';
-import { Dialog } from '../../ui/dialog.tsx';
-import type { Dialogs } from '../../ui/dialogs.ts';
-import { keyLabel } from '../../ui/keys.ts';
+import { Dialog, type Dialogs } from '../../ui/dialog.tsx';
+import { keyLabel } from '../../ui/keyboard.ts';
 import { useActions } from '../actions/actions.ts';
 import { usePreferences } from '../models.ts';
 import './shortcuts-dialog.css';
 
 /** Shows all that can be done by the keyboard, until it is closed. */
 export async function openShortcuts(dialogs: Dialogs): Promise<void> {
-  await dialogs.ask<never>((close) => <Shortcuts onClose={() => close(null)} />);
+  await dialogs.open<never>((close) => <Shortcuts onClose={() => close(null)} />);
 }
 
 function Shortcuts({ onClose }: { onClose: () => void }) {

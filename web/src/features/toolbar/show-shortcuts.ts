@@ -1,7 +1,7 @@
 import { tellNotLoaded } from '../../model/not-loaded.ts';
 import { completeLanguage } from '../../platform/text/language.ts';
 import { useLanguageSignal } from '../../platform/text/language-context.ts';
-import { useDialogs } from '../../ui/dialogs.ts';
+import { useDialogs } from '../../ui/dialog.tsx';
 import { useMessages } from '../models.ts';
 
 /** Returns a function that shows the keyboard shortcuts, unless a dialog is open. It never throws. */

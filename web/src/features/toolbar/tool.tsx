@@ -1,6 +1,6 @@
 import { useLanguage } from '../../platform/text/language-context.ts';
 import { Icon } from '../../ui/icon.tsx';
-import { keyLabel } from '../../ui/keys.ts';
+import { keyLabel } from '../../ui/keyboard.ts';
 import type { ActionId } from '../actions/action-list.ts';
 import { useActions } from '../actions/actions.ts';
 

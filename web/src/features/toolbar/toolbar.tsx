@@ -1,6 +1,6 @@
 import { useLanguage } from '../../platform/text/language-context.ts';
 import { IconButton } from '../../ui/button.tsx';
-import { keyLabel } from '../../ui/keys.ts';
+import { keyLabel } from '../../ui/keyboard.ts';
 import { useSelection } from '../models.ts';
 import { FolderState } from './folder-state.tsx';
 import { Tools } from './tools.tsx';

@@ -1,9 +1,8 @@
 import { useRef } from 'preact/hooks';
 import { useLanguage } from '../../platform/text/language-context.ts';
-import { countWithin, useFitting } from '../../ui/fitting.ts';
-import { NARROW, useMedia } from '../../ui/media.ts';
-import { MenuButton } from '../../ui/menu-button.tsx';
-import { useToolbarFocus } from '../../ui/toolbar-focus.ts';
+import { useToolbarFocus } from '../../ui/focus.ts';
+import { MenuButton } from '../../ui/menus.tsx';
+import { countWithin, NARROW, useFitting, useMedia } from '../../ui/responsive.ts';
 import type { ActionId } from '../actions/action-list.ts';
 import { useActions } from '../actions/actions.ts';
 import { Tool } from './tool.tsx';

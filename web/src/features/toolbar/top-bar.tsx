@@ -1,10 +1,9 @@
 import { useLanguage } from '../../platform/text/language-context.ts';
 import { IconButton } from '../../ui/button.tsx';
-import { keyLabel } from '../../ui/keys.ts';
+import { keyLabel } from '../../ui/keyboard.ts';
 import mark from '../../ui/mark.svg';
-import { NARROW, useMedia } from '../../ui/media.ts';
-import { MenuButton } from '../../ui/menu-button.tsx';
-import type { MenuGroup } from '../../ui/menus.ts';
+import { MenuButton, type MenuGroup } from '../../ui/menus.tsx';
+import { NARROW, useMedia } from '../../ui/responsive.ts';
 import { useActions } from '../actions/actions.ts';
 import { useDetails, usePreferences } from '../models.ts';
 import { AccountPlace } from '../sign-in/account-button.tsx';

@@ -1,8 +1,7 @@
 import { resultOf } from '../../model/uploads/result.ts';
 import type { AllUploads } from '../../model/uploads/upload-model.ts';
 import { useFullLanguage } from '../../platform/text/language-context.ts';
-import { Icon } from '../../ui/icon.tsx';
-import type { IconName } from '../../ui/icons.ts';
+import { Icon, type IconName } from '../../ui/icon.tsx';
 import { useChanges } from '../models.ts';
 import { activeDetails, activeTitle } from './status-text.ts';
 

@@ -17,13 +17,13 @@ export function UploadList({ all }: { all: AllUploads }) {
   const focused = useSignal<number | null>(null);
   const items = useOrdered(all.items.value, all.summary.value.count.failed);
   const rowHeight = ROW * Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
-  const kept = focused.value === null ? -1 : items.findIndex(({ id }) => id === focused.value);
+  const pinned = focused.value === null ? -1 : items.findIndex(({ id }) => id === focused.value);
   const { rows, style, scrollTo } = useVirtualRows({
     scroller,
     count: items.length,
     rowHeight,
     headerHeight: 0,
-    kept,
+    pinned,
     overscan: 8,
   });
   useFollowing(all, items, { scroller, scrollTo });

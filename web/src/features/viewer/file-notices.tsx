@@ -7,7 +7,7 @@ import type { Text } from '../../platform/text/language.ts';
 import { useFullLanguage, useLanguage } from '../../platform/text/language-context.ts';
 import { Button } from '../../ui/button.tsx';
 import { Icon } from '../../ui/icon.tsx';
-import { useLoaded } from '../../ui/use-loaded.ts';
+import { useLoaded } from '../../ui/loading.ts';
 import { Thumbnail } from '../folder/thumbnail.tsx';
 import { useAccount, useFolder, usePermissions, useRouter, useService, useUrls } from '../models.ts';
 import { Loading, Notice } from './notices.tsx';

@@ -1,6 +1,6 @@
 import type { ComponentType } from 'preact';
 import { type PreviewKind, previewKindOf } from '../../platform/preview-kinds.ts';
-import { useLoaded } from '../../ui/use-loaded.ts';
+import { useLoaded } from '../../ui/loading.ts';
 import { NoPreview } from './file-notices.tsx';
 import { Loading, NotLoadedNotice } from './notices.tsx';
 import type { PreviewProps } from './viewer-tools.ts';

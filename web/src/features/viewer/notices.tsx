@@ -1,9 +1,9 @@
 import type { ComponentChildren } from 'preact';
-import { isPageReplaced } from '../../platform/page-version.ts';
+import { isPageReplaced } from '../../platform/embedded.ts';
 import { useLanguage } from '../../platform/text/language-context.ts';
 import { Button } from '../../ui/button.tsx';
 import { Icon } from '../../ui/icon.tsx';
-import { useLoaded } from '../../ui/use-loaded.ts';
+import { useLoaded } from '../../ui/loading.ts';
 import './notice.css';
 
 interface NoticeProps {

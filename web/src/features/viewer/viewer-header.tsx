@@ -5,7 +5,7 @@ import { useFullLanguage } from '../../platform/text/language-context.ts';
 import { IconButton } from '../../ui/button.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { Icon } from '../../ui/icon.tsx';
-import { keyLabel } from '../../ui/keys.ts';
+import { keyLabel } from '../../ui/keyboard.ts';
 import { Name } from '../../ui/name.tsx';
 import { useActions } from '../actions/actions.ts';
 import { useDetails, usePreferences, useUrls } from '../models.ts';

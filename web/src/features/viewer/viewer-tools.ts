@@ -1,9 +1,8 @@
 import { type Signal, signal } from '@preact/signals';
 import { useLayoutEffect } from 'preact/hooks';
 import type { FileEntry } from '../../platform/service/service.ts';
-import type { IconName } from '../../ui/icons.ts';
-import { pressed } from '../../ui/keys.ts';
-import { isText } from '../../ui/writing.ts';
+import type { IconName } from '../../ui/icon.tsx';
+import { isField, keysOf } from '../../ui/keyboard.ts';
 
 /** A command of a preview: a button in the header, and keyboard shortcuts. */
 export interface ViewerTool {
@@ -15,7 +14,7 @@ export interface ViewerTool {
     readonly pressed?: boolean;
     readonly disabled?: boolean;
   };
-  /** Shortcuts in the form of `pressed`. */
+  /** Shortcuts in the form of `keysOf`. */
   readonly keys: readonly string[];
   readonly run: () => void;
 }
@@ -66,9 +65,9 @@ export function handleKey(event: KeyboardEvent, { stage, tools, characterKeys, p
   const { target } = event;
   if (event.defaultPrevented || !(target instanceof Element)) return;
   // Fields and players use most keys themselves.
-  if (isText(target) || target.closest('video, audio')) return;
+  if (isField(target) || target.closest('video, audio')) return;
 
-  const key = pressed(event);
+  const key = keysOf(event);
   const scroller = stage?.querySelector('[data-scroller]');
   const isInScroller = scroller?.contains(target) === true;
   const isDisabledKey = key.length === 1 && !characterKeys;

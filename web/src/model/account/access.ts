@@ -1,8 +1,7 @@
 import { computed } from '@preact/signals';
 import type { Embedded } from '../../platform/embedded.ts';
 import type { Router } from '../../platform/router.ts';
-import { createService, type Service } from '../../platform/service/service.ts';
-import { readSessionUser } from '../../platform/service/session.ts';
+import { createService, readSessionUser, type Service } from '../../platform/service/service.ts';
 import type { Urls } from '../../platform/service/urls.ts';
 import { type Account, type AccountOptions, createAccount } from './account.ts';
 import { createPermissions, type Permissions } from './permissions.ts';

@@ -84,7 +84,7 @@ async function send(
 
 /**
  * Fetches, and fails with a `ServiceError` of status 0 after so many milliseconds without a byte, before or within the
- * response. A response that keeps arriving has no time limit.
+ * response. A response that keeps arriving has no deadline.
  */
 async function fetchWithIdleTimeout(url: string, request: RequestInit, milliseconds: number): Promise<Response> {
   const stalled = new AbortController();

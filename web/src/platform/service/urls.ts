@@ -1,26 +1,26 @@
 import { nameOf } from '../paths.ts';
 
-/** Where things are, as absolute URLs. */
+/** Builds the absolute URLs of the service. */
 export interface Urls {
-  /** The page of a folder, with the preview of one of its files open where `preview` names one. */
+  /** The page of a folder. `preview` is the path of a file in the folder whose preview is open. */
   page(folder: string, preview?: string | null): string;
-  /** The folder and the preview that a URL of the page names. */
+  /** Parses a URL of the page. */
   routeOf(url: URL): { readonly folder: string; readonly preview: string | null };
   file(path: string): string;
-  /** The file as an attachment of its name. */
+  /** The URL that downloads the file as an attachment. */
   download(path: string): string;
-  /** The thumbnail of a file as it is now: another etag is another URL, which no cache has. */
+  /** The thumbnail of a version of a file. Each ETag has its own URL, so that no cache returns an outdated thumbnail. */
   thumbnail(path: string, etag: string): string;
-  /** Where signing in by a provider begins, which leads back to `here` in the end. */
+  /** The page that signs the user in at the identity provider, and then redirects to `here`. */
   signIn(here: URL): string;
-  /** An endpoint, by its path below the service's root. */
+  /** An endpoint by its path relative to the service's root. */
   endpoint(path: string, query?: Readonly<Record<string, string>>): string;
 }
 
-/** First segments below which the service has other things than folders: these are reached by `?prefix=`. */
-const HIDDEN = new Set(['file', 'thumb', '-', 'delete', 'delete_folder', 'rename', 'rename_folder']);
+/** First segments of the service's own routes. Folders with these names are available through `?prefix=`. */
+const RESERVED = new Set(['file', 'thumb', '-', 'delete', 'delete_folder', 'rename', 'rename_folder']);
 
-/** `base`: the service's root, which a proxy may have put anywhere. */
+/** `base` is the service's root, which can be any path of a reverse proxy. */
 export function createUrls(base: URL): Urls {
   const endpoint = (path: string, query: Readonly<Record<string, string>> = {}) => {
     const url = new URL(base);
@@ -34,7 +34,7 @@ export function createUrls(base: URL): Urls {
     page(folder, preview) {
       const query: Record<string, string> = preview == null ? {} : { preview: nameOf(preview) };
       const [first = ''] = folder.split('/');
-      return HIDDEN.has(first) ? endpoint('', { prefix: folder, ...query }) : endpoint(escapePath(folder), query);
+      return RESERVED.has(first) ? endpoint('', { prefix: folder, ...query }) : endpoint(escapePath(folder), query);
     },
     routeOf(url) {
       const path = unescapePath(url.pathname.slice(base.pathname.length));
@@ -49,12 +49,12 @@ export function createUrls(base: URL): Urls {
   };
 }
 
-/** A path for use in a URL's path: every segment escaped, the slashes between them not. */
+/** Escapes the segments of a path, but not the slashes between them. */
 export function escapePath(path: string): string {
   return path.split('/').map(encodeURIComponent).join('/');
 }
 
-/** What is no escape of UTF-8 stays as it is: the service will say what is wrong with such a path. */
+/** Decodes a path. Returns an invalid one unchanged, so that the service reports the error. */
 function unescapePath(path: string): string {
   try {
     return decodeURIComponent(path);

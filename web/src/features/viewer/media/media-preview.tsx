@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { previewKindOf } from '../../../platform/preview-kinds.ts';
 import { useFullLanguage } from '../../../platform/text/language-context.ts';
-import { EntryIcon } from '../../folder/entry-icon.tsx';
+import { EntryIcon } from '../../folder/thumbnail.tsx';
 import { useUrls } from '../../models.ts';
 import { FailedElement } from '../file-notices.tsx';
 import type { PreviewProps } from '../viewer-tools.ts';

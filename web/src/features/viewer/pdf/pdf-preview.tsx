@@ -1,7 +1,7 @@
 import type { FileEntry } from '../../../platform/service/service.ts';
 import { useFullLanguage } from '../../../platform/text/language-context.ts';
-import { useLoaded } from '../../../ui/use-loaded.ts';
-import { EntryIcon } from '../../folder/entry-icon.tsx';
+import { useLoaded } from '../../../ui/loading.ts';
+import { EntryIcon } from '../../folder/thumbnail.tsx';
 import { useAccount, useService, useUrls } from '../../models.ts';
 import { ContentProblem, DownloadLink } from '../file-notices.tsx';
 import { Loading, Notice } from '../notices.tsx';

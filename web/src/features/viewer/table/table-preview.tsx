@@ -1,5 +1,5 @@
 import { useFullLanguage } from '../../../platform/text/language-context.ts';
-import { useLoaded } from '../../../ui/use-loaded.ts';
+import { useLoaded } from '../../../ui/loading.ts';
 import { Loading, NotLoadedNotice } from '../notices.tsx';
 import { WholeText, WithSource } from '../text/rendered-text.tsx';
 import { TextFallback } from '../text/text-fallback.tsx';

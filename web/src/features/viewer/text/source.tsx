@@ -3,7 +3,7 @@ import { useMemo } from 'preact/hooks';
 import { grammarOf } from '../../../platform/preview-kinds.ts';
 import type { Text } from '../../../platform/text/language.ts';
 import { useFullLanguage } from '../../../platform/text/language-context.ts';
-import { useLoaded } from '../../../ui/use-loaded.ts';
+import { useLoaded } from '../../../ui/loading.ts';
 import { useTools, type ViewerState, type ViewerTool } from '../viewer-tools.ts';
 import { runJob } from '../worker/run-job.ts';
 import { blocksOf, type TextBlock } from './text-blocks.ts';

@@ -1,13 +1,54 @@
 import { typeLabel } from '../../platform/file-kinds.ts';
-import type { Entry } from '../../platform/service/service.ts';
+import type { OrderBy } from '../../platform/preferences.ts';
+import type { Entry, FileEntry } from '../../platform/service/service.ts';
 import { useLanguage } from '../../platform/text/language-context.ts';
-import { Check } from './check.tsx';
-import { EntryName } from './entry-name.tsx';
-import { useEntryState } from './entry-state.ts';
-import { MoreButton } from './more-button.tsx';
+import { Icon } from '../../ui/icon.tsx';
+import { useMessages, usePreferences } from '../models.ts';
+import { Check, EntryName, MoreButton, useEntryState } from './entry-parts.tsx';
 import { NameField } from './name-field.tsx';
 import { Thumbnail, type ThumbnailPriority } from './thumbnail.tsx';
 import './list-row.css';
+
+/** The columns from start to end. */
+const COLUMNS: readonly OrderBy[] = ['name', 'size', 'type', 'modified'];
+
+/** The header of the list, with buttons that sort. */
+export function ListHeader() {
+  const preferences = usePreferences();
+  const messages = useMessages();
+  const { text } = useLanguage();
+  const { by, descending } = preferences.order.value;
+
+  const sort = (column: OrderBy) => {
+    // Users look for the largest and for the newest files first.
+    const isDescending = column === by ? !descending : column === 'size' || column === 'modified';
+    preferences.order.value = { by: column, descending: isDescending };
+    messages.announce(
+      text.folder.sortedBy({ column: text.folder[column], direction: isDescending ? 'descending' : 'other' }),
+    );
+  };
+
+  return (
+    <div role="row" class="list-header" aria-rowindex={1}>
+      {COLUMNS.map((column) => (
+        <div
+          key={column}
+          role="columnheader"
+          class={column}
+          aria-sort={column === by ? (descending ? 'descending' : 'ascending') : 'none'}
+        >
+          <button type="button" onClick={() => sort(column)}>
+            {text.folder[column]}
+            {column === by && <Icon name={descending ? 'chevron-down' : 'chevron-up'} />}
+          </button>
+        </div>
+      ))}
+      <div role="columnheader" class="more">
+        <span class="visually-hidden">{text.shell.actions}</span>
+      </div>
+    </div>
+  );
+}
 
 interface ListRowProps {
   entry: Entry;
@@ -57,7 +98,7 @@ function NameAndMore({ entry }: { entry: Entry }) {
   );
 }
 
-function Summary({ entry }: { entry: Extract<Entry, { type: 'file' }> }) {
+function Summary({ entry }: { entry: FileEntry }) {
   const { formats } = useLanguage();
   const time = entry.modified === null ? '' : ` · ${formats.time(new Date(entry.modified))}`;
   return (

@@ -1,12 +1,11 @@
 import { useEffect, useState } from 'preact/hooks';
 
-/** Something that is asked for when a component appears, and given up when it goes. */
 export type Loaded<Value> =
   | { readonly state: 'loading' }
   | { readonly state: 'ready'; readonly value: Value }
   | { readonly state: 'failed'; readonly error: Error; readonly retry: () => void };
 
-/** Asks for it anew when one of `inputs` is another than before. */
+/** Loads a value when the component is mounted, and again when one of `inputs` changes. Aborts when it is unmounted. */
 export function useLoaded<Value>(
   load: (signal: AbortSignal) => Promise<Value>,
   inputs: readonly unknown[] = [],
@@ -31,4 +30,17 @@ export function useLoaded<Value>(
     return () => aborting.abort();
   }, [attempt, ...inputs]);
   return loaded;
+}
+
+/** The delay in browsers without `requestIdleCallback`. */
+const IDLE_DELAY_MS = 2_000;
+
+/** Calls `run` when the browser is idle. Returns a function that cancels the call. */
+export function whenIdle(run: () => void): () => void {
+  if (!('requestIdleCallback' in window)) {
+    const timer = setTimeout(run, IDLE_DELAY_MS);
+    return () => clearTimeout(timer);
+  }
+  const handle = requestIdleCallback(run);
+  return () => cancelIdleCallback(handle);
 }

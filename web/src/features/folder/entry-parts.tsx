@@ -1,0 +1,128 @@
+import { splitName } from '../../platform/paths.ts';
+import type { Entry } from '../../platform/service/service.ts';
+import { useLanguage } from '../../platform/text/language-context.ts';
+import { shownName } from '../../platform/text/shown-name.ts';
+import { Icon } from '../../ui/icon.tsx';
+import { useDragging } from '../dragging/dragging.ts';
+import { useChanges, useClipboard, useSelection } from '../models.ts';
+import './check.css';
+
+/** Returns the state of an entry as attributes of its element, for rows and tiles alike. */
+export function useEntryState(entry: Entry, isTabStop: boolean) {
+  const selection = useSelection();
+  const clipboard = useClipboard();
+  const changes = useChanges();
+  const dragging = useDragging();
+  const { path } = entry;
+  const isSelected = selection.paths.value.has(path);
+  const isRenamed = changes.renaming.value === path;
+  const isTarget = entry.type === 'folder' && dragging.target.value === path;
+  const classes = [
+    'entry',
+    isSelected && 'selected',
+    clipboard.isCut(path) && 'cut',
+    isTarget && 'target',
+    selection.revealed.value.has(path) && 'revealed',
+    selection.count.value > 0 && 'choosing',
+  ];
+  return {
+    isSelected,
+    isRenamed,
+    attributes: {
+      class: classes.filter(Boolean).join(' '),
+      'data-path': path,
+      'aria-selected': isSelected,
+      tabIndex: isTabStop ? 0 : -1,
+      ...(entry.type === 'folder' && { 'data-drop-folder': path }),
+      // A selected entry can be dragged by any part. Beside the name of any other entry, a rubber band begins.
+      ...dragOf(path, isSelected && !isRenamed),
+    },
+    nameAttributes: dragOf(path, !isRenamed),
+  };
+}
+
+/** A mouse or pen can drag, even if touch is the primary pointer. `createDragging` rejects drags by touch. */
+const CAN_DRAG = window.matchMedia('(any-pointer: fine)');
+
+function dragOf(path: string, isDraggable: boolean) {
+  return isDraggable && CAN_DRAG.matches ? { draggable: true, 'data-drag-path': path } : {};
+}
+
+/**
+ * The box that adds an entry to the selection. Hidden from screen readers, because the row itself has a selected state
+ * and the space bar toggles it.
+ */
+export function Check({ entry, isSelected }: { entry: Entry; isSelected: boolean }) {
+  const { text } = useLanguage();
+  return (
+    <span
+      class={`check ${isSelected ? 'on' : ''}`}
+      data-check
+      aria-hidden="true"
+      title={text.folder.select({ name: entry.name })}
+    >
+      <span class="box">{isSelected && <Icon name="check" />}</span>
+    </span>
+  );
+}
+
+/**
+ * The button for the menu of an entry, which `usePointing` opens. The Tab key skips it: the grid is one tab stop, and the
+ * menu has its own key.
+ */
+export function MoreButton({ name }: { name: string }) {
+  const { text } = useLanguage();
+  return (
+    <button
+      class="icon-button"
+      type="button"
+      data-more
+      tabIndex={-1}
+      aria-label={text.folder.more({ name })}
+      aria-haspopup="menu"
+    >
+      <Icon name="more" />
+    </button>
+  );
+}
+
+/**
+ * The name of an entry. The end of a long name stays visible, because cameras and scanners create names that differ
+ * only there. Tiles show the end on a second line.
+ */
+export function EntryName({ entry }: { entry: Entry }) {
+  const name = shownName(entry.name);
+  const { stem, extension } = entry.type === 'file' ? splitName(name) : { stem: name, extension: '' };
+  const end = endOf(stem);
+  return (
+    <>
+      {/* As one element, because screen readers would pause between the parts. */}
+      <span class="visually-hidden">{name}</span>
+      <bdi class="entry-name" title={entry.name} aria-hidden="true">
+        <span class="stem">{stem.slice(0, end)}</span>
+        <span class="tail">{stem.slice(end) + extension}</span>
+      </bdi>
+    </>
+  );
+}
+
+/**
+ * The maximum and the default length of the part of a stem that stays with the extension. The default applies without
+ * a separator.
+ */
+const MAX_END = 14;
+const DEFAULT_END = 8;
+
+/** Returns the index at which the end of a stem begins: after a separator if possible, and never inside a character. */
+function endOf(stem: string): number {
+  const earliest = Math.max(0, stem.length - MAX_END);
+  const separator = stem.slice(earliest, -1).search(/[\s_.-]/);
+  if (separator >= 0) return earliest + separator + 1;
+  let end = Math.max(0, stem.length - DEFAULT_END);
+  while (end > 0 && (CONTINUES.test(stem.slice(end)) || stem[end - 1] === JOINER)) end -= 1;
+  return end;
+}
+
+/** Matches code units that continue a character: low surrogates, marks, joiners and variation selectors. */
+const CONTINUES = /^[\udc00-\udfff\p{M}\p{Cf}\p{Emoji_Modifier}]/u;
+const JOINER = '\u200d';

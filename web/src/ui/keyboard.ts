@@ -1,0 +1,93 @@
+/*
+ * Keys are written as `mod+shift+c`: `mod` is Ctrl, and ⌘ on a Mac. The last part is the `key` of the keyboard event, with
+ * letters in lower case.
+ */
+
+export const isMac = /mac|iphone|ipad/i.test(navigator.platform);
+
+/** Returns whether a keyboard event is one of the keys. */
+export function isKey(event: KeyboardEvent, keys: readonly string[]): boolean {
+  return keys.includes(keysOf(event));
+}
+
+/** Returns the keys of an event. Omits `shift` if it produces another character, such as `?`. */
+export function keysOf(event: KeyboardEvent): string {
+  // With ⌥ on a Mac and on keyboards of other scripts, `key` is not the letter of the shortcut.
+  const isLatin = /^[a-z]$/i.test(event.key);
+  const letter = hasModifier(event) && !isLatin ? /^Key([A-Z])$/.exec(event.code)?.[1] : undefined;
+  const key = letter?.toLowerCase() ?? (event.key.length === 1 ? event.key.toLowerCase() : event.key);
+  const isCharacter = event.key.length === 1 && !/[a-z ]/i.test(event.key);
+  return [
+    (isMac ? event.metaKey : event.ctrlKey) && 'mod',
+    (isMac ? event.ctrlKey : event.metaKey) && 'other',
+    event.altKey && 'alt',
+    event.shiftKey && !isCharacter && 'shift',
+    key,
+  ]
+    .filter(Boolean)
+    .join('+');
+}
+
+const hasModifier = ({ altKey, ctrlKey, metaKey }: KeyboardEvent) => altKey || ctrlKey || metaKey;
+
+/** Returns keys as `aria-keyshortcuts` expects them: `Control+C`, or `Meta+C` on a Mac. */
+export function ariaKeys(keys: string): string {
+  const words: Readonly<Record<string, string>> = { mod: isMac ? 'Meta' : 'Control', alt: 'Alt', shift: 'Shift' };
+  const [key = '', ...modifiers] = keys.split('+').toReversed();
+  const name = key === ' ' ? 'Space' : key.length === 1 ? key.toUpperCase() : key;
+  return [...modifiers.map((modifier) => words[modifier] ?? modifier).toReversed(), name].join('+');
+}
+
+/** Returns keys as users read them: `Ctrl+C`, or `⌘C` on a Mac. */
+export function keyLabel(keys: string): string {
+  const parts = keys.split('+');
+  const key = parts.at(-1) ?? '';
+  const shown = LABELS[key] ?? (key.length === 1 ? key.toUpperCase() : key);
+  const modifiers = parts.slice(0, -1);
+  if (isMac) {
+    const signs: Readonly<Record<string, string>> = { mod: '⌘', alt: '⌥', shift: '⇧' };
+    return [...modifiers.map((modifier) => signs[modifier] ?? ''), shown].join('');
+  }
+  const words: Readonly<Record<string, string>> = { mod: 'Ctrl', alt: 'Alt', shift: 'Shift' };
+  return [...modifiers.map((modifier) => words[modifier] ?? modifier), shown].join('+');
+}
+
+const LABELS: Readonly<Record<string, string>> = {
+  ArrowUp: '↑',
+  ArrowDown: '↓',
+  ArrowLeft: '←',
+  ArrowRight: '→',
+  Escape: 'Esc',
+  ' ': 'Space',
+  PageUp: 'Page Up',
+  PageDown: 'Page Down',
+  ContextMenu: 'Menu',
+};
+
+/**
+ * Returns whether the page as a whole handles a key, a paste or a drop: the user neither edits text nor has a modal
+ * dialog open.
+ */
+export function isForPage(event: Event): boolean {
+  const isComposing = event instanceof KeyboardEvent && event.isComposing;
+  return !isComposing && !isField(event.target) && !isModalOpen();
+}
+
+/** Returns whether an element is a form field or editable text, or is inside it. */
+export function isField(element: EventTarget | null): boolean {
+  return element instanceof Element && element.closest('input, textarea, select, [contenteditable]') !== null;
+}
+
+/** Returns whether a modal dialog makes the page inert. Menus and the preview are modal dialogs, too. */
+export function isModalOpen(): boolean {
+  return document.querySelector('dialog:modal') !== null;
+}
+
+/** Returns whether the user has selected text of the page, which a copy then refers to. */
+export function hasTextSelection(): boolean {
+  return document.getSelection()?.isCollapsed === false;
+}
+
+export function clearTextSelection(): void {
+  if (hasTextSelection()) document.getSelection()?.removeAllRanges();
+}

@@ -1,0 +1,30 @@
+import type { ComponentType } from 'preact';
+import { useEffect, useReducer } from 'preact/hooks';
+import { whenIdle } from './loading.ts';
+import { type OpenMenu, useMenus } from './menus.tsx';
+
+let Menu: ComponentType<{ menu: OpenMenu }> | undefined;
+
+async function loadMenu(): Promise<void> {
+  Menu ??= (await import('./menu.tsx')).Menu;
+}
+
+/**
+ * Renders the open menu. Its code loads when the browser is idle, or when the first menu opens. Calls `onNotLoaded` if
+ * that fails.
+ */
+export function MenuHost({ onNotLoaded }: { onNotLoaded: () => void }) {
+  const menus = useMenus();
+  const menu = menus.shown.value;
+  const [, render] = useReducer<number, void>((count) => count + 1, 0);
+
+  useEffect(() => whenIdle(() => void loadMenu().catch(() => {})), []);
+  useEffect(() => {
+    if (!menu || Menu) return;
+    loadMenu().then(render, () => {
+      menus.close();
+      onNotLoaded();
+    });
+  }, [menu]);
+  return menu && Menu ? <Menu menu={menu} /> : null;
+}
