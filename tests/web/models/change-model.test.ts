@@ -146,7 +146,7 @@ describe('Changes', () => {
         prompts: {
           async resolveConflict({ name, kinds }) {
             questions.push(name);
-            return kinds.arriving === 'folder'
+            return kinds.incoming === 'folder'
               ? { decision: 'skip', forAll: false }
               : { decision: 'replace', forAll: true };
           },

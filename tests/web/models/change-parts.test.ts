@@ -1,10 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { batch, signal } from '@preact/signals';
-import { problemOfName } from '../../../web/src/model/changes/names.ts';
-import { createOperations, type Item, type Operation, type Under } from '../../../web/src/model/changes/operations.ts';
+import { findNameProblem } from '../../../web/src/model/changes/names.ts';
+import {
+  createOperations,
+  type Item,
+  type ItemContext,
+  type Operation,
+} from '../../../web/src/model/changes/operations.ts';
 import { createClipboard } from '../../../web/src/model/clipboard.ts';
-import { createChangeLog, withChanges } from '../../../web/src/model/folder/change-log.ts';
+import { applyChanges, createChangeLog } from '../../../web/src/model/folder/change-log.ts';
 import { createPathLocks } from '../../../web/src/model/path-locks.ts';
 import { freeName } from '../../../web/src/platform/paths.ts';
 import type { Entry } from '../../../web/src/platform/service/service.ts';
@@ -13,7 +18,7 @@ import { refusal } from './service-errors.ts';
 
 describe('A name', () => {
   const problem = (name: string, { folder = '', isFolder = false, taken = [] as readonly string[] } = {}) =>
-    problemOfName(name, { folder, isFolder, isTaken: (other) => taken.includes(other) });
+    findNameProblem(name, { folder, isFolder, isTaken: (other) => taken.includes(other) });
 
   it('is refused for what the service would refuse, and for nothing else', () => {
     assert.equal(problem(''), 'empty');
@@ -51,9 +56,9 @@ describe('The clipboard', () => {
   it('follows what is renamed or moved, and forgets what is deleted', () => {
     const clipboard = createClipboard();
     clipboard.put({ kind: 'move', paths: ['a/b.txt', 'ab.txt', 'c/'] });
-    clipboard.follow(new Map([['a/', 'z/']]));
+    clipboard.remapPaths(new Map([['a/', 'z/']]));
     assert.deepEqual(clipboard.clip.value?.paths, ['z/b.txt', 'ab.txt', 'c/']);
-    clipboard.follow(new Map([['ab.txt', 'd.txt']]));
+    clipboard.remapPaths(new Map([['ab.txt', 'd.txt']]));
     assert.ok(clipboard.isCut('d.txt'));
     assert.ok(!clipboard.isCut('ab.txt'));
     clipboard.forget(['z/', 'c/']);
@@ -147,8 +152,8 @@ describe('The log of changes', () => {
     return { type: 'file', path, name, size: 1, modified: null, contentType: 'text/plain', etag };
   };
   const compareNames = (left: string, right: string) => (left < right ? -1 : left > right ? 1 : 0);
-  const shown = (entries: readonly Entry[], changes: Parameters<typeof withChanges>[1], folder = '') =>
-    withChanges(entries, changes, { folder, compareNames }).map(({ path }) => path);
+  const shown = (entries: readonly Entry[], changes: Parameters<typeof applyChanges>[1], folder = '') =>
+    applyChanges(entries, changes, { folder, compareNames }).map(({ path }) => path);
 
   it('puts changes on top of what was read, in their order', () => {
     const read = [file('a'), file('b'), file('c')];
@@ -164,13 +169,13 @@ describe('The log of changes', () => {
     const log = createChangeLog(() => settled++);
     const early = log.begin({ removed: ['early'] });
     const open = log.begin({ removed: ['open'] });
-    early.settle();
+    early.commit();
     const reading = log.now();
-    log.begin({ removed: ['late'] }).settle();
-    log.begin({ removed: ['refused'] }).takeBack();
-    assert.equal(log.isWaiting, true);
+    log.begin({ removed: ['late'] }).commit();
+    log.begin({ removed: ['refused'] }).rollback();
+    assert.equal(log.hasPending, true);
     assert.deepEqual(
-      log.forgetBefore(reading).map(({ removed }) => removed),
+      log.removeCommitted(reading).map(({ removed }) => removed),
       [['early']],
     );
     assert.deepEqual(
@@ -178,11 +183,11 @@ describe('The log of changes', () => {
       [['open'], ['late']],
     );
     assert.equal(settled, 0);
-    open.settle();
-    open.takeBack();
+    open.commit();
+    open.rollback();
     assert.equal(settled, 1);
     assert.equal(log.changes.value.length, 2);
-    assert.equal(log.forgetBefore(Number.POSITIVE_INFINITY).length, 2);
+    assert.equal(log.removeCommitted(Number.POSITIVE_INFINITY).length, 2);
   });
 
   it('takes tens of thousands of changes one by one, and back', () => {
@@ -190,7 +195,7 @@ describe('The log of changes', () => {
     batch(() => {
       const pending = Array.from({ length: 30_000 }, (_, index) => log.begin({ removed: [`${index}`] }));
       assert.equal(log.changes.value.length, 30_000);
-      for (const change of pending) change.takeBack();
+      for (const change of pending) change.rollback();
     });
     assert.equal(log.changes.value.length, 0);
   });
@@ -198,14 +203,14 @@ describe('The log of changes', () => {
 
 describe('An operation', () => {
   const operations = (running = signal<readonly Operation[]>([]), pathLocks = createPathLocks()) =>
-    createOperations({ running, pathLocks, notBegun: () => new ServiceError(424, 'not begun') });
+    createOperations({ running, pathLocks, dependencyError: () => new ServiceError(424, 'not begun') });
 
   it('works on a few at once, and tells what became of each', async () => {
     const { perform } = operations();
     let atOnce = 0;
     let most = 0;
     const items = Array.from({ length: 10 }, (_, index) => ({ path: `${index}` }));
-    const work = async ({ path }: Item, { stop }: Under) => {
+    const work = async ({ path }: Item, { stop }: ItemContext) => {
       most = Math.max(most, ++atOnce);
       await new Promise((resolve) => setImmediate(resolve));
       atOnce--;
@@ -213,14 +218,14 @@ describe('An operation', () => {
       if (path === '5') stop();
       return path;
     };
-    const outcome = await perform(items, { title: 'Trying', touched: { written: [] }, work });
+    const outcome = await perform(items, { title: 'Trying', paths: { written: [] }, work });
     assert.equal(most, 4);
     assert.deepEqual(
       outcome.failed.map(({ item }) => item.path),
       ['1'],
     );
-    assert.ok(outcome.left.length > 0 && outcome.interrupted.length === 0);
-    assert.equal(outcome.done.length + outcome.failed.length + outcome.left.length, 10);
+    assert.ok(outcome.notStarted.length > 0 && outcome.interrupted.length === 0);
+    assert.equal(outcome.done.length + outcome.failed.length + outcome.notStarted.length, 10);
   });
 
   it('is shown after a moment, sums up its progress, and cancels the work on folders alone', async (t) => {
@@ -229,14 +234,14 @@ describe('An operation', () => {
     const { perform } = operations(running);
     const waiting = new Map<string, { finish: () => void }>();
     const items = [{ path: 'file', size: 5 }, { path: 'folder/' }];
-    const work = ({ path }: Item, { signal: cancelled, onProgress }: Under) => {
+    const work = ({ path }: Item, { signal: cancelled, onProgress }: ItemContext) => {
       const { promise, resolve, reject } = Promise.withResolvers<void>();
       cancelled?.addEventListener('abort', () => reject(cancelled.reason));
       waiting.set(path, { finish: resolve });
       if (path === 'folder/') onProgress({ done: 3, total: 10, bytes: 30 });
       return promise;
     };
-    const outcome = perform(items, { title: 'Trying', touched: { written: [] }, work });
+    const outcome = perform(items, { title: 'Trying', paths: { written: [] }, work });
     await new Promise((resolve) => setImmediate(resolve));
     assert.equal(running.value.length, 0);
     t.mock.timers.tick(400);
@@ -255,7 +260,7 @@ describe('An operation', () => {
     const begun: string[] = [];
     const plan = (written: readonly string[]) => ({
       title: 'Trying',
-      touched: { written },
+      paths: { written },
       work: async ({ path }: Item) => {
         begun.push(path);
         await new Promise((resolve) => setImmediate(resolve));
@@ -284,10 +289,10 @@ describe('An operation', () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     const first = pathLocks.withLock({ written: ['a'] }, () => promise);
     const work = async () => assert.fail('begun');
-    const outcome = perform([{ path: 'a' }], { title: 'Trying', touched: { written: ['a'] }, work });
+    const outcome = perform([{ path: 'a' }], { title: 'Trying', paths: { written: ['a'] }, work });
     t.mock.timers.tick(400);
     running.value[0]?.cancel();
-    assert.deepEqual((await outcome).left, [{ path: 'a' }]);
+    assert.deepEqual((await outcome).notStarted, [{ path: 'a' }]);
     assert.equal(running.value.length, 0);
     resolve();
     await first;

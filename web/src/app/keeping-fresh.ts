@@ -1,5 +1,4 @@
-import type { Folder } from '../model/folder/folder.ts';
-import { refreshUnlessLarge } from '../model/folder/refresh-unless-large.ts';
+import { type Folder, refreshUnlessLarge } from '../model/folder/folder.ts';
 
 /** Milliseconds that one has to be away before the folder is read again on coming back. */
 const AWAY = 3_000;

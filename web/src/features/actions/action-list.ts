@@ -1,5 +1,5 @@
 import type { RequiredPermission } from '../../model/account/permissions.ts';
-import { isThere } from '../../model/folder/is-there.ts';
+import { isWritableTarget } from '../../model/folder/folder.ts';
 import { tellNotLoaded } from '../../model/not-loaded.ts';
 import { parentOf, ROOT } from '../../platform/paths.ts';
 import type { Entry } from '../../platform/service/service.ts';
@@ -99,7 +99,7 @@ export const ACTIONS: readonly ActionDefinition[] = [
     keys: ['mod+v'],
     group: 'clipboard',
     needs: ['write'],
-    isAvailable: ({ clipboard, folder }) => clipboard.clip.value !== null && isThere(folder),
+    isAvailable: ({ clipboard, folder }) => clipboard.clip.value !== null && isWritableTarget(folder),
     run: paste,
   },
   {
@@ -147,7 +147,7 @@ export const ACTIONS: readonly ActionDefinition[] = [
     keys: ['alt+n'],
     group: 'create',
     needs: ['read', 'write'],
-    isAvailable: ({ folder }) => isThere(folder),
+    isAvailable: ({ folder }) => isWritableTarget(folder),
     run: (models) => void models.changes.createFolder(),
   },
   {
@@ -156,7 +156,7 @@ export const ACTIONS: readonly ActionDefinition[] = [
     keys: ['alt+u'],
     group: 'create',
     needs: ['write'],
-    isAvailable: ({ folder }) => isThere(folder),
+    isAvailable: ({ folder }) => isWritableTarget(folder),
     run: ({ uploads }) => uploads.pick('files'),
   },
   {
@@ -165,7 +165,7 @@ export const ACTIONS: readonly ActionDefinition[] = [
     keys: ['alt+shift+u'],
     group: 'create',
     needs: ['write'],
-    isAvailable: ({ folder }) => isThere(folder),
+    isAvailable: ({ folder }) => isWritableTarget(folder),
     run: ({ uploads }) => uploads.pick('folder'),
   },
   {
@@ -230,7 +230,7 @@ export function open({ router }: Pick<ActionModels, 'router'>, entry: Entry | un
 /** Copies or moves the entries of the clipboard into the shown folder, if that folder exists. */
 export function paste({ clipboard, changes, folder }: ActionModels): void {
   const clip = clipboard.clip.value;
-  if (!clip || !isThere(folder)) return;
+  if (!clip || !isWritableTarget(folder)) return;
   // A cut entry can be moved only once: afterwards its path is different.
   if (clip.kind === 'move') clipboard.clear();
   void changes.transfer(clip.kind, clip.paths, folder.path.value);

@@ -34,9 +34,9 @@ function ConflictQuestion({ conflict, close }: ConflictQuestionProps) {
   const { text } = useFullLanguage();
   const [forAll, setForAll] = useState(false);
   const answer = (decision: ConflictAnswer['decision']) => close({ decision, forAll });
-  const isSameKind = kinds.arriving === kinds.there;
+  const isSameKind = kinds.incoming === kinds.existing;
   const canReplace = isSameKind && mayReplace;
-  const why = isSameKind ? text.conflicts.mayNotReplace : text.conflicts.otherKind[kinds.there];
+  const why = isSameKind ? text.conflicts.mayNotReplace : text.conflicts.otherKind[kinds.existing];
 
   return (
     <Dialog
@@ -55,7 +55,7 @@ function ConflictQuestion({ conflict, close }: ConflictQuestionProps) {
     >
       <div class="conflict-question">
         <Sides conflict={conflict} />
-        <p>{canReplace ? text.conflicts.replacing[kinds.there] : why}</p>
+        <p>{canReplace ? text.conflicts.replacing[kinds.existing] : why}</p>
         {others > 0 && (
           <label>
             <input
@@ -72,19 +72,19 @@ function ConflictQuestion({ conflict, close }: ConflictQuestionProps) {
 }
 
 /** Shows the new item and the existing item, one below the other. */
-function Sides({ conflict: { name, folder, kinds, arriving } }: { conflict: Conflict }) {
+function Sides({ conflict: { name, folder, kinds, incoming } }: { conflict: Conflict }) {
   const shown = useFolder();
   const service = useService();
   const { text } = useFullLanguage();
-  const path = `${folder}${name}${kinds.there === 'folder' ? '/' : ''}`;
+  const path = `${folder}${name}${kinds.existing === 'folder' ? '/' : ''}`;
   const known = shown.path.value === parentOf(path) ? shown.entryOf(path) : undefined;
   // Another user may just have created the item, so the shown folder may not list it yet.
   const looked = useLoaded(async (signal) => known ?? (await findEntry(service, path, signal)));
   const there = looked.state === 'ready' ? looked.value : known;
   return (
     <ul>
-      <Side label={text.conflicts.existing} kind={kinds.there} item={there} />
-      <Side label={text.conflicts.arriving} kind={kinds.arriving} item={arriving} />
+      <Side label={text.conflicts.existing} kind={kinds.existing} item={there} />
+      <Side label={text.conflicts.arriving} kind={kinds.incoming} item={incoming} />
     </ul>
   );
 }

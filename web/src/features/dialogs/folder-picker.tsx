@@ -1,6 +1,6 @@
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { createPickedFolder, type PickedFolder } from '../../model/changes/picked-folder.ts';
-import { subjectOf } from '../../model/changes/words.ts';
+import { subjectOf } from '../../model/changes/change-texts.ts';
+import { createFolderPickerState, type FolderPickerState } from '../../model/changes/folder-picker-state.ts';
 import type { PickedTransfer } from '../../model/prompts.ts';
 import { ancestorsOf, ROOT } from '../../platform/paths.ts';
 import type { FolderEntry } from '../../platform/service/service.ts';
@@ -30,16 +30,16 @@ function FolderPicker({ transfer, close }: { transfer: PickedTransfer; close: (f
   const { text, formats } = useFullLanguage();
   const service = useService();
   const permissions = usePermissions();
-  const [picked] = useState(() =>
-    createPickedFolder({ ...transfer, service, permissions, compareNames: formats.compareNames }),
+  const [picker] = useState(() =>
+    createFolderPickerState({ ...transfer, service, permissions, compareNames: formats.compareNames }),
   );
-  useEffect(() => picked.end, [picked]);
+  useEffect(() => picker.end, [picker]);
 
   const { paths, kind } = transfer;
   const subject = subjectOf(paths);
-  const { value: reason } = picked.reason;
+  const { value: reason } = picker.reason;
   const choose = () => {
-    if (reason === undefined) close(picked.path.value);
+    if (reason === undefined) close(picker.path.value);
   };
 
   return (
@@ -51,7 +51,7 @@ function FolderPicker({ transfer, close }: { transfer: PickedTransfer; close: (f
       actions={
         <>
           <span class="picker-aside">
-            <NewFolderButton picked={picked} create={transfer.create} />
+            <NewFolderButton picker={picker} create={transfer.create} />
           </span>
           <Button onClick={() => close(null)}>{text.controls.cancel}</Button>
           <Button kind="primary" type="submit" disabled={reason !== undefined}>
@@ -61,8 +61,8 @@ function FolderPicker({ transfer, close }: { transfer: PickedTransfer; close: (f
       }
     >
       <div class="folder-picker">
-        <Breadcrumb picked={picked} />
-        <Folders picked={picked} onChoose={choose} />
+        <Breadcrumb picker={picker} />
+        <Folders picker={picker} onChoose={choose} />
         <p class="reason" role="status">
           {reason === 'may-not-add' && text.dragging.mayNotAdd}
           {reason === 'already-here' && text.folderPicker.alreadyHere({ count: paths.length })}
@@ -73,30 +73,30 @@ function FolderPicker({ transfer, close }: { transfer: PickedTransfer; close: (f
   );
 }
 
-function NewFolderButton({ picked, create }: { picked: PickedFolder; create: PickedTransfer['create'] }) {
+function NewFolderButton({ picker, create }: { picker: FolderPickerState; create: PickedTransfer['create'] }) {
   const dialogs = useDialogs();
   const permissions = usePermissions();
   const { text } = useFullLanguage();
   const ask = async () => {
-    const folder = picked.path.value;
-    const isTaken = (name: string) => picked.folders.value.some((entry) => entry.name === name);
+    const folder = picker.path.value;
+    const isTaken = (name: string) => picker.folders.value.some((entry) => entry.name === name);
     const name = await askForNewFolder({ dialogs, folder, isTaken });
-    if (name === null || picked.path.value !== folder) return;
+    if (name === null || picker.path.value !== folder) return;
     const path = `${folder}${name}/`;
-    if (!(await create(path)) || picked.path.value !== folder) return;
-    picked.add(path);
-    picked.open(path);
+    if (!(await create(path)) || picker.path.value !== folder) return;
+    picker.add(path);
+    picker.open(path);
   };
   return (
-    <Button icon="new-folder" disabled={!permissions.allowsIn(picked.path.value, 'write')} onClick={() => void ask()}>
+    <Button icon="new-folder" disabled={!permissions.allowsIn(picker.path.value, 'write')} onClick={() => void ask()}>
       {text.changes.newFolder}
     </Button>
   );
 }
 
-function Breadcrumb({ picked }: { picked: PickedFolder }) {
+function Breadcrumb({ picker }: { picker: FolderPickerState }) {
   const { text } = useFullLanguage();
-  const path = picked.path.value;
+  const path = picker.path.value;
   const here = useRef<HTMLElement>(null);
   // The end of a long path is what one is at.
   useLayoutEffect(() => here.current?.scrollIntoView({ block: 'nearest', inline: 'end' }), [path]);
@@ -111,7 +111,7 @@ function Breadcrumb({ picked }: { picked: PickedFolder }) {
                 <Name of={folderName(folder, text)} />
               </span>
             ) : (
-              <button type="button" onClick={() => picked.open(folder)}>
+              <button type="button" onClick={() => picker.open(folder)}>
                 <Name of={folderName(folder, text)} />
               </button>
             )}
@@ -123,14 +123,14 @@ function Breadcrumb({ picked }: { picked: PickedFolder }) {
 }
 
 /** A field that filters the folders, from which the arrow keys move through them. */
-function Folders({ picked, onChoose }: { picked: PickedFolder; onChoose: () => void }) {
+function Folders({ picker, onChoose }: { picker: FolderPickerState; onChoose: () => void }) {
   const { text } = useFullLanguage();
   const listId = useId();
   const optionId = useId();
   const field = useRef<HTMLInputElement>(null);
-  const folders = picked.folders.value;
-  const active = picked.active.value;
-  const path = picked.path.value;
+  const folders = picker.folders.value;
+  const active = picker.active.value;
+  const path = picker.path.value;
   const idOf = (folder: FolderEntry) => `${optionId}-${folders.indexOf(folder)}`;
   // On a touch screen the keyboard would cover half of the dialog.
   const isTouch = window.matchMedia('(pointer: coarse)').matches;
@@ -153,11 +153,11 @@ function Folders({ picked, onChoose }: { picked: PickedFolder; onChoose: () => v
         aria-expanded={folders.length > 0}
         aria-controls={listId}
         aria-activedescendant={active && idOf(active)}
-        value={picked.filter.value}
+        value={picker.filter.value}
         onInput={({ currentTarget }) => {
-          picked.filter.value = currentTarget.value;
+          picker.filter.value = currentTarget.value;
         }}
-        onKeyDown={(event) => handleKey(event, picked, onChoose)}
+        onKeyDown={(event) => handleKey(event, picker, onChoose)}
       />
       <div class="folders">
         <ul
@@ -173,15 +173,15 @@ function Folders({ picked, onChoose }: { picked: PickedFolder; onChoose: () => v
               id={`${optionId}-${index}`}
               folder={folder}
               isActive={folder === active}
-              isDisabled={picked.isTransferred(folder.path)}
+              isDisabled={picker.isTransferred(folder.path)}
               onOpen={() => {
-                picked.open(folder.path);
+                picker.open(folder.path);
                 if (!isTouch) field.current?.focus();
               }}
             />
           ))}
         </ul>
-        <Status picked={picked} />
+        <Status picker={picker} />
       </div>
     </>
   );
@@ -196,14 +196,14 @@ const MOVES: Readonly<Record<string, number>> = {
   PageDown: PAGE,
 };
 
-function handleKey(event: KeyboardEvent, picked: PickedFolder, choose: () => void): void {
+function handleKey(event: KeyboardEvent, picker: FolderPickerState, choose: () => void): void {
   if (event.isComposing) return;
   const by = MOVES[event.key];
-  if (by !== undefined) picked.move(by);
+  if (by !== undefined) picker.move(by);
   else if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) choose();
   else if (event.key === 'Enter') {
-    if (picked.active.value) picked.open(picked.active.value.path);
-  } else if (event.key === 'Backspace' && picked.filter.value === '') picked.up();
+    if (picker.active.value) picker.open(picker.active.value.path);
+  } else if (event.key === 'Backspace' && picker.filter.value === '') picker.up();
   else return;
   event.preventDefault();
 }
@@ -241,11 +241,11 @@ function Option({ id, folder, isActive, isDisabled, onOpen }: OptionProps) {
 }
 
 /** What there is to say in the place of folders, and to those who don't see these. */
-function Status({ picked }: { picked: PickedFolder }) {
+function Status({ picker }: { picker: FolderPickerState }) {
   const { text } = useFullLanguage();
-  const count = picked.folders.value.length;
-  const problem = picked.problem.value;
-  const isReading = picked.state.value === 'reading';
+  const count = picker.folders.value.length;
+  const problem = picker.problem.value;
+  const isReading = picker.state.value === 'reading';
   return (
     <p class={count > 0 && !problem ? 'visually-hidden' : 'status'} role="status">
       {problem && reasonOf(problem, text)}
@@ -254,7 +254,7 @@ function Status({ picked }: { picked: PickedFolder }) {
       {!problem &&
         count === 0 &&
         !isReading &&
-        (picked.filter.value === '' ? text.folderPicker.empty : text.folderPicker.noMatch)}
+        (picker.filter.value === '' ? text.folderPicker.empty : text.folderPicker.noMatch)}
     </p>
   );
 }

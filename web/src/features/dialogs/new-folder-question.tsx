@@ -1,5 +1,5 @@
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { problemOfName } from '../../model/changes/names.ts';
+import { findNameProblem } from '../../model/changes/names.ts';
 import { freeName } from '../../platform/paths.ts';
 import { useFullLanguage } from '../../platform/text/language-context.ts';
 import { Button } from '../../ui/button.tsx';
@@ -25,7 +25,7 @@ function NewFolderQuestion({ place, close }: { place: Place; close: (name: strin
   const input = useRef<HTMLInputElement>(null);
   const inputId = useId();
   const problemId = useId();
-  const problem = problemOfName(name, { ...place, isFolder: true });
+  const problem = findNameProblem(name, { ...place, isFolder: true });
 
   // The dialog has given the focus to its first field by now.
   useLayoutEffect(() => input.current?.select(), []);

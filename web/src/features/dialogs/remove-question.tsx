@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import { subjectOf } from '../../model/changes/words.ts';
+import { subjectOf } from '../../model/changes/change-texts.ts';
 import type { Entry } from '../../platform/service/service.ts';
 import type { Text } from '../../platform/text/language.ts';
 import { useFullLanguage } from '../../platform/text/language-context.ts';

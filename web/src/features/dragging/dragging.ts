@@ -1,8 +1,7 @@
 import { batch, type ReadonlySignal, signal } from '@preact/signals';
 import type { Permissions } from '../../model/account/permissions.ts';
 import type { Changes } from '../../model/changes/changes.ts';
-import type { Folder } from '../../model/folder/folder.ts';
-import { isThere } from '../../model/folder/is-there.ts';
+import { type Folder, isWritableTarget } from '../../model/folder/folder.ts';
 import type { Messages } from '../../model/messages.ts';
 import type { Selection } from '../../model/selection.ts';
 import type { Uploads } from '../../model/uploads/uploads.ts';
@@ -102,7 +101,7 @@ export function createDragging(options: DraggingOptions): Dragging {
     const { isReadOnly } = permissions;
     const mayWrite = (path: string) => permissions.allowsIn(path, 'write');
     if (kind === 'files') {
-      const shown = isThere(folder) ? folder.path.value : null;
+      const shown = isWritableTarget(folder) ? folder.path.value : null;
       return targetOfFiles({ pointed, shown, isReadOnly, isDialogOpen: isDialogInFront(), mayWrite });
     }
     if (kind && isReadOnly) return { refusal: 'readOnly' } as const;

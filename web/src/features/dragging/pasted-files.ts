@@ -1,7 +1,6 @@
 import type { ReadonlySignal } from '@preact/signals';
 import type { Permissions } from '../../model/account/permissions.ts';
-import type { Folder } from '../../model/folder/folder.ts';
-import { isThere } from '../../model/folder/is-there.ts';
+import { type Folder, isWritableTarget } from '../../model/folder/folder.ts';
 import type { Messages } from '../../model/messages.ts';
 import type { Uploads } from '../../model/uploads/uploads.ts';
 import type { Language } from '../../platform/text/language.ts';
@@ -26,7 +25,7 @@ export function takePastedFiles({ uploads, folder, messages, language, permissio
     event.preventDefault();
     const { text } = language.value;
     if (permissions.isReadOnly) return messages.say({ kind: 'error', text: text.dragging.readOnly });
-    if (!isThere(folder)) return;
+    if (!isWritableTarget(folder)) return;
     if (!permissions.allows('write')) return messages.say({ kind: 'error', text: text.dragging.mayNotAdd });
     const image = pastedImage(clipboardData.files);
     if (!image) return uploads.addFrom(clipboardData, folder.path.value);

@@ -1,6 +1,6 @@
 import type { RefObject } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import { isThere } from '../../model/folder/is-there.ts';
+import { isWritableTarget } from '../../model/folder/folder.ts';
 import { useActions } from '../actions/actions.ts';
 import { useDragging } from '../dragging/dragging.ts';
 import { useFolder, useSelection } from '../models.ts';
@@ -25,7 +25,7 @@ export function FolderView() {
     selection.clear();
     actions.openMenu(pointOf(event));
   };
-  const taker = isThere(folder) ? path : undefined;
+  const taker = isWritableTarget(folder) ? path : undefined;
   const isTarget = dragging.what.value === 'files' && dragging.target.value === path;
   useStateOnDocument();
 
