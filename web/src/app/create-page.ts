@@ -1,13 +1,12 @@
-import { computed, effect, untracked } from '@preact/signals';
+import { computed, effect, signal, untracked } from '@preact/signals';
 import { createActions } from '../features/actions/actions.ts';
 import { createDragging } from '../features/dragging/dragging.ts';
-import { takePastedFiles } from '../features/dragging/pasted-files.ts';
+import { uploadPastedFiles } from '../features/dragging/pasted-files.ts';
 import { createAccess } from '../model/account/access.ts';
 import type { AccountPrompts } from '../model/account/account.ts';
 import { createBusyRegistry } from '../model/busy-registry.ts';
 import { createChanges } from '../model/changes/changes.ts';
 import { createClipboard } from '../model/clipboard.ts';
-import { createDetails } from '../model/details.ts';
 import { createFolder } from '../model/folder/folder.ts';
 import { createMessages } from '../model/messages.ts';
 import { createPathLocks } from '../model/path-locks.ts';
@@ -70,7 +69,7 @@ export async function createPage(embedded: Embedded): Promise<Page> {
 
   busy.register(() => uploads.isBusy.value || changes.running.value.length > 0);
 
-  takePastedFiles({ uploads, folder, messages, language, permissions });
+  uploadPastedFiles({ uploads, folder, messages, language, permissions });
   askBeforeLeaving(computed(() => busy.isBusy.value && !account?.isLeaving.value));
   effect(() => {
     const { folder: next } = router.route.value;
@@ -80,7 +79,7 @@ export async function createPage(embedded: Embedded): Promise<Page> {
   effect(() => {
     if (account && account.times.value > 0 && !account.isShutOut) untracked(() => void folder.refresh());
   });
-  const details = createDetails();
+  const details = { isOpen: signal(false) };
   const actions = createActions(
     {
       account,

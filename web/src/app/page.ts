@@ -1,11 +1,11 @@
 import type { ReadonlySignal } from '@preact/signals';
 import type { Actions } from '../features/actions/actions.ts';
 import type { Dragging } from '../features/dragging/dragging.ts';
+import type { Details } from '../features/models.ts';
 import type { Account } from '../model/account/account.ts';
 import type { Permissions } from '../model/account/permissions.ts';
 import type { Changes } from '../model/changes/changes.ts';
 import type { Clipboard } from '../model/clipboard.ts';
-import type { Details } from '../model/details.ts';
 import type { Folder } from '../model/folder/folder.ts';
 import type { Messages } from '../model/messages.ts';
 import type { Selection } from '../model/selection.ts';

@@ -1,8 +1,7 @@
 import { createRequiredContext } from '../../platform/required-context.ts';
 import type { Entry } from '../../platform/service/service.ts';
 import type { MenuItem, Menus, OpenMenu } from '../../ui/menus.ts';
-import { ACTIONS, type Action, type ActionId, open, paste } from './action-list.ts';
-import type { ActionModels } from './action-models.ts';
+import { ACTIONS, type Action, type ActionId, type ActionModels, open, paste } from './action-list.ts';
 
 /** The actions of the page. Toolbar, menus, keyboard shortcuts and buttons use this one list. */
 export interface Actions {

@@ -14,15 +14,12 @@ import { useDialogs } from '../../ui/dialogs.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { Name } from '../../ui/name.tsx';
 import { usePermissions, useService } from '../models.ts';
-import { askForNewFolder } from './new-folder-question.tsx';
+import { askForFolderName } from './new-folder-dialog.tsx';
 import './folder-picker.css';
 import '../../ui/styles/text-field.css';
 
 /** Asks for the destination folder of a copy or move. Resolves to null if the user cancels. */
-export function askForFolder({
-  dialogs,
-  ...transfer
-}: PickedTransfer & { readonly dialogs: Dialogs }): Promise<string | null> {
+export function pickFolder(dialogs: Dialogs, transfer: PickedTransfer): Promise<string | null> {
   return dialogs.ask<string>((close) => <FolderPicker transfer={transfer} close={close} />);
 }
 
@@ -79,8 +76,7 @@ function NewFolderButton({ picker, create }: { picker: FolderPickerState; create
   const { text } = useFullLanguage();
   const ask = async () => {
     const folder = picker.path.value;
-    const isTaken = (name: string) => picker.folders.value.some((entry) => entry.name === name);
-    const name = await askForNewFolder({ dialogs, folder, isTaken });
+    const name = await askForFolderName(dialogs, { folder, isTaken: picker.isTaken });
     if (name === null || picker.path.value !== folder) return;
     const path = `${folder}${name}/`;
     if (!(await create(path)) || picker.path.value !== folder) return;
@@ -97,9 +93,9 @@ function NewFolderButton({ picker, create }: { picker: FolderPickerState; create
 function Breadcrumb({ picker }: { picker: FolderPickerState }) {
   const { text } = useFullLanguage();
   const path = picker.path.value;
-  const here = useRef<HTMLElement>(null);
-  // The end of a long path is what one is at.
-  useLayoutEffect(() => here.current?.scrollIntoView({ block: 'nearest', inline: 'end' }), [path]);
+  const openFolder = useRef<HTMLElement>(null);
+  // Shows the end of a long path, which is the open folder.
+  useLayoutEffect(() => openFolder.current?.scrollIntoView({ block: 'nearest', inline: 'end' }), [path]);
 
   return (
     <nav aria-label={text.folderPicker.path}>
@@ -107,7 +103,7 @@ function Breadcrumb({ picker }: { picker: FolderPickerState }) {
         {[ROOT, ...ancestorsOf(path)].map((folder) => (
           <li key={folder}>
             {folder === path ? (
-              <span ref={here} class="here" aria-current="true">
+              <span ref={openFolder} class="here" aria-current="true">
                 <Name of={folderName(folder, text)} />
               </span>
             ) : (
@@ -122,7 +118,7 @@ function Breadcrumb({ picker }: { picker: FolderPickerState }) {
   );
 }
 
-/** A field that filters the folders, from which the arrow keys move through them. */
+/** The subfolders, and a field that filters them. The keyboard focus stays in the field. */
 function Folders({ picker, onChoose }: { picker: FolderPickerState; onChoose: () => void }) {
   const { text } = useFullLanguage();
   const listId = useId();
@@ -132,7 +128,7 @@ function Folders({ picker, onChoose }: { picker: FolderPickerState; onChoose: ()
   const active = picker.active.value;
   const path = picker.path.value;
   const idOf = (folder: FolderEntry) => `${optionId}-${folders.indexOf(folder)}`;
-  // On a touch screen the keyboard would cover half of the dialog.
+  // On a touch screen, the on-screen keyboard would cover half of the dialog.
   const isTouch = window.matchMedia('(pointer: coarse)').matches;
 
   return (
@@ -187,13 +183,13 @@ function Folders({ picker, onChoose }: { picker: FolderPickerState; onChoose: ()
   );
 }
 
-/** Rows by which Page Up and Page Down move. */
-const PAGE = 8;
+/** The number of rows that Page Up and Page Down move. */
+const PAGE_ROWS = 8;
 const MOVES: Readonly<Record<string, number>> = {
   ArrowUp: -1,
   ArrowDown: 1,
-  PageUp: -PAGE,
-  PageDown: PAGE,
+  PageUp: -PAGE_ROWS,
+  PageDown: PAGE_ROWS,
 };
 
 function handleKey(event: KeyboardEvent, picker: FolderPickerState, choose: () => void): void {
@@ -240,7 +236,7 @@ function Option({ id, folder, isActive, isDisabled, onOpen }: OptionProps) {
   );
 }
 
-/** What there is to say in the place of folders, and to those who don't see these. */
+/** Replaces an empty list. Above a list, only screen readers present it. */
 function Status({ picker }: { picker: FolderPickerState }) {
   const { text } = useFullLanguage();
   const count = picker.folders.value.length;

@@ -26,7 +26,7 @@ export function FolderView() {
     actions.openMenu(pointOf(event));
   };
   const taker = isWritableTarget(folder) ? path : undefined;
-  const isTarget = dragging.what.value === 'files' && dragging.target.value === path;
+  const isTarget = dragging.kind.value === 'files' && dragging.target.value === path;
   useStateOnDocument();
 
   return (

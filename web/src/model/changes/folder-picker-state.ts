@@ -20,6 +20,8 @@ export interface FolderPickerState {
   readonly active: ReadonlySignal<FolderEntry | undefined>;
   /** Why the open folder can't be the destination. */
   readonly reason: ReadonlySignal<'already-here' | 'into-itself' | 'missing' | 'may-not-add' | undefined>;
+  /** Returns whether the open folder has a subfolder with the name, as far as is known. Ignores the filter. */
+  isTaken(name: string): boolean;
   /** Returns whether a folder is among the items to copy or move. It can't contain itself. */
   isTransferred(path: string): boolean;
   open(path: string): void;
@@ -108,6 +110,7 @@ export function createFolderPickerState({
     problem,
     filter,
     active,
+    isTaken: (name) => all.value.some((folder) => folder.name === name),
     isTransferred,
     open,
     reason: computed(() => {
