@@ -35,7 +35,7 @@ describe('The conflict queue', () => {
     assert.deepEqual(asked, [first, second]);
   });
 
-  it('asks again before it replaces items of other kinds', async () => {
+  it('asks before it replaces items of other kinds', async () => {
     const { decide, asked } = createAsker({ decision: 'replace', forAll: true });
     const batch = {};
     await decide(batch, 'file');
