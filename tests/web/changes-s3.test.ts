@@ -11,7 +11,7 @@ import { localFolder, picked, trayTells, uploadFiles, uploadFolder } from './upl
 
 export const needs: readonly Need[] = ['browser', 'bucket'];
 
-test('Changes and uploads in the web UI reach the bucket byte for byte', async (t) => {
+test('The web UI writes changes and uploads to a bucket byte for byte', async (t) => {
   const files = { 'a.txt': 'a', 'b.txt': 'b', 'folder/a.txt': 'old a', 'folder/deep/x.txt': 'x' };
   const site = await startSite(t, { store: 's3', files });
   const page = await openPage(t, {
@@ -20,7 +20,7 @@ test('Changes and uploads in the web UI reach the bucket byte for byte', async (
     theme: 'light',
     language: 'en',
     allowedOrigins: site.bucketOrigins,
-    // The conflict, and the look whether it is with a folder.
+    // The conflict, and the request that checks whether a folder has the name.
     expectedErrors: [/409/, /404/],
   });
   await row(page, 'a.txt').click();
@@ -29,14 +29,14 @@ test('Changes and uploads in the web UI reach the bucket byte for byte', async (
   await page.getByRole('dialog').getByRole('textbox').fill('new & odd? ');
   await page.keyboard.press('Enter');
   await row(page, 'new & odd? /').waitFor();
-  await until('the folder is there', () => site.exists('new & odd? /'));
+  await until('the folder is stored', () => site.exists('new & odd? /'));
 
   await row(page, 'folder/').click();
   await page.keyboard.press('F2');
   await page.keyboard.type('renamed');
   await page.keyboard.press('Enter');
-  await until('nothing is left of the folder by its old name', async () => !(await site.exists('folder/')));
-  await until('it has the new one', () => site.exists('renamed/deep/x.txt'));
+  await until('the old name is gone', async () => !(await site.exists('folder/')));
+  await until('the folder has its new name', () => site.exists('renamed/deep/x.txt'));
 
   await row(page, 'a.txt').click();
   await row(page, 'b.txt').click({ modifiers: ['Control'] });
@@ -44,13 +44,16 @@ test('Changes and uploads in the web UI reach the bucket byte for byte', async (
   await page.getByRole('option', { name: 'renamed' }).click();
   await page.getByRole('button', { name: 'Move 2 items here' }).click();
   await page.getByRole('button', { name: 'Keep both' }).click();
-  await until('both are moved', async () => (await site.exists('renamed/a (2).txt')) && site.exists('renamed/b.txt'));
+  await until(
+    'both files are moved',
+    async () => (await site.exists('renamed/a (2).txt')) && site.exists('renamed/b.txt'),
+  );
   assert.equal((await site.read('renamed/a.txt')).toString(), 'old a');
   const moved = page.getByRole('listitem').filter({ hasText: '2 items moved' });
   await moved.getByRole('button', { name: 'Undo' }).click();
   await row(page, 'a.txt').waitFor();
   await until(
-    'both are back',
+    'both files are moved back',
     async () => !(await site.exists('renamed/a (2).txt')) && !(await site.exists('renamed/b.txt')),
   );
   assert.ok((await site.exists('a.txt')) && (await site.exists('b.txt')));

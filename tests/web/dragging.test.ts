@@ -5,7 +5,7 @@ import type { Locator, Page } from 'playwright-core';
 import { until } from '../../testing/until.ts';
 import { isFullForm } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
-import { button, row, toolbar } from './elements.ts';
+import { boxOf, button, row, toolbar } from './elements.ts';
 import { openSite } from './open-site.ts';
 import { dragPaths, dropPaths, localFolder, pasteFile, picked, storedText } from './uploading.ts';
 
@@ -18,20 +18,19 @@ const name = (page: Page, path: string) => row(page, path).locator('.entry-name'
 const crumb = (page: Page, label: string) =>
   page.getByRole('navigation').getByRole('link', { name: label, exact: true });
 
-/** Holds what is at `from` over each of the places, one after the other. */
-async function drag(page: Page, from: Locator, ...places: readonly Locator[]): Promise<void> {
+/** Drags an entry over each of the elements, one after the other, and does not drop it. */
+async function drag(page: Page, from: Locator, ...over: readonly Locator[]): Promise<void> {
   await from.hover();
   await page.mouse.down();
-  for (const place of places) await moveTo(page, place);
+  for (const element of over) await moveTo(page, element);
 }
 
-async function moveTo(page: Page, place: Locator): Promise<void> {
-  const box = await place.boundingBox();
-  assert.ok(box);
+async function moveTo(page: Page, element: Locator): Promise<void> {
+  const box = await boxOf(element);
   await page.mouse.move(box.x + Math.min(box.width / 2, 60), box.y + box.height / 2, { steps: 4 });
 }
 
-/** Whether the page keeps the browser from doing what it does with a file by itself, which is to show it. */
+/** Returns for each event whether the page prevents the default, with which the browser would show the file. */
 function isPrevented(element: Element): Record<string, boolean> {
   const dataTransfer = new DataTransfer();
   dataTransfer.items.add(new File(['<title>Elsewhere</title>'], 'f.html'));
@@ -43,24 +42,24 @@ function isPrevented(element: Element): Record<string, boolean> {
   return { dragover: happen('dragover'), drop: happen('drop') };
 }
 
-describe('Dragging entries', () => {
-  it('moves one entry and copies the selection with Ctrl, also through folders and breadcrumbs, unless cancelled', async (t) => {
+describe('Dragged entries', () => {
+  it('are moved, or copied with Ctrl, into folders, opened folders and breadcrumbs, unless the drag is cancelled', async (t) => {
     const { site, page } = await openSite(t, { files: FILES });
-    // A mouse works on a touch device, too. Touch is ignored.
+    // The mouse drags on a touch device too. Touch does not drag.
     await page.addInitScript(() => {
       const real = window.matchMedia.bind(window);
       window.matchMedia = (query) => real(query === '(pointer: fine)' ? 'not all' : query);
     });
     await page.reload();
     await page.locator('html[data-listing="complete"]').waitFor();
-    const isRefused = await name(page, 'b.txt').evaluate((element) => {
+    const isPreventedByTouch = await name(page, 'b.txt').evaluate((element) => {
       element.dispatchEvent(new PointerEvent('pointerdown', { pointerType: 'touch', pointerId: 7, bubbles: true }));
       const start = new DragEvent('dragstart', { dataTransfer: new DataTransfer(), bubbles: true, cancelable: true });
       element.dispatchEvent(start);
       element.dispatchEvent(new PointerEvent('pointerup', { pointerType: 'touch', pointerId: 7, bubbles: true }));
       return start.defaultPrevented;
     });
-    assert.ok(isRefused);
+    assert.ok(isPreventedByTouch);
 
     const before = await site.paths();
     await drag(page, name(page, 'box/'), row(page, 'box/'), row(page, 'a.txt'));
@@ -93,7 +92,10 @@ describe('Dragging entries', () => {
       .waitFor();
     await page.mouse.up();
     await page.keyboard.up('Control');
-    await until('both are copied', async () => (await site.exists('box/b.txt')) && (await site.exists('box/c.txt')));
+    await until(
+      'both files are copied',
+      async () => (await site.exists('box/b.txt')) && (await site.exists('box/c.txt')),
+    );
     const copied = ['b.txt', 'box/a.txt', 'box/b.txt', 'box/c.txt', 'c.txt', 'other/x.txt'];
     assert.deepEqual(await site.paths(), copied);
 
@@ -126,7 +128,7 @@ describe('Dragging entries', () => {
     assert.equal(await storedText(site, 'a.txt'), 'a');
   });
 
-  it('ignores a drag whose end the page did not see when another window drags, and after its row disappeared', async (t) => {
+  it('are forgotten when another window drags, and when the drag ends after their row was removed', async (t) => {
     const { site, page } = await openSite(t, { files: FILES });
     const other = await page.context().newPage();
     await other.goto(site.url);
@@ -165,7 +167,7 @@ describe('Dragging entries', () => {
     });
     await row(page, 'other/').dblclick();
     await row(page, 'a.txt').waitFor({ state: 'detached' });
-    const isFollowed = await page.evaluate(async () => {
+    const isHintShown = await page.evaluate(async () => {
       const { source, dataTransfer } = (
         window as unknown as { dragged: { source: Element; dataTransfer: DataTransfer } }
       ).dragged;
@@ -175,12 +177,12 @@ describe('Dragging entries', () => {
       for (let frames = 0; frames < 3; frames++) await new Promise(requestAnimationFrame);
       return document.querySelector('.drop-hint') !== null;
     });
-    assert.equal(isFollowed, false);
+    assert.equal(isHintShown, false);
   });
 });
 
-describe('Dragging files from elsewhere', () => {
-  it('shows the destination, and uploads wherever they are dropped unless a dialog or a preview is open', async (t) => {
+describe('Files of other programs', () => {
+  it('are uploaded wherever they are dropped, except on a dialog or a preview', async (t) => {
     const { site, page } = await openSite(t, { files: FILES, folder: 'other/' });
     const url = page.url();
     const local = await localFolder(t, { 'f.txt': 'f' });
@@ -196,11 +198,11 @@ describe('Dragging files from elsewhere', () => {
     await dragPaths(page, crumb(page, 'Files'), files, ['dragCancel']);
     await hint(page).waitFor({ state: 'detached' });
 
-    // By itself, a field takes what is dropped onto it.
-    const others = isFullForm ? ['header', '.toolbar', '.details-sheet'] : [];
-    const places = [...others, '[type="search"]', '.tray'];
+    // Without the page's handler, a field would accept the drop.
+    const more = isFullForm ? ['header', '.toolbar', '.details-sheet'] : [];
+    const targets = [...more, '[type="search"]', '.tray'];
     await page.keyboard.press('Alt+Enter');
-    for (const [index, selector] of places.entries()) {
+    for (const [index, selector] of targets.entries()) {
       const file = `${index}.html`;
       const folder = await localFolder(t, { [file]: '<title>Elsewhere</title>' });
       await dropPaths(page, page.locator(selector).first(), [join(folder, file)]);
@@ -243,7 +245,7 @@ describe('Dragging files from elsewhere', () => {
   });
 
   if (isFullForm) {
-    it('rejects them with a message when the service is read-only, whose toolbar offers no changes', async (t) => {
+    it('are rejected with a message by a read-only service, whose toolbar offers no changes', async (t) => {
       const { site, page } = await openSite(t, { files: FILES, settings: { READ_ONLY: 'true' } });
       await page.getByText('Read only', { exact: true }).waitFor();
       assert.equal(await button(page, 'New folder').count(), 0);

@@ -9,10 +9,11 @@ import { openSite } from './open-site.ts';
 
 export const needs: readonly Need[] = ['browser'];
 
-describe('The toolbar', () => {
-  it('follows the selection and the arrow keys, and has menus that are used by keys and open within the window', async (t) => {
-    const more = Object.fromEntries(Array.from({ length: 9 }, (_, index) => [`zz ${index}.txt`, '']));
-    const { page } = await openSite(t, { files: { ...FILES, ...more } });
+const MORE_FILES = Object.fromEntries(Array.from({ length: 9 }, (_, index) => [`zz ${index}.txt`, '']));
+
+describe('Menus', () => {
+  it('are usable by keyboard, return the focus to their button, and open inside the window', async (t) => {
+    const { page } = await openSite(t, { files: { ...FILES, ...MORE_FILES } });
     const opener = button(page, 'Appearance');
     await opener.focus();
     await page.keyboard.press('Enter');
@@ -46,28 +47,30 @@ describe('The toolbar', () => {
 
     const [width, height] = [800, 760];
     await page.setViewportSize({ width, height });
-    // Waits until the row stays where it is.
+    // Waits until the row no longer moves.
     await row(page, 'zz 8.txt').hover();
     const last = await boxOf(row(page, 'zz 8.txt'));
     await page.mouse.click(width - 60, last.y + 10, { button: 'right' });
     const menu = await boxOf(page.getByRole('menu'));
-    // There is room only at the left of the point and above it.
+    // Only the space above the point and to its left is large enough.
     assert.ok(menu.x + menu.width <= width - 60 && menu.x >= 0, JSON.stringify(menu));
     assert.ok(menu.y + menu.height <= last.y + 10 && menu.y >= 0, JSON.stringify(menu));
 
     const first = await boxOf(row(page, 'Docs/'));
     await page.mouse.click(200, first.y + 10, { button: 'right' });
-    await until('the menu is where the other click was', async () => {
+    await until('the menu is at the second click', async () => {
       const { x, y } = await boxOf(page.getByRole('menu'));
       return x === 200 && Math.abs(y - first.y - 10) < 1;
     });
     await becomes(() => row(page, 'Docs/').getAttribute('aria-selected'), 'true');
     await page.mouse.click(100, 10);
     await page.getByRole('menu').waitFor({ state: 'detached' });
+  });
+});
 
-    await page.setViewportSize({ width: 1440, height: 900 });
-    await page.keyboard.press('Escape');
-    await button(toolbar(page), 'Delete').waitFor({ state: 'detached' });
+describe('The toolbar', () => {
+  it('is one tab stop, follows the selection, and moves the buttons that do not fit to a menu', async (t) => {
+    const { page } = await openSite(t, { files: { ...FILES, ...MORE_FILES } });
     await becomes(() => toolbar(page).locator('[tabindex="0"]').count(), 1);
     await button(toolbar(page), 'New folder').focus();
     for (const [key, name] of [

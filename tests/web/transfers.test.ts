@@ -6,13 +6,25 @@ import { until } from '../../testing/until.ts';
 import type { Need } from '../runner/needs.ts';
 import { assertAccessible } from './axe.ts';
 import { becomes } from './becomes.ts';
-import { FILES, visit } from './changing.ts';
 import { row, said, waitForFocus } from './elements.ts';
+import { openSite } from './open-site.ts';
 
 export const needs: readonly Need[] = ['browser'];
 
-test('Paste puts copies beside the originals, undoes moves, and explains impossible moves', async (t) => {
-  const { page, site } = await visit(t, { ...FILES, 'gone/': '' }, { expectedErrors: [/404/] });
+const FILES = {
+  'report.pdf': 'report',
+  'photos/cat.txt': 'cat',
+  'photos/2026/': '',
+  'cat.txt': 'another cat',
+  'file 2.txt': 'two',
+  'file 10.txt': 'ten',
+};
+
+test('Paste duplicates entries in their own folder, moves are undone, and impossible moves explained', async (t) => {
+  const { page, site } = await openSite(t, {
+    files: { ...FILES, 'gone/': '' },
+    visit: { expectedErrors: [/404/] },
+  });
   await row(page, 'cat.txt').click();
   await page.keyboard.press('Control+c');
   await page.keyboard.press('Control+v');
@@ -40,14 +52,17 @@ test('Paste puts copies beside the originals, undoes moves, and explains impossi
   await row(page, 'photos/file 10.txt').waitFor();
   await said(page, '2 items moved to “⁨photos⁩”');
   await until(
-    'they are moved',
+    'both files are moved',
     async () => (await site.exists('photos/file 2.txt')) && !(await site.exists('file 2.txt')),
   );
   await page.getByRole('button', { name: 'Undo' }).click();
   await row(page, 'photos/file 10.txt').waitFor({ state: 'detached' });
-  await until('they are back', async () => (await site.exists('file 2.txt')) && (await site.exists('file 10.txt')));
+  await until(
+    'both files are moved back',
+    async () => (await site.exists('file 2.txt')) && (await site.exists('file 10.txt')),
+  );
 
-  // A missing folder takes nothing, and the cut file stays where it is.
+  // Nothing can be pasted into a missing folder, and the cut file stays on the clipboard.
   await page.goBack();
   await row(page, 'cat.txt').click();
   await page.keyboard.press('Control+x');
@@ -67,7 +82,7 @@ test('Paste puts copies beside the originals, undoes moves, and explains impossi
 test('A conflict dialog asks about each taken name, or once for all', async (t) => {
   const taken = { 'to/a.txt': 'old a', 'to/b.txt': 'old b', 'to/c.txt': 'old c', 'to/sub/old.txt': 'old' };
   const files = { 'a.txt': 'a', 'b.txt': 'b', 'c.txt': 'c', 'd.txt': 'd', 'sub/new.txt': 'new', ...taken };
-  const { page, site } = await visit(t, files, { expectedErrors: [/409/] });
+  const { page, site } = await openSite(t, { files, visit: { expectedErrors: [/409/] } });
   await row(page, 'a.txt').click();
   await row(page, 'd.txt').click({ modifiers: ['Shift'] });
   await page.keyboard.press('Control+x');
@@ -75,13 +90,13 @@ test('A conflict dialog asks about each taken name, or once for all', async (t) 
   await row(page, 'to/a.txt').waitFor();
   await page.keyboard.press('Control+v');
 
-  const question = page.getByRole('dialog', { name: 'is already in “⁨to⁩”' });
-  await question.waitFor();
+  const dialog = page.getByRole('dialog', { name: 'is already in “⁨to⁩”' });
+  await dialog.waitFor();
   // "d.txt" does not conflict.
-  await question.getByRole('checkbox', { name: '2 other conflicts' }).waitFor();
-  // Several are under way at once: which of them is asked about first is not settled.
-  const [, skipped = ''] = (await question.getByRole('heading').textContent())?.match(/⁨(.*?)⁩/) ?? [];
-  await question.getByRole('button', { name: 'Skip' }).click();
+  await dialog.getByRole('checkbox', { name: '2 other conflicts' }).waitFor();
+  // Several requests are in progress, so any of the conflicts can be the first.
+  const [, skipped = ''] = (await dialog.getByRole('heading').textContent())?.match(/⁨(.*?)⁩/) ?? [];
+  await dialog.getByRole('button', { name: 'Skip' }).click();
   await page.getByRole('dialog').filter({ hasNotText: skipped }).getByRole('checkbox').check();
   await page.getByRole('button', { name: 'Keep both' }).click();
   await said(page, '3 items moved to “⁨to⁩”');
@@ -106,22 +121,21 @@ test('A conflict dialog asks about each taken name, or once for all', async (t) 
   await said(page, '“⁨sub⁩” moved to “⁨to⁩”');
   assert.ok((await site.exists('to/sub/new.txt')) && !(await site.exists('to/sub/old.txt')));
   const message = page.getByRole('listitem').filter({ hasText: '“⁨sub⁩” moved' });
-  assert.equal(await message.getByRole('button', { name: 'Undo' }).count(), 0, 'what was replaced can’t come back');
+  assert.equal(await message.getByRole('button', { name: 'Undo' }).count(), 0, 'a replaced folder can’t be restored');
 });
 
-test('The folder picker finds or creates the destination by keyboard alone, and a copy can be cancelled', async (t) => {
-  const { page, site } = await visit(
-    t,
-    { ...FILES, 'notes/deep/x.txt': 'x' },
-    { expectedErrors: [/404.*photos%2Fnotes/] },
-  );
+test('The folder picker works with the keyboard alone, and a copy can be cancelled', async (t) => {
+  const { page, site } = await openSite(t, {
+    files: { ...FILES, 'notes/deep/x.txt': 'x' },
+    visit: { expectedErrors: [/404.*photos%2Fnotes/] },
+  });
   await row(page, 'report.pdf').click();
   await page.keyboard.press('Alt+Shift+m');
   const picker = page.getByRole('dialog', { name: 'Move “⁨report.pdf⁩” to…' });
-  const here = picker.getByRole('button', { name: 'Move 1 item here' });
+  const submit = picker.getByRole('button', { name: 'Move 1 item here' });
   await picker.getByRole('option', { name: 'photos' }).waitFor();
   await picker.getByText('The item is in this folder already.').waitFor();
-  await becomes(() => here.isDisabled(), true);
+  await becomes(() => submit.isDisabled(), true);
   await assertAccessible(page, t, { state: 'the folder picker' });
 
   await page.keyboard.press('ArrowDown');
@@ -139,10 +153,10 @@ test('The folder picker finds or creates the destination by keyboard alone, and 
   await page.getByRole('dialog', { name: 'New folder' }).getByRole('textbox').fill('fresh');
   await page.keyboard.press('Enter');
   await picker.getByText('There are no folders in here.').waitFor();
-  await here.focus();
+  await submit.focus();
   await page.keyboard.press('Enter');
   await said(page, '“⁨report.pdf⁩” moved to “⁨fresh⁩”');
-  await until('it is moved', () => site.exists('notes/fresh/report.pdf'));
+  await until('the file is moved', () => site.exists('notes/fresh/report.pdf'));
   await row(page, 'report.pdf').waitFor({ state: 'detached' });
 
   // A copy in progress can be cancelled.
@@ -151,13 +165,13 @@ test('The folder picker finds or creates the destination by keyboard alone, and 
   await page.keyboard.press('Control+c');
   await row(page, 'photos/').dblclick();
   await row(page, 'photos/2026/').waitFor();
-  // The page looks until the copy is gone.
-  const lookedInVain = page.waitForResponse(
+  // The page checks the folder until the service has removed the copy.
+  const folderMissing = page.waitForResponse(
     (response) => response.url().includes('prefix=photos%2Fnotes') && response.status() === 404,
   );
   await page.keyboard.press('Control+v');
   await page.getByRole('button', { name: /Cancel.*notes/ }).click();
   await said(page, 'Cancelled: 0 of 1 item copied');
   await row(page, 'photos/notes/').waitFor({ state: 'detached' });
-  await lookedInVain;
+  await folderMissing;
 });

@@ -4,20 +4,20 @@ import { ServiceError } from '../../../web/src/platform/service/service-error.ts
 import { createChangeScene, settle } from './change-scene.ts';
 import { refusal } from './service-errors.ts';
 
-/** Rejects the first call. */
-const failOnce = <Given extends readonly unknown[], Result>(
+/** Returns a function that fails at the first call. */
+const failOnce = <Arguments extends readonly unknown[], Result>(
   error: ServiceError,
-  call: (...given: Given) => Promise<Result>,
+  call: (...args: Arguments) => Promise<Result>,
 ) => {
   let calls = 0;
-  return async (...given: Given): Promise<Result> => {
+  return async (...args: Arguments): Promise<Result> => {
     if (++calls === 1) throw error;
-    return call(...given);
+    return call(...args);
   };
 };
 
 describe('Changes', () => {
-  // Messages and progress take no real time.
+  // The timers of messages and progress take no real time.
   beforeEach(() => mock.timers.enable({ apis: ['setTimeout'] }));
   afterEach(() => mock.timers.reset());
 
@@ -51,11 +51,11 @@ describe('Changes', () => {
   });
 
   describe('A deletion', () => {
-    it('does not begin when the rename before it failed, and says why', async () => {
+    it('does not start when the rename before it failed, and its message gives the reason', async () => {
       const gate = Promise.withResolvers<void>();
       const scene = await createChangeScene({
         files: { 'draft.md': 'mine' },
-        override: ({ rename }) => ({ rename: (...given) => gate.promise.then(() => rename(...given)) }),
+        override: ({ rename }) => ({ rename: (...args) => gate.promise.then(() => rename(...args)) }),
       });
       scene.stored.set('notes.md', 'other');
       const renamed = scene.rename('draft.md', 'notes.md');
@@ -78,7 +78,7 @@ describe('Changes', () => {
       assert.deepEqual(scene.shown(), ['draft.md', 'notes.md']);
     });
 
-    it('shows only the failed files of several again', async () => {
+    it('of several files shows only the failed ones again', async () => {
       const scene = await createChangeScene({
         files: { 'a.txt': '', 'b.txt': '' },
         override: ({ remove }) => ({
@@ -94,19 +94,19 @@ describe('Changes', () => {
     });
 
     it('succeeds for a 404 of the service, and fails for a 404 of a proxy', async () => {
-      const ofProxy = await createChangeScene({
+      const behindProxy = await createChangeScene({
         files: { 'cat.txt': '' },
         override: ({ remove }) => ({ remove: failOnce(new ServiceError(404, 'No such route'), remove) }),
       });
-      await ofProxy.remove('cat.txt');
-      assert.match(ofProxy.said().join(), /“cat.txt” could not be deleted/);
-      assert.deepEqual(ofProxy.shown(), ['cat.txt']);
-      const ofService = await createChangeScene({
+      await behindProxy.remove('cat.txt');
+      assert.match(behindProxy.said().join(), /“cat.txt” could not be deleted/);
+      assert.deepEqual(behindProxy.shown(), ['cat.txt']);
+      const direct = await createChangeScene({
         files: { 'cat.txt': '' },
         override: ({ remove }) => ({ remove: failOnce(refusal('not-found', 'There is no file "cat.txt".'), remove) }),
       });
-      await ofService.remove('cat.txt');
-      assert.deepEqual(ofService.said(), ['“cat.txt” deleted']);
+      await direct.remove('cat.txt');
+      assert.deepEqual(direct.said(), ['“cat.txt” deleted']);
     });
 
     it('is not reverted by a listing that was requested before and arrives later', async () => {
@@ -115,8 +115,8 @@ describe('Changes', () => {
       const scene = await createChangeScene({
         files: { 'cat.txt': '', 'dog.txt': '' },
         override: ({ list }) => ({
-          async list(...given) {
-            const listing = await list(...given);
+          async list(...args) {
+            const listing = await list(...args);
             if (isHeld) await gate.promise;
             return listing;
           },
@@ -139,21 +139,21 @@ describe('Changes', () => {
 
   describe('A transfer', () => {
     it('replaces no folder when the user chose to replace all files', async () => {
-      const questions: string[] = [];
+      const asked: string[] = [];
       const taken = { 'to/a.txt': 'old', 'to/b.txt': 'old', 'to/photos/precious.jpg': 'precious' };
       const scene = await createChangeScene({
         files: { 'a.txt': 'new', 'b.txt': 'new', 'photos/cat.jpg': 'cat', ...taken },
         prompts: {
           async resolveConflict({ name, kinds }) {
-            questions.push(name);
-            return kinds.arriving === 'folder'
+            asked.push(name);
+            return kinds.incoming === 'folder'
               ? { decision: 'skip', forAll: false }
               : { decision: 'replace', forAll: true };
           },
         },
       });
       await scene.transfer('copy', ['a.txt', 'b.txt', 'photos/'], 'to/');
-      assert.deepEqual(questions, ['a.txt', 'photos']);
+      assert.deepEqual(asked, ['a.txt', 'photos']);
       assert.deepEqual(scene.said(), ['2 items copied to “to”']);
       assert.equal(scene.stored.get('to/b.txt'), 'new');
       assert.equal(scene.stored.get('to/photos/precious.jpg'), 'precious');
@@ -161,7 +161,7 @@ describe('Changes', () => {
     });
 
     it('asks about each conflict until the decision is for all', async () => {
-      const questions: string[] = [];
+      const asked: string[] = [];
       const scene = await createChangeScene({
         files: {
           'a.txt': 'a',
@@ -174,16 +174,14 @@ describe('Changes', () => {
         },
         prompts: {
           async resolveConflict({ name }) {
-            questions.push(name);
-            return questions.length === 1
-              ? { decision: 'skip', forAll: false }
-              : { decision: 'keep-both', forAll: true };
+            asked.push(name);
+            return asked.length === 1 ? { decision: 'skip', forAll: false } : { decision: 'keep-both', forAll: true };
           },
         },
       });
       await scene.transfer('move', ['a.txt', 'b.txt', 'c.txt', 'd.txt'], 'to/');
-      const [skipped = '', second = ''] = questions;
-      assert.equal(questions.length, 2);
+      const [skipped = '', second = ''] = asked;
+      assert.equal(asked.length, 2);
       assert.notEqual(skipped, second);
       assert.deepEqual(scene.said(), ['3 items moved to “to”']);
       const kept = ['a', 'b', 'c'].filter((name) => `${name}.txt` !== skipped);
@@ -218,7 +216,7 @@ describe('Changes', () => {
         override: () => ({
           async transfer(_kind, _source, destination) {
             tried.add(destination);
-            assert.ok(tried.size < 1000, 'The transfer does not end.');
+            assert.ok(tried.size < 1000, 'The transfer tries names forever.');
             throw refusal('wrong-kind', 'The folder takes no files.');
           },
         }),
@@ -229,13 +227,13 @@ describe('Changes', () => {
     });
 
     for (const kind of ['copy', 'move'] as const) {
-      it(`finds a ${kind} done at the retry when its response was lost`, async () => {
+      it(`recognizes a completed ${kind} at the retry when its response was lost`, async () => {
         let calls = 0;
         const scene = await createChangeScene({
           files: { 'report.pdf': 'report', 'photos/cat.txt': 'cat' },
           override: ({ transfer }) => ({
-            async transfer(...given) {
-              await transfer(...given);
+            async transfer(...args) {
+              await transfer(...args);
               if (++calls === 1) throw new ServiceError(0, '');
             },
           }),
@@ -250,7 +248,7 @@ describe('Changes', () => {
       });
     }
 
-    it('undoes a folder move under another name that was cancelled too late', async () => {
+    it('can be undone when the user cancelled after the service had moved the folder under another name', async () => {
       const files = { 'sub/new.txt': 'new', 'to/sub/old.txt': 'old' };
       const scene = await createChangeScene({
         files,
@@ -274,7 +272,7 @@ describe('Changes', () => {
       assert.deepEqual(Object.fromEntries(scene.stored), files);
     });
 
-    it('of a folder that the user cancels is shown until the service has removed the copied files', async () => {
+    it('keeps the copy of a cancelled folder visible until the service has removed it', async () => {
       const scene = await createChangeScene({
         files: { 'many/x.txt': 'x', 'to/': '' },
         override: ({ transfer }) => ({
@@ -301,13 +299,13 @@ describe('Changes', () => {
       assert.deepEqual([...scene.stored.keys()], ['many/x.txt', 'to/']);
     });
 
-    it('shows a file again when the service refuses its move after the user opened another folder', async () => {
+    it('shows a file again when the service rejects its move after the user opened another folder', async () => {
       const gate = Promise.withResolvers<void>();
       const scene = await createChangeScene({
         files: { 'dog.txt': 'mine', 'photos/cat.txt': '' },
         override: ({ transfer }) => {
           const failing = failOnce(refusal('unavailable', 'The disk is asleep.'), transfer);
-          return { transfer: (...given) => gate.promise.then(() => failing(...given)) };
+          return { transfer: (...args) => gate.promise.then(() => failing(...args)) };
         },
       });
       await scene.open('photos/');

@@ -19,7 +19,7 @@ export interface ChangeSceneOptions {
   readonly files: Readonly<Record<string, string>>;
   /** Replaces members of the service. */
   readonly override?: (service: Service) => Partial<Service>;
-  /** The answers of the user. Default: confirms deletions; fails the test for all other questions. */
+  /** The user's answers. Default: confirms deletions, and fails the test for all other questions. */
   readonly prompts?: Partial<Prompts>;
 }
 
@@ -35,7 +35,7 @@ export interface ChangeScene extends Omit<ReturnType<typeof createChangeModel>, 
   remove(...paths: readonly string[]): Promise<void>;
   /** The paths of the shown entries. */
   shown(): readonly string[];
-  /** The shown messages, without the marks that isolate names. */
+  /** The shown messages, without the Unicode characters that isolate names. */
   said(): readonly string[];
   /** Presses the button of the newest message that has this label. */
   press(label: string): void;
@@ -115,7 +115,7 @@ export async function createChangeScene({
   };
 }
 
-/** Lets all promises settle that need no timer. */
+/** Waits until all promises that need no timer are settled. */
 export async function settle(): Promise<void> {
-  for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate);
+  for (let ticks = 0; ticks < 20; ticks++) await new Promise(setImmediate);
 }

@@ -189,7 +189,7 @@ describe('A folder that failed to load', () => {
     await when(() => folder.state.value === 'failed');
     assert.equal(folder.problem.value?.status, 404);
     stored.add('new/');
-    creating.settle();
+    creating.commit();
     await settled(folder);
     assert.deepEqual([folder.state.value, folder.problem.value, folder.entries.value], ['ready', null, []]);
   });

@@ -176,7 +176,7 @@ describe('A folder that is deleted during uploads into it', () => {
     const removing = scene.folder.begin({ removed: ['in/'] });
     const deleted = scene.pathLocks.withLock({ written: ['in/'] }, async () => {
       for (const path of scene.stored.keys()) if (path.startsWith('in/')) await scene.service.remove(path);
-      removing.settle();
+      removing.commit();
     });
     const shown: (readonly string[])[] = [];
     const stop = effect(() => void shown.push(scene.shown()));

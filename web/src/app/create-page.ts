@@ -1,14 +1,14 @@
-import { computed, type ReadonlySignal } from '@preact/signals';
+import { computed, type ReadonlySignal, signal } from '@preact/signals';
 import { type Actions, createActions } from '../features/actions/actions.ts';
 import { createDragging, type Dragging } from '../features/dragging/dragging.ts';
-import { takePastedFiles } from '../features/dragging/pasted-files.ts';
+import { uploadPastedFiles } from '../features/dragging/pasted-files.ts';
+import type { Details } from '../features/models.ts';
 import { createAccess } from '../model/account/access.ts';
 import type { Account, AccountPrompts } from '../model/account/account.ts';
 import type { Permissions } from '../model/account/permissions.ts';
 import { createBusyRegistry } from '../model/busy-registry.ts';
 import { type Changes, createChanges } from '../model/changes/changes.ts';
 import { type Clipboard, createClipboard } from '../model/clipboard.ts';
-import { createDetails, type Details } from '../model/details.ts';
 import { createFolder, type Folder } from '../model/folder/folder.ts';
 import { createMessages, type Messages } from '../model/messages.ts';
 import { createPathLocks } from '../model/path-locks.ts';
@@ -83,7 +83,7 @@ export async function createPage(embedded: Embedded): Promise<Page> {
   if (query.has('cursor') || query.has('limit')) void folder.refresh();
   const selection = createSelection(folder);
   const clipboard = createClipboard();
-  const details = createDetails();
+  const details = { isOpen: signal(false) };
   const loadPrompts = async () => (await import('../features/dialogs/dialog-prompts.tsx')).createDialogPrompts(dialogs);
   const shared = { service, folder, messages, loadPrompts, pathLocks: createPathLocks(), permissions, language };
   const changes = createChanges({ ...shared, selection, clipboard });
@@ -105,7 +105,7 @@ export async function createPage(embedded: Embedded): Promise<Page> {
     uploads,
     urls,
   };
-  takePastedFiles(models);
+  uploadPastedFiles(models);
   const actions = createActions(models, menus);
   const dragging = createDragging(models);
   return { ...models, actions, dialogs, dragging, isBusy, menus, preferences };

@@ -1,6 +1,5 @@
 import { effect, untracked } from '@preact/signals';
-import type { Folder } from '../model/folder/folder.ts';
-import { refreshUnlessLarge } from '../model/folder/refresh-unless-large.ts';
+import { type Folder, refreshUnlessLarge } from '../model/folder/folder.ts';
 import type { Page } from './create-page.ts';
 
 /** Keeps the shown folder in sync with the route and the service, for the lifetime of the page. */

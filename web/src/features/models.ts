@@ -1,8 +1,8 @@
+import type { Signal } from '@preact/signals';
 import type { Account } from '../model/account/account.ts';
 import type { Permissions } from '../model/account/permissions.ts';
 import type { Changes } from '../model/changes/changes.ts';
 import type { Clipboard } from '../model/clipboard.ts';
-import type { Details } from '../model/details.ts';
 import type { Folder } from '../model/folder/folder.ts';
 import type { Messages } from '../model/messages.ts';
 import type { Selection } from '../model/selection.ts';
@@ -17,6 +17,11 @@ import type { Urls } from '../platform/service/urls.ts';
  * The models that components use, one context each: a component shows in its first lines what it depends on. The page
  * creates each model once (`app/create-page.ts`) and provides it (`app/app.tsx`).
  */
+
+/** The panel that shows the properties of the selection. */
+export interface Details {
+  readonly isOpen: Signal<boolean>;
+}
 
 export const [useUrls, UrlsProvider] = createRequiredContext<Urls>('URLs');
 export const [useService, ServiceProvider] = createRequiredContext<Service>('the service');

@@ -1,21 +1,22 @@
 import { computed, type ReadonlySignal, signal } from '@preact/signals';
 import { ancestorsOf } from '../platform/paths.ts';
 
-/** What was cut or copied on this page, until it is pasted or something else is. */
+/** The entries that the user cut or copied. */
 export interface Clip {
   readonly kind: 'copy' | 'move';
   readonly paths: readonly string[];
 }
 
+/** The clipboard of the page. It is not that of the system. */
 export interface Clipboard {
   readonly clip: ReadonlySignal<Clip | null>;
-  /** Paths that were cut, which are shown as such. */
+  /** Returns whether a path was cut. The page shows such entries faded. */
   isCut(path: string): boolean;
   put(clip: Clip): void;
   clear(): void;
-  /** Files and folders have other paths now, and so has all that is in them. */
-  follow(newPaths: ReadonlyMap<string, string>): void;
-  /** Files and folders are no more, with all that was in them. */
+  /** Replaces the paths of renamed and moved entries, and of everything in renamed and moved folders. */
+  remapPaths(newPaths: ReadonlyMap<string, string>): void;
+  /** Removes deleted entries, and everything in deleted folders. */
   forget(paths: readonly string[]): void;
 }
 
@@ -23,9 +24,9 @@ export function createClipboard(): Clipboard {
   const clip = signal<Clip | null>(null);
   const cut = computed(() => new Set(clip.value?.kind === 'move' ? clip.value.paths : []));
 
-  const change = (newPaths: (path: string) => readonly string[]) => {
+  const update = (replacementsOf: (path: string) => readonly string[]) => {
     if (clip.value === null) return;
-    const paths = clip.value.paths.flatMap(newPaths);
+    const paths = clip.value.paths.flatMap(replacementsOf);
     clip.value = paths.length === 0 ? null : { ...clip.value, paths };
   };
 
@@ -38,20 +39,20 @@ export function createClipboard(): Clipboard {
     clear() {
       clip.value = null;
     },
-    follow: (newPaths) =>
-      change((path) => {
+    remapPaths: (newPaths) =>
+      update((path) => {
         const from = outermost(path, newPaths);
         const to = from === undefined ? undefined : newPaths.get(from);
         return from === undefined || to === undefined ? [path] : [to + path.slice(from.length)];
       }),
     forget(paths) {
-      const gone = new Set(paths);
-      change((path) => (outermost(path, gone) === undefined ? [path] : []));
+      const removed = new Set(paths);
+      update((path) => (outermost(path, removed) === undefined ? [path] : []));
     },
   };
 }
 
-/** The folder around a path, or the path itself, that is among others. */
-function outermost(path: string, others: { has(path: string): boolean }): string | undefined {
-  return [...ancestorsOf(path), path].find((place) => others.has(place));
+/** Returns the outermost of the `paths` that is `path` itself or a folder that contains it. */
+function outermost(path: string, paths: { has(path: string): boolean }): string | undefined {
+  return [...ancestorsOf(path), path].find((each) => paths.has(each));
 }

@@ -1,111 +1,117 @@
 import { ancestorsOf } from '../platform/paths.ts';
 import { unlessAborted } from '../platform/unless-aborted.ts';
 
-/** What a change touches: a folder stands for all that is in it. */
-export interface Touched {
-  /** What is only looked at. */
+/** The paths that a change reads and writes. The path of a folder covers everything in it. */
+export interface LockedPaths {
   readonly read?: readonly string[];
   readonly written: readonly string[];
 }
 
 /**
- * Lets whatever changes what is stored wait for each other where it touches the same, in the order in which it was
- * asked for: the changes of files and folders, and the uploads. There is one for the whole page.
+ * Runs changes of the same paths one after another, in the order in which the user made them. All changes and uploads
+ * of the page share one instance.
  *
- * A turn is best taken when a person asks for something, not when its first request is sent: what is asked for later
- * waits for it only from then on. What waits costs little, and what touches nothing of the same goes on at once.
+ * Take a lock when the user makes a change, not when its first request is sent: only later changes wait for it. A
+ * waiting change costs little, and changes of other paths run at once.
  */
 export interface PathLocks {
   /**
-   * Does the work once all that was asked for before it, and touches the same, has ended; gives what it gives. The
-   * turn lasts until the work does. Where `signal` is aborted before, its reason is thrown, and the work never begins.
-   * All that was to be written by work that throws, or never begins, counts as failed.
+   * Runs `work` after all earlier changes of the same paths, and returns its result. If `signal` is aborted first,
+   * throws its reason without running `work`. If `work` throws or does not run, all its written paths have failed.
    */
-  withLock<Result>(touched: Touched, work: (turn: Turn) => Promise<Result>, signal?: AbortSignal): Promise<Result>;
+  withLock<Result>(
+    paths: LockedPaths,
+    work: (lock: PathLock) => Promise<Result>,
+    signal?: AbortSignal,
+  ): Promise<Result>;
 }
 
-/** What work learns of those that it waited for, and tells those that wait for it. */
-export interface Turn {
+/** A lock that a change holds. It passes failures on to the changes that wait for it. */
+export interface PathLock {
   /**
-   * Whether something that was waited for was to make something of a path, or of a folder around it, and failed. What
-   * is there now is not what a person saw when asking: work on it is not to begin.
+   * Returns whether an earlier change failed to write the path, or a folder that contains it. The stored state then
+   * differs from what the user saw, so this change must not touch the path.
    */
   isUncertain(path: string): boolean;
-  /** Tells which of the written paths were shown as changed, and are not. Called before the work ends. */
+  /** Marks written paths as failed: the page showed a change of them that did not happen. */
   fail(paths: readonly string[]): void;
 }
 
 export function createPathLocks(): PathLocks {
-  const readers = createPlaces();
-  const writers = createPlaces();
+  const readers = createLockIndex();
+  const writers = createLockIndex();
 
   return {
     async withLock({ read = [], written }, work, signal) {
       const { promise: ended, resolve: end } = Promise.withResolvers<void>();
-      const ours: Held = { ended, failed: new Set() };
+      const own: Lock = { ended, failed: new Set() };
       const ownPaths = new Set(written);
       const fail = (paths: readonly string[]) => {
-        for (const path of paths) if (ownPaths.has(path)) ours.failed.add(path);
+        for (const path of paths) if (ownPaths.has(path)) own.failed.add(path);
       };
-      const before = new Set([...writers.meeting(written), ...readers.meeting(written), ...writers.meeting(read)]);
-      readers.add(read, ours);
-      writers.add(written, ours);
+      const earlier = new Set([
+        ...writers.overlapping(written),
+        ...readers.overlapping(written),
+        ...writers.overlapping(read),
+      ]);
+      readers.add(read, own);
+      writers.add(written, own);
       try {
-        await unlessAborted(Promise.all([...before].map((other) => other.ended)), signal);
-        const failedBefore = new Set([...before].flatMap((other) => [...other.failed]));
+        await unlessAborted(Promise.all([...earlier].map((lock) => lock.ended)), signal);
+        const failed = new Set([...earlier].flatMap((lock) => [...lock.failed]));
         const isUncertain = (path: string) =>
-          failedBefore.size > 0 && [path, ...ancestorsOf(path)].some((place) => failedBefore.has(place));
+          failed.size > 0 && [path, ...ancestorsOf(path)].some((each) => failed.has(each));
         return await work({ isUncertain, fail });
       } catch (error) {
         fail(written);
         throw error;
       } finally {
-        readers.remove(read, ours);
-        writers.remove(written, ours);
+        readers.remove(read, own);
+        writers.remove(written, own);
         end();
       }
     },
   };
 }
 
-interface Held {
+interface Lock {
   readonly ended: Promise<void>;
   readonly failed: Set<string>;
 }
 
-/** Who is at which paths. */
-function createPlaces() {
-  const at = new Map<string, Set<Held>>();
-  /** Who is at something in a folder, or at the folder itself. */
-  const within = new Map<string, Set<Held>>();
-  const add = (places: Map<string, Set<Held>>, path: string, held: Held) => {
-    const there = places.get(path) ?? new Set();
-    places.set(path, there.add(held));
+/** Finds locks by path. */
+function createLockIndex() {
+  const atPath = new Map<string, Set<Lock>>();
+  /** The locks of each folder and of everything in it. */
+  const inFolder = new Map<string, Set<Lock>>();
+  const add = (index: Map<string, Set<Lock>>, path: string, lock: Lock) => {
+    const locks = index.get(path) ?? new Set();
+    index.set(path, locks.add(lock));
   };
-  const remove = (places: Map<string, Set<Held>>, path: string, held: Held) => {
-    const there = places.get(path);
-    there?.delete(held);
-    if (there?.size === 0) places.delete(path);
+  const remove = (index: Map<string, Set<Lock>>, path: string, lock: Lock) => {
+    const locks = index.get(path);
+    locks?.delete(lock);
+    if (locks?.size === 0) index.delete(path);
   };
 
   return {
-    add(paths: readonly string[], held: Held) {
+    add(paths: readonly string[], lock: Lock) {
       for (const path of paths) {
-        add(at, path, held);
-        for (const folder of ancestorsOf(path)) add(within, folder, held);
+        add(atPath, path, lock);
+        for (const folder of ancestorsOf(path)) add(inFolder, folder, lock);
       }
     },
-    remove(paths: readonly string[], held: Held) {
+    remove(paths: readonly string[], lock: Lock) {
       for (const path of paths) {
-        remove(at, path, held);
-        for (const folder of ancestorsOf(path)) remove(within, folder, held);
+        remove(atPath, path, lock);
+        for (const folder of ancestorsOf(path)) remove(inFolder, folder, lock);
       }
     },
-    /** Those at one of the paths, at a folder around it, or at something in it. */
-    *meeting(paths: readonly string[]): Generator<Held> {
+    /** Yields the locks of the paths, of the folders that contain them, and of everything in them. */
+    *overlapping(paths: readonly string[]): Generator<Lock> {
       for (const path of paths) {
-        yield* within.get(path) ?? [];
-        for (const place of [path, ...ancestorsOf(path)]) yield* at.get(place) ?? [];
+        yield* inFolder.get(path) ?? [];
+        for (const each of [path, ...ancestorsOf(path)]) yield* atPath.get(each) ?? [];
       }
     },
   };

@@ -1,9 +1,9 @@
 import type { Entry } from '../platform/service/service.ts';
 
-/** Questions that changes and uploads ask the user. Each method resolves to null if the user cancels. */
+/** The questions that changes and uploads ask the user. Each method resolves to null if the user cancels. */
 export interface Prompts {
-  /** Asks for the name of a new folder in `folder`. */
-  promptName(place: { readonly folder: string; readonly isTaken: (name: string) => boolean }): Promise<string | null>;
+  /** Asks for the name of a new folder. */
+  promptName(parent: NewFolderParent): Promise<string | null>;
   confirmDelete(entries: readonly Entry[]): Promise<true | null>;
   /** Asks what to do with an item whose name is taken. */
   resolveConflict(conflict: Conflict): Promise<ConflictAnswer | null>;
@@ -11,8 +11,19 @@ export interface Prompts {
   pickFolder(transfer: PickedTransfer): Promise<string | null>;
 }
 
-/** The kind of an item. */
+/** The folder in which the user creates a folder. */
+export interface NewFolderParent {
+  readonly folder: string;
+  readonly isTaken: (name: string) => boolean;
+}
+
 export type ItemKind = 'file' | 'folder';
+
+/** The kinds of the items of a conflict. An item can replace only an item of the same kind. */
+export interface ItemKinds {
+  readonly incoming: ItemKind;
+  readonly existing: ItemKind;
+}
 
 export interface Conflict {
   /** The name of both items. */
@@ -21,10 +32,9 @@ export interface Conflict {
   readonly folder: string;
   /** Returns the number of other items that are known to conflict. Reads signals, because the number changes. */
   readonly others: () => number;
-  /** An item can replace only an item of the same kind. */
-  readonly kinds: { readonly arriving: ItemKind; readonly there: ItemKind };
+  readonly kinds: ItemKinds;
   /** The file to upload, or the entry to copy or move; undefined if unknown. */
-  readonly arriving: File | Entry | undefined;
+  readonly incoming: File | Entry | undefined;
   /** Whether the user has permission to replace the existing item. */
   readonly mayReplace: boolean;
 }

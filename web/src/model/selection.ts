@@ -21,17 +21,16 @@ export interface Selection {
 }
 
 export function createSelection(folder: Folder): Selection {
-  const chosen = signal<ReadonlySet<string>>(new Set());
+  const selected = signal<ReadonlySet<string>>(new Set());
   let anchor: string | null = null;
 
   const paths = computed(() => {
-    if (chosen.value.size === 0) return chosen.value;
-    void folder.entries.value;
-    const shown = [...chosen.value].filter((path) => folder.indexOf(path) >= 0);
-    return shown.length === chosen.value.size ? chosen.value : new Set(shown);
+    if (selected.value.size === 0) return selected.value;
+    const shown = [...selected.value].filter((path) => folder.indexOf(path) >= 0);
+    return shown.length === selected.value.size ? selected.value : new Set(shown);
   });
   effect(() => {
-    chosen.value = paths.value;
+    selected.value = paths.value;
   });
   const entries = computed(() =>
     paths.value.size === 0 ? [] : folder.entries.value.filter((entry) => paths.value.has(entry.path)),
@@ -44,31 +43,31 @@ export function createSelection(folder: Folder): Selection {
     revealed: signal<ReadonlySet<string>>(new Set()),
     only(path) {
       anchor = path;
-      chosen.value = new Set([path]);
+      selected.value = new Set([path]);
     },
     toggle(path) {
       anchor = path;
       const next = new Set(paths.value);
       if (!next.delete(path)) next.add(path);
-      chosen.value = next;
+      selected.value = next;
     },
     extendTo(path, isAdded = false) {
       const end = folder.indexOf(path);
-      const begin = anchor === null ? end : folder.indexOf(anchor);
+      const start = anchor === null ? end : folder.indexOf(anchor);
       if (end < 0) return;
-      if (anchor === null || begin < 0) anchor = path;
-      const [low, high] = begin < 0 ? [end, end] : [Math.min(begin, end), Math.max(begin, end)];
-      const range = folder.entries.value.slice(low, high + 1).map((entry) => entry.path);
-      chosen.value = new Set([...(isAdded ? paths.value : []), ...range]);
+      if (anchor === null || start < 0) anchor = path;
+      const [first, last] = start < 0 ? [end, end] : [Math.min(start, end), Math.max(start, end)];
+      const range = folder.entries.value.slice(first, last + 1).map((entry) => entry.path);
+      selected.value = new Set([...(isAdded ? paths.value : []), ...range]);
     },
-    set(wanted) {
-      chosen.value = new Set(wanted);
+    set(next) {
+      selected.value = new Set(next);
     },
     all() {
-      chosen.value = new Set(folder.entries.value.map((entry) => entry.path));
+      selected.value = new Set(folder.entries.value.map((entry) => entry.path));
     },
     clear() {
-      if (chosen.value.size > 0) chosen.value = new Set();
+      if (selected.value.size > 0) selected.value = new Set();
     },
   };
 }

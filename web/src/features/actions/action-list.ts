@@ -1,16 +1,41 @@
-import type { RequiredPermission } from '../../model/account/permissions.ts';
-import { isThere } from '../../model/folder/is-there.ts';
+import type { ReadonlySignal } from '@preact/signals';
+import type { Account } from '../../model/account/account.ts';
+import type { Permissions, RequiredPermission } from '../../model/account/permissions.ts';
+import type { Changes } from '../../model/changes/changes.ts';
+import type { Clipboard } from '../../model/clipboard.ts';
+import { type Folder, isWritableTarget } from '../../model/folder/folder.ts';
+import type { Messages } from '../../model/messages.ts';
 import { tellNotLoaded } from '../../model/not-loaded.ts';
+import type { Selection } from '../../model/selection.ts';
+import type { Uploads } from '../../model/uploads/uploads.ts';
 import { parentOf, ROOT } from '../../platform/paths.ts';
-import type { Entry } from '../../platform/service/service.ts';
-import type { Text } from '../../platform/text/language.ts';
+import type { Router } from '../../platform/router.ts';
+import type { Entry, Service } from '../../platform/service/service.ts';
+import type { Urls } from '../../platform/service/urls.ts';
+import type { Language, Text } from '../../platform/text/language.ts';
 import type { IconName } from '../../ui/icon.tsx';
-import type { ActionModels } from './action-models.ts';
-import { copyLinks } from './copy-links.ts';
+import type { Details } from '../models.ts';
+
+/** The models that actions read and change. */
+export interface ActionModels {
+  readonly account: Account | null;
+  readonly changes: Changes;
+  readonly clipboard: Clipboard;
+  readonly details: Details;
+  readonly folder: Folder;
+  readonly language: ReadonlySignal<Language>;
+  readonly messages: Messages;
+  readonly permissions: Permissions;
+  readonly router: Router;
+  readonly selection: Selection;
+  readonly service: Service;
+  readonly uploads: Uploads;
+  readonly urls: Urls;
+}
 
 export type ActionId = keyof Text['actions'];
 
-/** What toolbar, menus and the list of shortcuts show of an action. */
+/** The part of an action that the toolbar, menus and the list of shortcuts show. */
 interface ActionProperties {
   readonly id: ActionId;
   readonly icon: IconName;
@@ -42,6 +67,7 @@ export interface Action extends ActionProperties {
 
 const selected = ({ selection }: ActionModels): readonly Entry[] => selection.entries.value;
 const pathsOf = (entries: readonly Entry[]) => entries.map(({ path }) => path);
+const canAdd = ({ folder }: ActionModels) => isWritableTarget(folder);
 const hasSelection = ({ selection }: ActionModels) => selection.count.value > 0;
 const only = (models: ActionModels): Entry | undefined =>
   models.selection.count.value === 1 ? selected(models)[0] : undefined;
@@ -81,7 +107,7 @@ export const ACTIONS: readonly ActionDefinition[] = [
     group: 'clipboard',
     needs: ['read', 'manage'],
     isAvailable: hasSelection,
-    run: (models) => keep(models, 'move'),
+    run: (models) => putOnClipboard(models, 'move'),
   },
   {
     id: 'copy',
@@ -90,7 +116,7 @@ export const ACTIONS: readonly ActionDefinition[] = [
     group: 'clipboard',
     needs: ['read', 'change'],
     isAvailable: hasSelection,
-    run: (models) => keep(models, 'copy'),
+    run: (models) => putOnClipboard(models, 'copy'),
   },
   {
     id: 'paste',
@@ -99,7 +125,7 @@ export const ACTIONS: readonly ActionDefinition[] = [
     keys: ['mod+v'],
     group: 'clipboard',
     needs: ['write'],
-    isAvailable: ({ clipboard, folder }) => clipboard.clip.value !== null && isThere(folder),
+    isAvailable: ({ clipboard, folder }) => clipboard.clip.value !== null && isWritableTarget(folder),
     run: paste,
   },
   {
@@ -147,7 +173,7 @@ export const ACTIONS: readonly ActionDefinition[] = [
     keys: ['alt+n'],
     group: 'create',
     needs: ['read', 'write'],
-    isAvailable: ({ folder }) => isThere(folder),
+    isAvailable: canAdd,
     run: (models) => void models.changes.createFolder(),
   },
   {
@@ -156,7 +182,7 @@ export const ACTIONS: readonly ActionDefinition[] = [
     keys: ['alt+u'],
     group: 'create',
     needs: ['write'],
-    isAvailable: ({ folder }) => isThere(folder),
+    isAvailable: canAdd,
     run: ({ uploads }) => uploads.pick('files'),
   },
   {
@@ -165,7 +191,7 @@ export const ACTIONS: readonly ActionDefinition[] = [
     keys: ['alt+shift+u'],
     group: 'create',
     needs: ['write'],
-    isAvailable: ({ folder }) => isThere(folder),
+    isAvailable: canAdd,
     run: ({ uploads }) => uploads.pick('folder'),
   },
   {
@@ -230,17 +256,30 @@ export function open({ router }: Pick<ActionModels, 'router'>, entry: Entry | un
 /** Copies or moves the entries of the clipboard into the shown folder, if that folder exists. */
 export function paste({ clipboard, changes, folder }: ActionModels): void {
   const clip = clipboard.clip.value;
-  if (!clip || !isThere(folder)) return;
+  if (!clip || !isWritableTarget(folder)) return;
   // A cut entry can be moved only once: afterwards its path is different.
   if (clip.kind === 'move') clipboard.clear();
   void changes.transfer(clip.kind, clip.paths, folder.path.value);
 }
 
-function keep(models: ActionModels, kind: 'copy' | 'move'): void {
+function putOnClipboard(models: ActionModels, kind: 'copy' | 'move'): void {
   const { text } = models.language.value;
   const entries = selected(models);
   models.clipboard.put({ kind, paths: pathsOf(entries) });
   const count = entries.length;
   const announcement = kind === 'move' ? text.clipboard.cut({ count }) : text.clipboard.copied({ count });
   models.messages.announce(announcement);
+}
+
+/** Copies the URLs of entries, one per line. The URL of a file returns its content, that of a folder its page. */
+async function copyLinks({ urls, messages, language }: ActionModels, entries: readonly Entry[]): Promise<void> {
+  const { text } = language.value;
+  const links = entries.map((entry) => (entry.type === 'folder' ? urls.page(entry.path) : urls.file(entry.path)));
+  try {
+    await navigator.clipboard.writeText(links.join('\n'));
+    messages.say({ kind: 'done', text: text.clipboard.linksCopied({ count: links.length }) });
+  } catch {
+    // The browser denies access to the clipboard, or lacks it because the page was loaded without HTTPS.
+    messages.say({ kind: 'error', text: text.clipboard.linksNotCopied, detail: links.join('\n') });
+  }
 }

@@ -2,8 +2,7 @@ import { createRequiredContext } from '../../platform/required-context.ts';
 import type { Entry } from '../../platform/service/service.ts';
 import type { MenuItem, Menus } from '../../ui/menus.tsx';
 import type { Box } from '../../ui/placement.ts';
-import { ACTIONS, type Action, type ActionId, open, paste } from './action-list.ts';
-import type { ActionModels } from './action-models.ts';
+import { ACTIONS, type Action, type ActionId, type ActionModels, open, paste } from './action-list.ts';
 
 /** The actions of the page. Toolbar, menus, keyboard shortcuts and buttons use this one list. */
 export interface Actions {

@@ -1,32 +1,44 @@
-import type { Entry } from '../../platform/service/service.ts';
+import type { ReadonlySignal } from '@preact/signals';
+import type { Account } from '../../model/account/account.ts';
+import type { Messages } from '../../model/messages.ts';
+import type { Entry, Service } from '../../platform/service/service.ts';
 import { asServiceError } from '../../platform/service/service-error.ts';
+import type { Urls } from '../../platform/service/urls.ts';
+import type { Language } from '../../platform/text/language.ts';
 import { reasonOf } from '../../platform/text/reason.ts';
-import type { ActionModels } from './action-models.ts';
+
+interface DownloadModels {
+  readonly account: Account | null;
+  readonly service: Service;
+  readonly urls: Urls;
+  readonly messages: Messages;
+  readonly language: ReadonlySignal<Language>;
+}
 
 /** Milliseconds between two downloads: browsers drop downloads that start at the same time. */
-const PAUSE = 300;
+const INTERVAL_MS = 300;
 
 /** The maximum number of files per action: the page can't cancel downloads that the browser has started. */
-const LIMIT = 100;
+const MAX_FILES = 100;
 
 /** Timeout of the check whether the service allows the download. */
-const CHECKED_WITHIN = 60_000;
+const CHECK_TIMEOUT_MS = 60_000;
 
 /**
  * Downloads the files among the entries one by one. Shows a message if folders are skipped, if there are too many
  * files, or if the service denies access. Never throws.
  */
-export async function startDownloads(models: ActionModels, entries: readonly Entry[]): Promise<void> {
+export async function startDownloads(models: DownloadModels, entries: readonly Entry[]): Promise<void> {
   const { urls, messages, language } = models;
   const { clipboard } = language.value.text;
   const files = entries.filter(({ type }) => type === 'file');
-  if (files.length > LIMIT) {
-    messages.say({ kind: 'error', text: clipboard.tooManyDownloads({ count: files.length, limit: LIMIT }) });
+  if (files.length > MAX_FILES) {
+    messages.say({ kind: 'error', text: clipboard.tooManyDownloads({ count: files.length, limit: MAX_FILES }) });
     return;
   }
-  if (!(await isGiven(models, files))) return;
+  if (!(await canDownload(models, files))) return;
   for (const [index, { path }] of files.entries()) {
-    setTimeout(() => follow(urls.download(path)), index * PAUSE);
+    setTimeout(() => clickLink(urls.download(path)), index * INTERVAL_MS);
   }
   if (files.length < entries.length)
     messages.say({ kind: 'error', text: clipboard.foldersLeftOut({ count: files.length }) });
@@ -36,13 +48,13 @@ export async function startDownloads(models: ActionModels, entries: readonly Ent
  * Checks access before the download. Otherwise the browser would show the error response, and the user could not sign
  * in.
  */
-async function isGiven(
-  { account, service, messages, language }: ActionModels,
+async function canDownload(
+  { account, service, messages, language }: DownloadModels,
   [first]: readonly Entry[],
 ): Promise<boolean> {
   if (!account || !first) return true;
   try {
-    await service.check(first.path, AbortSignal.timeout(CHECKED_WITHIN));
+    await service.check(first.path, AbortSignal.timeout(CHECK_TIMEOUT_MS));
     return true;
   } catch (error) {
     const { text } = language.value;
@@ -51,7 +63,7 @@ async function isGiven(
   }
 }
 
-function follow(url: string): void {
+function clickLink(url: string): void {
   const link = document.createElement('a');
   link.href = url;
   link.download = '';

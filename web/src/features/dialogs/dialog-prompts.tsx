@@ -1,18 +1,18 @@
 import type { Prompts } from '../../model/prompts.ts';
 import type { Dialogs } from '../../ui/dialog.tsx';
-import { askAboutConflict } from './conflict-question.tsx';
-import { askForNewFolder } from './new-folder-question.tsx';
-import { askWhetherToRemove } from './remove-question.tsx';
+import { askAboutConflict } from './conflict-dialog.tsx';
+import { confirmDelete } from './delete-dialog.tsx';
+import { askForFolderName } from './new-folder-dialog.tsx';
 
-/** Creates prompts that ask in dialogs. The folder picker is loaded when it is needed. */
+/** Creates prompts that open dialogs. The folder picker is loaded when it is needed. */
 export function createDialogPrompts(dialogs: Dialogs): Prompts {
   return {
-    promptName: (place) => askForNewFolder({ dialogs, ...place }),
-    confirmDelete: (entries) => askWhetherToRemove(dialogs, entries),
-    resolveConflict: (conflict) => askAboutConflict({ dialogs, ...conflict }),
+    promptName: (parent) => askForFolderName(dialogs, parent),
+    confirmDelete: (entries) => confirmDelete(dialogs, entries),
+    resolveConflict: (conflict) => askAboutConflict(dialogs, conflict),
     async pickFolder(transfer) {
-      const { askForFolder } = await import('./folder-picker.tsx');
-      return askForFolder({ dialogs, ...transfer });
+      const { pickFolder } = await import('./folder-picker.tsx');
+      return pickFolder(dialogs, transfer);
     },
   };
 }

@@ -1,6 +1,6 @@
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { createPickedFolder, type PickedFolder } from '../../model/changes/picked-folder.ts';
-import { subjectOf } from '../../model/changes/words.ts';
+import { subjectOf } from '../../model/changes/change-texts.ts';
+import { createFolderPickerState, type FolderPickerState } from '../../model/changes/folder-picker-state.ts';
 import type { PickedTransfer } from '../../model/prompts.ts';
 import { ancestorsOf, ROOT } from '../../platform/paths.ts';
 import type { FolderEntry } from '../../platform/service/service.ts';
@@ -12,15 +12,12 @@ import { Dialog, type Dialogs, useDialogs } from '../../ui/dialog.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { Name } from '../../ui/name.tsx';
 import { usePermissions, useService } from '../models.ts';
-import { askForNewFolder } from './new-folder-question.tsx';
+import { askForFolderName } from './new-folder-dialog.tsx';
 import './folder-picker.css';
 import '../../ui/styles/text-field.css';
 
 /** Asks for the destination folder of a copy or move. Resolves to null if the user cancels. */
-export function askForFolder({
-  dialogs,
-  ...transfer
-}: PickedTransfer & { readonly dialogs: Dialogs }): Promise<string | null> {
+export function pickFolder(dialogs: Dialogs, transfer: PickedTransfer): Promise<string | null> {
   return dialogs.open<string>((close) => <FolderPicker transfer={transfer} close={close} />);
 }
 
@@ -28,16 +25,16 @@ function FolderPicker({ transfer, close }: { transfer: PickedTransfer; close: (f
   const { text, formats } = useFullLanguage();
   const service = useService();
   const permissions = usePermissions();
-  const [picked] = useState(() =>
-    createPickedFolder({ ...transfer, service, permissions, compareNames: formats.compareNames }),
+  const [picker] = useState(() =>
+    createFolderPickerState({ ...transfer, service, permissions, compareNames: formats.compareNames }),
   );
-  useEffect(() => picked.end, [picked]);
+  useEffect(() => picker.end, [picker]);
 
   const { paths, kind } = transfer;
   const subject = subjectOf(paths);
-  const { value: reason } = picked.reason;
+  const { value: reason } = picker.reason;
   const choose = () => {
-    if (reason === undefined) close(picked.path.value);
+    if (reason === undefined) close(picker.path.value);
   };
 
   return (
@@ -49,7 +46,7 @@ function FolderPicker({ transfer, close }: { transfer: PickedTransfer; close: (f
       actions={
         <>
           <span class="picker-aside">
-            <NewFolderButton picked={picked} create={transfer.create} />
+            <NewFolderButton picker={picker} create={transfer.create} />
           </span>
           <Button onClick={() => close(null)}>{text.controls.cancel}</Button>
           <Button kind="primary" type="submit" disabled={reason !== undefined}>
@@ -59,8 +56,8 @@ function FolderPicker({ transfer, close }: { transfer: PickedTransfer; close: (f
       }
     >
       <div class="folder-picker">
-        <Breadcrumb picked={picked} />
-        <Folders picked={picked} onChoose={choose} />
+        <Breadcrumb picker={picker} />
+        <Folders picker={picker} onChoose={choose} />
         <p class="reason" role="status">
           {reason === 'may-not-add' && text.dragging.mayNotAdd}
           {reason === 'already-here' && text.folderPicker.alreadyHere({ count: paths.length })}
@@ -71,33 +68,32 @@ function FolderPicker({ transfer, close }: { transfer: PickedTransfer; close: (f
   );
 }
 
-function NewFolderButton({ picked, create }: { picked: PickedFolder; create: PickedTransfer['create'] }) {
+function NewFolderButton({ picker, create }: { picker: FolderPickerState; create: PickedTransfer['create'] }) {
   const dialogs = useDialogs();
   const permissions = usePermissions();
   const { text } = useFullLanguage();
   const ask = async () => {
-    const folder = picked.path.value;
-    const isTaken = (name: string) => picked.folders.value.some((entry) => entry.name === name);
-    const name = await askForNewFolder({ dialogs, folder, isTaken });
-    if (name === null || picked.path.value !== folder) return;
+    const folder = picker.path.value;
+    const name = await askForFolderName(dialogs, { folder, isTaken: picker.isTaken });
+    if (name === null || picker.path.value !== folder) return;
     const path = `${folder}${name}/`;
-    if (!(await create(path)) || picked.path.value !== folder) return;
-    picked.add(path);
-    picked.open(path);
+    if (!(await create(path)) || picker.path.value !== folder) return;
+    picker.add(path);
+    picker.open(path);
   };
   return (
-    <Button icon="new-folder" disabled={!permissions.allowsIn(picked.path.value, 'write')} onClick={() => void ask()}>
+    <Button icon="new-folder" disabled={!permissions.allowsIn(picker.path.value, 'write')} onClick={() => void ask()}>
       {text.changes.newFolder}
     </Button>
   );
 }
 
-function Breadcrumb({ picked }: { picked: PickedFolder }) {
+function Breadcrumb({ picker }: { picker: FolderPickerState }) {
   const { text } = useFullLanguage();
-  const path = picked.path.value;
-  const here = useRef<HTMLElement>(null);
-  // The end of a long path is what one is at.
-  useLayoutEffect(() => here.current?.scrollIntoView({ block: 'nearest', inline: 'end' }), [path]);
+  const path = picker.path.value;
+  const openFolder = useRef<HTMLElement>(null);
+  // Shows the end of a long path, which is the open folder.
+  useLayoutEffect(() => openFolder.current?.scrollIntoView({ block: 'nearest', inline: 'end' }), [path]);
 
   return (
     <nav aria-label={text.folderPicker.path}>
@@ -105,11 +101,11 @@ function Breadcrumb({ picked }: { picked: PickedFolder }) {
         {[ROOT, ...ancestorsOf(path)].map((folder) => (
           <li key={folder}>
             {folder === path ? (
-              <span ref={here} class="here" aria-current="true">
+              <span ref={openFolder} class="here" aria-current="true">
                 <Name of={folderName(folder, text)} />
               </span>
             ) : (
-              <button type="button" onClick={() => picked.open(folder)}>
+              <button type="button" onClick={() => picker.open(folder)}>
                 <Name of={folderName(folder, text)} />
               </button>
             )}
@@ -120,17 +116,17 @@ function Breadcrumb({ picked }: { picked: PickedFolder }) {
   );
 }
 
-/** A field that filters the folders, from which the arrow keys move through them. */
-function Folders({ picked, onChoose }: { picked: PickedFolder; onChoose: () => void }) {
+/** The subfolders, and a field that filters them. The keyboard focus stays in the field. */
+function Folders({ picker, onChoose }: { picker: FolderPickerState; onChoose: () => void }) {
   const { text } = useFullLanguage();
   const listId = useId();
   const optionId = useId();
   const field = useRef<HTMLInputElement>(null);
-  const folders = picked.folders.value;
-  const active = picked.active.value;
-  const path = picked.path.value;
+  const folders = picker.folders.value;
+  const active = picker.active.value;
+  const path = picker.path.value;
   const idOf = (folder: FolderEntry) => `${optionId}-${folders.indexOf(folder)}`;
-  // On a touch screen the keyboard would cover half of the dialog.
+  // On a touch screen, the on-screen keyboard would cover half of the dialog.
   const isTouch = window.matchMedia('(pointer: coarse)').matches;
 
   return (
@@ -151,11 +147,11 @@ function Folders({ picked, onChoose }: { picked: PickedFolder; onChoose: () => v
         aria-expanded={folders.length > 0}
         aria-controls={listId}
         aria-activedescendant={active && idOf(active)}
-        value={picked.filter.value}
+        value={picker.filter.value}
         onInput={({ currentTarget }) => {
-          picked.filter.value = currentTarget.value;
+          picker.filter.value = currentTarget.value;
         }}
-        onKeyDown={(event) => handleKey(event, picked, onChoose)}
+        onKeyDown={(event) => handleKey(event, picker, onChoose)}
       />
       <div class="folders">
         <ul
@@ -171,37 +167,37 @@ function Folders({ picked, onChoose }: { picked: PickedFolder; onChoose: () => v
               id={`${optionId}-${index}`}
               folder={folder}
               isActive={folder === active}
-              isDisabled={picked.isTransferred(folder.path)}
+              isDisabled={picker.isTransferred(folder.path)}
               onOpen={() => {
-                picked.open(folder.path);
+                picker.open(folder.path);
                 if (!isTouch) field.current?.focus();
               }}
             />
           ))}
         </ul>
-        <Status picked={picked} />
+        <Status picker={picker} />
       </div>
     </>
   );
 }
 
-/** Rows by which Page Up and Page Down move. */
-const PAGE = 8;
+/** The number of rows that Page Up and Page Down move. */
+const PAGE_ROWS = 8;
 const MOVES: Readonly<Record<string, number>> = {
   ArrowUp: -1,
   ArrowDown: 1,
-  PageUp: -PAGE,
-  PageDown: PAGE,
+  PageUp: -PAGE_ROWS,
+  PageDown: PAGE_ROWS,
 };
 
-function handleKey(event: KeyboardEvent, picked: PickedFolder, choose: () => void): void {
+function handleKey(event: KeyboardEvent, picker: FolderPickerState, choose: () => void): void {
   if (event.isComposing) return;
   const by = MOVES[event.key];
-  if (by !== undefined) picked.move(by);
+  if (by !== undefined) picker.move(by);
   else if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) choose();
   else if (event.key === 'Enter') {
-    if (picked.active.value) picked.open(picked.active.value.path);
-  } else if (event.key === 'Backspace' && picked.filter.value === '') picked.up();
+    if (picker.active.value) picker.open(picker.active.value.path);
+  } else if (event.key === 'Backspace' && picker.filter.value === '') picker.up();
   else return;
   event.preventDefault();
 }
@@ -238,12 +234,12 @@ function Option({ id, folder, isActive, isDisabled, onOpen }: OptionProps) {
   );
 }
 
-/** What there is to say in the place of folders, and to those who don't see these. */
-function Status({ picked }: { picked: PickedFolder }) {
+/** Replaces an empty list. Above a list, only screen readers present it. */
+function Status({ picker }: { picker: FolderPickerState }) {
   const { text } = useFullLanguage();
-  const count = picked.folders.value.length;
-  const problem = picked.problem.value;
-  const isReading = picked.state.value === 'reading';
+  const count = picker.folders.value.length;
+  const problem = picker.problem.value;
+  const isReading = picker.state.value === 'reading';
   return (
     <p class={count > 0 && !problem ? 'visually-hidden' : 'status'} role="status">
       {problem && reasonOf(problem, text)}
@@ -252,7 +248,7 @@ function Status({ picked }: { picked: PickedFolder }) {
       {!problem &&
         count === 0 &&
         !isReading &&
-        (picked.filter.value === '' ? text.folderPicker.empty : text.folderPicker.noMatch)}
+        (picker.filter.value === '' ? text.folderPicker.empty : text.folderPicker.noMatch)}
     </p>
   );
 }

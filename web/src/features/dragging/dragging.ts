@@ -1,8 +1,7 @@
 import { batch, type ReadonlySignal, signal } from '@preact/signals';
 import type { Permissions } from '../../model/account/permissions.ts';
 import type { Changes } from '../../model/changes/changes.ts';
-import type { Folder } from '../../model/folder/folder.ts';
-import { isThere } from '../../model/folder/is-there.ts';
+import { type Folder, isWritableTarget } from '../../model/folder/folder.ts';
 import type { Messages } from '../../model/messages.ts';
 import type { Selection } from '../../model/selection.ts';
 import type { Uploads } from '../../model/uploads/uploads.ts';
@@ -12,9 +11,8 @@ import type { Urls } from '../../platform/service/urls.ts';
 import type { Language } from '../../platform/text/language.ts';
 import { EdgeScroll } from '../../ui/edge-scroll.ts';
 import { isField, isMac, isModalOpen } from '../../ui/keyboard.ts';
-import { beginDrag, type Dragged } from './dragged-entries.ts';
-import { canTake, isOnTheWay, type Refusal, targetOfFiles } from './drop-target.ts';
-import { createSpring } from './spring.ts';
+import { type DraggedEntries, startDrag } from './drag-source.ts';
+import { acceptsEntries, createSpringLoading, isInside, type Rejection, targetOfFiles } from './drop-target.ts';
 
 /**
  * Drags entries of the page and accepts files of other programs. An element with `data-drop-folder` is a drop target
@@ -23,19 +21,21 @@ import { createSpring } from './spring.ts';
  */
 export interface Dragging {
   /** The kind of the dragged items; null without a drag over the page. */
-  readonly what: ReadonlySignal<'entries' | 'files' | null>;
+  readonly kind: ReadonlySignal<DragKind | null>;
   /** The destination folder of a drop; null if no folder accepts it. */
   readonly target: ReadonlySignal<string | null>;
   /** Why a drop would fail here; null if it would succeed, and for dragged entries that are not over a folder. */
-  readonly refusal: ReadonlySignal<Refusal | null>;
+  readonly rejection: ReadonlySignal<Rejection | null>;
   /** The number of dragged entries. */
   readonly count: ReadonlySignal<number>;
   readonly isCopy: ReadonlySignal<boolean>;
 }
 
+type DragKind = 'entries' | 'files';
+
 export const [useDragging, DraggingProvider] = createRequiredContext<Dragging>('dragging');
 
-export interface DraggingOptions {
+interface DraggingOptions {
   readonly folder: Folder;
   readonly router: Router;
   readonly selection: Selection;
@@ -53,24 +53,23 @@ const SILENCE_MS = 1_000;
 /** Pixels from the upper and lower edges of the list at which a drag scrolls it. */
 const SCROLL_EDGE = 56;
 
-/** Creates the drag handlers. Its listeners stay for the lifetime of the page. */
+/** Creates the drag handlers. Their listeners stay for the lifetime of the page. */
 export function createDragging(options: DraggingOptions): Dragging {
   const { folder, router, changes, uploads, messages, language, permissions } = options;
-  const what = signal<'entries' | 'files' | null>(null);
+  const kind = signal<DragKind | null>(null);
   const target = signal<string | null>(null);
-  const refusal = signal<Refusal | null>(null);
+  const rejection = signal<Rejection | null>(null);
   const count = signal(0);
   const isCopy = signal(false);
   const edgeScroll = new EdgeScroll(SCROLL_EDGE);
-  /** Kept while the drag is outside the window, because it may return. */
-  let dragged: Dragged | null = null;
+  const pointer = trackPointer();
+  /** Remains while the drag is outside the window, because it may return. */
+  let dragged: DraggedEntries | null = null;
   let silence: ReturnType<typeof setTimeout> | undefined;
-  let isMousePressed = false;
-  let isTouch = false;
 
   /** Whether the drag has opened folders, which together are one history entry. */
   let hasOpened = false;
-  const spring = createSpring((path) => {
+  const spring = createSpringLoading((path) => {
     router.go({ folder: path, preview: null }, { replace: hasOpened });
     hasOpened = true;
   });
@@ -80,15 +79,15 @@ export function createDragging(options: DraggingOptions): Dragging {
     spring.end();
     edgeScroll.stop();
     batch(() => {
-      what.value = null;
+      kind.value = null;
       target.value = null;
-      refusal.value = null;
+      rejection.value = null;
     });
   };
   /** Ends the drag. Without a drop, the page returns to the folder in which the drag began. */
   const end = (isDropped = false) => {
     dragged = null;
-    isMousePressed = false;
+    pointer.release();
     leave();
     if (hasOpened && !isDropped) history.back();
     hasOpened = false;
@@ -96,35 +95,24 @@ export function createDragging(options: DraggingOptions): Dragging {
   /** A drag of files ends when it leaves the window; a drag of entries ends with `dragend`. */
   const leaveWindow = () => (dragged ? leave() : end());
 
-  /** Returns the kind of the dragged items; null for items that the page doesn't accept, such as text or links. */
-  const kindOf = ({ types }: DataTransfer): 'entries' | 'files' | null =>
+  /** Returns the kind of the dragged items; null for items that the page does not accept, such as text or links. */
+  const kindOf = ({ types }: DataTransfer): DragKind | null =>
     dragged ? 'entries' : types.includes('Files') ? 'files' : null;
 
-  const targetOf = (kind: 'entries' | 'files' | null, pointed: string | null, paths: readonly string[]) => {
-    const { isReadOnly } = permissions;
-    const mayWrite = (path: string) => permissions.allowsIn(path, 'write');
-    if (kind === 'files') {
-      const shown = isThere(folder) ? folder.path.value : null;
-      return targetOfFiles({ pointed, shown, isReadOnly, isDialogOpen: isModalOpen(), mayWrite });
-    }
-    if (kind && isReadOnly) return { refusal: 'readOnly' } as const;
-    return kind && pointed !== null && canTake(pointed, paths) && mayWrite(pointed) ? { folder: pointed } : {};
-  };
-
   /** Updates the drop target and sets the drop effect of the event. */
-  const follow = (event: DragEvent, transfer: DataTransfer) => {
-    const kind = kindOf(transfer);
-    const pointed = kind && folderAt(event.target);
-    const paths = kind === 'entries' ? (dragged?.paths ?? []) : [];
-    const found: { folder?: string; refusal?: Refusal } = targetOf(kind, pointed, paths);
-    const copies = kind === 'files' || dragged?.canMove === false || (isMac ? event.altKey : event.ctrlKey);
+  const update = (event: DragEvent, transfer: DataTransfer) => {
+    const dragKind = kindOf(transfer);
+    const pointed = dragKind && folderAt(event.target);
+    const paths = dragKind === 'entries' ? (dragged?.paths ?? []) : [];
+    const found: { folder?: string; rejection?: Rejection } = findTarget(options, dragKind, pointed, paths);
+    const copies = dragKind === 'files' || dragged?.canMove === false || (isMac ? event.altKey : event.ctrlKey);
     event.preventDefault();
     // With the effect `none`, no `drop` event fires, and the page could not explain why it rejects files.
-    transfer.dropEffect = kind !== 'files' && found.folder === undefined ? 'none' : copies ? 'copy' : 'move';
+    transfer.dropEffect = dragKind !== 'files' && found.folder === undefined ? 'none' : copies ? 'copy' : 'move';
     batch(() => {
-      what.value = kind;
+      kind.value = dragKind;
       target.value = found.folder ?? null;
-      refusal.value = found.refusal ?? null;
+      rejection.value = found.rejection ?? null;
       count.value = paths.length;
       isCopy.value = copies;
     });
@@ -132,30 +120,17 @@ export function createDragging(options: DraggingOptions): Dragging {
       pointed !== null &&
       pointed !== folder.path.value &&
       !permissions.isReadOnly &&
-      !paths.some((path) => isOnTheWay(pointed, path));
+      !paths.some((path) => isInside(pointed, path));
     spring.over(canOpen ? pointed : null, { x: event.clientX, y: event.clientY });
     if (event.target instanceof Element) edgeScroll.update(event.target.closest('[data-scroller]'), event.clientY);
     clearTimeout(silence);
     silence = setTimeout(leaveWindow, SILENCE_MS);
   };
 
-  // Tracks each pointer separately: a touch while the mouse button is down does not turn a mouse drag into a touch
-  // drag.
-  for (const type of ['pointerdown', 'pointerup'] as const) {
-    document.addEventListener(
-      type,
-      ({ pointerType }) => {
-        const isFinger = pointerType === 'touch';
-        if (!isFinger) isMousePressed = type === 'pointerdown';
-        isTouch = isFinger && !isMousePressed;
-      },
-      true,
-    );
-  }
   document.addEventListener('dragstart', (event) => {
     // A long press selects and a moving finger scrolls, so touch never drags.
-    if (isTouch) return event.preventDefault();
-    dragged = beginDrag(event, options);
+    if (pointer.isTouch) return event.preventDefault();
+    dragged = startDrag(event, options);
     // The document does not receive `dragend` from a row that is no longer rendered.
     dragged?.source.addEventListener('dragend', () => end(), { once: true });
   });
@@ -167,7 +142,7 @@ export function createDragging(options: DraggingOptions): Dragging {
       // A drag from elsewhere proves that the page's own drag has ended, even without a `dragend`.
       if (dragged && !dataTransfer.types.includes(dragged.type)) dragged = null;
       // Text can be dropped into a field. For anything else, the browser would navigate away.
-      if (kindOf(dataTransfer) || !isField(event.target)) follow(event, dataTransfer);
+      if (kindOf(dataTransfer) || !isField(event.target)) update(event, dataTransfer);
     });
   }
   document.addEventListener('dragleave', (event) => {
@@ -177,22 +152,65 @@ export function createDragging(options: DraggingOptions): Dragging {
   document.addEventListener('drop', (event) => {
     const { dataTransfer } = event;
     if (!dataTransfer || (!kindOf(dataTransfer) && isField(event.target))) return;
-    follow(event, dataTransfer);
-    const [kind, into, why, paths] = [what.value, target.value, refusal.value, dragged?.paths];
+    update(event, dataTransfer);
+    const [dropped, into, reason, paths] = [kind.value, target.value, rejection.value, dragged?.paths];
     end(into !== null);
-    if (kind === 'files' && why) messages.say({ kind: 'error', text: language.value.text.dragging[why] });
+    if (dropped === 'files' && reason) messages.say({ kind: 'error', text: language.value.text.dragging[reason] });
     if (into === null) return;
-    if (kind === 'files') uploads.addFrom(dataTransfer, into);
+    if (dropped === 'files') uploads.addFrom(dataTransfer, into);
     else if (paths) void changes.transfer(isCopy.value ? 'copy' : 'move', paths, into);
   });
 
-  return { what, target, refusal, count, isCopy };
+  return { kind, target, rejection, count, isCopy };
+}
+
+/** Returns the folder that accepts the dragged items, or why files are rejected. */
+function findTarget(
+  { folder, permissions }: DraggingOptions,
+  kind: DragKind | null,
+  pointed: string | null,
+  paths: readonly string[],
+) {
+  const { isReadOnly } = permissions;
+  const mayWrite = (path: string) => permissions.allowsIn(path, 'write');
+  if (kind === 'files') {
+    const shown = isWritableTarget(folder) ? folder.path.value : null;
+    return targetOfFiles({ pointed, shown, isReadOnly, isDialogOpen: isModalOpen(), mayWrite });
+  }
+  if (kind && isReadOnly) return { rejection: 'readOnly' } as const;
+  return kind && pointed !== null && acceptsEntries(pointed, paths) && mayWrite(pointed) ? { folder: pointed } : {};
+}
+
+/** Tracks whether a drag starts by touch. A touch while the mouse button is down does not change a mouse drag. */
+function trackPointer() {
+  let isMousePressed = false;
+  let isTouch = false;
+  for (const type of ['pointerdown', 'pointerup'] as const) {
+    document.addEventListener(
+      type,
+      ({ pointerType }) => {
+        const isFinger = pointerType === 'touch';
+        if (!isFinger) isMousePressed = type === 'pointerdown';
+        isTouch = isFinger && !isMousePressed;
+      },
+      true,
+    );
+  }
+  return {
+    get isTouch() {
+      return isTouch;
+    },
+    /** Records the end of a drag: the browser sends no `pointerup` for it. */
+    release() {
+      isMousePressed = false;
+    },
+  };
 }
 
 /** Returns the destination folder of the element; null if it is no drop target. */
 function folderAt(element: EventTarget | null): string | null {
-  const taker = element instanceof Element ? element.closest<HTMLElement>('[data-drop-folder]') : null;
-  return taker?.dataset['dropFolder'] ?? null;
+  const dropTarget = element instanceof Element ? element.closest<HTMLElement>('[data-drop-folder]') : null;
+  return dropTarget?.dataset['dropFolder'] ?? null;
 }
 
 /** Returns whether the pointer has left the window. Safari sends every `dragleave` without a related element. */

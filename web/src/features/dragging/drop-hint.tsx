@@ -3,22 +3,21 @@ import { folderName } from '../../platform/text/folder-name.ts';
 import type { InitialText } from '../../platform/text/language.ts';
 import { useLanguage } from '../../platform/text/language-context.ts';
 import { Icon } from '../../ui/icon.tsx';
-import type { Dragging } from './dragging.ts';
-import { useDragging } from './dragging.ts';
+import { type Dragging, useDragging } from './dragging.ts';
 import './drop-hint.css';
 
 /** Shows the destination of a drop, or why the drop would fail. */
 export function DropHint() {
   const dragging = useDragging();
   const { text } = useLanguage();
-  const words = wordsOf(dragging, text);
-  if (words === '') return null;
-  const isUpload = dragging.what.value === 'files';
-  const icon = dragging.refusal.value ? 'warning' : isUpload ? 'upload' : dragging.isCopy.value ? 'copy' : 'move';
-  return <Hint icon={icon} words={words} />;
+  const label = describeDrop(dragging, text);
+  if (label === '') return null;
+  const isUpload = dragging.kind.value === 'files';
+  const icon = dragging.rejection.value ? 'warning' : isUpload ? 'upload' : dragging.isCopy.value ? 'copy' : 'move';
+  return <Hint icon={icon} label={label} />;
 }
 
-function Hint({ icon, words }: { icon: 'warning' | 'upload' | 'copy' | 'move'; words: string }) {
+function Hint({ icon, label }: { icon: 'warning' | 'upload' | 'copy' | 'move'; label: string }) {
   const hint = useRef<HTMLDivElement>(null);
   // A popover is shown above dialogs. Browsers without popovers show it as a normal element.
   useLayoutEffect(() => hint.current?.showPopover?.(), []);
@@ -26,18 +25,18 @@ function Hint({ icon, words }: { icon: 'warning' | 'upload' | 'copy' | 'move'; w
     <div class={`drop-hint ${icon}`} popover="manual" ref={hint}>
       <p>
         <Icon name={icon} />
-        <span>{words}</span>
+        <span>{label}</span>
       </p>
     </div>
   );
 }
 
-function wordsOf({ what, target, refusal, count, isCopy }: Dragging, text: InitialText): string {
+function describeDrop({ kind, target, rejection, count, isCopy }: Dragging, text: InitialText): string {
   const { dragging } = text;
   const folder = target.value;
-  if (refusal.value) return dragging[refusal.value];
+  if (rejection.value) return dragging[rejection.value];
   if (folder === null) return '';
-  if (what.value === 'files') return dragging.drop({ folder: folderName(folder, text) });
-  const say = isCopy.value ? dragging.copy : dragging.move;
-  return say({ count: count.value, folder: folderName(folder, text) });
+  if (kind.value === 'files') return dragging.drop({ folder: folderName(folder, text) });
+  const describe = isCopy.value ? dragging.copy : dragging.move;
+  return describe({ count: count.value, folder: folderName(folder, text) });
 }

@@ -127,7 +127,7 @@ function useFocusInNewFolder(): void {
   const router = useRouter();
   const path = folder.path.value;
   useLayoutEffect(() => {
-    const from = folder.cameFrom.peek();
+    const from = folder.previousPath.peek();
     if (folder.focused.peek() !== null || from === null) return;
     const previous = router.viewState()?.focused ?? null;
     const child = isWithin(from, path) ? `${path}${from.slice(path.length).split('/')[0]}/` : null;

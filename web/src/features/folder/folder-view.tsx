@@ -1,7 +1,6 @@
 import type { RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
-import type { Folder } from '../../model/folder/folder.ts';
-import { isThere } from '../../model/folder/is-there.ts';
+import { type Folder, isWritableTarget } from '../../model/folder/folder.ts';
 import { isModalOpen } from '../../ui/keyboard.ts';
 import { useActions } from '../actions/actions.ts';
 import { useDragging } from '../dragging/dragging.ts';
@@ -26,8 +25,8 @@ export function FolderView() {
     selection.clear();
     actions.openMenu(pointOf(event));
   };
-  const dropFolder = isThere(folder) ? path : undefined;
-  const isTarget = dragging.what.value === 'files' && dragging.target.value === path;
+  const dropFolder = isWritableTarget(folder) ? path : undefined;
+  const isTarget = dragging.kind.value === 'files' && dragging.target.value === path;
   useStateOnDocument();
 
   return (

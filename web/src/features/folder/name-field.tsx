@@ -1,6 +1,6 @@
 import { batch } from '@preact/signals';
 import { useId, useLayoutEffect, useRef } from 'preact/hooks';
-import { problemOfName } from '../../model/changes/names.ts';
+import { findNameProblem } from '../../model/changes/names.ts';
 import { parentOf, splitName } from '../../platform/paths.ts';
 import type { Entry } from '../../platform/service/service.ts';
 import { useLanguage } from '../../platform/text/language-context.ts';
@@ -87,7 +87,7 @@ function useDraft(entry: Entry): { readonly name: string; readonly problem: stri
   if (draft?.path !== entry.path) return { name: entry.name, problem: undefined };
   const isTaken = (name: string) =>
     name !== entry.name && [name, `${name}/`].some((end) => folder.entryOf(parent + end) !== undefined);
-  const problem = problemOfName(draft.name, { folder: parent, isFolder: entry.type === 'folder', isTaken });
+  const problem = findNameProblem(draft.name, { folder: parent, isFolder: entry.type === 'folder', isTaken });
   return { name: draft.name, problem: problem ? text.names.problems[problem] : draft.problem };
 }
 

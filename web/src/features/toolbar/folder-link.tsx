@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { isThere } from '../../model/folder/is-there.ts';
+import { isWritableTarget } from '../../model/folder/folder.ts';
 import { useDragging } from '../dragging/dragging.ts';
 import { useFolder, useRouter, useUrls } from '../models.ts';
 
@@ -22,7 +22,7 @@ export function FolderLink({ folder, children, class: className = '' }: FolderLi
       class={isTarget ? `${className} drop-target` : className}
       href={urls.page(folder)}
       aria-current={isShown ? 'page' : undefined}
-      data-drop-folder={isShown && !isThere(shown) ? undefined : folder}
+      data-drop-folder={isShown && !isWritableTarget(shown) ? undefined : folder}
       draggable={false}
       onClick={(event) => {
         // Anything else is the browser's: another tab, another window, a download.

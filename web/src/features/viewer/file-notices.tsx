@@ -34,7 +34,7 @@ export function PendingFile() {
   }
   if (folder.state.value === 'failed' || folder.listing.value === 'complete') return <MissingFile />;
   if (folder.listing.value === 'partial') return <Loading />;
-  const actions = <Button onClick={() => folder.readOn()}>{text.previews.readOn}</Button>;
+  const actions = <Button onClick={() => folder.loadMore()}>{text.previews.readOn}</Button>;
   return <Notice icon={<Icon name="search" />} title={text.previews.notRead} actions={actions} />;
 }
 

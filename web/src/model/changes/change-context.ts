@@ -1,12 +1,11 @@
 import type { ReadonlySignal, Signal } from '@preact/signals';
-import { isWithin } from '../../platform/paths.ts';
-import type { Service } from '../../platform/service/service.ts';
+import { isWithin, nameOf } from '../../platform/paths.ts';
+import type { Entry, Service } from '../../platform/service/service.ts';
 import { asServiceError, ServiceError } from '../../platform/service/service-error.ts';
 import type { FullLanguage } from '../../platform/text/language.ts';
 import type { Permissions } from '../account/permissions.ts';
 import type { Clipboard } from '../clipboard.ts';
-import type { Folder } from '../folder/folder.ts';
-import { refreshUnlessLarge } from '../folder/refresh-unless-large.ts';
+import { type Folder, refreshUnlessLarge } from '../folder/folder.ts';
 import type { Messages } from '../messages.ts';
 import type { PathLocks } from '../path-locks.ts';
 import type { Prompts } from '../prompts.ts';
@@ -24,37 +23,38 @@ export interface ChangesOptions {
   readonly language: ReadonlySignal<FullLanguage>;
 }
 
-/** What each kind of change needs. */
-export interface Tools extends ChangesOptions {
+/** What all kinds of changes use. */
+export interface ChangeContext extends ChangesOptions {
   readonly prompts: Prompts;
   readonly operations: Operations;
-  /** Why a change was not begun, where one that it waited for had failed. */
-  readonly notBegun: () => ServiceError;
-  /**
-   * Reads the shown folder again where it is one of those that changed, or in one that is gone, and not so large that
-   * it takes long.
-   */
-  refresh(changed: readonly string[], gone?: readonly string[]): void;
-  /** Whether a folder is there; taken for granted where that can't be learnt. */
-  isFolderThere(path: string): Promise<boolean>;
+  /** Returns the error of a change that was not started because an earlier change failed. */
+  readonly dependencyError: () => ServiceError;
+  /** Refreshes the shown folder if it is one of the changed folders or inside a removed one, unless it is large. */
+  refresh(changed: readonly string[], removed?: readonly string[]): void;
+  /** Returns whether a folder exists. Assumes that it does if the service can't tell. */
+  folderExists(path: string): Promise<boolean>;
 }
 
-/** The HTTP status for what depends on something that failed; the service itself never answers with it. */
-export const NOT_BEGUN = 424;
+/** The HTTP status "Failed Dependency", for changes that were not started. The service itself never sends it. */
+export const FAILED_DEPENDENCY = 424;
 
-export function createTools(options: ChangesOptions, prompts: Prompts, running: Signal<readonly Operation[]>): Tools {
+export function createChangeContext(
+  options: ChangesOptions,
+  prompts: Prompts,
+  running: Signal<readonly Operation[]>,
+): ChangeContext {
   const { folder, service, pathLocks, language } = options;
-  const notBegun = () => new ServiceError(NOT_BEGUN, language.value.text.changes.notBegun);
+  const dependencyError = () => new ServiceError(FAILED_DEPENDENCY, language.value.text.changes.notBegun);
   return {
     ...options,
     prompts,
-    notBegun,
-    operations: createOperations({ running, pathLocks, notBegun }),
-    refresh(changed, gone = []) {
+    dependencyError,
+    operations: createOperations({ running, pathLocks, dependencyError }),
+    refresh(changed, removed = []) {
       const shown = folder.path.value;
-      if (changed.includes(shown) || gone.some((path) => isWithin(shown, path))) refreshUnlessLarge(folder);
+      if (changed.includes(shown) || removed.some((path) => isWithin(shown, path))) refreshUnlessLarge(folder);
     },
-    async isFolderThere(path) {
+    async folderExists(path) {
       try {
         await service.list(path, { limit: 1 });
         return true;
@@ -63,4 +63,25 @@ export function createTools(options: ChangesOptions, prompts: Prompts, running: 
       }
     },
   };
+}
+
+/** Returns a stored entry with another path. */
+export function entryAt(path: string, entry: Entry): Entry {
+  return { ...entry, path, name: nameOf(path) };
+}
+
+/** Returns an entry with the path that the service will give it. Its ETag is not known yet. */
+export function pendingEntryAt(path: string, entry: Entry): Entry {
+  return { ...entryAt(path, entry), ...(entry.type === 'file' && { etag: '' }) };
+}
+
+/** If the focused entry is among those to remove, moves the focus to the next remaining one, or else the previous one. */
+export function moveFocusOff(folder: Folder, removed: ReadonlySet<string>): void {
+  const entries = folder.entries.value;
+  const { value: focused } = folder.focused;
+  if (focused === null || !removed.has(focused)) return;
+  const remains = ({ path }: Entry) => !removed.has(path);
+  const index = folder.indexOf(focused);
+  const next = entries.slice(index + 1).find(remains) ?? entries.slice(0, Math.max(0, index)).findLast(remains);
+  folder.focused.value = next?.path ?? null;
 }

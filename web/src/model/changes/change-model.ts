@@ -1,14 +1,13 @@
 import type { Signal } from '@preact/signals';
 import type { Entry } from '../../platform/service/service.ts';
 import type { Prompts } from '../prompts.ts';
-import { type ChangesOptions, createTools } from './change-context.ts';
-import { createFolderCreation } from './create-folder.ts';
-import { createTransferElsewhere } from './elsewhere.ts';
+import { type ChangesOptions, createChangeContext } from './change-context.ts';
+import { createFolder, createNamedFolder } from './create-folder.ts';
 import type { Operation } from './operations.ts';
-import { createRemoval } from './remove.ts';
-import { createRename, type Draft } from './rename.ts';
-import type { TransferKind } from './steps.ts';
-import { createTransfers } from './transfer.ts';
+import { removeEntries } from './remove.ts';
+import { type Draft, renameEntry } from './rename.ts';
+import { transfer, transferElsewhere } from './transfer.ts';
+import { RetryableTransfers, type TransferKind } from './transfer-requests.ts';
 
 /** The state of changes that the page shows. */
 export interface ChangesState {
@@ -33,16 +32,15 @@ export interface ChangeModel {
   remove(entries: readonly Entry[]): Promise<void>;
 }
 
-/** Creates the changes, without the components that ask the user. */
 export function createChangeModel(options: ChangesOptions, state: ChangesState, prompts: Prompts): ChangeModel {
-  const tools = createTools(options, prompts, state.running);
-  const { create, createFolder } = createFolderCreation(tools);
-  const { transfer } = createTransfers(tools);
+  const shared = createChangeContext(options, prompts, state.running);
+  const context = { ...shared, ...state, transfers: new RetryableTransfers(shared) };
+  const create = (path: string) => createFolder(context, path);
   return {
-    createFolder,
-    rename: createRename(tools, state),
-    transfer,
-    transferElsewhere: createTransferElsewhere(tools, { transfer, create }),
-    remove: createRemoval(tools).remove,
+    createFolder: () => createNamedFolder(context),
+    rename: (entry, newName) => renameEntry(context, entry, newName),
+    transfer: (kind, paths, folder) => transfer(context, kind, paths, folder),
+    transferElsewhere: (kind, paths) => transferElsewhere(context, kind, paths, create),
+    remove: (entries) => removeEntries(context, entries),
   };
 }

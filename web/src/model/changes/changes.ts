@@ -25,7 +25,7 @@ export interface LoadedChangesOptions extends Omit<ChangesOptions, 'language'> {
 }
 
 /** Milliseconds after which the code of the changes is preloaded. */
-const LOADED_AFTER = 500;
+const PRELOAD_AFTER_MS = 500;
 
 /** Creates the changes. Their code is loaded a moment after the page, or when it is needed. */
 export function createChanges(options: LoadedChangesOptions): Changes {
@@ -55,17 +55,18 @@ export function createChanges(options: LoadedChangesOptions): Changes {
   };
   let loading: Promise<ChangeModel> | undefined;
   const load = () => {
-    loading ??= create();
+    loading ??= create().catch((error: unknown) => {
+      // The next change loads the code again.
+      loading = undefined;
+      throw error;
+    });
     return loading;
   };
   const change = async (make: (changes: ChangeModel) => Promise<void>): Promise<void> => {
-    const changes = await load().catch(() => {
-      loading = undefined;
-      void tellNotLoaded({ messages, language });
-    });
+    const changes = await load().catch(() => void tellNotLoaded({ messages, language }));
     if (changes) await make(changes);
   };
-  setTimeout(() => void load().catch(() => (loading = undefined)), LOADED_AFTER);
+  setTimeout(() => void load().catch(() => {}), PRELOAD_AFTER_MS);
 
   return {
     ...state,

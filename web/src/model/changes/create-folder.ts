@@ -1,68 +1,55 @@
 import { batch } from '@preact/signals';
 import { nameOf, parentOf } from '../../platform/paths.ts';
+import { folderEntry } from '../../platform/service/pages.ts';
 import { asServiceError } from '../../platform/service/service-error.ts';
 import { reasonOf } from '../../platform/text/reason.ts';
-import type { Tools } from './change-context.ts';
-import { folderEntry } from './entries.ts';
+import type { ChangeContext } from './change-context.ts';
 
-export interface FolderCreation {
-  /** Asks for a name, and creates a folder of it in the one that is shown. */
-  createFolder(): Promise<void>;
-  /** Creates a folder; gives whether the service did. */
-  create(path: string): Promise<boolean>;
-}
-
-export function createFolderCreation(tools: Tools): FolderCreation {
-  const { service, folder, selection, prompts, messages, pathLocks, notBegun, language } = tools;
-
-  const create = async (path: string): Promise<boolean> => {
-    const pending = folder.begin({ added: [folderEntry(path)] });
-    try {
-      await pathLocks.withLock({ written: [path] }, async ({ isUncertain }) => {
-        if (isUncertain(path)) throw notBegun();
-        await service.createFolder(path);
-      });
-      pending.settle();
-      const { text } = language.value;
-      messages.announce(text.changes.created({ name: nameOf(path) }));
-      return true;
-    } catch (error) {
-      pending.takeBack();
-      const { text } = language.value;
-      const detail = reasonOf(asServiceError(error), text);
-      messages.say({ kind: 'error', text: text.changes.notCreated({ name: nameOf(path) }), detail });
-      tools.refresh([parentOf(path)]);
-      return false;
+/** Asks for a name, and creates a folder in the shown folder. */
+export async function createNamedFolder(context: ChangeContext): Promise<void> {
+  const { folder, selection, prompts } = context;
+  const { value: parent } = folder.path;
+  const isTaken = (name: string) => [name, `${name}/`].some((end) => folder.entryOf(parent + end) !== undefined);
+  const name = await prompts.promptName({ folder: parent, isTaken });
+  if (name === null) return;
+  const path = `${parent}${name}/`;
+  await releaseFocus();
+  const creating = batch(() => {
+    const created = createFolder(context, path);
+    if (folder.path.value === parent) {
+      folder.focused.value = path;
+      selection.only(path);
     }
-  };
-
-  return {
-    create,
-    async createFolder() {
-      const { value: here } = folder.path;
-      const isTaken = (name: string) => [name, `${name}/`].some((end) => folder.entryOf(here + end) !== undefined);
-      const name = await prompts.promptName({ folder: here, isTaken });
-      if (name === null) return;
-      const path = `${here}${name}/`;
-      await leaveFocus();
-      const creating = batch(() => {
-        const begun = create(path);
-        if (folder.path.value === here) {
-          folder.focused.value = path;
-          selection.only(path);
-        }
-        return begun;
-      });
-      await creating;
-    },
-  };
+    return created;
+  });
+  await creating;
 }
 
-/**
- * Once the dialog is closed, what it was opened from has the focus again; it is left, for the folder to give the focus
- * to what is new there.
- */
-async function leaveFocus(): Promise<void> {
+/** Creates a folder. Resolves to whether that succeeded. */
+export async function createFolder(context: ChangeContext, path: string): Promise<boolean> {
+  const { service, folder, messages, pathLocks, dependencyError, language } = context;
+  const pending = folder.begin({ added: [folderEntry(path)] });
+  try {
+    await pathLocks.withLock({ written: [path] }, async ({ isUncertain }) => {
+      if (isUncertain(path)) throw dependencyError();
+      await service.createFolder(path);
+    });
+    pending.commit();
+    const { text } = language.value;
+    messages.announce(text.changes.created({ name: nameOf(path) }));
+    return true;
+  } catch (error) {
+    pending.rollback();
+    const { text } = language.value;
+    const detail = reasonOf(asServiceError(error), text);
+    messages.say({ kind: 'error', text: text.changes.notCreated({ name: nameOf(path) }), detail });
+    context.refresh([parentOf(path)]);
+    return false;
+  }
+}
+
+/** The closed dialog returns the focus to its opener. Removes it from there, so that the new folder can take it. */
+async function releaseFocus(): Promise<void> {
   await new Promise(requestAnimationFrame);
   if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
 }

@@ -2,46 +2,44 @@ import { type ReadonlySignal, type Signal, signal } from '@preact/signals';
 import { isFolderPath } from '../../platform/paths.ts';
 import type { Progress } from '../../platform/service/request.ts';
 import { asServiceError, isAbort, type ServiceError } from '../../platform/service/service-error.ts';
-import type { PathLocks, Touched, Turn } from '../path-locks.ts';
+import type { LockedPaths, PathLock, PathLocks } from '../path-locks.ts';
 
-/** A change that is under way. */
+/** A change in progress. */
 export interface Operation {
   readonly id: number;
-  /** What is being done, in words: `Moving 3 items to “Photos”`. */
+  /** The description that users see: `Moving 3 items to “Photos”`. */
   readonly title: string;
   readonly progress: ReadonlySignal<Progress>;
   cancel(): void;
 }
 
-/** One of the files and folders that an operation is about. */
+/** A file or folder that an operation changes. */
 export interface Item {
-  /** As of the listing: a folder's has a "/" at its end. */
   readonly path: string;
-  /** The path that it is to have, where it is to have another. */
+  /** The new path of a rename, copy or move. */
   readonly destination?: string;
-  /** Bytes, where they are known; a folder tells its own by its progress. */
+  /** The size in bytes; undefined if unknown. The progress of a folder contains its own size. */
   readonly size?: number | undefined;
 }
 
-/** What an operation gives to the work on one item. */
-export interface Under {
-  /** Cancels the work on a folder; undefined for files, of which the service goes on with each that it was asked for. */
+/** The means of the work on one item. */
+export interface ItemContext {
+  /** Cancels the work on a folder. Undefined for a file, because the service completes each file that it started. */
   readonly signal: AbortSignal | undefined;
   readonly onProgress: (progress: Progress) => void;
-  /** Begins no further item. */
+  /** Starts no other item. */
   readonly stop: () => void;
-  /** Tells paths that were shown as changed and are not, though the work does not fail. */
-  readonly leave: (paths: readonly string[]) => void;
+  /** Marks paths that the page showed as changed and that are unchanged, although the work succeeds. */
+  readonly markUnchanged: (paths: readonly string[]) => void;
 }
 
-/** What became of the items: each is in one of the lists. */
+/** The results of an operation. Each item is in exactly one of the lists. */
 export interface Outcome<Worked extends Item, Result> {
   readonly done: readonly { readonly item: Worked; readonly result: Result }[];
   readonly failed: readonly Failed<Worked>[];
-  /** Cancelled on their way. */
+  /** Items that were cancelled in progress. */
   readonly interrupted: readonly Worked[];
-  /** Those that were not begun when it was cancelled. */
-  readonly left: readonly Worked[];
+  readonly notStarted: readonly Worked[];
 }
 
 export interface Failed<Worked extends Item> {
@@ -51,8 +49,8 @@ export interface Failed<Worked extends Item> {
 
 export interface Operations {
   /**
-   * Works on all items when it is their turn, a few at a time; what fails keeps nothing else from being done. Items are
-   * not begun, and fail, of which something that came before has not made what a person saw.
+   * Works on all items after earlier changes of the same paths, a few at a time. A failed item stops no other item. An
+   * item fails without being started if an earlier change of its paths failed.
    */
   perform<Worked extends Item, Result>(
     items: readonly Worked[],
@@ -60,46 +58,44 @@ export interface Operations {
   ): Promise<Outcome<Worked, Result>>;
 }
 
-export interface Plan<Worked extends Item, Result> {
+interface Plan<Worked extends Item, Result> {
   readonly title: string;
-  readonly touched: Touched;
-  readonly work: (item: Worked, under: Under) => Promise<Result>;
+  readonly paths: LockedPaths;
+  readonly work: (item: Worked, context: ItemContext) => Promise<Result>;
 }
 
-export interface OperationsOptions {
-  /** Has those that take longer than a moment. */
+interface OperationsOptions {
+  /** Receives the operations that take longer than a moment. */
   readonly running: Signal<readonly Operation[]>;
   readonly pathLocks: PathLocks;
-  /** Why an item was not begun. */
-  readonly notBegun: () => ServiceError;
+  /** Returns the error of an item that was not started because an earlier change failed. */
+  readonly dependencyError: () => ServiceError;
 }
 
-/** How many items are worked on at once. */
-const AT_ONCE = 4;
 /** Milliseconds after which an operation is shown. */
-const SHOWN_AFTER = 400;
+const SHOW_AFTER_MS = 400;
 
-export function createOperations({ running, pathLocks, notBegun }: OperationsOptions): Operations {
-  let last = 0;
+export function createOperations({ running, pathLocks, dependencyError }: OperationsOptions): Operations {
+  let lastId = 0;
 
   return {
     async perform<Worked extends Item, Result>(
       items: readonly Worked[],
-      { title, touched, work }: Plan<Worked, Result>,
+      { title, paths, work }: Plan<Worked, Result>,
     ): Promise<Outcome<Worked, Result>> {
-      const cancelled = new AbortController();
-      const count = countProgress(items);
-      const operation = { id: ++last, title, progress: count.progress, cancel: () => cancelled.abort() };
+      const cancelling = new AbortController();
+      const progress = trackProgress(items);
+      const operation = { id: ++lastId, title, progress: progress.total, cancel: () => cancelling.abort() };
       const showing = setTimeout(() => {
         running.value = [...running.value, operation];
-      }, SHOWN_AFTER);
+      }, SHOW_AFTER_MS);
       try {
-        const all = { items, work, count, notBegun, cancelled: cancelled.signal };
-        return await pathLocks.withLock(touched, (turn) => workOff(all, turn), cancelled.signal);
+        const pool = { items, work, progress, dependencyError, cancelled: cancelling.signal };
+        return await pathLocks.withLock(paths, (lock) => runPool(pool, lock), cancelling.signal);
       } catch (error) {
-        // Cancelled while it waited for its turn.
+        // The user cancelled while the operation waited for an earlier change.
         if (!isAbort(error)) throw error;
-        return { done: [], failed: [], interrupted: [], left: items };
+        return { done: [], failed: [], interrupted: [], notStarted: items };
       } finally {
         clearTimeout(showing);
         running.value = running.value.filter((other) => other !== operation);
@@ -108,58 +104,67 @@ export function createOperations({ running, pathLocks, notBegun }: OperationsOpt
   };
 }
 
-interface AllWork<Worked extends Item, Result> extends Pick<Plan<Worked, Result>, 'work'> {
+interface Pool<Worked extends Item, Result> extends Pick<Plan<Worked, Result>, 'work'> {
   readonly items: readonly Worked[];
-  readonly count: ReturnType<typeof countProgress>;
-  readonly notBegun: () => ServiceError;
+  readonly progress: ReturnType<typeof trackProgress>;
+  readonly dependencyError: () => ServiceError;
   readonly cancelled: AbortSignal;
 }
 
-async function workOff<Worked extends Item, Result>(
-  { items, work, count, notBegun, cancelled }: AllWork<Worked, Result>,
-  turn: Turn,
+/** The maximum number of items that are in progress. */
+const MAX_PARALLEL_ITEMS = 4;
+
+/** Works on all items, a few at a time. */
+async function runPool<Worked extends Item, Result>(
+  { items, work, progress, dependencyError, cancelled }: Pool<Worked, Result>,
+  lock: PathLock,
 ): Promise<Outcome<Worked, Result>> {
   const done: { item: Worked; result: Result }[] = [];
   const failed: Failed<Worked>[] = [];
   const interrupted: Worked[] = [];
-  const left: Worked[] = [];
+  const notStarted: Worked[] = [];
   let isStopped = false;
   const stop = () => {
     isStopped = true;
   };
-  const one = async (item: Worked) => {
-    const onProgress = (part: Progress) => count.progressOf(item, part);
-    const under = { signal: isFolderPath(item.path) ? cancelled : undefined, onProgress, stop, leave: turn.fail };
+  const workOn = async (item: Worked) => {
+    const context: ItemContext = {
+      signal: isFolderPath(item.path) ? cancelled : undefined,
+      onProgress: (part) => progress.update(item, part),
+      stop,
+      markUnchanged: lock.fail,
+    };
     try {
-      if (pathsOf(item).some(turn.isUncertain)) throw notBegun();
-      done.push({ item, result: await work(item, under) });
+      if (pathsOf(item).some(lock.isUncertain)) throw dependencyError();
+      done.push({ item, result: await work(item, context) });
     } catch (error) {
-      turn.fail(pathsOf(item));
+      lock.fail(pathsOf(item));
       if (isAbort(error)) interrupted.push(item);
       else failed.push({ item, error: asServiceError(error) });
     }
-    count.end(item);
+    progress.end(item);
   };
-  const waiting = items.values();
-  const oneByOne = async () => {
-    for (const item of waiting) {
-      if (!isStopped && !cancelled.aborted) await one(item);
+  // The workers share one iterator, so each takes the next item.
+  const queue = items.values();
+  const runWorker = async () => {
+    for (const item of queue) {
+      if (!isStopped && !cancelled.aborted) await workOn(item);
       else {
-        turn.fail(pathsOf(item));
-        left.push(item);
+        lock.fail(pathsOf(item));
+        notStarted.push(item);
       }
     }
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, oneByOne));
-  return { done, failed, interrupted, left };
+  await Promise.all(Array.from({ length: MAX_PARALLEL_ITEMS }, runWorker));
+  return { done, failed, interrupted, notStarted };
 }
 
 function pathsOf({ path, destination }: Item): readonly string[] {
   return destination === undefined ? [path] : [path, destination];
 }
 
-/** The sum of all items: files, those in folders included. How many is not known until each folder has told. */
-function countProgress(items: readonly Item[]) {
+/** Sums up the progress of all items. The total is unknown until each folder has reported its number of files. */
+function trackProgress(items: readonly Item[]) {
   const parts = new Map(
     items.map((item): [Item, Progress] => [item, { done: 0, total: isFolderPath(item.path) ? null : 1, bytes: 0 }]),
   );
@@ -172,22 +177,22 @@ function countProgress(items: readonly Item[]) {
   };
   const summed = (): Progress => ({ done: sum.done, total: sum.unknown > 0 ? null : sum.total, bytes: sum.bytes });
   for (const part of parts.values()) count(part, 1);
-  const progress = signal(summed());
+  const total = signal(summed());
 
-  const progressOf = (item: Item, next: Progress) => {
+  const update = (item: Item, next: Progress) => {
     const before = parts.get(item);
     if (before) count(before, -1);
     count(next, 1);
     parts.set(item, next);
-    progress.value = summed();
+    total.value = summed();
   };
   return {
-    progress,
-    progressOf,
+    total,
+    update,
     end(item: Item) {
-      const { done = 0, total = 0, bytes = 0 } = parts.get(item) ?? {};
-      const all = total ?? done;
-      progressOf(item, { done: all, total: all, bytes: isFolderPath(item.path) ? bytes : (item.size ?? 0) });
+      const { done = 0, total: files = 0, bytes = 0 } = parts.get(item) ?? {};
+      const all = files ?? done;
+      update(item, { done: all, total: all, bytes: isFolderPath(item.path) ? bytes : (item.size ?? 0) });
     },
   };
 }

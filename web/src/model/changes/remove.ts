@@ -2,95 +2,82 @@ import { batch } from '@preact/signals';
 import { nameOf, parentOf } from '../../platform/paths.ts';
 import type { Entry } from '../../platform/service/service.ts';
 import { asServiceError, isAbort } from '../../platform/service/service-error.ts';
-import type { Tools } from './change-context.ts';
-import { moveFocusOff } from './follow.ts';
-import type { Outcome, Under } from './operations.ts';
-import { reasonsOf, subjectOf } from './words.ts';
+import { type ChangeContext, moveFocusOff } from './change-context.ts';
+import { describeErrors, subjectOf } from './change-texts.ts';
+import type { ItemContext, Outcome } from './operations.ts';
 
-export interface Removal {
-  /** Asks first. */
-  remove(entries: readonly Entry[]): Promise<void>;
+/** Asks for confirmation, and deletes entries. */
+export async function removeEntries(context: ChangeContext, entries: readonly Entry[]): Promise<void> {
+  if (entries.length === 0) return;
+  if (await context.prompts.confirmDelete(entries)) await removeAll(context, entries);
 }
 
-export function createRemoval(tools: Tools): Removal {
-  const { service, folder, clipboard, messages, prompts, operations, language } = tools;
-
-  const removeOne = async ({ path }: Entry, { signal, onProgress }: Under) => {
-    try {
-      await service.remove(path, { signal, onProgress });
-    } catch (error) {
-      if (!(await isGone(path, error))) throw error;
+/** Deletes entries. The page hides them at once, and shows those again that were not deleted. */
+async function removeAll(context: ChangeContext, entries: readonly Entry[]): Promise<void> {
+  const { folder, clipboard, operations, language } = context;
+  const paths = pathsOf(entries);
+  const pending = batch(() => {
+    moveFocusOff(folder, new Set(paths));
+    return new Map(entries.map((entry) => [entry, folder.begin({ removed: [entry.path] })]));
+  });
+  const { text } = language.value;
+  const outcome = await operations.perform(entries, {
+    title: text.changes.deleting(subjectOf(paths)),
+    paths: { written: paths },
+    work: (entry, item) => removeOne(context, entry, item),
+  });
+  const removed = outcome.done.map(({ item }) => item);
+  batch(() => {
+    for (const entry of removed) {
+      pending.get(entry)?.commit();
+      pending.delete(entry);
     }
-  };
+    clipboard.forget(pathsOf(removed));
+    for (const change of pending.values()) change.rollback();
+  });
+  if (removed.length < entries.length) context.refresh(paths.map(parentOf), paths);
+  report(context, outcome);
+}
 
-  /** Whether nothing is left in spite of an error: what is gone already, and what was cancelled too late, is removed. */
-  const isGone = async (path: string, error: unknown): Promise<boolean> => {
-    if (isAbort(error)) return !(await tools.isFolderThere(path));
-    return asServiceError(error).code === 'not-found';
-  };
+async function removeOne(context: ChangeContext, { path }: Entry, { signal, onProgress }: ItemContext): Promise<void> {
+  try {
+    await context.service.remove(path, { signal, onProgress });
+  } catch (error) {
+    // The user may have cancelled after the service had deleted the folder.
+    const isGone = isAbort(error) ? !(await context.folderExists(path)) : asServiceError(error).code === 'not-found';
+    if (!isGone) throw error;
+  }
+}
 
-  const removeAll = async (entries: readonly Entry[]) => {
-    const paths = entries.map(({ path }) => path);
-    const pending = batch(() => {
-      moveFocusOff(folder, new Set(paths));
-      return new Map(entries.map((entry) => [entry, folder.begin({ removed: [entry.path] })]));
-    });
-    const { text } = language.value;
-    const outcome = await operations.perform(entries, {
-      title: text.changes.deleting(subjectOf(paths)),
-      touched: { written: paths },
-      work: removeOne,
-    });
-    const removed = outcome.done.map(({ item }) => item);
-    batch(() => {
-      for (const entry of removed) {
-        pending.get(entry)?.settle();
-        pending.delete(entry);
-      }
-      clipboard.forget(removed.map(({ path }) => path));
-      for (const change of pending.values()) change.takeBack();
-    });
-    if (removed.length < entries.length) tools.refresh(paths.map(parentOf), paths);
-    tell(outcome, removed);
-  };
-
-  const tell = ({ failed, interrupted, left }: Outcome<Entry, void>, removed: readonly Entry[]) => {
-    const { text } = language.value;
-    const { changes } = text;
-    const all = removed.length + failed.length + interrupted.length + left.length;
-    const removedPaths = removed.map(({ path }) => path);
-    if (interrupted.length + left.length > 0) {
-      const detail = interrupted.map(({ path }) => changes.deletedInPart({ name: nameOf(path) })).join('\n');
-      messages.say({
-        kind: 'done',
-        text: changes.deleteCancelled({ count: removed.length, all }),
-        detail: detail === '' ? undefined : detail,
-      });
-    } else if (removed.length > 0) {
-      messages.say({ kind: 'done', text: changes.deleted(subjectOf(removedPaths)) });
-    }
-    if (failed.length === 0) return;
-    const isPassing = failed.some(({ error }) => error.isTransient);
-    const count = failed.length;
-    const run = () => void removeAll(failed.map(({ item }) => item));
+/** Shows messages about the results, with a button that retries if that can help. */
+function report(context: ChangeContext, outcome: Outcome<Entry, void>): void {
+  const { messages, language } = context;
+  const { done, failed, interrupted, notStarted } = outcome;
+  const { text } = language.value;
+  const { changes } = text;
+  const all = done.length + failed.length + interrupted.length + notStarted.length;
+  if (interrupted.length + notStarted.length > 0) {
+    const detail = interrupted.map(({ path }) => changes.deletedInPart({ name: nameOf(path) })).join('\n');
     messages.say({
-      kind: 'error',
-      text:
-        count < all
-          ? changes.someNotDeleted({ count, all })
-          : changes.notDeleted(subjectOf(failed.map(({ item }) => item.path))),
-      detail: reasonsOf(
-        failed.map(({ error }) => error),
-        text,
-      ),
-      action: isPassing ? { label: text.controls.retry, run } : undefined,
+      kind: 'done',
+      text: changes.deleteCancelled({ count: done.length, all }),
+      detail: detail === '' ? undefined : detail,
     });
-  };
-
-  return {
-    async remove(entries) {
-      if (entries.length === 0) return;
-      if (await prompts.confirmDelete(entries)) await removeAll(entries);
-    },
-  };
+  } else if (done.length > 0) {
+    const removed = pathsOf(done.map(({ item }) => item));
+    messages.say({ kind: 'done', text: changes.deleted(subjectOf(removed)) });
+  }
+  if (failed.length === 0) return;
+  const items = failed.map(({ item }) => item);
+  const errors = failed.map(({ error }) => error);
+  const count = failed.length;
+  const retry = { label: text.controls.retry, run: () => void removeAll(context, items) };
+  messages.say({
+    kind: 'error',
+    text: count < all ? changes.someNotDeleted({ count, all }) : changes.notDeleted(subjectOf(pathsOf(items))),
+    detail: describeErrors(errors, text),
+    action: errors.some(({ isTransient }) => isTransient) ? retry : undefined,
+  });
 }
+
+const pathsOf = (entries: readonly Entry[]) => entries.map(({ path }) => path);

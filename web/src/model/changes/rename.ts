@@ -3,110 +3,120 @@ import { isFolderPath, nameOf, parentOf } from '../../platform/paths.ts';
 import type { Entry } from '../../platform/service/service.ts';
 import { isAbort, type ServiceError } from '../../platform/service/service-error.ts';
 import { reasonOf } from '../../platform/text/reason.ts';
-import { NOT_BEGUN, type Tools } from './change-context.ts';
-import { entryAt, entryToBeAt } from './entries.ts';
-import { follow } from './follow.ts';
-import type { Item, Under } from './operations.ts';
+import { type ChangeContext, entryAt, FAILED_DEPENDENCY, pendingEntryAt } from './change-context.ts';
+import type { ItemContext } from './operations.ts';
 
-/** What was typed for a name that is being edited, kept while its row is out of sight. */
+/** The text in the name field of an entry. It survives while the row of the entry is not rendered. */
 export interface Draft {
-  /** The entry whose name it is to be. */
+  /** The path of the entry. */
   readonly path: string;
   readonly name: string;
-  /** Why it was not taken. */
+  /** Why the service rejected the name. */
   readonly problem: string | undefined;
 }
 
-interface Editing {
+interface RenameContext extends ChangeContext {
+  /** The path of the entry whose name is being edited. */
   readonly renaming: Signal<string | null>;
   readonly draft: Signal<Draft | null>;
 }
 
-/** What became of a rename: the new path, an error, or null where it was cancelled. */
-type Renamed = string | ServiceError | null;
-
-export function createRename(
-  tools: Tools,
-  { renaming, draft }: Editing,
-): (entry: Entry, newName: string) => Promise<void> {
-  const { service, folder, clipboard, messages, operations, language } = tools;
-  const ask = async (entry: Entry, newName: string): Promise<Renamed> => {
-    const title = language.value.text.changes.renaming({ name: entry.name });
-    const { path } = entry;
-    const size = entry.type === 'file' ? entry.size : undefined;
-    const destination = pathFor(entry, newName);
-    const work = async (_item: Item, under: Under): Promise<string> => {
-      try {
-        return await service.rename(path, newName, under);
-      } catch (error) {
-        // Whoever cancels late may find that it was done before.
-        if (isAbort(error) && !(await tools.isFolderThere(path))) return destination;
-        throw error;
-      }
-    };
-    const touched = { written: [path, destination] };
-    const { done, failed } = await operations.perform([{ path, destination, size }], { title, touched, work });
-    return done[0]?.result ?? failed[0]?.error ?? null;
-  };
-
-  const change = async (entry: Entry, newName: string): Promise<Renamed> => {
-    const wanted = pathFor(entry, newName);
-    const pending = batch(() => {
-      follow(tools, new Map([[entry.path, wanted]]));
-      return folder.begin({ removed: [entry.path], added: [entryToBeAt(wanted, entry)] });
-    });
-    const renamed = await ask(entry, newName);
-    batch(() => {
-      if (typeof renamed === 'string') {
-        pending.takeBack();
-        folder.apply({ removed: [entry.path], added: [entryAt(renamed, entry)] });
-        clipboard.follow(new Map([[entry.path, renamed]]));
-      } else {
-        // What was not begun has no old name to go back to: another may have it.
-        if (renamed?.status !== NOT_BEGUN) follow(tools, new Map([[wanted, entry.path]]));
-        pending.takeBack();
-      }
-    });
-    // A file has other properties by its new name; of a folder all is known.
-    if (!isFolderPath(entry.path) || typeof renamed !== 'string') tools.refresh([parentOf(entry.path)], [entry.path]);
-    return renamed;
-  };
-
-  const undo = async (entry: Entry, name: string) => {
-    const { text } = language.value;
-    const renamed = await change(entry, name);
-    if (typeof renamed === 'string') messages.announce(text.changes.undone);
-    else if (renamed) messages.say({ kind: 'error', text: text.changes.notUndone, detail: reasonOf(renamed, text) });
-  };
-
-  const reopen = (entry: Entry, name: string): boolean => {
-    if (renaming.value !== null || folder.indexOf(entry.path) < 0) return false;
-    const { taken: problem } = language.value.text.names.problems;
-    draft.value = { path: entry.path, name, problem };
-    renaming.value = entry.path;
-    return true;
-  };
-
-  return async (entry, newName) => {
-    if (newName === entry.name) return;
-    const renamed = await change(entry, newName);
-    const { text } = language.value;
-    if (typeof renamed === 'string') {
-      const run = () => void undo(entryAt(renamed, entry), entry.name);
-      const said = text.changes.renamed({ before: entry.name, name: nameOf(renamed) });
-      messages.say({ kind: 'done', text: said, action: { label: text.controls.undo, run } });
-    } else if (renamed === null) {
-      messages.say({ kind: 'done', text: text.names.notRenamed({ name: entry.name }) });
-    } else if (!renamed.is(['already-exists', 'wrong-kind', 'name-taken'], 409) || !reopen(entry, newName)) {
-      messages.say({
-        kind: 'error',
-        text: text.changes.notRenamed({ name: entry.name }),
-        detail: reasonOf(renamed, text),
-      });
-    }
-  };
+/** Renames an entry. If the name was taken meanwhile, opens the name field again; otherwise shows a message. */
+export async function renameEntry(context: RenameContext, entry: Entry, newName: string): Promise<void> {
+  if (newName === entry.name) return;
+  const { messages, language } = context;
+  const result = await rename(context, entry, newName);
+  const { text } = language.value;
+  if (typeof result === 'string') {
+    const run = () => void undo(context, entryAt(result, entry), entry.name);
+    const said = text.changes.renamed({ before: entry.name, name: nameOf(result) });
+    messages.say({ kind: 'done', text: said, action: { label: text.controls.undo, run } });
+  } else if (result === null) {
+    messages.say({ kind: 'done', text: text.names.notRenamed({ name: entry.name }) });
+  } else if (!result.is(['already-exists', 'wrong-kind', 'name-taken'], 409) || !reopen(context, entry, newName)) {
+    const said = text.changes.notRenamed({ name: entry.name });
+    messages.say({ kind: 'error', text: said, detail: reasonOf(result, text) });
+  }
 }
 
-function pathFor({ path, type }: Entry, name: string): string {
+/** The new path; an error; or null if the user cancelled. */
+type RenameResult = string | ServiceError | null;
+
+/** Shows the new name at once, and the old one again if the rename fails. */
+async function rename(context: RenameContext, entry: Entry, newName: string): Promise<RenameResult> {
+  const { folder, clipboard } = context;
+  const expected = pathWithName(entry, newName);
+  const pending = batch(() => {
+    remapPaths(context, new Map([[entry.path, expected]]));
+    return folder.begin({ removed: [entry.path], added: [pendingEntryAt(expected, entry)] });
+  });
+  const result = await sendRename(context, entry, newName);
+  batch(() => {
+    if (typeof result === 'string') {
+      pending.rollback();
+      folder.apply({ removed: [entry.path], added: [entryAt(result, entry)] });
+      clipboard.remapPaths(new Map([[entry.path, result]]));
+    } else {
+      // If an earlier change failed, the old path may be that of another entry by now.
+      if (result?.status !== FAILED_DEPENDENCY) remapPaths(context, new Map([[expected, entry.path]]));
+      pending.rollback();
+    }
+  });
+  // A renamed file can have another content type and ETag. A renamed folder only has another path.
+  if (!isFolderPath(entry.path) || typeof result !== 'string') context.refresh([parentOf(entry.path)], [entry.path]);
+  return result;
+}
+
+async function sendRename(context: RenameContext, entry: Entry, newName: string): Promise<RenameResult> {
+  const { service, operations, language } = context;
+  const { text } = language.value;
+  const { path } = entry;
+  const destination = pathWithName(entry, newName);
+  const item = { path, destination, size: entry.type === 'file' ? entry.size : undefined };
+  const { done, failed } = await operations.perform([item], {
+    title: text.changes.renaming({ name: entry.name }),
+    paths: { written: [path, destination] },
+    async work(_item, itemContext: ItemContext) {
+      try {
+        return await service.rename(path, newName, itemContext);
+      } catch (error) {
+        // The user may have cancelled after the service had renamed the folder.
+        if (isAbort(error) && !(await context.folderExists(path))) return destination;
+        throw error;
+      }
+    },
+  });
+  return done[0]?.result ?? failed[0]?.error ?? null;
+}
+
+async function undo(context: RenameContext, entry: Entry, oldName: string): Promise<void> {
+  const { messages, language } = context;
+  const { text } = language.value;
+  const result = await rename(context, entry, oldName);
+  if (typeof result === 'string') messages.announce(text.changes.undone);
+  else if (result) messages.say({ kind: 'error', text: text.changes.notUndone, detail: reasonOf(result, text) });
+}
+
+/** Opens the name field of an entry with a rejected name. Returns false if that is impossible. */
+function reopen({ renaming, draft, folder, language }: RenameContext, { path }: Entry, name: string): boolean {
+  if (renaming.value !== null || folder.indexOf(path) < 0) return false;
+  draft.value = { path, name, problem: language.value.text.names.problems.taken };
+  renaming.value = path;
+  return true;
+}
+
+/** Moves the focus and the selection to the new paths of their entries. Call before the new paths are shown. */
+function remapPaths({ folder, selection }: RenameContext, newPaths: ReadonlyMap<string, string>): void {
+  const newPathOf = (path: string) => newPaths.get(path) ?? path;
+  const selected = [...selection.paths.value];
+  const { value: focused } = folder.focused;
+  if (focused !== null) folder.focused.value = newPathOf(focused);
+  if (!selected.some((path) => newPaths.has(path))) return;
+  const [first, ...others] = selected.map(newPathOf);
+  if (first !== undefined && others.length === 0) selection.only(first);
+  else selection.set(selected.map(newPathOf));
+}
+
+function pathWithName({ path, type }: Entry, name: string): string {
   return `${parentOf(path)}${name}${type === 'folder' ? '/' : ''}`;
 }

@@ -1,177 +1,290 @@
-import { isWithin, nameOf, parentOf } from '../../platform/paths.ts';
+import { batch } from '@preact/signals';
+import { isFolderPath, isWithin, nameOf, parentOf } from '../../platform/paths.ts';
+import { folderEntry } from '../../platform/service/pages.ts';
+import type { Entry } from '../../platform/service/service.ts';
 import { folderName } from '../../platform/text/folder-name.ts';
 import type { Text } from '../../platform/text/language.ts';
+import type { Change } from '../folder/change-log.ts';
 import { createTakenNames } from '../folder/taken-names.ts';
-import { createAttempts } from './attempts.ts';
-import type { Tools } from './change-context.ts';
-import { perform, type Step, type StepsOutcome, stepOf, type TransferKind } from './steps.ts';
-import { askingTransport, freeDestination, plainTransport } from './transport.ts';
-import { reasonsOf, subjectOf } from './words.ts';
+import { type ChangeContext, entryAt, moveFocusOff, pendingEntryAt } from './change-context.ts';
+import { describeErrors, subjectOf } from './change-texts.ts';
+import type { Outcome } from './operations.ts';
+import {
+  askOnConflict,
+  failOnConflict,
+  freeDestination,
+  type RetryableTransfers,
+  type TransferItem,
+  type TransferKind,
+  type TransferRequest,
+  type Transferred,
+} from './transfer-requests.ts';
 
-export interface Transfers {
-  /** Copies or moves into `target`; asks what to do where names are taken there. */
-  transfer(kind: TransferKind, paths: readonly string[], target: string): Promise<void>;
+interface TransferContext extends ChangeContext {
+  readonly transfers: RetryableTransfers;
 }
 
-export function createTransfers(tools: Tools): Transfers {
-  const { service, folder, selection, messages, permissions, language } = tools;
-  const attempts = createAttempts(service, tools.isFolderThere);
+/** Copies or moves into the folder `target`. Asks the user about each name that is taken there. */
+export async function transfer(
+  context: TransferContext,
+  kind: TransferKind,
+  paths: readonly string[],
+  target: string,
+): Promise<void> {
+  const { service, folder } = context;
+  const valid = rejectInvalid(context, kind, paths, target);
+  if (valid.length === 0) return;
+  const known = folder.knownEntries(valid);
+  const isTargetShown = folder.path.value === target;
+  const names = createTakenNames(service, folder);
+  // A copy in the folder of its source is a duplicate, which must not replace anything: find the free names first.
+  const hasDuplicates = valid.some((path) => parentOf(path) === target);
+  if (hasDuplicates) await names.learn(target);
+  const items = valid.map((path) => {
+    const destination = `${target}${path.slice(parentOf(path).length)}`;
+    return itemOf(path, destination === path ? freeDestination(path, names) : destination, known.get(path));
+  });
+  const running = run(context, kind, items, target);
+  if (isTargetShown) select(context, items);
+  await running;
+}
 
-  /** Says what makes no sense, and gives the rest. */
-  const sift = (kind: TransferKind, paths: readonly string[], target: string): readonly string[] => {
+/** Asks the user for the destination folder, and copies or moves into it. */
+export async function transferElsewhere(
+  context: TransferContext,
+  kind: TransferKind,
+  paths: readonly string[],
+  create: (path: string) => Promise<boolean>,
+): Promise<void> {
+  const { prompts, folder, messages, language } = context;
+  if (paths.length === 0) return;
+  const start = folder.path.value;
+  try {
+    const target = await prompts.pickFolder({ kind, paths, start, create });
+    if (target !== null) await transfer(context, kind, paths, target);
+  } catch {
+    // The dialog could not be loaded.
     const { text } = language.value;
-    const { changes } = text;
-    const intoThemselves = paths.filter((path) => isWithin(target, path));
-    if (intoThemselves.length > 0) {
-      const subject = subjectOf(intoThemselves);
-      messages.say({
-        kind: 'error',
-        text: kind === 'copy' ? changes.copyIntoItself(subject) : changes.moveIntoItself(subject),
-      });
-    }
-    const there = kind === 'move' ? paths.filter((path) => parentOf(path) === target) : [];
-    if (there.length > 0) {
-      const said = changes.alreadyThere({ ...subjectOf(there), folder: folderName(target, text) });
-      messages.say({ kind: 'done', text: said });
-    }
-    const senseless = new Set([...intoThemselves, ...there]);
-    return paths.filter((path) => !senseless.has(path));
-  };
+    const said = describeFailure(kind, paths, paths.length, text);
+    messages.say({ kind: 'error', text: said, detail: text.problems.unreachable });
+  }
+}
 
-  const run = async (kind: TransferKind, steps: readonly Step[], target: string): Promise<void> => {
-    const { text } = language.value;
-    const names = createTakenNames(service, folder);
-    const outcome = await perform(tools, kind, steps, {
-      title: (kind === 'copy' ? text.changes.copying : text.changes.moving)({
-        ...subjectOf(pathsOf(steps)),
-        folder: folderName(target, text),
-      }),
-      isFree: ({ destination }) => !names.isTaken(target, nameOf(destination)),
-      transport: askingTransport(tools, kind, { names, attempts, steps }),
-    });
-    tell(kind, outcome, target);
-    if (kind === 'copy') void takenBack(tools, outcome.interrupted);
-  };
-
-  const undo = async (steps: readonly Step[]): Promise<void> => {
-    const { text } = language.value;
-    const { arrived, failed } = await perform(tools, 'move', steps, {
-      title: text.changes.undoing(subjectOf(pathsOf(steps))),
-      isFree: () => true,
-      transport: plainTransport(attempts, 'move'),
-    });
-    if (arrived.length > 0) messages.announce(text.changes.undone);
-    if (failed.length === 0) return;
-    const detail = reasonsOf(errorsOf(failed), text);
-    messages.say({ kind: 'error', text: text.changes.notUndone, detail });
-  };
-
-  const mayMoveBack = (moved: StepsOutcome['arrived'], target: string) =>
-    permissions.allowsIn(target, 'read') &&
-    permissions.allowsIn(target, 'manage') &&
-    moved.every(({ step }) => permissions.allowsIn(parentOf(step.path), 'write'));
-
-  const tell = (kind: TransferKind, outcome: StepsOutcome, target: string) => {
-    const { text } = language.value;
-    const { arrived, skipped, failed, interrupted, left } = outcome;
-    const asked = [arrived, failed, interrupted, left].reduce((sum, { length }) => sum + length, 0);
-    const moved = kind === 'move' ? arrived.filter(({ hasReplaced }) => !hasReplaced) : [];
-    const back = () => {
-      const known = folder.recall(moved.map(({ path }) => path));
-      void undo(moved.map(({ step, path }) => stepOf(path, step.path, known.get(path))));
-    };
-    const canUndo = moved.length > 0 && mayMoveBack(moved, target);
-    const action = canUndo ? { label: text.controls.undo, run: back } : undefined;
-
-    if (interrupted.length + left.length > 0) {
-      messages.say({ kind: 'done', ...cancelled(kind, outcome, { all: asked + skipped.length, text }), action });
-    } else if (arrived.length > 0) {
-      const subject = subjectOf(arrived.map(({ step }) => step.path));
-      const said = kind === 'copy' ? text.changes.copied : text.changes.moved;
-      messages.say({ kind: 'done', text: said({ ...subject, folder: folderName(target, text) }), action });
-    }
-    if (failed.length > 0) tellFailed(kind, outcome, { all: asked, target, text });
-  };
-
-  const tellFailed = (
-    kind: TransferKind,
-    { failed }: StepsOutcome,
-    { all, target, text }: { all: number; target: string; text: Text },
-  ) => {
-    const items = failed.map(({ item }) => item);
-    const retry = { label: text.controls.retry, run: () => void run(kind, items, target) };
+/** Shows messages about paths that can't be copied or moved into the folder, and returns the other paths. */
+function rejectInvalid(
+  { messages, language }: TransferContext,
+  kind: TransferKind,
+  paths: readonly string[],
+  target: string,
+): readonly string[] {
+  const { text } = language.value;
+  const { changes } = text;
+  const intoThemselves = paths.filter((path) => isWithin(target, path));
+  if (intoThemselves.length > 0) {
+    const subject = subjectOf(intoThemselves);
     messages.say({
       kind: 'error',
-      text: notDone(kind, pathsOf(items), { all, text }),
-      detail: reasonsOf(errorsOf(failed), text),
-      action: failed.some(({ error }) => error.isTransient) ? retry : undefined,
+      text: kind === 'copy' ? changes.copyIntoItself(subject) : changes.moveIntoItself(subject),
     });
-  };
-
-  /** Has what comes into the shown folder be selected, and the first of it focused. */
-  const show = (paths: readonly string[]) => {
-    selection.set(paths);
-    const first = paths.find((path) => folder.indexOf(path) >= 0);
-    if (first !== undefined) folder.focused.value = first;
-  };
-
-  return {
-    async transfer(kind, paths, target) {
-      const wanted = sift(kind, paths, target);
-      if (wanted.length === 0) return;
-      const known = folder.recall(wanted);
-      const isHere = folder.path.value === target;
-      const names = createTakenNames(service, folder);
-      // Copies beside what they are of: nobody means these to replace anything.
-      const areDuplicates = wanted.some((path) => parentOf(path) === target);
-      if (areDuplicates) await names.learn(target);
-      const steps = wanted.map((path) => {
-        const destination = `${target}${path.slice(parentOf(path).length)}`;
-        return stepOf(path, destination === path ? freeDestination(path, names) : destination, known.get(path));
-      });
-      const running = run(kind, steps, target);
-      if (isHere) show(steps.map(({ destination }) => destination));
-      await running;
-    },
-  };
+  }
+  const alreadyThere = kind === 'move' ? paths.filter((path) => parentOf(path) === target) : [];
+  if (alreadyThere.length > 0) {
+    const said = changes.alreadyThere({ ...subjectOf(alreadyThere), folder: folderName(target, text) });
+    messages.say({ kind: 'done', text: said });
+  }
+  const invalid = new Set([...intoThemselves, ...alreadyThere]);
+  return paths.filter((path) => !invalid.has(path));
 }
 
-const pathsOf = (steps: readonly Step[]) => steps.map(({ path }) => path);
-const errorsOf = (failed: StepsOutcome['failed']) => failed.map(({ error }) => error);
+/** Selects the items in the shown folder, and focuses the first. */
+function select({ folder, selection }: TransferContext, items: readonly TransferItem[]): void {
+  const paths = items.map(({ destination }) => destination);
+  selection.set(paths);
+  const first = paths.find((path) => folder.indexOf(path) >= 0);
+  if (first !== undefined) folder.focused.value = first;
+}
 
-/** Says that all of these could not be copied or moved, or some of them. */
-function notDone(kind: TransferKind, paths: readonly string[], { all, text }: { all: number; text: Text }): string {
-  const { changes } = text;
+async function run(
+  context: TransferContext,
+  kind: TransferKind,
+  items: readonly TransferItem[],
+  target: string,
+): Promise<void> {
+  const { service, folder, language, transfers } = context;
+  const { text } = language.value;
+  const names = createTakenNames(service, folder);
+  const outcome = await perform(context, kind, items, {
+    title: (kind === 'copy' ? text.changes.copying : text.changes.moving)({
+      ...subjectOf(pathsOf(items)),
+      folder: folderName(target, text),
+    }),
+    isFree: ({ destination }) => !names.isTaken(target, nameOf(destination)),
+    request: askOnConflict(context, kind, { transfers, items, names }),
+  });
+  report(context, kind, outcome, target);
+  if (kind === 'copy') void refreshAfterCancel(context, outcome.interrupted);
+}
+
+async function undo(context: TransferContext, items: readonly TransferItem[]): Promise<void> {
+  const { messages, language, transfers } = context;
+  const { text } = language.value;
+  const { transferred, failed } = await perform(context, 'move', items, {
+    title: text.changes.undoing(subjectOf(pathsOf(items))),
+    isFree: () => true,
+    request: failOnConflict(transfers, 'move'),
+  });
+  if (transferred.length > 0) messages.announce(text.changes.undone);
+  if (failed.length === 0) return;
+  messages.say({ kind: 'error', text: text.changes.notUndone, detail: describeErrors(errorsOf(failed), text) });
+}
+
+interface TransferOutcome extends Omit<Outcome<TransferItem, unknown>, 'done'> {
+  readonly transferred: readonly (Transferred & { readonly item: TransferItem })[];
+  /** Items that the user skipped because their names were taken. */
+  readonly skipped: readonly TransferItem[];
+}
+
+interface TransferPlan {
+  readonly title: string;
+  /** Returns whether the destination is free. Existing entries stay visible until they are replaced. */
+  readonly isFree: (item: TransferItem) => boolean;
+  readonly request: TransferRequest;
+}
+
+/** Shows each item at its destination, sends the requests, and restores the items that were not transferred. */
+async function perform(
+  context: TransferContext,
+  kind: TransferKind,
+  items: readonly TransferItem[],
+  { title, isFree, request }: TransferPlan,
+): Promise<TransferOutcome> {
+  const { folder, clipboard, operations } = context;
+  const sources = pathsOf(items);
+  const destinations = items.map(({ destination }) => destination);
+  const changes = items.map((item) => changeOf(kind, item, isFree(item) ? pendingEntryAt : undefined));
+  const pending = batch(() => {
+    if (kind === 'move') moveFocusOff(folder, new Set(sources));
+    return changes.map((change) => folder.begin(change));
+  });
+
+  const paths = kind === 'copy' ? { read: sources, written: destinations } : { written: [...sources, ...destinations] };
+  const { done, ...others } = await operations.perform(items, { title, paths, work: request });
+
+  const transferred = done.flatMap(({ item, result }) => (result ? [{ item, ...result }] : []));
+  batch(() => {
+    for (const { item, path } of transferred) {
+      folder.apply(changeOf(kind, { ...item, destination: path }, entryAt));
+    }
+    if (kind === 'move') clipboard.remapPaths(new Map(transferred.map(({ item, path }) => [item.path, path])));
+    for (const change of pending) change.rollback();
+  });
+  // The service decides about times and ETags at the destination. The source is as expected if every item left it.
+  const isIncomplete = transferred.length < items.length;
+  context.refresh([...destinations, ...(isIncomplete ? sources : [])].map(parentOf), kind === 'move' ? sources : []);
+  return { ...others, transferred, skipped: done.flatMap(({ item, result }) => (result ? [] : [item])) };
+}
+
+/** Returns the change that a copy or move makes. Without `createEntry`, the destination stays as it is. */
+function changeOf(
+  kind: TransferKind,
+  { path, destination, entry }: TransferItem,
+  createEntry: ((path: string, entry: Entry) => Entry) | undefined,
+): Change {
+  const added =
+    entry && createEntry ? [createEntry(destination, kind === 'copy' ? withCurrentTime(entry) : entry)] : [];
+  return { removed: kind === 'move' ? [path] : [], added };
+}
+
+const withCurrentTime = (entry: Entry): Entry =>
+  entry.type === 'file' ? { ...entry, modified: new Date().toISOString() } : entry;
+
+/** Shows messages about the results, with buttons to undo a move and to retry failed items. */
+function report(context: TransferContext, kind: TransferKind, outcome: TransferOutcome, target: string): void {
+  const { messages, language } = context;
+  const { text } = language.value;
+  const { transferred, skipped, failed, interrupted, notStarted } = outcome;
+  const all = transferred.length + failed.length + interrupted.length + notStarted.length;
+  const action = undoAction(context, kind, outcome, target);
+  if (interrupted.length + notStarted.length > 0) {
+    messages.say({ kind: 'done', ...describeCancelled(kind, outcome, all + skipped.length, text), action });
+  } else if (transferred.length > 0) {
+    const subject = subjectOf(pathsOf(transferred.map(({ item }) => item)));
+    const said = kind === 'copy' ? text.changes.copied : text.changes.moved;
+    messages.say({ kind: 'done', text: said({ ...subject, folder: folderName(target, text) }), action });
+  }
+  if (failed.length === 0) return;
+  const items = failed.map(({ item }) => item);
+  const retry = { label: text.controls.retry, run: () => void run(context, kind, items, target) };
+  messages.say({
+    kind: 'error',
+    text: describeFailure(kind, pathsOf(items), all, text),
+    detail: describeErrors(errorsOf(failed), text),
+    action: failed.some(({ error }) => error.isTransient) ? retry : undefined,
+  });
+}
+
+/** Returns the button that moves items back; undefined if that is impossible. A replaced item can't be restored. */
+function undoAction(context: TransferContext, kind: TransferKind, { transferred }: TransferOutcome, target: string) {
+  const { folder, permissions, language } = context;
+  const moved = kind === 'move' ? transferred.filter(({ hasReplaced }) => !hasReplaced) : [];
+  const canMoveBack =
+    moved.length > 0 &&
+    permissions.allowsIn(target, 'read') &&
+    permissions.allowsIn(target, 'manage') &&
+    moved.every(({ item }) => permissions.allowsIn(parentOf(item.path), 'write'));
+  if (!canMoveBack) return undefined;
+  const moveBack = () => {
+    const known = folder.knownEntries(pathsOf(moved));
+    void undo(
+      context,
+      moved.map(({ item, path }) => itemOf(path, item.path, known.get(path))),
+    );
+  };
+  return { label: language.value.text.controls.undo, run: moveBack };
+}
+
+/** Describes that some or all items could not be copied or moved. */
+function describeFailure(kind: TransferKind, paths: readonly string[], all: number, { changes }: Text): string {
   const count = paths.length;
   if (count < all) return (kind === 'copy' ? changes.someNotCopied : changes.someNotMoved)({ count, all });
   return (kind === 'copy' ? changes.notCopied : changes.notMoved)(subjectOf(paths));
 }
 
-/** What is to be said of a transfer that was cancelled. */
-function cancelled(
+function describeCancelled(
   kind: TransferKind,
-  { arrived, interrupted }: StepsOutcome,
-  { all, text }: { all: number; text: Text },
+  { transferred, interrupted }: TransferOutcome,
+  all: number,
+  { changes }: Text,
 ): { readonly text: string; readonly detail: string | undefined } {
-  const { changes } = text;
-  const say = kind === 'copy' ? changes.copyCancelled : changes.moveCancelled;
-  const sayOfOne = kind === 'copy' ? changes.copyTakenBack : changes.moveLeftOver;
-  const details = interrupted.map(({ path }) => sayOfOne({ name: nameOf(path) }));
-  return { text: say({ count: arrived.length, all }), detail: details.length > 0 ? details.join('\n') : undefined };
+  const describe = kind === 'copy' ? changes.copyCancelled : changes.moveCancelled;
+  const describeInterrupted = kind === 'copy' ? changes.copyTakenBack : changes.moveLeftOver;
+  const details = interrupted.map(({ path }) => describeInterrupted({ name: nameOf(path) }));
+  return {
+    text: describe({ count: transferred.length, all }),
+    detail: details.length > 0 ? details.join('\n') : undefined,
+  };
 }
 
-/** Milliseconds between two looks, and how often to look, whether a copy that was cancelled is gone. */
-const LOOK_EVERY = 500;
-const LOOKS = 20;
+/** The interval and the maximum number of checks whether the service has removed a cancelled copy. */
+const CHECK_INTERVAL_MS = 500;
+const MAX_CHECKS = 20;
 
-/** Shows the destinations of cancelled copies as they are once the service has taken these back. */
-async function takenBack(tools: Tools, interrupted: readonly Step[]): Promise<void> {
-  if (interrupted.length === 0) return;
-  let left = interrupted.map(({ destination }) => destination);
-  for (let look = 0; look < LOOKS && left.length > 0; look++) {
-    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY));
-    const isThere = await Promise.all(left.map(tools.isFolderThere));
-    left = left.filter((_path, index) => isThere[index]);
+/** Refreshes the shown folder after the service has removed the incomplete copies of cancelled folders. */
+async function refreshAfterCancel(context: TransferContext, cancelled: readonly TransferItem[]): Promise<void> {
+  if (cancelled.length === 0) return;
+  let remaining = cancelled.map(({ destination }) => destination);
+  for (let checks = 0; checks < MAX_CHECKS && remaining.length > 0; checks++) {
+    await new Promise((resolve) => setTimeout(resolve, CHECK_INTERVAL_MS));
+    const exists = await Promise.all(remaining.map(context.folderExists));
+    remaining = remaining.filter((_path, index) => exists[index]);
   }
-  tools.refresh(interrupted.map(({ destination }) => parentOf(destination)));
+  context.refresh(cancelled.map(({ destination }) => parentOf(destination)));
 }
+
+function itemOf(path: string, destination: string, known: Entry | undefined): TransferItem {
+  const entry = known ?? (isFolderPath(path) ? folderEntry(path) : undefined);
+  return { path, destination, entry, size: entry?.type === 'file' ? entry.size : undefined };
+}
+
+const pathsOf = (items: readonly { readonly path: string }[]) => items.map(({ path }) => path);
+const errorsOf = (failed: TransferOutcome['failed']) => failed.map(({ error }) => error);

@@ -3,85 +3,80 @@ import { parentOf } from '../../platform/paths.ts';
 import type { Entry } from '../../platform/service/service.ts';
 import { type CompareNames, mergeByName } from './order.ts';
 
-/** A change of what folders show. */
+/** A change of the entries of any folders. */
 export interface Change {
-  /** Paths that are no more. */
+  /** The paths of removed entries. */
   readonly removed?: readonly string[];
-  /** Entries that are new, or replace those of the same path. Each folder shows its own. */
+  /** New entries. An entry replaces the one with the same path. */
   readonly added?: readonly Entry[];
 }
 
-/** A change that is shown before the service has said yes. */
+/** A change that is displayed before the service confirms it. The first call of either method ends it. */
 export interface PendingChange {
-  /** The service has done it. */
-  settle(): void;
-  /** It did not come about. */
-  takeBack(): void;
+  /** Keeps the change: the service confirmed it. */
+  commit(): void;
+  /** Removes the change: the service rejected it. */
+  rollback(): void;
 }
 
 /**
- * The changes that stand on top of what was read of folders, in their order: those that the service has not answered,
- * and those that it answered after a reading began, which may not know of them.
+ * The changes that listings may lack, in their order: those that the service has not confirmed yet, and those that it
+ * confirmed after the request for the listing began.
  */
 export interface ChangeLog {
   readonly changes: ReadonlySignal<readonly Change[]>;
-  /** Whether the service has still to answer one of them. */
-  readonly isWaiting: boolean;
-  /** The changes that the service has done. */
-  readonly done: readonly Change[];
+  readonly committed: readonly Change[];
+  /** Whether the service has not answered some of the changes yet. */
+  readonly hasPending: boolean;
   begin(change: Change): PendingChange;
-  /** A moment, for `forgetBefore`. */
+  /** Returns the current time of a logical clock, for `removeCommitted`. */
   now(): number;
-  /** Gives the changes that were done before a moment, and forgets them. */
-  forgetBefore(moment: number): readonly Change[];
+  /** Removes and returns the changes that were committed before a time. */
+  removeCommitted(before: number): readonly Change[];
 }
 
-/** `onSettle` is called when nothing waits for an answer any more. */
-export function createChangeLog(onSettle: () => void): ChangeLog {
-  // Of thousands, each comes and goes by itself: a list would be copied for every one.
-  const logged = new Set<Logged>();
+/** Creates an empty log. It calls `onIdle` when the last pending change ends. */
+export function createChangeLog(onIdle: () => void): ChangeLog {
+  // A set, because thousands of changes begin and end one by one, and each would copy a list.
+  const logged = new Set<LoggedChange>();
   const version = signal(0);
-  let clock = 0;
-  let waiting = 0;
-  const end = () => {
-    waiting -= 1;
-    if (waiting === 0) onSettle();
-  };
+  let time = 0;
+  let pending = 0;
 
   return {
     changes: computed(() => (version.value >= 0 ? [...logged] : [])),
-    get isWaiting() {
-      return waiting > 0;
+    get committed() {
+      return [...logged].filter(({ committedAt }) => committedAt !== undefined);
     },
-    get done() {
-      return [...logged].filter(({ doneAt }) => doneAt !== undefined);
+    get hasPending() {
+      return pending > 0;
     },
     begin(change) {
-      const entry: Logged = { ...change, doneAt: undefined };
+      const entry: LoggedChange = { ...change, committedAt: undefined };
       logged.add(entry);
       version.value++;
-      waiting += 1;
-      let isOpen = true;
-      const once = (settling: () => void) => () => {
-        if (!isOpen) return;
-        isOpen = false;
-        settling();
+      pending += 1;
+      let isPending = true;
+      const once = (end: () => void) => () => {
+        if (!isPending) return;
+        isPending = false;
         end();
+        pending -= 1;
+        if (pending === 0) onIdle();
       };
       return {
-        settle: once(() => {
-          entry.doneAt = ++clock;
+        commit: once(() => {
+          entry.committedAt = ++time;
         }),
-        takeBack: once(() => {
+        rollback: once(() => {
           logged.delete(entry);
           version.value++;
         }),
       };
     },
-    now: () => ++clock,
-    forgetBefore(moment) {
-      const isOld = ({ doneAt }: Logged) => doneAt !== undefined && doneAt < moment;
-      const old = [...logged].filter(isOld);
+    now: () => ++time,
+    removeCommitted(before) {
+      const old = [...logged].filter(({ committedAt }) => committedAt !== undefined && committedAt < before);
       for (const entry of old) logged.delete(entry);
       if (old.length > 0) version.value++;
       return old;
@@ -89,30 +84,31 @@ export function createChangeLog(onSettle: () => void): ChangeLog {
   };
 }
 
-interface Logged extends Change {
-  doneAt: number | undefined;
+interface LoggedChange extends Change {
+  /** The logical time at which the service confirmed the change; undefined while it is pending. */
+  committedAt: number | undefined;
 }
 
-/** The entries of a folder, in the order of their names, as they are after the changes. */
-export function withChanges(
+/** Returns the entries of a folder after the changes, by name. */
+export function applyChanges(
   entries: readonly Entry[],
   changes: readonly Change[],
   { folder, compareNames }: { readonly folder: string; readonly compareNames: CompareNames },
 ): readonly Entry[] {
-  const gone = new Set<string>();
+  const replaced = new Set<string>();
   const added = new Map<string, Entry>();
   for (const change of changes) {
     for (const path of change.removed ?? []) {
-      if (parentOf(path) === folder) gone.add(path);
+      if (parentOf(path) === folder) replaced.add(path);
       added.delete(path);
     }
     for (const entry of change.added ?? []) {
       if (parentOf(entry.path) !== folder) continue;
-      gone.add(entry.path);
+      replaced.add(entry.path);
       added.set(entry.path, entry);
     }
   }
-  if (gone.size === 0) return entries;
-  const rest = entries.filter(({ path }) => !gone.has(path));
-  return mergeByName(rest, [...added.values()], compareNames);
+  if (replaced.size === 0) return entries;
+  const others = entries.filter(({ path }) => !replaced.has(path));
+  return mergeByName(others, [...added.values()], compareNames);
 }

@@ -1,43 +1,42 @@
 import type { Entry } from '../../platform/service/service.ts';
 
-/** What was read of one folder. */
+/** The entries of a folder that were read so far. */
 export interface Contents {
   readonly byName: readonly Entry[];
-  /** Where the listing goes on; undefined at its end. */
+  /** The cursor of the next page; undefined if all pages were read. */
   readonly cursor: string | undefined;
 }
 
-/** The folders that were shown last, so that one who comes back to them sees them at once. */
-export interface KeptFolders {
+/** Caches the folders that were shown last, so that the page shows them at once when the user returns. */
+export interface FolderCache {
   get(path: string): Contents | undefined;
-  keep(path: string, contents: Contents): void;
-  forget(path: string): void;
-  /** Makes of the entries of each what `change` makes of them. */
-  change(change: (entries: readonly Entry[], folder: string) => readonly Entry[]): void;
-  /** All entries of all of them. */
+  set(path: string, contents: Contents): void;
+  delete(path: string): void;
+  /** Replaces the entries of each folder by the result of `update`. */
+  updateAll(update: (entries: readonly Entry[], folder: string) => readonly Entry[]): void;
+  /** Returns the entries of all folders. */
   entries(): readonly Entry[];
 }
 
-/** Folders that are kept. */
-const FOLDERS = 8;
-/** The most entries of one. */
-const ENTRIES = 20_000;
+const MAX_FOLDERS = 8;
+const MAX_ENTRIES_PER_FOLDER = 20_000;
 
-export function createKeptFolders(): KeptFolders {
-  const kept = new Map<string, Contents>();
+export function createFolderCache(): FolderCache {
+  const cached = new Map<string, Contents>();
   return {
-    get: (path) => kept.get(path),
-    keep(path, contents) {
-      kept.delete(path);
-      if (contents.byName.length > ENTRIES) return;
-      kept.set(path, contents);
-      const [oldest] = kept.keys();
-      if (kept.size > FOLDERS && oldest !== undefined) kept.delete(oldest);
+    get: (path) => cached.get(path),
+    set(path, contents) {
+      // A map keeps the order of insertion, so its first folder is the oldest.
+      cached.delete(path);
+      if (contents.byName.length > MAX_ENTRIES_PER_FOLDER) return;
+      cached.set(path, contents);
+      const [oldest] = cached.keys();
+      if (cached.size > MAX_FOLDERS && oldest !== undefined) cached.delete(oldest);
     },
-    forget: (path) => void kept.delete(path),
-    change(change) {
-      for (const [path, contents] of kept) kept.set(path, { ...contents, byName: change(contents.byName, path) });
+    delete: (path) => void cached.delete(path),
+    updateAll(update) {
+      for (const [path, contents] of cached) cached.set(path, { ...contents, byName: update(contents.byName, path) });
     },
-    entries: () => [...kept.values()].flatMap(({ byName }) => byName),
+    entries: () => [...cached.values()].flatMap(({ byName }) => byName),
   };
 }

@@ -4,46 +4,46 @@ import type { Entry, FileEntry } from '../../platform/service/service.ts';
 export type CompareNames = (left: string, right: string) => number;
 
 /**
- * Entries in the order of their names, with new ones put where they belong. Comparing names by the rules of a
- * language is slow, so that it is done once for each entry; every other order is made of this one.
+ * Inserts entries into a list that is sorted by name, and returns the result. Comparing names by the rules of a
+ * language is slow. Each entry is therefore sorted by name once, and `sortEntries` makes all other orders from that.
  */
 export function mergeByName(
-  ordered: readonly Entry[],
+  sorted: readonly Entry[],
   added: readonly Entry[],
   compareNames: CompareNames,
 ): readonly Entry[] {
   const fresh = added.toSorted((left, right) => compareNames(left.name, right.name));
   const first = fresh[0];
-  if (!first) return ordered;
-  const last = ordered.at(-1);
-  if (!last || compareNames(last.name, first.name) < 0) return ordered.concat(fresh);
+  if (!first) return sorted;
+  const last = sorted.at(-1);
+  if (!last || compareNames(last.name, first.name) < 0) return sorted.concat(fresh);
 
   const merged: Entry[] = [];
-  let taken = 0;
+  let copied = 0;
   for (const entry of fresh) {
-    const place = routeOf(entry.name, ordered, taken, compareNames);
-    for (; taken < place; taken++) merged.push(ordered[taken] as Entry);
+    const index = insertionIndex(entry.name, sorted, copied, compareNames);
+    for (const earlier of sorted.slice(copied, index)) merged.push(earlier);
     merged.push(entry);
+    copied = index;
   }
-  for (; taken < ordered.length; taken++) merged.push(ordered[taken] as Entry);
-  return merged;
+  return merged.concat(sorted.slice(copied));
 }
 
-/** The first place, from `from` on, before which `name` belongs. */
-function routeOf(name: string, ordered: readonly Entry[], from: number, compareNames: CompareNames): number {
+/** Returns the index at which to insert a name, at least `from`. */
+function insertionIndex(name: string, sorted: readonly Entry[], from: number, compareNames: CompareNames): number {
   let low = from;
-  let high = ordered.length;
+  let high = sorted.length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    const candidate = ordered[middle];
+    const candidate = sorted[middle];
     if (candidate && compareNames(candidate.name, name) <= 0) low = middle + 1;
     else high = middle;
   }
   return low;
 }
 
-/** Entries that are in the order of their names, in another one: folders first, equal ones by their names. */
-export function inOrder(byName: readonly Entry[], { by, descending }: Order): readonly Entry[] {
+/** Sorts entries that are sorted by name: folders first, and equal entries by name. */
+export function sortEntries(byName: readonly Entry[], { by, descending }: Order): readonly Entry[] {
   const folders: Entry[] = [];
   const files: FileEntry[] = [];
   for (const entry of byName) {
@@ -53,12 +53,12 @@ export function inOrder(byName: readonly Entry[], { by, descending }: Order): re
   const compare = COMPARISONS[by];
   if (compare) files.sort(descending ? (left, right) => compare(right, left) : compare);
   else if (descending) files.reverse();
-  // Folders have a name alone; another order leaves them as they are.
+  // Folders have neither size, type nor time, so those orders leave them sorted by name.
   if (by === 'name' && descending) folders.reverse();
   return folders.concat(files);
 }
 
-/** Undefined for the order that the entries have already. */
+/** Undefined for the order by name, which the entries already have. */
 const COMPARISONS: Readonly<Record<Order['by'], ((left: FileEntry, right: FileEntry) => number) | undefined>> = {
   name: undefined,
   size: (left, right) => left.size - right.size,
@@ -68,14 +68,15 @@ const COMPARISONS: Readonly<Record<Order['by'], ((left: FileEntry, right: FileEn
 
 const compareText = (left: string, right: string) => (left < right ? -1 : left > right ? 1 : 0);
 
-/** Those whose name has each word of the filter in it, in any case and with or without accents. */
-export function filtered(entries: readonly Entry[], filter: string): readonly Entry[] {
-  const words = folded(filter).split(/\s+/).filter(Boolean);
+/** Returns the entries whose names contain every word of the filter, regardless of case and accents. */
+export function filterEntries(entries: readonly Entry[], filter: string): readonly Entry[] {
+  const words = fold(filter).split(/\s+/).filter(Boolean);
   if (words.length === 0) return entries;
   return entries.filter(({ name }) => {
-    const text = folded(name);
-    return words.every((word) => text.includes(word));
+    const folded = fold(name);
+    return words.every((word) => folded.includes(word));
   });
 }
 
-const folded = (text: string) => text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
+/** Removes case and accents. */
+const fold = (text: string) => text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();

@@ -20,27 +20,28 @@ export function createTakenNames(
   folder: Pick<Folder, 'path' | 'listing' | 'entryOf'>,
 ): TakenNames {
   let taken = new Set<string>();
-  let learnt = new Map<string, Promise<void>>();
+  let listings = new Map<string, Promise<void>>();
 
-  const isThere = (path: string) => taken.has(path) || folder.entryOf(path) !== undefined;
-  const look = async (path: string) => {
+  const exists = (path: string) => taken.has(path) || folder.entryOf(path) !== undefined;
+  const list = async (path: string) => {
+    // Entries that arrive after `forget` go to the forgotten set.
     const found = taken;
     for await (const entry of entriesIn(service, path)) found.add(entry.path);
   };
 
   return {
-    isTaken: (path, name) => isThere(path + name) || isThere(`${path}${name}/`),
-    isFile: (path, name) => isThere(path + name),
+    isTaken: (path, name) => exists(path + name) || exists(`${path}${name}/`),
+    isFile: (path, name) => exists(path + name),
     take: (path) => void taken.add(path),
     learn(path) {
       if (folder.path.value === path && folder.listing.value === 'complete') return Promise.resolve();
-      const known = learnt.get(path) ?? look(path).catch(() => {});
-      learnt.set(path, known);
-      return known;
+      const listing = listings.get(path) ?? list(path).catch(() => {});
+      listings.set(path, listing);
+      return listing;
     },
     forget() {
       taken = new Set();
-      learnt = new Map();
+      listings = new Map();
     },
   };
 }

@@ -3,7 +3,7 @@ import { createConnection } from './connection.ts';
 import { watchUser } from './reveal.ts';
 import { type AllUploads, createUploadModel, type UploadModelOptions } from './upload-model.ts';
 
-const KINDS = { arriving: 'file', there: 'file' } as const;
+const KINDS = { incoming: 'file', existing: 'file' } as const;
 
 /** Creates the upload model in the browser. */
 export function createAllUploads(options: UploadModelOptions, prompts: Prompts): AllUploads {
@@ -13,6 +13,6 @@ export function createAllUploads(options: UploadModelOptions, prompts: Prompts):
     connection: createConnection(),
     watchUser,
     askAboutConflict: ({ folder, name, file }, conflict) =>
-      prompts.resolveConflict({ folder, name, kinds: KINDS, arriving: file, ...conflict }),
+      prompts.resolveConflict({ folder, name, kinds: KINDS, incoming: file, ...conflict }),
   });
 }

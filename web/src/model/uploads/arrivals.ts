@@ -1,8 +1,8 @@
 import { ancestorsOf, nameOf, parentOf } from '../../platform/paths.ts';
+import { folderEntry } from '../../platform/service/pages.ts';
 import type { FileEntry } from '../../platform/service/service.ts';
 import type { PendingChange } from '../folder/change-log.ts';
-import type { Folder } from '../folder/folder.ts';
-import { refreshUnlessLarge } from '../folder/refresh-unless-large.ts';
+import { type Folder, refreshUnlessLarge } from '../folder/folder.ts';
 import { pathOf, type QueuedItem } from './upload-item.ts';
 
 /** Has folders show what arrives in them. */
@@ -46,7 +46,7 @@ export function createArrivals(folder: Folder, isSeen: (folder: string) => boole
     for (const ancestor of ['', ...ancestorsOf(path)]) {
       touched.add(parentOf(ancestor));
       touched.add(ancestor);
-      promised.get(ancestor)?.settle();
+      promised.get(ancestor)?.commit();
       promised.delete(ancestor);
     }
   };
@@ -63,7 +63,7 @@ export function createArrivals(folder: Folder, isSeen: (folder: string) => boole
       }
       for (const path of expected) {
         if (folder.entryOf(path) || promised.has(path)) continue;
-        promised.set(path, folder.begin({ added: [{ type: 'folder', path, name: nameOf(path) }] }));
+        promised.set(path, folder.begin({ added: [folderEntry(path)] }));
       }
     },
     stored({ kind, file, size }, { path, etag }) {
@@ -87,7 +87,7 @@ export function createArrivals(folder: Folder, isSeen: (folder: string) => boole
     },
     settle() {
       flush();
-      for (const pending of promised.values()) pending.takeBack();
+      for (const pending of promised.values()) pending.rollback();
       promised.clear();
       const isStale = touched.has(folder.path.value) && folder.state.value === 'ready';
       touched.clear();

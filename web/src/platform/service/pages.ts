@@ -1,5 +1,5 @@
-import { parentOf } from '../paths.ts';
-import type { Entry, Listing, Service } from './service.ts';
+import { nameOf, parentOf } from '../paths.ts';
+import type { Entry, FolderEntry, Listing, Service } from './service.ts';
 
 /** Yields the pages of a folder. Throws `ServiceError`, or the signal's `AbortError`. */
 export async function* pages(
@@ -40,4 +40,9 @@ export async function findEntry(
 ): Promise<Entry | undefined> {
   for await (const entry of entriesIn(service, parentOf(path), signal)) if (entry.path === path) return entry;
   return undefined;
+}
+
+/** Returns the entry of a folder. It consists only of what the path tells. */
+export function folderEntry(path: string): FolderEntry {
+  return { type: 'folder', path, name: nameOf(path) };
 }

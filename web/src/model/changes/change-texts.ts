@@ -8,11 +8,11 @@ export function subjectOf(paths: readonly string[]): { readonly count: number; r
   return { count: paths.length, name: nameOf(paths[0] ?? '') };
 }
 
-/** The most different reasons that are told of a change that failed in part. */
+/** The maximum number of different reasons in one message. */
 const MAX_REASONS = 5;
 
-/** Why several failed: each reason once, a line each. */
-export function reasonsOf(errors: readonly ServiceError[], text: Text): string {
+/** Describes why several items failed: one line for each different reason. */
+export function describeErrors(errors: readonly ServiceError[], text: Text): string {
   const reasons = [...new Set(errors.map((error) => reasonOf(error, text)))];
   const more = reasons.length - MAX_REASONS;
   return [...reasons.slice(0, MAX_REASONS), ...(more > 0 ? [text.changes.more({ count: more })] : [])].join('\n');

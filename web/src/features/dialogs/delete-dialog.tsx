@@ -1,23 +1,20 @@
-import { useEffect, useState } from 'preact/hooks';
-import { subjectOf } from '../../model/changes/words.ts';
-import type { Entry } from '../../platform/service/service.ts';
+import { subjectOf } from '../../model/changes/change-texts.ts';
+import type { Entry, Listing } from '../../platform/service/service.ts';
 import type { Text } from '../../platform/text/language.ts';
 import { useFullLanguage } from '../../platform/text/language-context.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog, type Dialogs } from '../../ui/dialog.tsx';
+import { useLoaded } from '../../ui/loading.ts';
 import { Name } from '../../ui/name.tsx';
 import { useService } from '../models.ts';
-import './remove-question.css';
+import './delete-dialog.css';
 
-/** The names that are listed of many. */
-const NAMED = 5;
-
-/** Asks whether to delete; null where not. */
-export function askWhetherToRemove(dialogs: Dialogs, entries: readonly Entry[]): Promise<true | null> {
-  return dialogs.open<true>((close) => <RemoveQuestion entries={entries} close={close} />);
+/** Asks whether to delete. Resolves to null if the user cancels. */
+export function confirmDelete(dialogs: Dialogs, entries: readonly Entry[]): Promise<true | null> {
+  return dialogs.open<true>((close) => <DeleteDialog entries={entries} close={close} />);
 }
 
-function RemoveQuestion({ entries, close }: { entries: readonly Entry[]; close: (answer: true | null) => void }) {
+function DeleteDialog({ entries, close }: { entries: readonly Entry[]; close: (answer: true | null) => void }) {
   const { text } = useFullLanguage();
   const paths = entries.map(({ path }) => path);
   const [only] = entries.length === 1 ? entries : [];
@@ -44,7 +41,7 @@ function RemoveQuestion({ entries, close }: { entries: readonly Entry[]; close: 
     >
       <div class="remove-question">
         {entries.length > 1 && <Names entries={entries} text={text} />}
-        {only?.type === 'folder' && <Holding folder={only.path} />}
+        {only?.type === 'folder' && <FolderSize folder={only.path} />}
         {entries.length > 1 && hasFolder && <p>{text.changes.foldersToo}</p>}
         <p>{text.changes.noUndo}</p>
       </div>
@@ -52,8 +49,12 @@ function RemoveQuestion({ entries, close }: { entries: readonly Entry[]; close: 
   );
 }
 
+/** The maximum number of names in the list. */
+const MAX_NAMES = 5;
+
 function Names({ entries, text }: { entries: readonly Entry[]; text: Text }) {
-  const shown = entries.slice(0, entries.length === NAMED + 1 ? NAMED + 1 : NAMED);
+  // One more name takes no more space than the line "1 more".
+  const shown = entries.slice(0, entries.length === MAX_NAMES + 1 ? MAX_NAMES + 1 : MAX_NAMES);
   return (
     <ul>
       {shown.map(({ path, name }) => (
@@ -68,26 +69,16 @@ function Names({ entries, text }: { entries: readonly Entry[]; text: Text }) {
   );
 }
 
-/** How much a folder holds, as far as its first page tells; nothing until that is known. */
-function Holding({ folder }: { folder: string }) {
+/** Shows the number of entries of a folder. Its first page is enough; nothing is shown until it has arrived. */
+function FolderSize({ folder }: { folder: string }) {
   const service = useService();
   const { text } = useFullLanguage();
-  const [held, setHeld] = useState<{ readonly count: number; readonly hasMore: boolean } | null>(null);
+  const listing = useLoaded((signal) => service.list(folder, { signal }));
+  return <p class="holding">{listing.state === 'ready' && describeSize(listing.value, text)}</p>;
+}
 
-  useEffect(() => {
-    const controller = new AbortController();
-    service.list(folder, { signal: controller.signal }).then(
-      ({ entries, cursor }) => setHeld({ count: entries.length, hasMore: cursor !== undefined }),
-      // The question is the same without it.
-      () => {},
-    );
-    return () => controller.abort();
-  }, [folder]);
-
-  return <p class="holding">{held && wordsFor(held.count, held.hasMore)}</p>;
-
-  function wordsFor(count: number, hasMore: boolean): string {
-    if (hasMore) return text.changes.holdsMore({ count });
-    return count === 0 ? text.changes.holdsNothing : text.changes.holds({ count });
-  }
+function describeSize({ entries, cursor }: Listing, { changes }: Text): string {
+  const count = entries.length;
+  if (cursor !== undefined) return changes.holdsMore({ count });
+  return count === 0 ? changes.holdsNothing : changes.holds({ count });
 }

@@ -11,30 +11,27 @@ import { Dialog, type Dialogs } from '../../ui/dialog.tsx';
 import { useLoaded } from '../../ui/loading.ts';
 import { EntryIcon, Thumbnail } from '../folder/thumbnail.tsx';
 import { useFolder, useService } from '../models.ts';
-import './conflict-question.css';
+import './conflict-dialog.css';
 
-/** Asks what to do with an item whose name is taken. Returns null if the user cancels. */
-export function askAboutConflict({
-  dialogs,
-  ...conflict
-}: Conflict & { readonly dialogs: Dialogs }): Promise<ConflictAnswer | null> {
-  return dialogs.open<ConflictAnswer>((close) => <ConflictQuestion conflict={conflict} close={close} />);
+/** Asks what to do with an item whose name is taken. Resolves to null if the user cancels. */
+export function askAboutConflict(dialogs: Dialogs, conflict: Conflict): Promise<ConflictAnswer | null> {
+  return dialogs.open<ConflictAnswer>((close) => <ConflictDialog conflict={conflict} close={close} />);
 }
 
-interface ConflictQuestionProps {
+interface ConflictDialogProps {
   conflict: Conflict;
   close: (answer: ConflictAnswer | null) => void;
 }
 
-function ConflictQuestion({ conflict, close }: ConflictQuestionProps) {
+function ConflictDialog({ conflict, close }: ConflictDialogProps) {
   const { name, folder, kinds, mayReplace } = conflict;
   const others = conflict.others();
   const { text } = useFullLanguage();
   const [forAll, setForAll] = useState(false);
   const answer = (decision: ConflictAnswer['decision']) => close({ decision, forAll });
-  const isSameKind = kinds.arriving === kinds.there;
+  const isSameKind = kinds.incoming === kinds.existing;
   const canReplace = isSameKind && mayReplace;
-  const why = isSameKind ? text.conflicts.mayNotReplace : text.conflicts.otherKind[kinds.there];
+  const reason = isSameKind ? text.conflicts.mayNotReplace : text.conflicts.otherKind[kinds.existing];
 
   return (
     <Dialog
@@ -52,8 +49,8 @@ function ConflictQuestion({ conflict, close }: ConflictQuestionProps) {
       }
     >
       <div class="conflict-question">
-        <Sides conflict={conflict} />
-        <p>{canReplace ? text.conflicts.replacing[kinds.there] : why}</p>
+        <Items conflict={conflict} />
+        <p>{canReplace ? text.conflicts.replacing[kinds.existing] : reason}</p>
         {others > 0 && (
           <label>
             <input
@@ -70,30 +67,30 @@ function ConflictQuestion({ conflict, close }: ConflictQuestionProps) {
 }
 
 /** Shows the new item and the existing item, one below the other. */
-function Sides({ conflict: { name, folder, kinds, arriving } }: { conflict: Conflict }) {
+function Items({ conflict: { name, folder, kinds, incoming } }: { conflict: Conflict }) {
   const shown = useFolder();
   const service = useService();
   const { text } = useFullLanguage();
-  const path = `${folder}${name}${kinds.there === 'folder' ? '/' : ''}`;
-  const known = shown.path.value === parentOf(path) ? shown.entryOf(path) : undefined;
+  const path = `${folder}${name}${kinds.existing === 'folder' ? '/' : ''}`;
+  const listed = shown.path.value === parentOf(path) ? shown.entryOf(path) : undefined;
   // Another user may just have created the item, so the shown folder may not list it yet.
-  const looked = useLoaded(async (signal) => known ?? (await findEntry(service, path, signal)));
-  const there = looked.state === 'ready' ? looked.value : known;
+  const loaded = useLoaded(async (signal) => listed ?? (await findEntry(service, path, signal)));
+  const existing = loaded.state === 'ready' ? loaded.value : listed;
   return (
     <ul>
-      <Side label={text.conflicts.existing} kind={kinds.there} item={there} />
-      <Side label={text.conflicts.arriving} kind={kinds.arriving} item={arriving} />
+      <Item label={text.conflicts.existing} kind={kinds.existing} item={existing} />
+      <Item label={text.conflicts.arriving} kind={kinds.incoming} item={incoming} />
     </ul>
   );
 }
 
-interface SideProps {
+interface ItemProps {
   label: string;
   kind: ItemKind;
   item: File | Entry | undefined;
 }
 
-function Side({ label, kind, item }: SideProps) {
+function Item({ label, kind, item }: ItemProps) {
   const { text, formats } = useFullLanguage();
   const isFile = item !== undefined && 'size' in item;
   const time = item instanceof File ? item.lastModified : isFile ? item.modified : null;

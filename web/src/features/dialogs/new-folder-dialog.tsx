@@ -1,32 +1,27 @@
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { problemOfName } from '../../model/changes/names.ts';
+import { findNameProblem } from '../../model/changes/names.ts';
+import type { NewFolderParent } from '../../model/prompts.ts';
 import { freeName } from '../../platform/paths.ts';
 import { useFullLanguage } from '../../platform/text/language-context.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog, type Dialogs } from '../../ui/dialog.tsx';
 import '../../ui/styles/text-field.css';
-import './new-folder-question.css';
+import './new-folder-dialog.css';
 
-interface Place {
-  /** The folder that the new one will be in. */
-  readonly folder: string;
-  readonly isTaken: (name: string) => boolean;
+/** Asks for the name of a new folder. Resolves to null if the user cancels. */
+export function askForFolderName(dialogs: Dialogs, parent: NewFolderParent): Promise<string | null> {
+  return dialogs.open<string>((close) => <NewFolderDialog parent={parent} close={close} />);
 }
 
-/** Asks for the name of a new folder; null where a person would rather have none. */
-export function askForNewFolder({ dialogs, ...place }: Place & { readonly dialogs: Dialogs }): Promise<string | null> {
-  return dialogs.open<string>((close) => <NewFolderQuestion place={place} close={close} />);
-}
-
-function NewFolderQuestion({ place, close }: { place: Place; close: (name: string | null) => void }) {
+function NewFolderDialog({ parent, close }: { parent: NewFolderParent; close: (name: string | null) => void }) {
   const { text } = useFullLanguage();
-  const [name, setName] = useState(() => freeName(text.changes.newFolderName, place.isTaken, true));
+  const [name, setName] = useState(() => freeName(text.changes.newFolderName, parent.isTaken, true));
   const input = useRef<HTMLInputElement>(null);
   const inputId = useId();
   const problemId = useId();
-  const problem = problemOfName(name, { ...place, isFolder: true });
+  const problem = findNameProblem(name, { ...parent, isFolder: true });
 
-  // The dialog has given the focus to its first field by now.
+  // The dialog has moved the focus to its first field by now.
   useLayoutEffect(() => input.current?.select(), []);
 
   return (

@@ -1,0 +1,171 @@
+import { batch, effect, type ReadonlySignal, type Signal, signal } from '@preact/signals';
+import type { Entry, Listing, Service } from '../../platform/service/service.ts';
+import { asServiceError, isAbort, type ServiceError } from '../../platform/service/service-error.ts';
+import type { Contents } from './folder-cache.ts';
+import { type CompareNames, mergeByName } from './order.ts';
+
+/** `loading` until the first page is read. */
+export type FolderState = 'loading' | 'ready' | 'failed';
+
+/** `paused` if the folder is so large that the user decides whether to load more. */
+export type ListingState = 'partial' | 'complete' | 'paused';
+
+/** Reads the pages of the shown folder one after another, and shows each at once. */
+export interface FolderReader {
+  readonly state: ReadonlySignal<FolderState>;
+  /** The error of the last attempt to read the folder. */
+  readonly problem: ReadonlySignal<ServiceError | null>;
+  readonly listing: ReadonlySignal<ListingState>;
+  /** The entries of the pages that were read, by name. */
+  readonly entries: Signal<readonly Entry[]>;
+  readonly isReading: boolean;
+  /** The cursor of the next page; undefined if all pages were read. */
+  readonly cursor: string | undefined;
+  /** Starts over for another folder. Shows its contents if they are cached. */
+  reset(cached: Contents | undefined): void;
+  refresh(options?: { quietly?: boolean }): Promise<void>;
+  loadMore(): void;
+}
+
+export interface FolderReaderOptions {
+  readonly service: Pick<Service, 'list'>;
+  readonly path: ReadonlySignal<string>;
+  readonly compareNames: ReadonlySignal<CompareNames>;
+  /** The first page, or the error instead of it. */
+  readonly first: Listing | ServiceError;
+  /** Called when a refresh begins. It returns a function to call when the read entries replace the shown ones. */
+  readonly onRefresh: () => () => void;
+  /** Called when nothing is being read any longer. */
+  readonly onIdle: () => void;
+}
+
+/** The number of entries after which the reader pauses. */
+const PAUSE_AFTER = 200_000;
+
+export function createFolderReader({
+  service,
+  path,
+  compareNames,
+  first,
+  onRefresh,
+  onIdle,
+}: FolderReaderOptions): FolderReader {
+  const state = signal<FolderState>('loading');
+  const problem = signal<ServiceError | null>(null);
+  const listing = signal<ListingState>('partial');
+  const entries = signal<readonly Entry[]>([]);
+  let cursor: string | undefined;
+  let pauseAfter = PAUSE_AFTER;
+  let reading = new AbortController();
+  let isReading = false;
+
+  const withPage = (byName: readonly Entry[], page: Listing): Contents => ({
+    byName: mergeByName(byName, page.entries, compareNames.peek()),
+    cursor: page.cursor,
+  });
+  const show = (contents: Contents) =>
+    batch(() => {
+      entries.value = contents.byName;
+      cursor = contents.cursor;
+      state.value = 'ready';
+      problem.value = null;
+      listing.value = contents.cursor === undefined ? 'complete' : 'partial';
+    });
+  const fail = (error: unknown) => {
+    if (isAbort(error)) return;
+    batch(() => {
+      problem.value = asServiceError(error);
+      if (state.value === 'loading') state.value = 'failed';
+    });
+  };
+
+  /** Aborts the previous reading and starts another one. */
+  const start = async (read: (signal: AbortSignal) => Promise<void>) => {
+    reading.abort();
+    const own = new AbortController();
+    reading = own;
+    isReading = true;
+    try {
+      await read(own.signal);
+    } catch (error) {
+      if (reading === own) fail(error);
+    }
+    if (reading !== own) return;
+    isReading = false;
+    onIdle();
+  };
+  const readRest = async (aborting: AbortSignal) => {
+    while (cursor !== undefined && !aborting.aborted) {
+      if (entries.value.length >= pauseAfter) {
+        listing.value = 'paused';
+        return;
+      }
+      const page = await service.list(path.value, { cursor, signal: aborting });
+      if (aborting.aborted) return;
+      show(withPage(entries.value, page));
+    }
+  };
+  const readAll = async (aborting: AbortSignal) => {
+    const replaceShown = onRefresh();
+    const isShown = state.value === 'ready';
+    let contents = withPage([], await service.list(path.value, { signal: aborting }));
+    // Reads as many entries as the page shows before it replaces them. Otherwise the list would shrink and grow again.
+    while (isShown && contents.cursor !== undefined && contents.byName.length < entries.value.length) {
+      const next = await service.list(path.value, { cursor: contents.cursor, signal: aborting });
+      contents = withPage(contents.byName, next);
+    }
+    if (aborting.aborted) return;
+    batch(() => {
+      replaceShown();
+      show(contents);
+    });
+    await readRest(aborting);
+  };
+
+  if (first instanceof Error) {
+    state.value = 'failed';
+    problem.value = first;
+  } else {
+    show(withPage([], first));
+    void start(readRest);
+  }
+  // Another language sorts names differently.
+  let sortedBy = compareNames.peek();
+  effect(() => {
+    if (compareNames.value === sortedBy) return;
+    sortedBy = compareNames.value;
+    entries.value = mergeByName([], entries.peek(), sortedBy);
+  });
+
+  return {
+    state,
+    problem,
+    listing,
+    entries,
+    get isReading() {
+      return isReading;
+    },
+    get cursor() {
+      return cursor;
+    },
+    reset(cached) {
+      batch(() => {
+        problem.value = null;
+        pauseAfter = PAUSE_AFTER;
+        state.value = 'loading';
+        listing.value = 'partial';
+        if (cached) show(cached);
+        else entries.value = [];
+      });
+    },
+    refresh({ quietly = false } = {}) {
+      if (state.value === 'failed' && !quietly) state.value = 'loading';
+      return start(readAll);
+    },
+    loadMore() {
+      pauseAfter = entries.value.length + PAUSE_AFTER;
+      listing.value = 'partial';
+      void start(readRest);
+    },
+  };
+}
