@@ -1,3 +1,6 @@
+// First: the order of all layers is in the first style sheet.
+import './ui/styles/tokens.css';
+import './ui/styles/base.css';
 import { render } from 'preact';
 import { keepAnnouncing } from './app/announcing.ts';
 import { App } from './app/app.tsx';
@@ -9,8 +12,6 @@ import { Providers } from './app/providers.tsx';
 import { readEmbedded } from './platform/embedded.ts';
 import { showStartFailure } from './start-failure.ts';
 import { watchRegionKeys } from './ui/regions.ts';
-import './ui/styles/tokens.css';
-import './ui/styles/base.css';
 
 const root = document.querySelector('#page');
 if (root) {

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { Icon } from './icon.tsx';
 import type { IconName } from './icons.ts';
-import './button.css';
+import './controls.css';
 
 interface ButtonProps {
   children?: ComponentChildren;

@@ -12,7 +12,7 @@ export function Icon({ name, class: className = '' }: { name: IconName; class?: 
 /** Every icon once, for the others to refer to. */
 export function Sprite() {
   return (
-    <svg class="sprite" aria-hidden="true">
+    <svg class="visually-hidden" aria-hidden="true">
       {Object.entries(ICONS).map(([name, path]) => (
         <symbol key={name} id={`icon-${name}`} viewBox="0 0 20 20">
           <path d={path} />

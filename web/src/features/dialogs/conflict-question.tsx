@@ -13,7 +13,7 @@ import { useLoaded } from '../../ui/use-loaded.ts';
 import { EntryIcon } from '../folder/entry-icon.tsx';
 import { Thumbnail } from '../folder/thumbnail.tsx';
 import { useFolder, useService } from '../models.ts';
-import './conflict-question.css';
+import './questions.css';
 
 /** Asks what to do with an item whose name is taken. Returns null if the user cancels. */
 export function askAboutConflict({

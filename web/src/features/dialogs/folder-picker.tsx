@@ -16,7 +16,6 @@ import { Name } from '../../ui/name.tsx';
 import { usePermissions, useService } from '../models.ts';
 import { askForNewFolder } from './new-folder-question.tsx';
 import './folder-picker.css';
-import '../../ui/styles/text-field.css';
 
 /** Asks for the destination folder of a copy or move. Resolves to null if the user cancels. */
 export function askForFolder({

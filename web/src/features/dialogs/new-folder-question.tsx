@@ -5,8 +5,6 @@ import { useFullLanguage } from '../../platform/text/language-context.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import type { Dialogs } from '../../ui/dialogs.ts';
-import '../../ui/styles/text-field.css';
-import './new-folder-question.css';
 
 interface Place {
   /** The folder that the new one will be in. */
@@ -47,7 +45,7 @@ function NewFolderQuestion({ place, close }: { place: Place; close: (name: strin
         </>
       }
     >
-      <div class="new-folder-question">
+      <div class="fields">
         <label for={inputId}>{text.changes.name}</label>
         <input
           ref={input}

@@ -8,7 +8,7 @@ import { Dialog } from '../../ui/dialog.tsx';
 import type { Dialogs } from '../../ui/dialogs.ts';
 import { Name } from '../../ui/name.tsx';
 import { useService } from '../models.ts';
-import './remove-question.css';
+import './questions.css';
 
 /** The names that are listed of many. */
 const NAMED = 5;

@@ -1,4 +1,4 @@
-import './drag-image.css';
+import './dragging.css';
 
 /** What is shown at the pointer while entries are dragged: the name of the one, or how many they are. */
 export function showDragImage(transfer: DataTransfer, icon: 'folder' | 'file', words: string): void {

@@ -5,7 +5,7 @@ import { useLanguage } from '../../platform/text/language-context.ts';
 import { Icon } from '../../ui/icon.tsx';
 import type { Dragging } from './dragging.ts';
 import { useDragging } from './dragging.ts';
-import './drop-hint.css';
+import './dragging.css';
 
 /** Shows the destination of a drop, or why the drop would fail. */
 export function DropHint() {

@@ -1,7 +1,7 @@
 import type { Entry } from '../../platform/service/service.ts';
 import { useLanguage } from '../../platform/text/language-context.ts';
 import { Icon } from '../../ui/icon.tsx';
-import './check.css';
+import './entries.css';
 
 /**
  * The box that selects an entry and leaves the others selected. A convenience for those who point: to those who listen
@@ -11,7 +11,7 @@ export function Check({ entry, isSelected }: { entry: Entry; isSelected: boolean
   const { text } = useLanguage();
   return (
     <span
-      class={`check ${isSelected ? 'on' : ''}`}
+      class={`entry-check ${isSelected ? 'on' : ''}`}
       data-check
       aria-hidden="true"
       title={text.folder.select({ name: entry.name })}

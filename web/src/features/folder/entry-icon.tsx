@@ -2,7 +2,7 @@ import { type Family, familyOf } from '../../platform/file-kinds.ts';
 import type { Entry } from '../../platform/service/service.ts';
 import { Icon } from '../../ui/icon.tsx';
 import type { IconName } from '../../ui/icons.ts';
-import './entry-icon.css';
+import './entries.css';
 
 /** The icon of an entry's family, in the colour of the family. */
 export function EntryIcon({ entry }: { entry: Entry }) {

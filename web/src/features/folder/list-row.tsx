@@ -7,7 +7,7 @@ import { useEntryState } from './entry-state.ts';
 import { MoreButton } from './more-button.tsx';
 import { NameField } from './name-field.tsx';
 import { Thumbnail, type ThumbnailPriority } from './thumbnail.tsx';
-import './list-row.css';
+import './entries.css';
 
 interface ListRowProps {
   entry: Entry;

@@ -5,8 +5,7 @@ import { parentOf, splitName } from '../../platform/paths.ts';
 import type { Entry } from '../../platform/service/service.ts';
 import { useLanguage } from '../../platform/text/language-context.ts';
 import { useChanges, useFolder, useMessages } from '../models.ts';
-import '../../ui/styles/text-field.css';
-import './name-field.css';
+import './entries.css';
 
 /** How wide the field is, in letters: as wide as the name, within reason. */
 const MIN_LETTERS = 20;

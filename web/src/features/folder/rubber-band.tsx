@@ -4,7 +4,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import type { ScrollPosition } from '../../ui/scroll-position.ts';
 import { useFolder, useSelection } from '../models.ts';
 import type { Arrangement } from './arrangement.ts';
-import './rubber-band.css';
+import './folder-view.css';
 
 /** A rectangle, in pixels relative to the upper left corner of the first entry. */
 export interface Band {

@@ -6,7 +6,7 @@ import { useLanguage } from '../../platform/text/language-context.ts';
 import { Button } from '../../ui/button.tsx';
 import { useActions } from '../actions/actions.ts';
 import { useAccount, useFolder, usePermissions, useRouter } from '../models.ts';
-import './states.css';
+import './folder-view.css';
 
 /** Milliseconds before anything is shown of a folder that is being read: most are there earlier. */
 const PATIENCE = 150;

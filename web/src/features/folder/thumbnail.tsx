@@ -3,7 +3,7 @@ import { hasThumbnail } from '../../platform/file-kinds.ts';
 import type { Entry, FileEntry } from '../../platform/service/service.ts';
 import { useAccount, useUrls } from '../models.ts';
 import { EntryIcon } from './entry-icon.tsx';
-import './thumbnail.css';
+import './entries.css';
 
 /** Milliseconds before the only retry of a failed thumbnail: the service may have been busy. */
 const PAUSE = 2_000;

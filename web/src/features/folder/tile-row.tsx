@@ -6,7 +6,7 @@ import { useEntryState } from './entry-state.ts';
 import { MoreButton } from './more-button.tsx';
 import { NameField } from './name-field.tsx';
 import { Thumbnail, type ThumbnailPriority } from './thumbnail.tsx';
-import './tile-row.css';
+import './entries.css';
 
 interface TileRowProps {
   tiles: readonly Entry[];

@@ -6,7 +6,6 @@ import { NARROW, useMedia } from '../../ui/media.ts';
 import { MenuButton } from '../../ui/menu-button.tsx';
 import type { MenuGroup } from '../../ui/menus.ts';
 import { useAccount } from '../models.ts';
-import './account-button.css';
 
 /** Who one is, with the way out; the way in for whoever is nobody yet. Nothing where there is nobody to be. */
 export function AccountPlace() {

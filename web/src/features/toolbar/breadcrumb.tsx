@@ -9,7 +9,6 @@ import { MenuButton } from '../../ui/menu-button.tsx';
 import type { MenuItem } from '../../ui/menus.ts';
 import { useFolder, useRouter } from '../models.ts';
 import { FolderLink } from './folder-link.tsx';
-import './breadcrumb.css';
 
 /**
  * The folders from the root down to the one that is shown, which is the title. Those that there is no room for stand in
