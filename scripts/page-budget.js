@@ -15,7 +15,7 @@ const ON_DEMAND = {
   'dialog-prompts': 4_000,
   'all-uploads': 8_600,
   'details-sheet': 3_900,
-  'folder-picker': 4_700,
+  'folder-picker': 5_000,
   'image-preview': 6_700,
   'json-preview': 10_300,
   'markdown-preview': 20_600,

@@ -1,3 +1,6 @@
+// First: the order of all layers is in the first style sheet.
+import './ui/styles/tokens.css';
+import './ui/styles/base.css';
 import { render } from 'preact';
 import { announceChanges } from './app/announcements.ts';
 import { App } from './app/app.tsx';
@@ -7,8 +10,6 @@ import { syncFolder } from './app/folder-sync.ts';
 import { readEmbedded } from './platform/embedded.ts';
 import { showStartFailure } from './start-failure.ts';
 import { watchRegionKeys } from './ui/focus.ts';
-import './ui/styles/tokens.css';
-import './ui/styles/base.css';
 
 const root = document.querySelector('#page');
 if (root) {

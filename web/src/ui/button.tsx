@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { Icon, type IconName } from './icon.tsx';
-import './button.css';
+import './controls.css';
 
 interface ButtonProps {
   children?: ComponentChildren;

@@ -10,7 +10,7 @@ export function Icon({ name, class: className = '' }: { name: IconName; class?: 
 /** Renders the sprite that all icons refer to. */
 export function Sprite() {
   return (
-    <svg class="sprite" aria-hidden="true">
+    <svg class="visually-hidden" aria-hidden="true">
       {Object.entries(PATHS).map(([name, path]) => (
         <symbol key={name} id={`icon-${name}`} viewBox="0 0 20 20">
           <path d={path} />

@@ -1,4 +1,4 @@
-import './progress-bar.css';
+import './controls.css';
 
 interface ProgressBarProps {
   /** The accessible name. */

@@ -11,7 +11,7 @@ import { Dialog, type Dialogs } from '../../ui/dialog.tsx';
 import { useLoaded } from '../../ui/loading.ts';
 import { EntryIcon, Thumbnail } from '../folder/thumbnail.tsx';
 import { useFolder, useService } from '../models.ts';
-import './conflict-dialog.css';
+import './questions.css';
 
 /** Asks what to do with an item whose name is taken. Resolves to null if the user cancels. */
 export function askAboutConflict(dialogs: Dialogs, conflict: Conflict): Promise<ConflictAnswer | null> {

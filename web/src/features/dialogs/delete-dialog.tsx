@@ -7,7 +7,7 @@ import { Dialog, type Dialogs } from '../../ui/dialog.tsx';
 import { useLoaded } from '../../ui/loading.ts';
 import { Name } from '../../ui/name.tsx';
 import { useService } from '../models.ts';
-import './delete-dialog.css';
+import './questions.css';
 
 /** Asks whether to delete. Resolves to null if the user cancels. */
 export function confirmDelete(dialogs: Dialogs, entries: readonly Entry[]): Promise<true | null> {

@@ -14,7 +14,6 @@ import { Name } from '../../ui/name.tsx';
 import { usePermissions, useService } from '../models.ts';
 import { askForFolderName } from './new-folder-dialog.tsx';
 import './folder-picker.css';
-import '../../ui/styles/text-field.css';
 
 /** Asks for the destination folder of a copy or move. Resolves to null if the user cancels. */
 export function pickFolder(dialogs: Dialogs, transfer: PickedTransfer): Promise<string | null> {

@@ -5,8 +5,7 @@ import { freeName } from '../../platform/paths.ts';
 import { useFullLanguage } from '../../platform/text/language-context.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog, type Dialogs } from '../../ui/dialog.tsx';
-import '../../ui/styles/text-field.css';
-import './new-folder-dialog.css';
+import './questions.css';
 
 /** Asks for the name of a new folder. Resolves to null if the user cancels. */
 export function askForFolderName(dialogs: Dialogs, parent: NewFolderParent): Promise<string | null> {
@@ -41,7 +40,7 @@ function NewFolderDialog({ parent, close }: { parent: NewFolderParent; close: (n
         </>
       }
     >
-      <div class="new-folder-question">
+      <div class="fields">
         <label for={inputId}>{text.changes.name}</label>
         <input
           ref={input}

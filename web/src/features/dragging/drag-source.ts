@@ -5,7 +5,7 @@ import type { Selection } from '../../model/selection.ts';
 import type { Entry } from '../../platform/service/service.ts';
 import type { Urls } from '../../platform/service/urls.ts';
 import type { Language } from '../../platform/text/language.ts';
-import './drag-image.css';
+import './dragging.css';
 
 /** Entries of the page that the user drags. */
 export interface DraggedEntries {

@@ -4,7 +4,7 @@ import type { InitialText } from '../../platform/text/language.ts';
 import { useLanguage } from '../../platform/text/language-context.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { type Dragging, useDragging } from './dragging.ts';
-import './drop-hint.css';
+import './dragging.css';
 
 /** Shows the destination of a drop, or why the drop would fail. */
 export function DropHint() {

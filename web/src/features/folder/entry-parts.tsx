@@ -5,7 +5,7 @@ import { shownName } from '../../platform/text/shown-name.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { useDragging } from '../dragging/dragging.ts';
 import { useChanges, useClipboard, useSelection } from '../models.ts';
-import './check.css';
+import './entries.css';
 
 /** Returns the state of an entry as attributes of its element, for rows and tiles alike. */
 export function useEntryState(entry: Entry, isTabStop: boolean) {
@@ -56,7 +56,7 @@ export function Check({ entry, isSelected }: { entry: Entry; isSelected: boolean
   const { text } = useLanguage();
   return (
     <span
-      class={`check ${isSelected ? 'on' : ''}`}
+      class={`entry-check ${isSelected ? 'on' : ''}`}
       data-check
       aria-hidden="true"
       title={text.folder.select({ name: entry.name })}

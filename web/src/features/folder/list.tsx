@@ -7,7 +7,7 @@ import { useMessages, usePreferences } from '../models.ts';
 import { Check, EntryName, MoreButton, useEntryState } from './entry-parts.tsx';
 import { NameField } from './name-field.tsx';
 import { Thumbnail, type ThumbnailPriority } from './thumbnail.tsx';
-import './list-row.css';
+import './entries.css';
 
 /** The columns from start to end. */
 const COLUMNS: readonly OrderBy[] = ['name', 'size', 'type', 'modified'];

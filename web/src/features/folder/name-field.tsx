@@ -6,8 +6,7 @@ import type { Entry } from '../../platform/service/service.ts';
 import { useLanguage } from '../../platform/text/language-context.ts';
 import { placeBeside } from '../../ui/placement.ts';
 import { useChanges, useFolder, useMessages } from '../models.ts';
-import '../../ui/styles/text-field.css';
-import './name-field.css';
+import './entries.css';
 
 /** The minimum and maximum width of the field in characters. */
 const MIN_WIDTH = 20;

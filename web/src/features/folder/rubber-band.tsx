@@ -5,7 +5,7 @@ import { EdgeScroll } from '../../ui/edge-scroll.ts';
 import type { ScrollPosition } from '../../ui/virtual-rows.ts';
 import { useFolder, useSelection } from '../models.ts';
 import type { GridLayout } from './grid-layout.ts';
-import './rubber-band.css';
+import './folder-view.css';
 
 /** A rectangle, in pixels relative to the upper left corner of the first entry. */
 export interface Band {

@@ -6,7 +6,7 @@ import { useLanguage } from '../../platform/text/language-context.ts';
 import { Button } from '../../ui/button.tsx';
 import { useActions } from '../actions/actions.ts';
 import { useAccount, useFolder, usePermissions, useRouter } from '../models.ts';
-import './states.css';
+import './folder-view.css';
 
 /** The delay before the placeholder appears: most folders load faster. */
 const SKELETON_DELAY_MS = 150;

@@ -3,8 +3,7 @@ import { familyOf, hasThumbnail } from '../../platform/file-kinds.ts';
 import type { Entry, FileEntry } from '../../platform/service/service.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { useAccount, useUrls } from '../models.ts';
-import './entry-icon.css';
-import './thumbnail.css';
+import './entries.css';
 
 /** The icon of an entry's family, in the color of the family. */
 export function EntryIcon({ entry }: { entry: Entry }) {

@@ -3,7 +3,7 @@ import { useLanguage } from '../../platform/text/language-context.ts';
 import { Check, EntryName, MoreButton, useEntryState } from './entry-parts.tsx';
 import { NameField } from './name-field.tsx';
 import { Thumbnail, type ThumbnailPriority } from './thumbnail.tsx';
-import './tile-row.css';
+import './entries.css';
 
 interface TileRowProps {
   tiles: readonly Entry[];

@@ -5,7 +5,6 @@ import { Button, IconButton } from '../../ui/button.tsx';
 import { MenuButton, type MenuGroup } from '../../ui/menus.tsx';
 import { NARROW, useMedia } from '../../ui/responsive.ts';
 import { useAccount } from '../models.ts';
-import './account-button.css';
 
 /** Who one is, with the way out; the way in for whoever is nobody yet. Nothing where there is nobody to be. */
 export function AccountPlace() {

@@ -3,7 +3,6 @@ import type { Account } from '../../model/account/account.ts';
 import { useLanguage } from '../../platform/text/language-context.ts';
 import { useUrls } from '../models.ts';
 import type { SignInAttempt } from './sign-in-attempt.ts';
-import '../../ui/styles/text-field.css';
 import './sign-in.css';
 
 interface SignInFieldsProps {
@@ -20,7 +19,7 @@ export function SignInFields({ attempt, lastName = null }: SignInFieldsProps) {
   const problemId = useId();
   const state = { 'aria-invalid': attempt.isWrong, 'aria-describedby': problemId };
   return (
-    <div class="sign-in-fields">
+    <div class="fields sign-in-fields">
       <label for={nameId}>{text.account.name}</label>
       <input
         ref={attempt.name}

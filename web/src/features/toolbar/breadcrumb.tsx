@@ -8,7 +8,6 @@ import { MenuButton, type MenuItem } from '../../ui/menus.tsx';
 import { countWithin, useFitting } from '../../ui/responsive.ts';
 import { useFolder, useRouter } from '../models.ts';
 import { FolderLink } from './folder-link.tsx';
-import './breadcrumb.css';
 
 /**
  * The folders from the root down to the one that is shown, which is the title. Those that there is no room for stand in

@@ -3,7 +3,6 @@ import { IconButton } from '../../ui/button.tsx';
 import { focusRegion } from '../../ui/focus.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { useFolder } from '../models.ts';
-import './filter-field.css';
 
 /** Narrows what is shown by name. On a phone it is an icon that becomes a field when focused, and stays one while in use. */
 export function FilterField() {

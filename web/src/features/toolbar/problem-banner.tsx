@@ -5,7 +5,7 @@ import { reasonOf } from '../../platform/text/reason.ts';
 import { Button } from '../../ui/button.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { useFolder } from '../models.ts';
-import './problem-banner.css';
+import './toolbar.css';
 
 /** Shows that the shown entries can be outdated, because the last refresh failed. */
 export function ProblemBanner() {

@@ -5,7 +5,6 @@ import type { AllUploads } from '../../model/uploads/upload-model.ts';
 import { useFullLanguage } from '../../platform/text/language-context.ts';
 import { useVirtualRows } from '../../ui/virtual-rows.ts';
 import { UploadRow } from './upload-row.tsx';
-import './upload-list.css';
 
 /** The height of a row in `rem`: a name, and two lines for the error. */
 const ROW = 3.75;

@@ -4,7 +4,7 @@ import { useLanguage } from '../../platform/text/language-context.ts';
 import { Button } from '../../ui/button.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { useLoaded } from '../../ui/loading.ts';
-import './notice.css';
+import './viewer.css';
 
 interface NoticeProps {
   icon: ComponentChildren;

@@ -44,7 +44,7 @@ function Image({ entry, viewer, onFail }: PreviewProps & { onFail: () => void })
   }, [isLoaded]);
 
   return (
-    <div ref={stage} class={`image ${isEnlarged ? 'enlarged' : ''}`}>
+    <div ref={stage} class={`image-preview ${isEnlarged ? 'enlarged' : ''}`}>
       {!isLoaded && <Placeholder entry={entry} />}
       <img
         ref={image}

@@ -34,7 +34,7 @@ const STEP = 200;
 function JsonTree({ name, value }: { name: string; value: JsonValue }) {
   const { text } = useFullLanguage();
   return (
-    <div class="json" role="region" aria-label={text.previews.contentsOf({ name })} tabIndex={0} data-scroller>
+    <div class="json-tree" role="region" aria-label={text.previews.contentsOf({ name })} tabIndex={0} data-scroller>
       <Value value={value} depth={0} />
     </div>
   );

@@ -11,7 +11,7 @@ import { useFullLanguage } from '../../../platform/text/language-context.ts';
 import { Icon } from '../../../ui/icon.tsx';
 import { useFolder, useRouter, useUrls } from '../../models.ts';
 import { ID_PREFIX, resolveDestination } from './links.ts';
-import '../text/highlighter.css';
+import '../text/source.css';
 import './markdown.css';
 
 /** Renders parsed Markdown without its HTML. */

@@ -25,7 +25,7 @@ export function MediaPreview({ entry }: PreviewProps) {
 
   const Medium = previewKindOf(entry) === 'video' ? 'video' : 'audio';
   return (
-    <div class={`media ${Medium}`}>
+    <div class={`media-preview ${Medium}`}>
       {Medium === 'audio' && <EntryIcon entry={entry} />}
       <Medium
         src={urls.file(entry.path)}

@@ -6,7 +6,6 @@ import { useAccount, useService, useUrls } from '../../models.ts';
 import { ContentProblem, DownloadLink } from '../file-notices.tsx';
 import { Loading, Notice } from '../notices.tsx';
 import type { PreviewProps } from '../viewer-tools.ts';
-import './pdf-preview.css';
 
 /** Shows a PDF in the browser's viewer, if the browser has one. */
 export function PdfPreview({ entry }: PreviewProps) {
@@ -33,5 +32,5 @@ function Framed({ entry, url }: { entry: FileEntry; url: string }) {
   const checked = useLoaded(async (signal) => account && service.check(entry.path, signal), [entry.path]);
   if (account && checked.state === 'loading') return <Loading />;
   if (checked.state === 'failed') return <ContentProblem entry={entry} error={checked.error} onRetry={checked.retry} />;
-  return <iframe class="pdf" src={url} title={entry.name} />;
+  return <iframe class="pdf-preview" src={url} title={entry.name} />;
 }

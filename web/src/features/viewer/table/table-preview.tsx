@@ -36,7 +36,7 @@ function Table({ name, table: { columns, rows, rowCount } }: { name: string; tab
   const { text } = useFullLanguage();
   const classes = columns.map(({ isNumeric }) => (isNumeric ? 'numeric' : undefined));
   return (
-    <div class="table" role="region" aria-label={text.previews.contentsOf({ name })} tabIndex={0} data-scroller>
+    <div class="table-preview" role="region" aria-label={text.previews.contentsOf({ name })} tabIndex={0} data-scroller>
       {rowCount > rows.length && (
         <p class="preview-remark">{text.previews.shownRows({ shown: rows.length, all: rowCount })}</p>
       )}

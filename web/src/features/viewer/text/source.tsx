@@ -8,7 +8,6 @@ import { useTools, type ViewerState, type ViewerTool } from '../viewer-tools.ts'
 import { runJob } from '../worker/run-job.ts';
 import { blocksOf, type TextBlock } from './text-blocks.ts';
 import './source.css';
-import './highlighter.css';
 
 interface WholeSourceProps {
   name: string;
