@@ -8,7 +8,7 @@ import { ServiceError, serviceErrorOf } from '../../../web/src/platform/service/
 import type { Upload, UploadedFile } from '../../../web/src/platform/service/upload.ts';
 import { refusal } from './service-errors.ts';
 import { testAccount } from './test-account.ts';
-import { createUploadScene, wantedFile } from './upload-scene.ts';
+import { createUploadScene, fileToUpload } from './upload-scene.ts';
 
 const SKIP = { decision: 'skip', forAll: false } as const;
 const KEEP_BOTH = { decision: 'keep-both', forAll: false } as const;
@@ -74,7 +74,7 @@ describe('An upload whose response was lost', () => {
     assert.deepEqual(Object.fromEntries(scene.stored), { 'a.txt': 'theirs', 'a (2).txt': 'mine' });
   });
 
-  it('fails when another server responds, and holds up no other upload', async () => {
+  it('fails when another server responds, and other uploads continue', async () => {
     const override = uploadBy(({ name }, send) =>
       name === 'a.txt' ? Promise.reject(serviceErrorOf(200, '<h1>Sign in</h1>', null)) : send(),
     );
@@ -292,7 +292,7 @@ describe('A name conflict', () => {
     assert.deepEqual(others, [2, 0]);
   });
 
-  it('skips all files of the batch when the user leaves the question', async () => {
+  it('skips all files of the batch when the user cancels the question', async () => {
     const scene = await createUploadScene({ files: FILES, response: () => null });
     scene.add(NEW);
     await scene.idle();
@@ -301,7 +301,7 @@ describe('A name conflict', () => {
     assert.deepEqual(Object.fromEntries(scene.stored), { ...FILES, 'd.txt': 'new d' });
   });
 
-  it('is detected by the service, and numbered until a name is free', async () => {
+  it('detected by the service is resolved with the first free number', async () => {
     const scene = await createUploadScene({ response: () => KEEP_BOTH });
     await scene.place({ 'a.txt': 'theirs', 'a (2).txt': 'theirs too' });
     scene.add({ 'a.txt': 'mine' });
@@ -314,7 +314,7 @@ describe('A name conflict', () => {
     });
   });
 
-  it('with a folder fails with the words of the service', async () => {
+  it('with a folder fails with the message of the service', async () => {
     const scene = await createUploadScene({ files: { 'notes/x.txt': '' } });
     scene.add({ notes: 'a file' });
     await scene.idle();
@@ -350,16 +350,16 @@ describe('An upload', () => {
     assert.deepEqual([...scene.stored.keys()], ['a.txt']);
   });
 
-  it('fails with the words of the service when it rejects a name', async () => {
-    const words = 'The name "bell\u0007.txt" contains a control character.';
+  it('fails with the message of the service when it rejects a name', async () => {
+    const message = 'The name "bell\u0007.txt" contains a control character.';
     const override = uploadBy(({ name }, send) =>
-      name.includes('\u0007') ? Promise.reject(refusal('unsupported-name', words)) : send(),
+      name.includes('\u0007') ? Promise.reject(refusal('unsupported-name', message)) : send(),
     );
     const scene = await createUploadScene({ override });
     scene.add({ 'bell\u0007.txt': 'x', 'good.txt': 'y' });
     await scene.idle();
     assert.equal(scene.result(), '1 file uploaded, 1 failed');
-    assert.equal(scene.statusOf('bell\u0007.txt'), words);
+    assert.equal(scene.statusOf('bell\u0007.txt'), message);
   });
 
   it('of a file above the limit fails without a request, and can’t be retried', async () => {
@@ -422,7 +422,7 @@ describe('The end of uploads', () => {
     assert.equal(scene.selection.revealed.value.size, 0);
   });
 
-  it('leaves the view when the user has done something else', async () => {
+  it('highlights nothing when the user has done something else', async () => {
     const { override, release } = heldUploads();
     const scene = await createUploadScene({ files: { 'm.txt': '' }, override });
     scene.add({ 'z.txt': '' });
@@ -435,7 +435,7 @@ describe('The end of uploads', () => {
     assert.deepEqual([...scene.selection.paths.value], ['m.txt']);
   });
 
-  it('leaves the view when the user has opened another folder', async () => {
+  it('highlights nothing when the user has opened another folder', async () => {
     const { override, release } = heldUploads();
     const scene = await createUploadScene({ files: { 'other/m.txt': '' }, override });
     scene.add({ 'z.txt': '' });
@@ -504,7 +504,7 @@ describe('Dropped folders', () => {
       folder('empty', [folder('inside', [])]),
     ]);
     const found: (number | null)[] = [];
-    const stop = effect(() => void found.push(scene.uploads.reading.value));
+    const stop = effect(() => void found.push(scene.uploads.filesFound.value));
     await scene.uploads.addDropped({ files: [new File(['s'], 'single.txt')], entries: [box] }, '');
     stop();
     await scene.idle();
@@ -518,7 +518,30 @@ describe('Dropped folders', () => {
     assert.ok(found.includes(131));
   });
 
-  it('report what can’t be read, and upload the rest', async () => {
+  it('of several drops are counted together until each drop is read', async () => {
+    const scene = await createUploadScene();
+    const counts: (number | null)[] = [];
+    const reads = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const drops = reads.map(({ promise }, index) => {
+      const names = Array.from({ length: 3 + index }, (_, at) => `${at}.txt`);
+      const slow: FileSystemFileEntry = {
+        ...file('slow.txt', ''),
+        file: (resolve) => void promise.then(() => resolve(new File([], 'slow.txt'))),
+      };
+      return folder(`box ${index}`, [...names.map((name) => file(name, name)), folder('last', [slow])]);
+    });
+    const adding = drops.map((entry) => scene.uploads.addDropped({ files: [], entries: [entry] }, ''));
+    await scene.when(() => scene.uploads.filesFound.value === 7);
+    for (const [index, { resolve }] of reads.entries()) {
+      resolve();
+      await adding[index];
+      counts.push(scene.uploads.filesFound.value);
+    }
+    assert.deepEqual(counts, [4, null]);
+    await scene.idle();
+  });
+
+  it('are uploaded without the files that the browser can’t read, which a message names', async () => {
     const scene = await createUploadScene();
     const box = folder('box', [file('gone.txt', new Error('Gone.')), file('a.txt', 'a')]);
     await scene.uploads.addDropped({ files: [], entries: [box] }, 'in/');
@@ -568,7 +591,7 @@ describe('Uploads after the session has expired', () => {
     return { override, requested: () => requested, forget };
   }
 
-  it('continue when the user signs in, who is asked once', async () => {
+  it('continue when the user signs in, after one dialog for all', async () => {
     const { override, requested } = expired(() => true);
     const scene = await createUploadScene({ override });
     scene.add(six);
@@ -578,7 +601,7 @@ describe('Uploads after the session has expired', () => {
     assert.equal(requested(), 1);
   });
 
-  it('fail with the words of the service when the user declines, and Retry asks again', async () => {
+  it('fail with the message of the service when the user declines, until Retry shows the dialog again', async () => {
     let isWilling = false;
     const { override, requested, forget } = expired(() => isWilling);
     const scene = await createUploadScene({ override });
@@ -606,7 +629,7 @@ describe('The permission to write', () => {
         Promise.reject(refusal('permission-denied', 'You can’t add files to this folder.')),
       );
       const scene = await createUploadScene({ permissions, override });
-      scene.uploads.add([wantedFile('a.txt', 'a')], []);
+      scene.uploads.add([fileToUpload('a.txt', 'a')], []);
       await scene.idle();
       assert.equal(scene.result(), '1 failed');
       assert.equal(scene.retryable(), retryable);
