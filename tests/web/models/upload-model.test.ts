@@ -471,10 +471,13 @@ describe('The end of uploads', () => {
 });
 
 describe('Dropped folders', () => {
-  const file = (name: string, content: string | Error): FileSystemFileEntry => ({
+  /** Returns a file that the browser reads once `ready` resolves. */
+  const file = (name: string, content: string | Error, ready = Promise.resolve()): FileSystemFileEntry => ({
     ...entryOf(name, 'file'),
     file: (resolve, reject) =>
-      content instanceof Error ? reject?.(new DOMException('No.')) : resolve(new File([content], name)),
+      void ready.then(() =>
+        content instanceof Error ? reject?.(new DOMException('No.')) : resolve(new File([content], name)),
+      ),
   });
   /** Returns entries in batches of 100, as browsers do. */
   const folder = (name: string, children: readonly FileSystemEntry[]): FileSystemDirectoryEntry => ({
@@ -524,11 +527,10 @@ describe('Dropped folders', () => {
     const reads = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const drops = reads.map(({ promise }, index) => {
       const names = Array.from({ length: 3 + index }, (_, at) => `${at}.txt`);
-      const slow: FileSystemFileEntry = {
-        ...file('slow.txt', ''),
-        file: (resolve) => void promise.then(() => resolve(new File([], 'slow.txt'))),
-      };
-      return folder(`box ${index}`, [...names.map((name) => file(name, name)), folder('last', [slow])]);
+      return folder(`box ${index}`, [
+        ...names.map((name) => file(name, name)),
+        folder('last', [file('slow.txt', '', promise)]),
+      ]);
     });
     const adding = drops.map((entry) => scene.uploads.addDropped({ files: [], entries: [entry] }, ''));
     await scene.when(() => scene.uploads.filesFound.value === 7);
