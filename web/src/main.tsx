@@ -20,7 +20,7 @@ if (root) {
   });
   keepDocument(page);
   keepAnnouncing(page);
-  if (!page.account?.isShutOut) keepAsking(page.folder);
+  if (!page.account?.isSignInPage) keepAsking(page.folder);
   keepFresh(page.folder);
   watchRegionKeys();
   render(

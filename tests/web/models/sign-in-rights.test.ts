@@ -21,7 +21,7 @@ interface SceneOptions {
 function createScene({ isReadOnly = false, isControlled = true, isAnonymous = false, known = {} }: SceneOptions = {}) {
   const shown = signal('');
   const permissions = createPermissions({ isReadOnly, isControlled, isAnonymous: () => isAnonymous, shown });
-  for (const [prefix, granted] of Object.entries(known)) permissions.learn({ prefix, rights: [...granted] });
+  for (const [prefix, granted] of Object.entries(known)) permissions.update({ prefix, rights: [...granted] });
   const allowed = () => NEEDS.filter((need) => permissions.allows(need));
   const allowedIn = (folder: string) => NEEDS.filter((need) => permissions.allowsIn(folder, need));
   return { shown, permissions, allowed, allowedIn };
@@ -49,17 +49,17 @@ describe('The permissions in the shown folder', () => {
     assert.deepEqual(allowed(), ['read', 'change']);
     shown.value = 'team/';
     assert.deepEqual(allowed(), ['read', 'change']);
-    permissions.learn({ prefix: 'team/', rights: ['read', 'write', 'manage'] });
+    permissions.update({ prefix: 'team/', rights: ['read', 'write', 'manage'] });
     assert.deepEqual(allowed(), NEEDS);
   });
 
   it('change when the grants change', () => {
     const { permissions, allowed } = createScene({ isAnonymous: true, known: { '': ['read', 'write'] } });
-    permissions.learn({ prefix: '', rights: [] });
+    permissions.update({ prefix: '', rights: [] });
     assert.deepEqual(allowed(), []);
-    permissions.learn({ prefix: '' });
+    permissions.update({ prefix: '' });
     assert.deepEqual(allowed(), []);
-    permissions.learn({ prefix: '', rights: ['read'] });
+    permissions.update({ prefix: '', rights: ['read'] });
     assert.deepEqual(allowed(), ['read']);
   });
 

@@ -560,22 +560,22 @@ describe('Uploads after the session has expired', () => {
 
   /** A service that requires a session, and an account that signs in when `isWilling` says so. */
   function expired(isWilling: () => boolean) {
-    const times = signal(0);
+    const signInCount = signal(0);
     let isSignedIn = false;
-    let requested = 0;
-    let requesting: Promise<boolean> | undefined;
-    const requestOnce = async () => {
-      requested += 1;
+    let dialogs = 0;
+    let openDialog: Promise<boolean> | undefined;
+    const showDialog = async () => {
+      dialogs += 1;
       if (!isWilling()) return false;
       isSignedIn = true;
-      times.value += 1;
+      signInCount.value += 1;
       return true;
     };
-    const requestAgain = () => {
-      requesting ??= Promise.resolve().then(requestOnce);
-      return requesting;
+    const reauthenticate = () => {
+      openDialog ??= Promise.resolve().then(showDialog);
+      return openDialog;
     };
-    const account = testAccount({ times, requestAgain });
+    const account = testAccount({ signInCount, reauthenticate });
     const shown = signal('');
     const permissions = createPermissions({ isReadOnly: false, isControlled: false, isAnonymous: () => false, shown });
     const override = (service: Service): Partial<Service> => {
@@ -585,35 +585,35 @@ describe('Uploads after the session has expired', () => {
           isSignedIn ? service.upload(upload) : Promise.reject(refusal('sign-in-required', 'Sign in to upload files.')),
       };
       const readUser = async () => (isSignedIn ? 'ann' : null);
-      return withReauth(guarded, { account, permissions, shown, count() {}, readUser });
+      return withReauth(guarded, { account, permissions, shown, onChange() {}, readUser });
     };
-    const forget = () => {
-      requesting = undefined;
+    const closeDialog = () => {
+      openDialog = undefined;
     };
-    return { override, requested: () => requested, forget };
+    return { override, dialogs: () => dialogs, closeDialog };
   }
 
   it('continue when the user signs in, after one dialog for all', async () => {
-    const { override, requested } = expired(() => true);
+    const { override, dialogs } = expired(() => true);
     const scene = await createUploadScene({ override });
     scene.add(six);
     await scene.idle();
     assert.equal(scene.result(), '6 files uploaded');
     assert.equal(scene.stored.get('new 5.txt'), '5');
-    assert.equal(requested(), 1);
+    assert.equal(dialogs(), 1);
   });
 
   it('fail with the message of the service when the user declines, until Retry shows the dialog again', async () => {
     let isWilling = false;
-    const { override, requested, forget } = expired(() => isWilling);
+    const { override, dialogs, closeDialog } = expired(() => isWilling);
     const scene = await createUploadScene({ override });
     scene.add(six);
     await scene.idle();
     assert.equal(scene.result(), '6 failed');
     assert.equal(scene.statusOf('new 0.txt'), 'Sign in to upload files.');
-    assert.equal(requested(), 1);
+    assert.equal(dialogs(), 1);
     isWilling = true;
-    forget();
+    closeDialog();
     assert.equal(scene.retryable(), 6);
     scene.uploads.retryAll();
     await scene.idle();

@@ -94,7 +94,7 @@ export async function createUploadScene({
     isAnonymous: () => false,
     shown: folder.path,
   });
-  if (granted) permissions.learn({ prefix: shown, rights: [...granted] });
+  if (granted) permissions.update({ prefix: shown, rights: [...granted] });
   const questions: Question[] = [];
   const isOnline = signal(true);
   let act = () => {};

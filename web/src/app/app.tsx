@@ -4,7 +4,7 @@ import { DropHint } from '../features/dragging/drop-hint.tsx';
 import { FolderView } from '../features/folder/folder-view.tsx';
 import { MessageList } from '../features/messages/message-list.tsx';
 import { useAccount, useMessages, useRouter } from '../features/models.ts';
-import { SignInFirst } from '../features/sign-in/sign-in-first.tsx';
+import { LazySignInPage } from '../features/sign-in/lazy-sign-in-page.tsx';
 import { ProblemBanner } from '../features/toolbar/problem-banner.tsx';
 import { Toolbar } from '../features/toolbar/toolbar.tsx';
 import { TopBar } from '../features/toolbar/top-bar.tsx';
@@ -20,7 +20,7 @@ import './app.css';
 /** The page. Shows only the sign-in form if the user can see nothing without signing in. */
 export function App() {
   const account = useAccount();
-  return account?.isShutOut ? <SignInFirst account={account} /> : <WholePage />;
+  return account?.isSignInPage ? <LazySignInPage account={account} /> : <WholePage />;
 }
 
 function WholePage() {

@@ -71,14 +71,14 @@ export async function createPage(embedded: Embedded): Promise<Page> {
   busy.register(() => uploads.isBusy.value || changes.running.value.length > 0);
 
   takePastedFiles({ uploads, folder, messages, language, permissions });
-  askBeforeLeaving(computed(() => busy.isBusy.value && !account?.isLeaving.value));
+  askBeforeLeaving(computed(() => busy.isBusy.value && !account?.isReloading.value));
   effect(() => {
     const { folder: next } = router.route.value;
     untracked(() => folder.open(next));
   });
   // After signing in as another user, the permissions and the visible entries may differ.
   effect(() => {
-    if (account && account.times.value > 0 && !account.isShutOut) untracked(() => void folder.refresh());
+    if (account && account.signInCount.value > 0 && !account.isSignInPage) untracked(() => void folder.refresh());
   });
   const details = createDetails();
   const actions = createActions(
@@ -125,8 +125,8 @@ export async function createPage(embedded: Embedded): Promise<Page> {
 function accountPrompts(dialogs: Dialogs): AccountPrompts {
   return {
     async signIn(options) {
-      const { askToSignIn } = await import('../features/sign-in/sign-in-dialog.tsx');
-      await askToSignIn(dialogs, options);
+      const { showSignInDialog } = await import('../features/sign-in/sign-in-dialog.tsx');
+      await showSignInDialog(dialogs, options);
     },
     async confirmSignOut() {
       const { askWhetherToSignOut } = await import('../features/sign-in/sign-out-question.tsx');

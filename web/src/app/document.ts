@@ -32,7 +32,7 @@ export function keepDocument(page: Page): () => void {
     effect(() => {
       const { folder, preview } = router.route.value;
       const name = shownName(nameOf(preview ?? folder));
-      const what = account?.isShutOut && account.name.value === null ? language.value.text.account.signIn : name;
+      const what = account?.isSignInPage && account.username.value === null ? language.value.text.account.signIn : name;
       document.title = what === ROOT ? 'Holdall' : `${what} – Holdall`;
     }),
     () => scheme.removeEventListener('change', colourBrowser),

@@ -99,14 +99,14 @@ export function FolderProblem() {
   const { text } = useLanguage();
   const problem = folder.problem.value;
   const path = folder.path.value;
-  const way = account?.canSignIn ? wayOn(problem, account.name.value) : undefined;
+  const way = account?.canSignIn ? wayOn(problem, account.username.value) : undefined;
   return (
     <div class="state" role="alert">
       <p class="title">{titleOf(problem, text)}</p>
       {problem?.message && !problem.isNotFound && <p class="detail">{problem.message}</p>}
       <div class="buttons">
         {way && (
-          <Button kind="primary" onClick={() => void account?.ask({ isAnew: way === 'signInAs' })}>
+          <Button kind="primary" onClick={() => void account?.requestSignIn({ isSwitch: way === 'signInAs' })}>
             {text.account[way]}
           </Button>
         )}

@@ -7,7 +7,7 @@ import { MenuButton } from '../../ui/menu-button.tsx';
 import type { MenuGroup } from '../../ui/menus.ts';
 import { useActions } from '../actions/actions.ts';
 import { useDetails, usePreferences } from '../models.ts';
-import { AccountPlace } from '../sign-in/account-button.tsx';
+import { AccountButton } from '../sign-in/account-button.tsx';
 import { appearanceChoices, viewChoices } from './appearance.ts';
 import { Breadcrumb } from './breadcrumb.tsx';
 import { FilterField } from './filter-field.tsx';
@@ -23,7 +23,7 @@ export function TopBar() {
       <Breadcrumb />
       <FilterField />
       {isNarrow ? <NarrowMenu /> : <WideControls />}
-      <AccountPlace />
+      <AccountButton />
     </header>
   );
 }

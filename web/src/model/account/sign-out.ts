@@ -1,32 +1,22 @@
-import type { ReadonlySignal } from '@preact/signals';
 import { asServiceError } from '../../platform/service/service-error.ts';
 import { signOut as endSession } from '../../platform/service/session.ts';
-import type { Urls } from '../../platform/service/urls.ts';
-import type { Language } from '../../platform/text/language.ts';
 import { reasonOf } from '../../platform/text/reason.ts';
-import type { Messages } from '../messages.ts';
+import type { AccountOptions } from './account.ts';
 
-interface SignOutOptions {
-  readonly urls: Urls;
-  readonly messages: Messages;
-  readonly language: ReadonlySignal<Language>;
-  /** Whether uploads or changes are in progress, which signing out cancels. */
-  readonly isBusy: () => boolean;
-  /** Asks whether to sign out anyway. Resolves to null if the user cancels. */
-  readonly confirm: () => Promise<true | null>;
+interface SignOutOptions extends Pick<AccountOptions, 'urls' | 'prompts' | 'messages' | 'language' | 'isBusy'> {
   readonly onSignedOut: () => void;
 }
 
 /** Signs out. Asks first if something is in progress, and shows a message if signing out fails. */
 export async function signOut({
   urls,
+  prompts,
   messages,
   language,
   isBusy,
-  confirm,
   onSignedOut,
 }: SignOutOptions): Promise<void> {
-  if (isBusy() && !(await confirm())) return;
+  if (isBusy() && !(await prompts.confirmSignOut())) return;
   try {
     await endSession(urls);
   } catch (error) {
