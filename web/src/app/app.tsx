@@ -10,7 +10,7 @@ import { Toolbar } from '../features/toolbar/toolbar.tsx';
 import { TopBar } from '../features/toolbar/top-bar.tsx';
 import { Tray } from '../features/tray/tray.tsx';
 import { Preview } from '../features/viewer/preview.tsx';
-import { tellNotLoaded } from '../model/not-loaded.ts';
+import { reportLoadFailure } from '../model/messages.ts';
 import { useLanguageSignal } from '../platform/text/language-context.ts';
 import { OpenDialogs } from '../ui/dialog.tsx';
 import { Sprite } from '../ui/icon.tsx';
@@ -26,7 +26,7 @@ export function App() {
 function WholePage() {
   const messages = useMessages();
   const language = useLanguageSignal();
-  const onNotLoaded = () => void tellNotLoaded({ messages, language });
+  const onNotLoaded = () => void reportLoadFailure({ messages, language });
   useShortcuts();
   return (
     <>

@@ -1,6 +1,6 @@
 import type { RequiredPermission } from '../../model/account/permissions.ts';
 import { isThere } from '../../model/folder/is-there.ts';
-import { tellNotLoaded } from '../../model/not-loaded.ts';
+import { reportLoadFailure } from '../../model/messages.ts';
 import { parentOf, ROOT } from '../../platform/paths.ts';
 import type { Entry } from '../../platform/service/service.ts';
 import type { Text } from '../../platform/text/language.ts';
@@ -210,7 +210,7 @@ async function download(models: ActionModels): Promise<void> {
     const { startDownloads } = await import('./download.ts');
     await startDownloads(models, entries);
   } catch {
-    await tellNotLoaded(models, () => void download(models));
+    await reportLoadFailure(models, () => void download(models));
   }
 }
 

@@ -4,7 +4,7 @@ import { useFolder, useMessages, useSelection } from '../models.ts';
 
 /** Returns the height in pixels that messages cover at the lower edge of the scroller. */
 export function useCoveredHeight(scroller: RefObject<HTMLElement | null>): number {
-  const covered = useMessages().covered.value;
+  const covered = useMessages().coveredHeight.value;
   const below = covered > 0 && scroller.current ? scroller.current.getBoundingClientRect().bottom : 0;
   return Math.max(0, below - (window.innerHeight - covered));
 }

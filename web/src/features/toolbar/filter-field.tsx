@@ -5,7 +5,7 @@ import { focusRegion } from '../../ui/regions.ts';
 import { useFolder } from '../models.ts';
 import './filter-field.css';
 
-/** Narrows what is shown by name. On a phone it is an icon that becomes a field when focused, and stays one while in use. */
+/** Filters the folder by name. On a phone, the field is an icon until it is focused or has a text. */
 export function FilterField() {
   const folder = useFolder();
   const { text } = useLanguage();
@@ -17,7 +17,7 @@ export function FilterField() {
     else if (event.key !== 'Escape') return;
     else if (filter.value === '') focusRegion('list');
     else filter.value = '';
-    // A second Escape is for what lies behind.
+    // Each Escape does one thing: without this, it would also clear the selection.
     event.preventDefault();
     event.stopPropagation();
   };

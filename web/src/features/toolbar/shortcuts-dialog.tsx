@@ -6,7 +6,7 @@ import { useActions } from '../actions/actions.ts';
 import { usePreferences } from '../models.ts';
 import './shortcuts-dialog.css';
 
-/** Shows all that can be done by the keyboard, until it is closed. */
+/** Shows the keyboard shortcuts. Resolves when the dialog closes. */
 export async function openShortcuts(dialogs: Dialogs): Promise<void> {
   await dialogs.ask<never>((close) => <Shortcuts onClose={() => close(null)} />);
 }
@@ -20,8 +20,8 @@ function Shortcuts({ onClose }: { onClose: () => void }) {
     <Dialog title={text.shell.shortcuts} kind="wide" onClose={onClose}>
       <div class="shortcuts">
         <div>
-          <Section title={words.items} shortcuts={MOVING.map(([name, keys]) => [words[name], keys])} />
-          <Section title={words.everywhere} shortcuts={EVERYWHERE.map(([name, keys]) => [words[name], keys])} />
+          <Section title={words.items} shortcuts={LIST_SHORTCUTS.map(([name, keys]) => [words[name], keys])} />
+          <Section title={words.everywhere} shortcuts={PAGE_SHORTCUTS.map(([name, keys]) => [words[name], keys])} />
         </div>
         <Section
           title={words.actions}
@@ -47,7 +47,7 @@ function Shortcuts({ onClose }: { onClose: () => void }) {
 
 type Shortcut<Name> = readonly [name: Name, keys: readonly string[]];
 
-const MOVING = [
+const LIST_SHORTCUTS = [
   ['move', ['ArrowUp', 'ArrowDown', 'ArrowLeft', 'ArrowRight']],
   ['edges', ['Home', 'End']],
   ['pages', ['PageUp', 'PageDown']],
@@ -56,7 +56,7 @@ const MOVING = [
   ['typing', ['A–Z']],
 ] as const satisfies readonly Shortcut<string>[];
 
-const EVERYWHERE = [
+const PAGE_SHORTCUTS = [
   ['filter', ['/']],
   ['menu', ['shift+F10', 'ContextMenu']],
   ['escape', ['Escape']],

@@ -3,7 +3,7 @@ import type { Embedded } from '../../platform/embedded.ts';
 import type { Urls } from '../../platform/service/urls.ts';
 import type { Language } from '../../platform/text/language.ts';
 import type { Messages } from '../messages.ts';
-import { tellNotLoaded } from '../not-loaded.ts';
+import { reportLoadFailure } from '../messages.ts';
 import { type AccountBrowser, BROWSER, storeCancelledWork, takeCancelledWork } from './account-browser.ts';
 
 /** The user of the page, if the service has access control. */
@@ -109,7 +109,7 @@ export function createAccount(options: AccountOptions, browser: AccountBrowser =
     try {
       await prompts.signIn({ isSwitch });
     } catch {
-      void tellNotLoaded({ messages, language });
+      void reportLoadFailure({ messages, language });
     }
     hasDeclined = username.value === null;
     if (hasDeclined) {
@@ -150,7 +150,7 @@ export function createAccount(options: AccountOptions, browser: AccountBrowser =
         };
         await signOut({ ...options, onSignedOut });
       } catch {
-        void tellNotLoaded({ messages, language });
+        void reportLoadFailure({ messages, language });
       }
     },
   };

@@ -1,21 +1,27 @@
+import type { ReadonlySignal } from '@preact/signals';
 import { asServiceError } from '../../platform/service/service-error.ts';
 import { signOut as endSession } from '../../platform/service/session.ts';
+import type { Urls } from '../../platform/service/urls.ts';
+import type { Language } from '../../platform/text/language.ts';
 import { reasonOf } from '../../platform/text/reason.ts';
-import type { AccountOptions } from './account.ts';
+import type { Messages } from '../messages.ts';
 
-interface SignOutOptions extends Pick<AccountOptions, 'urls' | 'prompts' | 'messages' | 'language' | 'isBusy'> {
+interface SignOutOptions {
+  readonly urls: Urls;
+  readonly messages: Messages;
+  readonly language: ReadonlySignal<Language>;
+  /** Whether uploads or changes are in progress, which signing out cancels. */
+  readonly isBusy: () => boolean;
+  readonly prompts: {
+    /** Asks whether to sign out anyway. Resolves to null if the user cancels. */
+    confirmSignOut(): Promise<true | null>;
+  };
   readonly onSignedOut: () => void;
 }
 
 /** Signs out. Asks first if something is in progress, and shows a message if signing out fails. */
-export async function signOut({
-  urls,
-  prompts,
-  messages,
-  language,
-  isBusy,
-  onSignedOut,
-}: SignOutOptions): Promise<void> {
+export async function signOut(options: SignOutOptions): Promise<void> {
+  const { urls, messages, language, isBusy, prompts, onSignedOut } = options;
   if (isBusy() && !(await prompts.confirmSignOut())) return;
   try {
     await endSession(urls);

@@ -1,6 +1,6 @@
 import { computed, type ReadonlySignal, signal } from '@preact/signals';
 import { completeLanguage, type Language } from '../../platform/text/language.ts';
-import { tellNotLoaded } from '../not-loaded.ts';
+import { reportLoadFailure } from '../messages.ts';
 import type { Prompts } from '../prompts.ts';
 import { droppedItems, pickFiles } from './file-sources.ts';
 import type { FileToUpload } from './upload-item.ts';
@@ -49,7 +49,7 @@ export function createUploads(options: UploadsOptions): Uploads {
     try {
       await work(model.value ?? (await load()));
     } catch {
-      await tellNotLoaded(options, () => void use(work));
+      await reportLoadFailure(options, () => void use(work));
     } finally {
       pendingBatches.value--;
     }
