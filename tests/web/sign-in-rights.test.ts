@@ -7,8 +7,20 @@ import type { Need } from '../runner/needs.ts';
 import { assertAccessible } from './axe.ts';
 import { becomes } from './becomes.ts';
 import { button, isFocused, isTitled, messages, row, toolbar } from './elements.ts';
-import { ALL, ANN, accessOf, account, BOB, dialog, fill, listed, signIn, title, visit } from './signing-in.ts';
-import { dragPaths, pasteFile, picked, tray, trayTells, uploadFiles } from './uploading.ts';
+import {
+  ALL,
+  ANN,
+  accessOf,
+  accountButton,
+  BOB,
+  fillSignInForm,
+  signIn,
+  signInDialog,
+  signInHeading,
+  storedNames,
+  visit,
+} from './signing-in.ts';
+import { dragPaths, pasteFile, testFile, tray, trayShows, uploadFiles } from './uploading.ts';
 
 export const needs: readonly Need[] = ['browser'];
 
@@ -68,16 +80,16 @@ describe('A user who is not signed in', () => {
     await page.getByText('Upload only').waitFor();
     await becomes(() => tools(page), ['Upload']);
     await watchEntries(page);
-    await uploadFiles(page, [picked('new.txt', 'new')]);
-    await trayTells(page, '1 file uploaded');
+    await uploadFiles(page, [testFile('new.txt', 'new')]);
+    await trayShows(page, '1 file uploaded');
     assert.equal(String(await site.read('inbox/new.txt')), 'new');
-    await uploadFiles(page, [picked('secret.txt', 'other')]);
+    await uploadFiles(page, [testFile('secret.txt', 'other')]);
     const question = page.getByRole('dialog', { name: 'secret.txt' });
     await question.getByText('not replace existing ones').waitFor();
     assert.equal(await question.getByRole('button', { name: 'Replace' }).count(), 0);
     await question.getByRole('button', { name: 'Keep both' }).click();
     await until('the copy is stored', () => site.exists('inbox/secret (2).txt'));
-    await trayTells(page, /file.? uploaded/);
+    await trayShows(page, /file.? uploaded/);
     assert.equal(String(await site.read('inbox/secret (2).txt')), 'other');
     assert.equal(String(await site.read('inbox/secret.txt')), 'secret');
     assert.equal(await page.locator('html[data-test-entry]').count(), 0, 'No entry was shown, not even briefly.');
@@ -119,12 +131,12 @@ describe('A user who is not signed in', () => {
     // Read and write.
     await goTo('team/');
     await row(page, 'team/plan.txt').waitFor();
-    await uploadFiles(page, [picked('plan.txt', 'mine')]);
+    await uploadFiles(page, [testFile('plan.txt', 'mine')]);
     const conflict = page.getByRole('dialog', { name: 'plan.txt' });
     await conflict.getByText('not replace existing ones').waitFor();
     assert.equal(await conflict.getByRole('button', { name: 'Replace' }).count(), 0);
     await conflict.getByRole('button', { name: 'Skip' }).click();
-    await trayTells(page, /1 skipped/);
+    await trayShows(page, /1 skipped/);
     assert.equal(String(await site.read('team/plan.txt')), 'plan');
     await row(page, 'team/plan.txt').click();
     await becomes(() => tools(page), ['Download', 'Copy to…', 'Copy link']);
@@ -145,7 +157,7 @@ describe('A user who is not signed in', () => {
     await goTo('handbook/');
     await page.getByText('Read only').waitFor();
     await becomes(() => tools(page), []);
-    await pasteFile(page, picked('pasted.txt', 'pasted'));
+    await pasteFile(page, testFile('pasted.txt', 'pasted'));
     await messages(page).getByText('You don’t have permission to add anything to this folder.').waitFor();
     await dragPaths(page, page.locator('.scroller'), [`${site.root}/team/plan.txt`], ['dragEnter', 'dragOver']);
     await page.locator('.drop-hint').getByText('You don’t have permission to add anything to this folder.').waitFor();
@@ -156,16 +168,16 @@ describe('A user who is not signed in', () => {
     await page.keyboard.press('F2');
     await page.keyboard.press('Delete');
     assert.equal(await page.locator('.name-field, dialog[open]').count(), 0);
-    assert.deepEqual(await listed(site, 'handbook/'), ['a.txt', 'sub']);
+    assert.deepEqual(await storedNames(site, 'handbook/'), ['a.txt', 'sub']);
 
     await button(page, 'Sign in').click();
     await isFocused(page.getByLabel('Name', { exact: true }));
-    assert.equal(await dialog(page).getByText('Sign in to see').count(), 0);
+    assert.equal(await signInDialog(page).getByText('Sign in to see').count(), 0);
     await assertAccessible(page, t, { state: 'The sign-in dialog' });
-    await fill(page, ANN);
+    await fillSignInForm(page, ANN);
     await page.keyboard.press('Enter');
-    await dialog(page).waitFor({ state: 'detached' });
-    await account(page).waitFor();
+    await signInDialog(page).waitFor({ state: 'detached' });
+    await accountButton(page).waitFor();
     await button(page, 'Delete').waitFor();
     assert.equal(await row(page, 'handbook/a.txt').getAttribute('aria-selected'), 'true');
   });
@@ -187,14 +199,14 @@ if (isFullForm) {
       await signIn(page, BOB);
       await becomes(() => tools(page), ['New folder', 'Upload']);
       await site.grant(bobs([], ALL));
-      await uploadFiles(page, [picked('new.txt', 'new')]);
-      await trayTells(page, '1 failed');
+      await uploadFiles(page, [testFile('new.txt', 'new')]);
+      await trayShows(page, '1 failed');
       await until('nothing is offered', async () => (await tools(page)).length === 0);
       await becomes(() => page.getByRole('button', { name: /^Retry/ }).count(), 0);
       await site.grant(access);
       await page.keyboard.press('Alt+r');
       await tray(page).getByRole('button', { name: 'Retry', exact: true }).click();
-      await trayTells(page, '1 file uploaded');
+      await trayShows(page, '1 file uploaded');
 
       await page.getByRole('navigation').getByRole('link', { name: 'Files' }).click();
       await row(page, 'deep/').dblclick();
@@ -218,7 +230,7 @@ if (isFullForm) {
       // Without users, there is no sign-in method.
       await site.grant({ people: {}, grants: [] });
       await page.reload();
-      await title(page).waitFor();
+      await signInHeading(page).waitFor();
       await page.getByText('sign-in is not set up on this page').waitFor();
       assert.equal(await page.locator('input, button, a').count(), 0);
     });

@@ -8,82 +8,89 @@ import { button } from './elements.ts';
 import { DESKTOP } from './open-site.ts';
 import { type Site, type SiteAccess, type SiteOptions, startSite } from './site.ts';
 
+interface Credentials {
+  readonly name: string;
+  readonly password: string;
+}
+
+/** A user with all permissions. */
 export const ANN = { name: 'ann', password: 'correct horse 🔋' } as const;
+/** A user with the permissions that a test grants. */
 export const BOB = { name: 'bob@example.org', password: '"> hunter2' } as const;
-
-export const ALL = ['read', 'write', 'manage'] as const;
-export const REFUSED = /401 \(Unauthorized\)/;
-
 /** A user who can only read photos. */
 export const EVE = { name: 'eve', password: 'only photos' } as const;
 
-/** Ann may do everything, and others what the test says. */
+export const ALL = ['read', 'write', 'manage'] as const;
+export const UNAUTHORIZED = /401 \(Unauthorized\)/;
+
+/** Returns an access file that grants Ann everything, and other users what the test says. */
 export const accessOf = (...grants: SiteAccess['grants']): SiteAccess => ({
   people: { [ANN.name]: ANN.password, [BOB.name]: BOB.password, [EVE.name]: EVE.password },
   grants: [{ folder: '/', to: { person: ANN.name }, rights: ALL }, ...grants],
 });
 
-/** The names of what a folder of a site on disk really holds, in order. */
-export const listed = async ({ root = '' }: Site, folder: string) => (await readdir(join(root, folder))).toSorted();
+/** Returns the names in a folder on the disk of a site, in order. */
+export const storedNames = async ({ root = '' }: Site, folder: string) =>
+  (await readdir(join(root, folder))).toSorted();
 
-/** The access of most tests, which share a service. */
+/** The access file of most tests, which share a service. */
 const ACCESS = accessOf({ folder: '/photos/', to: { person: EVE.name }, rights: ['read'] });
 
 const FILES = { 'photos/cat.txt': 'meow', 'photos/dog.txt': 'woof', 'photos/2026/': '' };
 
-/** Opens a place of a new site, where nobody is signed in. */
+/** Opens a page of a site without signing in. `path` is relative to the root of the site. */
 export async function visit(
   t: TestContext,
-  place: string,
+  path: string,
   { access = ACCESS, files = FILES, settings, isOwn = false, ...more }: Partial<Visit & SiteOptions> = {},
 ): Promise<{ site: Site; page: Page }> {
   const site = await startSite(t, { store: 'disk', files, access, isOwn, ...(settings && { settings }) });
   const page = await openPage(t, {
     ...DESKTOP,
-    expectedErrors: [REFUSED],
+    expectedErrors: [UNAUTHORIZED],
     isCacheEmpty: true,
     ...more,
-    url: `${site.url}${place}`,
+    url: `${site.url}${path}`,
   });
   return { site, page };
 }
 
-export const title = (page: Page) => page.getByRole('heading', { level: 1, name: 'Sign in' });
-export const dialog = (page: Page) => page.getByRole('dialog', { name: 'Sign in' });
-export const account = (page: Page, { name }: { name: string } = ANN) =>
+export const signInHeading = (page: Page) => page.getByRole('heading', { level: 1, name: 'Sign in' });
+export const signInDialog = (page: Page) => page.getByRole('dialog', { name: 'Sign in' });
+export const accountButton = (page: Page, { name }: Pick<Credentials, 'name'> = ANN) =>
   page.getByRole('button', { name: new RegExp(`Signed in as .*${name}`) });
 
-export async function fill(page: Page, { name, password }: { name?: string; password: string }): Promise<void> {
+export async function fillSignInForm(page: Page, { name, password }: Partial<Credentials>): Promise<void> {
   if (name !== undefined) await page.getByLabel('Name', { exact: true }).fill(name);
-  await page.getByLabel('Password').fill(password);
+  if (password !== undefined) await page.getByLabel('Password').fill(password);
 }
 
-/** Signs in on the page that came in the place of what was asked for. */
-export async function signIn(page: Page, who: { name: string; password: string } = ANN): Promise<void> {
-  await title(page).waitFor();
-  await fill(page, who);
+/** Signs in on the sign-in page. */
+export async function signIn(page: Page, user: Credentials = ANN): Promise<void> {
+  await signInHeading(page).waitFor();
+  await fillSignInForm(page, user);
   await button(page, 'Sign in').click();
-  await account(page, who).waitFor();
+  await accountButton(page, user).waitFor();
 }
 
 export async function signOut(page: Page): Promise<void> {
-  await account(page).click();
+  await accountButton(page).click();
   await page.getByRole('menuitem', { name: 'Sign out' }).click();
 }
 
-/** Fails where what was typed as a password is still anywhere in the page, or in its address. */
+/** Fails if a script can find the password in the page, its URL or its storage, or can read any cookie. */
 export async function assertForgotten(page: Page, password: string): Promise<void> {
-  const kept = await page.evaluate(() => ({
+  const readable = await page.evaluate(() => ({
     html: document.documentElement.outerHTML,
     fields: [...document.querySelectorAll('input')].map(({ value }) => value),
-    address: window.location.href,
+    url: window.location.href,
     state: JSON.stringify(history.state),
     storage: [localStorage, sessionStorage].flatMap((storage) => Object.entries(storage).flat()).join(),
     cookies: document.cookie,
   }));
-  for (const [where, text] of Object.entries(kept)) {
-    assert.ok(!String(text).includes(password), `The password is in the ${where}.`);
-    assert.ok(!String(text).includes(encodeURIComponent(password)), `The password is in the ${where}.`);
+  for (const [place, text] of Object.entries(readable)) {
+    assert.ok(!String(text).includes(password), `The password is in the ${place}.`);
+    assert.ok(!String(text).includes(encodeURIComponent(password)), `The password is in the ${place}.`);
   }
-  assert.equal(kept.cookies, '', 'No script can read the session.');
+  assert.equal(readable.cookies, '', 'A script can read the session.');
 }

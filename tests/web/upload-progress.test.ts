@@ -6,7 +6,7 @@ import type { Need } from '../runner/needs.ts';
 import { becomes } from './becomes.ts';
 import { row } from './elements.ts';
 import { openSite } from './open-site.ts';
-import { picked, throttleUploads, tray, trayTells, upload, uploadFiles } from './uploading.ts';
+import { testFile, throttleUploads, tray, trayShows, uploadFiles, uploadRow } from './uploading.ts';
 
 export const needs: readonly Need[] = ['browser'];
 
@@ -20,8 +20,8 @@ describe('Uploads in progress', () => {
     });
     // Slow enough that the large file is never complete before the test cancels it.
     await throttleUploads(page, 250_000);
-    await uploadFiles(page, [picked('one.bin', Buffer.alloc(6_000_000)), picked('small.txt', 'done')]);
-    await trayTells(page, /Uploading \d of 2.*%.*kB\/s.*left/);
+    await uploadFiles(page, [testFile('one.bin', Buffer.alloc(6_000_000)), testFile('small.txt', 'done')]);
+    await trayShows(page, /Uploading \d of 2.*%.*kB\/s.*left/);
     await page.evaluate(() => setTimeout(() => window.location.reload()));
     await becomes(() => [...requested], ['beforeunload']);
     const parts: number[] = [];
@@ -35,8 +35,8 @@ describe('Uploads in progress', () => {
     );
     await row(page, 'small.txt').waitFor();
     await page.getByRole('button', { name: /Cancel .*one\.bin/ }).click();
-    await upload(page, 'one.bin').getByText('Cancelled').waitFor();
-    await trayTells(page, '1 cancelled');
+    await uploadRow(page, 'one.bin').getByText('Cancelled').waitFor();
+    await trayShows(page, '1 cancelled');
     await until('the service knows', () => site.log().filter(({ route }) => route === '/upload').length === 2);
     assert.deepEqual(await site.paths(), ['small.txt']);
     assert.equal(await row(page, 'one.bin').count(), 0);
@@ -49,11 +49,11 @@ describe('Uploads in progress', () => {
     await page.clock.install();
     const held = Promise.withResolvers<void>();
     await page.route('**/upload', (route) => held.promise.then(() => route.continue()));
-    await uploadFiles(page, picked('first.txt', '1'));
+    await uploadFiles(page, testFile('first.txt', '1'));
     // The pointer is there before the upload ends, because the time until the tray leaves starts then.
-    await upload(page, 'first.txt').hover();
+    await uploadRow(page, 'first.txt').hover();
     held.resolve();
-    await trayTells(page, '1 file uploaded');
+    await trayShows(page, '1 file uploaded');
     await page.clock.runFor(20_000);
     assert.equal(await tray(page).count(), 1);
     await page.mouse.move(200, 300);
@@ -62,11 +62,11 @@ describe('Uploads in progress', () => {
 
     // The page learns it as from the device. Without a network, its other requests would fail, too.
     await setOnline(page, false);
-    await uploadFiles(page, picked('second.txt', '2'));
-    await trayTells(page, 'Waiting for a connection');
+    await uploadFiles(page, testFile('second.txt', '2'));
+    await trayShows(page, 'Waiting for a connection');
     assert.deepEqual(await site.paths(), ['first.txt']);
     await setOnline(page, true);
-    await trayTells(page, '1 file uploaded');
+    await trayShows(page, '1 file uploaded');
     assert.deepEqual(await site.paths(), ['first.txt', 'second.txt']);
   });
 
@@ -77,14 +77,14 @@ describe('Uploads in progress', () => {
     // Slow enough that the file is never complete before the service is killed: a retry of a stored file gets a 412.
     const session = await throttleUploads(page, 100_000);
     const bytes = Buffer.alloc(3_000_000, 'holdall');
-    await uploadFiles(page, picked('one.bin', bytes));
+    await uploadFiles(page, testFile('one.bin', bytes));
     await until('some of it was sent', async () => Number(await barOf(page, 'one.bin')) > 0);
     await site.kill();
     await until('it has failed', async () => {
       await page.clock.runFor(2_000);
       return (await tray(page).getByText('1 failed').count()) > 0;
     });
-    await upload(page, 'one.bin').getByText('The service can’t be reached.').waitFor();
+    await uploadRow(page, 'one.bin').getByText('The service can’t be reached.').waitFor();
     assert.equal(await site.exists('one.bin'), false);
     await site.restart();
     await session.detach();
@@ -92,13 +92,13 @@ describe('Uploads in progress', () => {
       .getByRole('button', { name: /^Retry/ })
       .first()
       .click();
-    await trayTells(page, '1 file uploaded');
+    await trayShows(page, '1 file uploaded');
     assert.ok(bytes.equals(await site.read('one.bin')));
   });
 });
 
 async function barOf(page: Page, name: string): Promise<string | null> {
-  const bar = upload(page, name).getByRole('progressbar');
+  const bar = uploadRow(page, name).getByRole('progressbar');
   return (await bar.count()) > 0 ? await bar.getAttribute('aria-valuenow') : null;
 }
 

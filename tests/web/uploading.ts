@@ -5,55 +5,20 @@ import type { CDPSession, FileChooser, Locator, Page } from 'playwright-core';
 import { temporaryFolder } from '../../testing/holdall.ts';
 import type { Site } from './site.ts';
 
-/** The bytes of a stored file as text. */
-export async function storedText(site: Site, path: string): Promise<string> {
-  return (await site.read(path)).toString();
-}
-
-/** A file that a person has. */
-export interface Picked {
+/** A file on the user's device. */
+export interface TestFile {
   readonly name: string;
   readonly mimeType: string;
   readonly buffer: Buffer;
 }
 
-export const picked = (name: string, content: string | Buffer): Picked => ({
+export const testFile = (name: string, content: string | Buffer): TestFile => ({
   name,
   mimeType: '',
   buffer: Buffer.from(content),
 });
 
-/** Uploads files to the folder that is shown, by the button. */
-export async function uploadFiles(page: Page, files: Picked | readonly Picked[]): Promise<void> {
-  const chooser = await chooserAfter(page, () => page.getByRole('button', { name: 'Upload', exact: true }).click());
-  await chooser.setFiles([files].flat());
-}
-
-/** Uploads a folder of this machine, by the menu. */
-export async function uploadFolder(page: Page, folder: string): Promise<void> {
-  await page
-    .getByRole('button', { name: 'Upload options' })
-    .or(page.locator('.split [aria-haspopup="menu"]'))
-    .first()
-    .click();
-  const chooser = await chooserAfter(page, () => page.getByRole('menuitem', { name: 'Upload folder' }).click());
-  await chooser.setFiles(folder);
-}
-
-/**
- * Does what has the browser ask for files, and gives its question. Chromium learns in the page itself that the question
- * is not for a person, on another way than keys and clicks come: without an answer of the page in between, one that is
- * asked too soon would be shown to nobody, for ever.
- */
-export async function chooserAfter(page: Page, request: () => Promise<void>): Promise<FileChooser> {
-  const [chooser] = await Promise.all([
-    page.waitForEvent('filechooser'),
-    page.evaluate(() => document.readyState).then(request),
-  ]);
-  return chooser;
-}
-
-/** Puts files into a folder of this machine that goes with the test, and gives its path. */
+/** Writes files into a temporary folder of the test. Returns the path of the folder. */
 export async function localFolder(t: TestContext, files: Readonly<Record<string, string>>): Promise<string> {
   const root = await temporaryFolder(t);
   for (const [path, content] of Object.entries(files)) {
@@ -63,42 +28,47 @@ export async function localFolder(t: TestContext, files: Readonly<Record<string,
   return root;
 }
 
-/** What tells of the uploads. */
-export const tray = (page: Page): Locator => page.getByRole('region', { name: 'Uploads and changes' });
-
-/** Waits until the tray says so of all uploads; for so many milliseconds, where they take longer than most things do. */
-export async function trayTells(
-  page: Page,
-  words: string | RegExp,
-  { patience: timeoutMs = 20_000 } = {},
-): Promise<void> {
-  await tray(page).locator('header').filter({ hasText: words }).waitFor({ timeout: timeoutMs });
+/** Returns the content of a stored file. */
+export async function storedText(site: Site, path: string): Promise<string> {
+  return (await site.read(path)).toString();
 }
 
-/** What the tray says of one file. */
-export function upload(page: Page, name: string): Locator {
-  return tray(page).getByRole('listitem').filter({ hasText: name });
+/** Uploads files to the shown folder with the button. */
+export async function uploadFiles(page: Page, files: TestFile | readonly TestFile[]): Promise<void> {
+  const chooser = await openFileChooser(page, () => page.getByRole('button', { name: 'Upload', exact: true }).click());
+  await chooser.setFiles([files].flat());
 }
 
-/** Lets no more than so many bytes of uploads pass in a second; without a number, all that the machine can. */
-export async function throttleUploads(page: Page, bytesPerSecond = -1): Promise<CDPSession> {
-  const session = await page.context().newCDPSession(page);
-  await session.send('Network.enable');
-  await session.send('Network.emulateNetworkConditions', {
-    offline: false,
-    latency: 0,
-    downloadThroughput: -1,
-    uploadThroughput: bytesPerSecond,
-  });
-  return session;
+/** Uploads a local folder with the menu. */
+export async function uploadFolder(page: Page, folder: string): Promise<void> {
+  await page
+    .getByRole('button', { name: 'Upload options' })
+    .or(page.locator('.split [aria-haspopup="menu"]'))
+    .first()
+    .click();
+  const chooser = await openFileChooser(page, () => page.getByRole('menuitem', { name: 'Upload folder' }).click());
+  await chooser.setFiles(folder);
 }
 
-/** Drags files and folders of this machine over an element, as from another window, and drops them there. */
+/**
+ * Returns the file chooser that `open` opens. Chromium intercepts choosers only once it has processed a command that
+ * arrives on another channel than input events. A script in between makes sure of that. Otherwise, the chooser could open
+ * as a native window, and the test would wait for it forever.
+ */
+export async function openFileChooser(page: Page, open: () => Promise<void>): Promise<FileChooser> {
+  const [chooser] = await Promise.all([
+    page.waitForEvent('filechooser'),
+    page.evaluate(() => document.readyState).then(open),
+  ]);
+  return chooser;
+}
+
+/** Drags local files and folders over an element, as from another window, and drops them there. */
 export function dropPaths(page: Page, target: Locator, files: readonly string[]): Promise<void> {
   return dragPaths(page, target, files, ['dragEnter', 'dragOver', 'drop']);
 }
 
-/** Drags them over an element, as far as the events say. */
+/** Dispatches drag events with local files and folders at an element. */
 export async function dragPaths(
   page: Page,
   target: Locator,
@@ -106,15 +76,15 @@ export async function dragPaths(
   types: readonly ('dragEnter' | 'dragOver' | 'dragCancel' | 'drop')[] = ['dragEnter', 'dragOver'],
 ): Promise<void> {
   const box = await target.boundingBox();
-  if (!box) throw new Error('There is nothing to drop onto.');
+  if (!box) throw new Error('The drop target is not visible.');
   const session = await page.context().newCDPSession(page);
-  const place = { x: box.x + box.width / 2, y: box.y + Math.min(box.height / 2, 300) };
+  const point = { x: box.x + box.width / 2, y: box.y + Math.min(box.height / 2, 300) };
   const data = { items: [], files: [...files], dragOperationsMask: 1 };
-  for (const type of types) await session.send('Input.dispatchDragEvent', { type, ...place, data });
+  for (const type of types) await session.send('Input.dispatchDragEvent', { type, ...point, data });
 }
 
-/** Pastes files into the page, as a browser does it: nothing but a real clipboard could bring them otherwise. */
-export async function pasteFile(page: Page, { name, mimeType, buffer }: Picked): Promise<void> {
+/** Dispatches a paste event with a file, because a headless browser has no clipboard with files. */
+export async function pasteFile(page: Page, { name, mimeType, buffer }: TestFile): Promise<void> {
   await page.evaluate(
     ([fileName = '', base64 = '', type = '']) => {
       const clipboardData = new DataTransfer();
@@ -125,4 +95,34 @@ export async function pasteFile(page: Page, { name, mimeType, buffer }: Picked):
     },
     [name, buffer.toString('base64'), mimeType],
   );
+}
+
+/** The tray of uploads and changes. */
+export const tray = (page: Page): Locator => page.getByRole('region', { name: 'Uploads and changes' });
+
+/** Waits until the title of the tray contains a text. */
+export async function trayShows(
+  page: Page,
+  text: string | RegExp,
+  { timeoutMs = 20_000 }: { readonly timeoutMs?: number } = {},
+): Promise<void> {
+  await tray(page).locator('header').filter({ hasText: text }).waitFor({ timeout: timeoutMs });
+}
+
+/** The row of an upload in the tray. */
+export function uploadRow(page: Page, name: string): Locator {
+  return tray(page).getByRole('listitem').filter({ hasText: name });
+}
+
+/** Limits the speed of uploads; without a number, removes the limit. */
+export async function throttleUploads(page: Page, bytesPerSecond = -1): Promise<CDPSession> {
+  const session = await page.context().newCDPSession(page);
+  await session.send('Network.enable');
+  await session.send('Network.emulateNetworkConditions', {
+    offline: false,
+    latency: 0,
+    downloadThroughput: -1,
+    uploadThroughput: bytesPerSecond,
+  });
+  return session;
 }
