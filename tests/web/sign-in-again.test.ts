@@ -20,7 +20,7 @@ export const needs: readonly Need[] = ['browser'];
 
 const SIX = Array.from({ length: 6 }, (_, index) => testFile(`new ${index}.txt`, String(index)));
 
-/** Ends the session, as when it was revoked on another machine. */
+/** Ends the session, as if it was revoked on another device. */
 const endSession = (page: Page) => page.context().clearCookies();
 
 async function signInAgain(page: Page): Promise<void> {
@@ -33,8 +33,8 @@ async function signInAgain(page: Page): Promise<void> {
   await accountButton(page).waitFor();
 }
 
-describe('A session that expires', () => {
-  it('continues after signing in again, and ends when another user signs in', async (t) => {
+describe('A page whose session expired', () => {
+  it('continues its work after signing in again, and cancels it when another user signs in', async (t) => {
     const { page, site } = await visit(t, 'photos/');
     await signIn(page);
     await row(page, 'photos/dog.txt').click();
@@ -64,7 +64,7 @@ describe('A session that expires', () => {
     await uploadFiles(page, SIX);
     await signInDialog(page).waitFor();
     await button(page, 'Cancel').click();
-    // A user who declined is not asked for each upload.
+    // After the user declined, the other uploads show no dialog.
     await trayShows(page, '6 failed');
     assert.equal(await signInDialog(page).count(), 0);
     await tray(page).getByText('Sign in to upload').first().waitFor();

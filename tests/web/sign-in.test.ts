@@ -25,7 +25,7 @@ import { testFile, trayShows, uploadFiles } from './uploading.ts';
 export const needs: readonly Need[] = ['browser'];
 
 describe('Signing in', () => {
-  it('is required before anything is shown, works by keyboard in all tabs, and ends in all tabs', async (t) => {
+  it('is required to see any file, works by keyboard, and applies to all tabs, like signing out', async (t) => {
     const { page, site } = await visit(t, 'photos/?preview=cat.txt');
     await signInHeading(page).waitFor();
     await becomes(() => page.title(), 'Sign in – Holdall');
@@ -50,7 +50,7 @@ describe('Signing in', () => {
     assert.equal(await name.inputValue(), ANN.name);
     await assertAccessibleInBothSchemes(page, t, { state: 'A wrong password' });
 
-    // The wrong password is selected.
+    // Typing replaces the wrong password, because it is selected.
     await page.keyboard.type(ANN.password);
     await page.keyboard.press('Enter');
     await page.getByRole('dialog', { name: 'cat.txt' }).getByText('meow').waitFor();
@@ -86,7 +86,7 @@ describe('Signing in', () => {
     await until('no file name is shown', async () => (await page.getByText('cat.txt').count()) === 0);
   });
 
-  it('is required for the link of a file on a phone, and opens the file for a user who may read it', async (t) => {
+  it('is required for a link to a file on a phone, and then opens the file if the user can read it', async (t) => {
     const expectedErrors = [UNAUTHORIZED, /status of 403/];
     const { page, site } = await visit(t, 'file/photos/cat.txt', { ...PHONE, expectedErrors });
     const url = `${site.url}file/photos/cat.txt`;
@@ -116,7 +116,7 @@ describe('Signing in', () => {
     const arrived = page.waitForEvent('framenavigated');
     await page.keyboard.press('Enter');
     await arrived;
-    // The file is in a sandbox, where reading its text may never finish.
+    // The file is in a sandboxed document, from which Playwright can't reliably read the text.
     const headers = (await shown).headers();
     assert.equal(headers['content-length'], String('meow'.length));
     assert.match(headers['content-type'] ?? '', /text\/plain/);
@@ -125,21 +125,21 @@ describe('Signing in', () => {
     await assertNothingOutside(page);
   });
 
-  // Unit tests and tests/http/sign-in test the texts and the redirects.
+  // Unit tests and tests/http/sign-in cover the texts and the redirects.
   if (isFullForm) {
-    it('works with a password when the identity provider is down, and keeps the place', async (t) => {
+    it('works with a password when the identity provider is down, and returns to the requested page', async (t) => {
       const settings = {
         PUBLIC_URL: 'http://localhost:1',
         OIDC_ISSUER: 'http://localhost:2/',
         OIDC_CLIENT_ID: 'holdall',
       };
       const expectedErrors = [/status of 50/, /status of 400/];
-      const place = 'photos/?preview=cat.txt';
-      const from = `-/sign-in?${new URLSearchParams({ return: place })}`;
+      const path = 'photos/?preview=cat.txt';
+      const from = `-/sign-in?${new URLSearchParams({ return: path })}`;
       const { page, site } = await visit(t, from, { settings, expectedErrors });
       await signInHeading(page).waitFor();
       await page.getByRole('alert').getByText('provider').waitFor();
-      await becomes(() => page.url(), site.url + place);
+      await becomes(() => page.url(), site.url + path);
 
       await page.context().route('**/-/sign-in?*', (route) => route.fulfill({ body: 'The provider' }));
       const opened = page.context().waitForEvent('page');
@@ -152,7 +152,7 @@ describe('Signing in', () => {
       await fillSignInForm(page, ANN);
       await page.keyboard.press('Enter');
       await page.getByRole('dialog', { name: 'cat.txt' }).getByText('meow').waitFor();
-      await becomes(() => page.url(), site.url + place);
+      await becomes(() => page.url(), site.url + path);
       await page.goto(`${site.url}-/sign-in/callback`);
       await page.getByRole('alert').first().waitFor();
       await becomes(() => page.url(), site.url);

@@ -11,7 +11,7 @@ import { testFile, throttleUploads, tray, trayShows, uploadFiles, uploadRow } fr
 export const needs: readonly Need[] = ['browser'];
 
 describe('Uploads in progress', () => {
-  it('show their progress and completed files, ask before the page is left, and store nothing once cancelled', async (t) => {
+  it('show their progress and completed files, delay leaving the page, and store nothing after Cancel', async (t) => {
     const { site, page } = await openSite(t);
     const requested: string[] = [];
     page.on('dialog', (dialog) => {
@@ -37,20 +37,23 @@ describe('Uploads in progress', () => {
     await page.getByRole('button', { name: /Cancel .*one\.bin/ }).click();
     await uploadRow(page, 'one.bin').getByText('Cancelled').waitFor();
     await trayShows(page, '1 cancelled');
-    await until('the service knows', () => site.log().filter(({ route }) => route === '/upload').length === 2);
+    await until(
+      'the service has ended the upload',
+      () => site.log().filter(({ route }) => route === '/upload').length === 2,
+    );
     assert.deepEqual(await site.paths(), ['small.txt']);
     assert.equal(await row(page, 'one.bin').count(), 0);
     await page.reload();
     assert.equal(requested.length, 1);
   });
 
-  it('wait while the device is offline, and leave the tray after success, except while it is pointed at', async (t) => {
+  it('wait while the device is offline, and close the tray after success unless the pointer is over it', async (t) => {
     const { site, page } = await openSite(t);
     await page.clock.install();
     const held = Promise.withResolvers<void>();
     await page.route('**/upload', (route) => held.promise.then(() => route.continue()));
     await uploadFiles(page, testFile('first.txt', '1'));
-    // The pointer is there before the upload ends, because the time until the tray leaves starts then.
+    // Hovers before the upload ends, because the delay until the tray closes starts then.
     await uploadRow(page, 'first.txt').hover();
     held.resolve();
     await trayShows(page, '1 file uploaded');
@@ -60,7 +63,7 @@ describe('Uploads in progress', () => {
     await page.clock.runFor(20_000);
     await tray(page).waitFor({ state: 'detached' });
 
-    // The page learns it as from the device. Without a network, its other requests would fail, too.
+    // Only reports to the page that it is offline: without a network, its other requests would also fail.
     await setOnline(page, false);
     await uploadFiles(page, testFile('second.txt', '2'));
     await trayShows(page, 'Waiting for a connection');
@@ -78,9 +81,9 @@ describe('Uploads in progress', () => {
     const session = await throttleUploads(page, 100_000);
     const bytes = Buffer.alloc(3_000_000, 'holdall');
     await uploadFiles(page, testFile('one.bin', bytes));
-    await until('some of it was sent', async () => Number(await barOf(page, 'one.bin')) > 0);
+    await until('a part was sent', async () => Number(await barOf(page, 'one.bin')) > 0);
     await site.kill();
-    await until('it has failed', async () => {
+    await until('the upload has failed', async () => {
       await page.clock.runFor(2_000);
       return (await tray(page).getByText('1 failed').count()) > 0;
     });
@@ -102,7 +105,7 @@ async function barOf(page: Page, name: string): Promise<string | null> {
   return (await bar.count()) > 0 ? await bar.getAttribute('aria-valuenow') : null;
 }
 
-/** Lets the browser tell the page that the device is online or offline. */
+/** Reports to the page that the device is online or offline, as the browser does. */
 function setOnline(page: Page, isOnline: boolean): Promise<void> {
   return page.evaluate((value) => {
     Object.defineProperty(navigator, 'onLine', { configurable: true, get: () => value });

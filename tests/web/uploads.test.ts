@@ -25,20 +25,20 @@ import {
 
 export const needs: readonly Need[] = ['browser'];
 
-/** Unit tests and tests/http have the others. */
+/** Unit tests and tests/http use all names. */
 const NAMES = isFullForm ? HOSTILE_NAMES : HOSTILE_NAMES.filter((_, index) => index % 4 === 1);
 
 const view = (page: Page) => page.locator('[data-region="list"]');
 
-/** Whether a row is within the visible part of the list. */
-function isInSight(element: Element): boolean {
+/** Returns whether a row is within the visible part of the list. */
+function isVisible(element: Element): boolean {
   const { top, bottom } = element.getBoundingClientRect();
   const list = element.closest('[data-scroller]')?.getBoundingClientRect();
   return list !== undefined && top >= list.top && bottom <= list.bottom;
 }
 
 describe('Uploading files', () => {
-  it('stores each file byte for byte, scrolls to it, and says why it rejects a name or a size', async (t) => {
+  it('stores each file byte for byte, scrolls to the first one, and explains rejected names and sizes', async (t) => {
     const files = Object.fromEntries(Array.from({ length: 60 }, (_, at) => [`box/${100 + at}.txt`, '']));
     const { site, page } = await openSite(t, {
       folder: 'box/',
@@ -48,15 +48,15 @@ describe('Uploading files', () => {
     });
     await uploadFiles(page, [testFile('999.txt', ''), testFile('150b.txt', '')]);
     await trayShows(page, '2 files uploaded');
-    await becomes(() => row(page, 'box/150b.txt').evaluate(isInSight), true);
-    // No more than the first is scrolled to, and nothing is selected: the toolbar stays that of the folder.
+    await becomes(() => row(page, 'box/150b.txt').evaluate(isVisible), true);
+    // Nothing is selected, so the toolbar keeps the actions of the folder.
     assert.equal(await page.locator('[aria-selected="true"]').count(), 0);
     await uploadRow(page, '999.txt').hover();
     await page.getByRole('navigation').getByRole('link', { name: 'Files', exact: true }).click();
     await row(page, 'box/').waitFor();
     await uploadRow(page, '999.txt').getByRole('button', { name: 'in folder' }).click();
     await becomes(() => row(page, 'box/999.txt').getAttribute('aria-selected'), 'true');
-    await becomes(() => row(page, 'box/999.txt').evaluate(isInSight), true);
+    await becomes(() => row(page, 'box/999.txt').evaluate(isVisible), true);
     await page.keyboard.press('Escape');
     await page.getByText('1 selected').waitFor({ state: 'detached' });
 
@@ -72,7 +72,7 @@ describe('Uploading files', () => {
     const stored = ['a.bin', 'empty.txt', ...NAMES].map((name) => `box/${name}`);
     await trayShows(page, `${stored.length} files uploaded`);
     await trayShows(page, '61 failed');
-    // The service was sent no file above the limit.
+    // The page sends no file above the limit.
     await becomes(() => site.log().filter(({ route }) => route === '/upload').length, 2 + stored.length + 1);
     const added = (await site.paths()).filter(
       (path) => !(path in files) && path !== 'box/999.txt' && path !== 'box/150b.txt',
@@ -89,7 +89,7 @@ describe('Uploading files', () => {
     await tray(page).getByText('Larger than the upload limit of \u206830 kB\u2069.').first().waitFor();
   });
 
-  it('keeps the structure of folders, names a pasted image by the time, and deletes a folder after uploads into it', async (t) => {
+  it('keeps the structure of folders, names a pasted image by the time, and completes before its folder is deleted', async (t) => {
     const { site, page } = await openSite(t, { files: { 'in/old.txt': 'old', 'inbox/': '', 'x.txt': 'x' } });
     const local = await localFolder(t, {
       'trip/a.txt': 'a',

@@ -37,7 +37,7 @@ const forbidden = () => refusal('permission-denied', 'You may not change this.')
 interface SceneOptions {
   /** Returns the error with which a request fails; undefined if it succeeds. */
   readonly fail: (kind: keyof Service, attempt: number) => Error | undefined | Promise<Error | undefined>;
-  /** Whether the user signs in when asked to. */
+  /** Whether the user signs in when the dialog opens. */
   readonly signsIn?: () => boolean | Promise<boolean>;
   /** The user who is signed in, according to the service. */
   readonly whoIs?: () => string | null | undefined;
@@ -177,7 +177,7 @@ describe('An upload without a response', () => {
   const lost = () => new ServiceError(0, '');
   const failFirst = (_kind: keyof Service, attempt: number) => (attempt === 1 ? lost() : undefined);
 
-  it('is sent again after signing in when the service returns 401', async () => {
+  it('is sent again after signing in when the session has expired', async () => {
     const scene = createScene({ fail: failFirst, whoIs: () => null });
     await REQUESTS.upload(scene.service, never);
     assert.deepEqual([scene.sent, scene.dialogs()], [['upload', 'upload'], 1]);
@@ -212,7 +212,7 @@ describe('A request without permission', () => {
     }
   });
 
-  it('removes all permissions in a folder that the user may not list', async () => {
+  it('to list a folder removes all permissions in that folder', async () => {
     const scene = createScene({ fail: forbidden });
     scene.permissions.update({ prefix: 'photos/', rights: [...ALL] });
     await assert.rejects(REQUESTS.list(scene.service, never), { status: 403 });
@@ -220,7 +220,7 @@ describe('A request without permission', () => {
     assert.deepEqual(scene.sent, ['list']);
   });
 
-  it('refreshes the permissions once for many changes that fail at once', async () => {
+  it('refreshes the permissions once when many changes fail together', async () => {
     const scene = createScene({ fail: (kind) => (kind === 'list' ? undefined : forbidden()) });
     await Promise.allSettled(CHANGES.map((kind) => REQUESTS[kind](scene.service, never)));
     await settled();

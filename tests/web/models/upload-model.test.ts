@@ -38,7 +38,7 @@ function heldUploads() {
 
 const lost = () => new ServiceError(0, '');
 
-// Retries, summaries and highlights take no real time.
+// Tests don't wait for retries, summaries and highlights.
 beforeEach(() => mock.timers.enable({ apis: ['setTimeout'] }));
 afterEach(() => mock.timers.reset());
 
@@ -53,7 +53,7 @@ describe('An upload whose response was lost', () => {
     });
   };
 
-  it('completes without a question about the file that it stored', async () => {
+  it('completes without a conflict with the file that it stored', async () => {
     const scene = await createUploadScene({ override: loseFirst() });
     scene.add({ 'new.txt': 'mine' });
     await scene.idle();
@@ -102,7 +102,7 @@ describe('A stored file', () => {
     await scene.when(() => scene.shown().includes('late.txt'));
   });
 
-  it('is looked for again two seconds after its upload was cancelled', async () => {
+  it('is found by a second refresh two seconds after its upload was cancelled', async () => {
     let reachService = async () => {};
     const sending = signal(false);
     const override = uploadBy(async ({ signal: ending }, send) => {
@@ -167,7 +167,7 @@ describe('A stored file', () => {
 });
 
 describe('A folder that is deleted during uploads into it', () => {
-  it('is deleted after them, and stays invisible', async () => {
+  it('is deleted after the uploads, and does not reappear', async () => {
     const { override, release } = heldUploads();
     const scene = await createUploadScene({ files: { 'in/old.txt': 'old', 'z.txt': 'z' }, override });
     const nine = Object.fromEntries(Array.from({ length: 9 }, (_, at) => [`${at}.txt`, `${at}`]));
@@ -303,7 +303,7 @@ describe('A name conflict', () => {
 
   it('detected by the service is resolved with the first free number', async () => {
     const scene = await createUploadScene({ response: () => KEEP_BOTH });
-    await scene.place({ 'a.txt': 'theirs', 'a (2).txt': 'theirs too' });
+    await scene.store({ 'a.txt': 'theirs', 'a (2).txt': 'theirs too' });
     scene.add({ 'a.txt': 'mine' });
     await scene.idle();
     assert.equal(scene.statusOf('a.txt'), 'Uploaded as “a (3).txt”');
@@ -459,7 +459,7 @@ describe('The end of uploads', () => {
     }
   });
 
-  it('is announced, and so is the start', async () => {
+  it('is announced, like the start', async () => {
     const { override, release } = heldUploads();
     const scene = await createUploadScene({ override });
     scene.add({ 'a.txt': 'a', 'b.txt': 'b' });
@@ -558,7 +558,7 @@ describe('Dropped folders', () => {
 describe('Uploads after the session has expired', () => {
   const six = Object.fromEntries(Array.from({ length: 6 }, (_, at) => [`new ${at}.txt`, `${at}`]));
 
-  /** A service that requires a session, and an account that signs in when `isWilling` says so. */
+  /** A service that requires a session, and an account that signs in if `isWilling` returns true. */
   function expired(isWilling: () => boolean) {
     const signInCount = signal(0);
     let isSignedIn = false;
@@ -622,7 +622,7 @@ describe('Uploads after the session has expired', () => {
 });
 
 describe('The permission to write', () => {
-  it('decides whether a forbidden upload can be retried', async () => {
+  it('is required to retry an upload that was rejected because of missing permissions', async () => {
     for (const [permissions, retryable] of [
       [['read'], 0],
       [['read', 'write'], 1],

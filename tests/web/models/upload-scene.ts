@@ -64,7 +64,7 @@ export interface UploadScene {
   /** The number of failed uploads that Retry sends again. */
   retryable(): number;
   /** Stores files that the folder does not show yet. */
-  place(files: Readonly<Record<string, string>>): Promise<void>;
+  store(files: Readonly<Record<string, string>>): Promise<void>;
   /** The user does something other than following the uploads. */
   act(): void;
 }
@@ -164,7 +164,7 @@ export async function createUploadScene({
       const failed = uploads.items.value.filter(({ state }) => state.value === 'failed');
       return failed.filter((item) => canRetry(item, permissions)).length;
     },
-    async place(added) {
+    async store(added) {
       for (const [path, content] of Object.entries(added)) memory.files.set(path, content);
     },
     act: () => act(),
