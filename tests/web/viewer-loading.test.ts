@@ -59,7 +59,7 @@ test('A page of an earlier version offers to reload when the code of a preview o
   const files = { 'a.txt': 'first', 'b.md': '# first', 'c.csv': 'first,second' };
   const { page, site } = await visit(t, files, '-/session', { expectedErrors: [/\.js/] });
   // After an upgrade, the code of the earlier version is gone, including the script that the page was started with.
-  let gone = /\/(viewer|all-uploads)-/;
+  let gone = /\/(viewer|upload-model)-/;
   const isGone = (request: Request) => request.method() === 'HEAD' || gone.test(request.url());
   await page.route('**/*.js', (route, request) =>
     isGone(request) ? route.fulfill({ status: 404 }) : route.continue(),
