@@ -129,8 +129,8 @@ function accountPrompts(dialogs: Dialogs): AccountPrompts {
       await showSignInDialog(dialogs, options);
     },
     async confirmSignOut() {
-      const { askWhetherToSignOut } = await import('../features/sign-in/sign-out-question.tsx');
-      return askWhetherToSignOut(dialogs);
+      const { confirmSignOut } = await import('../features/sign-in/sign-out-question.tsx');
+      return confirmSignOut(dialogs);
     },
   };
 }

@@ -4,7 +4,7 @@ import { Dialog } from '../../ui/dialog.tsx';
 import type { Dialogs } from '../../ui/dialogs.ts';
 
 /** Asks whether to sign out although uploads or changes are in progress. Resolves to null if the user cancels. */
-export function askWhetherToSignOut(dialogs: Dialogs): Promise<true | null> {
+export function confirmSignOut(dialogs: Dialogs): Promise<true | null> {
   return dialogs.ask<true>((close) => <SignOutQuestion close={close} />);
 }
 

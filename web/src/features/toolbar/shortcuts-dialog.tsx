@@ -14,17 +14,17 @@ export async function openShortcuts(dialogs: Dialogs): Promise<void> {
 function Shortcuts({ onClose }: { onClose: () => void }) {
   const actions = useActions();
   const { text } = useFullLanguage();
-  const words = text.shortcuts;
+  const labels = text.shortcuts;
   const { characterKeys } = usePreferences();
   return (
     <Dialog title={text.shell.shortcuts} kind="wide" onClose={onClose}>
       <div class="shortcuts">
         <div>
-          <Section title={words.items} shortcuts={LIST_SHORTCUTS.map(([name, keys]) => [words[name], keys])} />
-          <Section title={words.everywhere} shortcuts={PAGE_SHORTCUTS.map(([name, keys]) => [words[name], keys])} />
+          <Section title={labels.items} shortcuts={LIST_SHORTCUTS.map(([name, keys]) => [labels[name], keys])} />
+          <Section title={labels.everywhere} shortcuts={PAGE_SHORTCUTS.map(([name, keys]) => [labels[name], keys])} />
         </div>
         <Section
-          title={words.actions}
+          title={labels.actions}
           shortcuts={actions
             .permitted()
             .filter(({ keys }) => keys.length > 0)
@@ -39,7 +39,7 @@ function Shortcuts({ onClose }: { onClose: () => void }) {
             characterKeys.value = currentTarget.checked;
           }}
         />
-        {words.characterKeys}
+        {labels.characterKeys}
       </label>
     </Dialog>
   );
