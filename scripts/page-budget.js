@@ -13,7 +13,7 @@ const FIRST_LOAD = { script: 52_000, styles: 12_000 };
 const ON_DEMAND = {
   'change-model': 7_500,
   'dialog-prompts': 4_000,
-  'all-uploads': 8_600,
+  'upload-model': 8_600,
   'details-sheet': 3_900,
   'folder-picker': 5_000,
   'image-preview': 6_700,

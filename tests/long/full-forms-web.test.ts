@@ -11,5 +11,5 @@ await import('../web/folder.test.ts');
 await import('../web/journeys.test.ts');
 await import('../web/pdf.test.ts');
 await import('../web/sign-in.test.ts');
-await import('../web/sign-in-rights.test.ts');
+await import('../web/sign-in-permissions.test.ts');
 await import('../web/uploads.test.ts');

@@ -12,7 +12,7 @@ import { openPage } from './browser.ts';
 import { button, choose, row } from './elements.ts';
 import { photo } from './samples.ts';
 import { startSite } from './site.ts';
-import { picked, trayTells, uploadFiles } from './uploading.ts';
+import { testFile, trayShows, uploadFiles } from './uploading.ts';
 
 export const needs: readonly Need[] = ['browser'];
 
@@ -88,7 +88,7 @@ it('The web UI works below the path of a reverse proxy and BASE_PATH, in the lan
   // The entry is no longer selected, so the toolbar is that of the folder again.
   await page.keyboard.press('Escape');
   await choose(page, '外观', 'English');
-  await uploadFiles(page, picked('new.txt', 'new'));
-  await trayTells(page, '1 file uploaded');
+  await uploadFiles(page, testFile('new.txt', 'new'));
+  await trayShows(page, '1 file uploaded');
   assert.equal((await site.read('photos/2026/new.txt')).toString(), 'new');
 });

@@ -7,7 +7,7 @@ import { becomes } from './becomes.ts';
 import { openPage } from './browser.ts';
 import { row } from './elements.ts';
 import { startSite } from './site.ts';
-import { localFolder, picked, trayTells, uploadFiles, uploadFolder } from './uploading.ts';
+import { localFolder, testFile, trayShows, uploadFiles, uploadFolder } from './uploading.ts';
 
 export const needs: readonly Need[] = ['browser', 'bucket'];
 
@@ -65,15 +65,15 @@ test('The web UI writes changes and uploads to a bucket byte for byte', async (t
   await becomes(() => site.paths(), ['a.txt', 'b.txt']);
 
   const bytes = Buffer.from(Array.from({ length: 7_000_000 }, (_, index) => (index * 31 + (index >> 8)) & 255));
-  await uploadFiles(page, [picked('a.txt', bytes), picked('c.txt', 'c')]);
+  await uploadFiles(page, [testFile('a.txt', bytes), testFile('c.txt', 'c')]);
   await page.getByRole('dialog').getByRole('button', { name: 'Keep both' }).click();
-  await trayTells(page, '2 files uploaded');
+  await trayShows(page, '2 files uploaded');
   assert.ok(bytes.equals(await site.read('a (2).txt')));
   assert.equal((await site.read('a.txt')).toString(), 'a');
 
   const local = await localFolder(t, { 'trip/day 1/c.txt': 'c', 'trip/d.txt': 'd' });
   await uploadFolder(page, join(local, 'trip'));
-  await trayTells(page, '2 files uploaded');
+  await trayShows(page, '2 files uploaded');
   assert.deepEqual(await site.paths(), ['a (2).txt', 'a.txt', 'b.txt', 'c.txt', 'trip/d.txt', 'trip/day 1/c.txt']);
   await row(page, 'trip/').waitFor();
 });

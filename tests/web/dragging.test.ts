@@ -7,7 +7,7 @@ import { isFullForm } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import { boxOf, button, row, toolbar } from './elements.ts';
 import { openSite } from './open-site.ts';
-import { dragPaths, dropPaths, localFolder, pasteFile, picked, storedText } from './uploading.ts';
+import { dragPaths, dropPaths, localFolder, pasteFile, storedText, testFile } from './uploading.ts';
 
 export const needs: readonly Need[] = ['browser'];
 
@@ -260,7 +260,7 @@ describe('Files of other programs', () => {
       await hint(page).getByText('read-only').waitFor();
       await dragPaths(page, list, [join(local, 'f.txt')], ['drop']);
       await page.locator('.message').getByText('read-only').waitFor();
-      await pasteFile(page, picked('p.txt', 'p'));
+      await pasteFile(page, testFile('p.txt', 'p'));
       await page.getByText('Nothing can be changed here').first().waitFor();
       assert.deepEqual(await site.paths(), before);
       assert.deepEqual(

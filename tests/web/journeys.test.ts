@@ -13,7 +13,7 @@ import { testFile } from './file-owner.ts';
 import { DESKTOP, PHONE } from './open-site.ts';
 import { photos, SOURCE_CODE } from './samples.ts';
 import { type Site, startSite } from './site.ts';
-import { chooserAfter, dropPaths, tray, trayTells, upload } from './uploading.ts';
+import { dropPaths, openFileChooser, tray, trayShows, uploadRow } from './uploading.ts';
 
 export const needs: readonly Need[] = ['browser'];
 
@@ -104,7 +104,7 @@ describe('A new user', () => {
     await untilStored(site, 'Holidays/');
 
     await dropPaths(page, row(page, 'Holidays/'), [album]);
-    await trayTells(page, '12 files uploaded');
+    await trayShows(page, '12 files uploaded');
     await untilStored(site, 'Holidays/Alps/harbour.jpg');
     await row(page, 'Holidays/').dblclick();
     await row(page, 'Holidays/Alps/').dblclick();
@@ -163,13 +163,13 @@ describe('A new user', () => {
     await row(page, 'Holidays/').tap();
     await page.getByText('Nothing here yet.').waitFor();
     await bar.getByRole('button', { name: 'Upload', exact: true }).tap();
-    const chooser = await chooserAfter(page, () => page.getByRole('menuitem', { name: 'Upload files' }).tap());
+    const chooser = await openFileChooser(page, () => page.getByRole('menuitem', { name: 'Upload files' }).tap());
     await chooser.setFiles(photoNames.map((name) => join(album, name)));
-    await trayTells(page, '12 files uploaded');
+    await trayShows(page, '12 files uploaded');
     await untilThumbnails(page, 6);
-    assert.equal(await upload(page, 'balcony.jpg').count(), 0, 'The tray is collapsed.');
+    assert.equal(await uploadRow(page, 'balcony.jpg').count(), 0, 'The tray is collapsed.');
     await tray(page).getByRole('button', { expanded: false }).tap();
-    await upload(page, 'balcony.jpg').waitFor();
+    await uploadRow(page, 'balcony.jpg').waitFor();
     await tray(page).getByRole('button', { name: 'Close' }).tap();
 
     await row(page, 'Holidays/alps at dawn.jpg').tap();
@@ -229,9 +229,9 @@ describe('A new user', () => {
       await waitForFocus(page, 'Holidays/');
       await press('Enter');
       await page.getByText('Nothing here yet.').waitFor();
-      const chooser = await chooserAfter(page, () => press('Alt+u'));
+      const chooser = await openFileChooser(page, () => press('Alt+u'));
       await chooser.setFiles(photoNames.map((name) => join(album, name)));
-      await trayTells(page, '12 files uploaded');
+      await trayShows(page, '12 files uploaded');
 
       await press('Home', 'Enter');
       await untilPreviewed(page, 'alps at dawn.jpg');

@@ -3,34 +3,44 @@ import { describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import type { Need } from '../runner/needs.ts';
 import { button, isFocused, row } from './elements.ts';
-import { ANN, account, assertForgotten, dialog, EVE, fill, listed, signIn, visit } from './signing-in.ts';
-import { picked, tray, trayTells, uploadFiles } from './uploading.ts';
+import {
+  ANN,
+  accountButton,
+  assertForgotten,
+  EVE,
+  fillSignInForm,
+  signIn,
+  signInDialog,
+  storedNames,
+  visit,
+} from './signing-in.ts';
+import { testFile, tray, trayShows, uploadFiles } from './uploading.ts';
 
 export const needs: readonly Need[] = ['browser'];
 
-const SIX = Array.from({ length: 6 }, (_, index) => picked(`new ${index}.txt`, String(index)));
+const SIX = Array.from({ length: 6 }, (_, index) => testFile(`new ${index}.txt`, String(index)));
 
-/** Ends the session, as when it was revoked on another machine. */
+/** Ends the session, as if it was revoked on another device. */
 const endSession = (page: Page) => page.context().clearCookies();
 
 async function signInAgain(page: Page): Promise<void> {
-  await dialog(page).waitFor();
+  await signInDialog(page).waitFor();
   await isFocused(page.getByLabel('Password'));
   assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), ANN.name);
-  await fill(page, { password: ANN.password });
+  await fillSignInForm(page, { password: ANN.password });
   await page.keyboard.press('Enter');
-  await dialog(page).waitFor({ state: 'detached' });
-  await account(page).waitFor();
+  await signInDialog(page).waitFor({ state: 'detached' });
+  await accountButton(page).waitFor();
 }
 
-describe('A session that expires', () => {
-  it('continues after signing in again, and ends when another user signs in', async (t) => {
+describe('A page whose session expired', () => {
+  it('continues its work after signing in again, and cancels it when another user signs in', async (t) => {
     const { page, site } = await visit(t, 'photos/');
     await signIn(page);
     await row(page, 'photos/dog.txt').click();
     await endSession(page);
     await page.keyboard.press('Alt+r');
-    await dialog(page).waitFor();
+    await signInDialog(page).waitFor();
     await page.keyboard.press('Escape');
     await page.locator('.problem-banner').getByText('Sign in').waitFor();
     assert.equal(await row(page, 'photos/dog.txt').getAttribute('aria-selected'), 'true');
@@ -52,33 +62,33 @@ describe('A session that expires', () => {
     await endSession(page);
     await page.keyboard.press('Escape');
     await uploadFiles(page, SIX);
-    await dialog(page).waitFor();
+    await signInDialog(page).waitFor();
     await button(page, 'Cancel').click();
-    // A user who declined is not asked for each upload.
-    await trayTells(page, '6 failed');
-    assert.equal(await dialog(page).count(), 0);
+    // After the user declined, the other uploads show no dialog.
+    await trayShows(page, '6 failed');
+    assert.equal(await signInDialog(page).count(), 0);
     await tray(page).getByText('Sign in to upload').first().waitFor();
     await button(page, 'Sign in').waitFor();
     await tray(page).getByRole('button', { name: 'Retry 6' }).click();
     await signInAgain(page);
-    await trayTells(page, '6 files uploaded');
+    await trayShows(page, '6 files uploaded');
     for (const number of ['0', '5']) assert.equal(String(await site.read(`photos/new ${number}.txt`)), number);
     await assertForgotten(page, ANN.password);
 
-    const stored = await listed(site, 'photos/');
+    const stored = await storedNames(site, 'photos/');
     await row(page, 'photos/cat.txt').click();
     await endSession(page);
     await page.keyboard.press('F2');
     await page.keyboard.type('lion');
     await page.keyboard.press('Enter');
-    await dialog(page).getByText('With another account, they are cancelled.').waitFor();
-    await fill(page, EVE);
+    await signInDialog(page).getByText('With another account, they are cancelled.').waitFor();
+    await fillSignInForm(page, EVE);
     await page.keyboard.press('Enter');
-    await account(page, EVE).waitFor();
+    await accountButton(page, EVE).waitFor();
     const messages = page.getByRole('region', { name: 'Messages' });
     await messages.getByText(/now signed in as .*eve.*\. The uploads and changes of .*ann.* were cancelled/).waitFor();
     await row(page, 'photos/cat.txt').waitFor();
-    assert.deepEqual(await listed(site, 'photos/'), stored);
+    assert.deepEqual(await storedNames(site, 'photos/'), stored);
     await page.reload();
     await row(page, 'photos/cat.txt').waitFor();
     assert.equal(await page.getByText('were cancelled').count(), 0);

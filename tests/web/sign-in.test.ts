@@ -9,30 +9,30 @@ import { assertNothingOutside, button, isFocused, isTitled } from './elements.ts
 import { PHONE } from './open-site.ts';
 import {
   ANN,
-  account,
+  accountButton,
   assertForgotten,
   BOB,
-  dialog,
-  fill,
-  listed,
-  REFUSED,
+  fillSignInForm,
+  signInDialog,
+  signInHeading,
   signOut,
-  title,
+  storedNames,
+  UNAUTHORIZED,
   visit,
 } from './signing-in.ts';
-import { picked, trayTells, uploadFiles } from './uploading.ts';
+import { testFile, trayShows, uploadFiles } from './uploading.ts';
 
 export const needs: readonly Need[] = ['browser'];
 
 describe('Signing in', () => {
-  it('is required before anything is shown, works by keyboard in all tabs, and ends in all tabs', async (t) => {
+  it('is required to see any file, works by keyboard, and applies to all tabs, like signing out', async (t) => {
     const { page, site } = await visit(t, 'photos/?preview=cat.txt');
-    await title(page).waitFor();
+    await signInHeading(page).waitFor();
     await becomes(() => page.title(), 'Sign in – Holdall');
     assert.doesNotMatch(await page.content(), /woof|dog/);
     const other = await page.context().newPage();
     await other.goto(site.url);
-    await title(other).waitFor();
+    await signInHeading(other).waitFor();
     await page.bringToFront();
     const name = page.getByLabel('Name', { exact: true });
     const password = page.getByLabel('Password');
@@ -50,20 +50,20 @@ describe('Signing in', () => {
     assert.equal(await name.inputValue(), ANN.name);
     await assertAccessibleInBothSchemes(page, t, { state: 'A wrong password' });
 
-    // The wrong password is selected.
+    // Typing replaces the wrong password, because it is selected.
     await page.keyboard.type(ANN.password);
     await page.keyboard.press('Enter');
     await page.getByRole('dialog', { name: 'cat.txt' }).getByText('meow').waitFor();
     await becomes(() => page.url(), `${site.url}photos/?preview=cat.txt`);
     await page.keyboard.press('Escape');
-    await account(page).waitFor();
-    await account(other).waitFor();
+    await accountButton(page).waitFor();
+    await accountButton(other).waitFor();
     await isTitled(other, 'Files');
     await assertForgotten(page, ANN.password);
 
     const held = Promise.withResolvers<void>();
     await page.route('**/upload', () => held.resolve());
-    await uploadFiles(page, picked('slow.txt', 'slow'));
+    await uploadFiles(page, testFile('slow.txt', 'slow'));
     await held.promise;
     await signOut(page);
     const question = page.getByRole('dialog', { name: 'Sign out now?' });
@@ -71,13 +71,13 @@ describe('Signing in', () => {
     await isFocused(question.getByRole('button', { name: 'Cancel' }));
     await page.keyboard.press('Enter');
     await question.waitFor({ state: 'detached' });
-    await trayTells(page, 'Uploading 1 file');
+    await trayShows(page, 'Uploading 1 file');
 
     await signOut(page);
     await question.getByRole('button', { name: 'Sign out' }).click();
-    await title(page).waitFor();
-    await title(other).waitFor();
-    assert.deepEqual(await listed(site, 'photos/'), ['2026', 'cat.txt', 'dog.txt']);
+    await signInHeading(page).waitFor();
+    await signInHeading(other).waitFor();
+    assert.deepEqual(await storedNames(site, 'photos/'), ['2026', 'cat.txt', 'dog.txt']);
     assert.doesNotMatch(await page.content(), /dog\.txt/);
     await becomes(() => page.context().cookies(), []);
     await becomes(async () => (await page.request.get(`${site.url}?prefix=photos/`)).status(), 401);
@@ -86,17 +86,17 @@ describe('Signing in', () => {
     await until('no file name is shown', async () => (await page.getByText('cat.txt').count()) === 0);
   });
 
-  it('is required for the link of a file on a phone, and opens the file for a user who may read it', async (t) => {
-    const expectedErrors = [REFUSED, /status of 403/];
+  it('is required for a link to a file on a phone, and then opens the file if the user can read it', async (t) => {
+    const expectedErrors = [UNAUTHORIZED, /status of 403/];
     const { page, site } = await visit(t, 'file/photos/cat.txt', { ...PHONE, expectedErrors });
     const url = `${site.url}file/photos/cat.txt`;
     const signInAs = button(page, 'Use another account');
-    await title(page).waitFor();
+    await signInHeading(page).waitFor();
     await assertNothingOutside(page);
     await page.setViewportSize({ width: 320, height: 600 });
     await assertNothingOutside(page);
 
-    await fill(page, BOB);
+    await fillSignInForm(page, BOB);
     await page.keyboard.press('Enter');
     await page.getByText(/signed in as .*bob@example.org.* and don.t have permission to/).waitFor();
     await becomes(() => page.url(), url);
@@ -105,41 +105,41 @@ describe('Signing in', () => {
     await page.getByText('This folder can’t be shown.').waitFor();
     await signInAs.click();
     await isFocused(page.getByLabel('Name', { exact: true }));
-    assert.equal(await dialog(page).getByText('see these files').count(), 0);
+    assert.equal(await signInDialog(page).getByText('see these files').count(), 0);
     await page.keyboard.press('Escape');
 
     await page.goBack();
     await signInAs.click();
     await isFocused(page.getByLabel('Name', { exact: true }));
-    await fill(page, ANN);
+    await fillSignInForm(page, ANN);
     const shown = page.waitForResponse((response) => response.url() === url && response.ok());
     const arrived = page.waitForEvent('framenavigated');
     await page.keyboard.press('Enter');
     await arrived;
-    // The file is in a sandbox, where reading its text may never finish.
+    // The file is in a sandboxed document, from which Playwright can't reliably read the text.
     const headers = (await shown).headers();
     assert.equal(headers['content-length'], String('meow'.length));
     assert.match(headers['content-type'] ?? '', /text\/plain/);
     await page.goto(`${site.url}photos/2026/`);
-    await account(page).waitFor();
+    await accountButton(page).waitFor();
     await assertNothingOutside(page);
   });
 
-  // Unit tests and tests/http/sign-in test the texts and the redirects.
+  // Unit tests and tests/http/sign-in cover the texts and the redirects.
   if (isFullForm) {
-    it('works with a password when the identity provider is down, and keeps the place', async (t) => {
+    it('works with a password when the identity provider is down, and returns to the requested page', async (t) => {
       const settings = {
         PUBLIC_URL: 'http://localhost:1',
         OIDC_ISSUER: 'http://localhost:2/',
         OIDC_CLIENT_ID: 'holdall',
       };
       const expectedErrors = [/status of 50/, /status of 400/];
-      const place = 'photos/?preview=cat.txt';
-      const from = `-/sign-in?${new URLSearchParams({ return: place })}`;
+      const path = 'photos/?preview=cat.txt';
+      const from = `-/sign-in?${new URLSearchParams({ return: path })}`;
       const { page, site } = await visit(t, from, { settings, expectedErrors });
-      await title(page).waitFor();
+      await signInHeading(page).waitFor();
       await page.getByRole('alert').getByText('provider').waitFor();
-      await becomes(() => page.url(), site.url + place);
+      await becomes(() => page.url(), site.url + path);
 
       await page.context().route('**/-/sign-in?*', (route) => route.fulfill({ body: 'The provider' }));
       const opened = page.context().waitForEvent('page');
@@ -149,10 +149,10 @@ describe('Signing in', () => {
       assert.equal(provider.url(), site.url + from);
       await provider.close();
 
-      await fill(page, ANN);
+      await fillSignInForm(page, ANN);
       await page.keyboard.press('Enter');
       await page.getByRole('dialog', { name: 'cat.txt' }).getByText('meow').waitFor();
-      await becomes(() => page.url(), site.url + place);
+      await becomes(() => page.url(), site.url + path);
       await page.goto(`${site.url}-/sign-in/callback`);
       await page.getByRole('alert').first().waitFor();
       await becomes(() => page.url(), site.url);

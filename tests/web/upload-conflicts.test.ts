@@ -7,7 +7,7 @@ import { becomes } from './becomes.ts';
 import { row } from './elements.ts';
 import { openSite } from './open-site.ts';
 import { photo } from './samples.ts';
-import { picked, storedText, trayTells, uploadFiles } from './uploading.ts';
+import { storedText, testFile, trayShows, uploadFiles } from './uploading.ts';
 
 export const needs: readonly Need[] = ['browser'];
 
@@ -17,7 +17,7 @@ it('A name conflict shows both files, and is resolved by Replace, Keep both or E
   const [mine, theirs] = await Promise.all([1, 2].map((seed) => photo(seed, { width: 40, height: 30, format: 'png' })));
   assert.ok(mine && theirs);
   const { site, page } = await openSite(t, { files: { 'a.txt': 'old a', 'b.txt': 'old b', 'view.png': theirs } });
-  const files = ['a.txt', 'b.txt', 'd.txt'].map((name) => picked(name, `new ${name[0]}`));
+  const files = ['a.txt', 'b.txt', 'd.txt'].map((name) => testFile(name, `new ${name[0]}`));
   await uploadFiles(page, [...files, { name: 'view.png', mimeType: 'image/png', buffer: mine }]);
   // "d.txt" does not conflict.
   await question(page).getByRole('checkbox', { name: '2 other conflicts' }).waitFor();
@@ -38,8 +38,8 @@ it('A name conflict shows both files, and is resolved by Replace, Keep both or E
   assert.equal(await question(page).getByRole('checkbox').count(), 0);
   await assertAccessible(page, t, { state: 'The question about a name conflict' });
   await page.keyboard.press('Escape');
-  await trayTells(page, '3 files uploaded');
-  await trayTells(page, '1 skipped');
+  await trayShows(page, '3 files uploaded');
+  await trayShows(page, '1 skipped');
   assert.equal(await question(page).count(), 0);
   assert.deepEqual(await site.paths(), ['a.txt', 'b (2).txt', 'b.txt', 'd.txt', 'view.png']);
   assert.equal(await storedText(site, 'a.txt'), 'new a');

@@ -6,12 +6,12 @@ import type { Need } from '../runner/needs.ts';
 import { becomes } from './becomes.ts';
 import { row } from './elements.ts';
 import { openSite } from './open-site.ts';
-import { picked, throttleUploads, tray, trayTells, upload, uploadFiles } from './uploading.ts';
+import { testFile, throttleUploads, tray, trayShows, uploadFiles, uploadRow } from './uploading.ts';
 
 export const needs: readonly Need[] = ['browser'];
 
 describe('Uploads in progress', () => {
-  it('show their progress and completed files, ask before the page is left, and store nothing once cancelled', async (t) => {
+  it('show their progress and completed files, delay leaving the page, and store nothing after Cancel', async (t) => {
     const { site, page } = await openSite(t);
     const requested: string[] = [];
     page.on('dialog', (dialog) => {
@@ -20,8 +20,8 @@ describe('Uploads in progress', () => {
     });
     // Slow enough that the large file is never complete before the test cancels it.
     await throttleUploads(page, 250_000);
-    await uploadFiles(page, [picked('one.bin', Buffer.alloc(6_000_000)), picked('small.txt', 'done')]);
-    await trayTells(page, /Uploading \d of 2.*%.*kB\/s.*left/);
+    await uploadFiles(page, [testFile('one.bin', Buffer.alloc(6_000_000)), testFile('small.txt', 'done')]);
+    await trayShows(page, /Uploading \d of 2.*%.*kB\/s.*left/);
     await page.evaluate(() => setTimeout(() => window.location.reload()));
     await becomes(() => [...requested], ['beforeunload']);
     const parts: number[] = [];
@@ -35,38 +35,41 @@ describe('Uploads in progress', () => {
     );
     await row(page, 'small.txt').waitFor();
     await page.getByRole('button', { name: /Cancel .*one\.bin/ }).click();
-    await upload(page, 'one.bin').getByText('Cancelled').waitFor();
-    await trayTells(page, '1 cancelled');
-    await until('the service knows', () => site.log().filter(({ route }) => route === '/upload').length === 2);
+    await uploadRow(page, 'one.bin').getByText('Cancelled').waitFor();
+    await trayShows(page, '1 cancelled');
+    await until(
+      'the service has ended the upload',
+      () => site.log().filter(({ route }) => route === '/upload').length === 2,
+    );
     assert.deepEqual(await site.paths(), ['small.txt']);
     assert.equal(await row(page, 'one.bin').count(), 0);
     await page.reload();
     assert.equal(requested.length, 1);
   });
 
-  it('wait while the device is offline, and leave the tray after success, except while it is pointed at', async (t) => {
+  it('wait while the device is offline, and close the tray after success unless the pointer is over it', async (t) => {
     const { site, page } = await openSite(t);
     await page.clock.install();
     const held = Promise.withResolvers<void>();
     await page.route('**/upload', (route) => held.promise.then(() => route.continue()));
-    await uploadFiles(page, picked('first.txt', '1'));
-    // The pointer is there before the upload ends, because the time until the tray leaves starts then.
-    await upload(page, 'first.txt').hover();
+    await uploadFiles(page, testFile('first.txt', '1'));
+    // Hovers before the upload ends, because the delay until the tray closes starts then.
+    await uploadRow(page, 'first.txt').hover();
     held.resolve();
-    await trayTells(page, '1 file uploaded');
+    await trayShows(page, '1 file uploaded');
     await page.clock.runFor(20_000);
     assert.equal(await tray(page).count(), 1);
     await page.mouse.move(200, 300);
     await page.clock.runFor(20_000);
     await tray(page).waitFor({ state: 'detached' });
 
-    // The page learns it as from the device. Without a network, its other requests would fail, too.
+    // Only reports to the page that it is offline: without a network, its other requests would also fail.
     await setOnline(page, false);
-    await uploadFiles(page, picked('second.txt', '2'));
-    await trayTells(page, 'Waiting for a connection');
+    await uploadFiles(page, testFile('second.txt', '2'));
+    await trayShows(page, 'Waiting for a connection');
     assert.deepEqual(await site.paths(), ['first.txt']);
     await setOnline(page, true);
-    await trayTells(page, '1 file uploaded');
+    await trayShows(page, '1 file uploaded');
     assert.deepEqual(await site.paths(), ['first.txt', 'second.txt']);
   });
 
@@ -77,14 +80,14 @@ describe('Uploads in progress', () => {
     // Slow enough that the file is never complete before the service is killed: a retry of a stored file gets a 412.
     const session = await throttleUploads(page, 100_000);
     const bytes = Buffer.alloc(3_000_000, 'holdall');
-    await uploadFiles(page, picked('one.bin', bytes));
-    await until('some of it was sent', async () => Number(await barOf(page, 'one.bin')) > 0);
+    await uploadFiles(page, testFile('one.bin', bytes));
+    await until('a part was sent', async () => Number(await barOf(page, 'one.bin')) > 0);
     await site.kill();
-    await until('it has failed', async () => {
+    await until('the upload has failed', async () => {
       await page.clock.runFor(2_000);
       return (await tray(page).getByText('1 failed').count()) > 0;
     });
-    await upload(page, 'one.bin').getByText('The service can’t be reached.').waitFor();
+    await uploadRow(page, 'one.bin').getByText('The service can’t be reached.').waitFor();
     assert.equal(await site.exists('one.bin'), false);
     await site.restart();
     await session.detach();
@@ -92,17 +95,17 @@ describe('Uploads in progress', () => {
       .getByRole('button', { name: /^Retry/ })
       .first()
       .click();
-    await trayTells(page, '1 file uploaded');
+    await trayShows(page, '1 file uploaded');
     assert.ok(bytes.equals(await site.read('one.bin')));
   });
 });
 
 async function barOf(page: Page, name: string): Promise<string | null> {
-  const bar = upload(page, name).getByRole('progressbar');
+  const bar = uploadRow(page, name).getByRole('progressbar');
   return (await bar.count()) > 0 ? await bar.getAttribute('aria-valuenow') : null;
 }
 
-/** Lets the browser tell the page that the device is online or offline. */
+/** Reports to the page that the device is online or offline, as the browser does. */
 function setOnline(page: Page, isOnline: boolean): Promise<void> {
   return page.evaluate((value) => {
     Object.defineProperty(navigator, 'onLine', { configurable: true, get: () => value });

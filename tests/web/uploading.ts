@@ -5,54 +5,20 @@ import type { CDPSession, FileChooser, Locator, Page } from 'playwright-core';
 import { temporaryFolder } from '../../testing/holdall.ts';
 import type { Site } from './site.ts';
 
-/** The bytes of a stored file as text. */
-export async function storedText(site: Site, path: string): Promise<string> {
-  return (await site.read(path)).toString();
-}
-
-/** A file that the user selects. */
-export interface Picked {
+/** A file on the user's device. */
+export interface TestFile {
   readonly name: string;
   readonly mimeType: string;
   readonly buffer: Buffer;
 }
 
-export const picked = (name: string, content: string | Buffer): Picked => ({
+export const testFile = (name: string, content: string | Buffer): TestFile => ({
   name,
   mimeType: '',
   buffer: Buffer.from(content),
 });
 
-/** Uploads files to the shown folder by the toolbar button. */
-export async function uploadFiles(page: Page, files: Picked | readonly Picked[]): Promise<void> {
-  const chooser = await chooserAfter(page, () => page.getByRole('button', { name: 'Upload', exact: true }).click());
-  await chooser.setFiles([files].flat());
-}
-
-/** Uploads a local folder by the menu. */
-export async function uploadFolder(page: Page, folder: string): Promise<void> {
-  await page
-    .getByRole('button', { name: 'Upload options' })
-    .or(page.locator('.split [aria-haspopup="menu"]'))
-    .first()
-    .click();
-  const chooser = await chooserAfter(page, () => page.getByRole('menuitem', { name: 'Upload folder' }).click());
-  await chooser.setFiles(folder);
-}
-
-/**
- * Runs an action that opens the browser's file chooser, and returns the chooser. Chromium enables the interception of
- * choosers asynchronously. The evaluation in between ensures that it is enabled; otherwise, the chooser would stay open.
- */
-export async function chooserAfter(page: Page, action: () => Promise<void>): Promise<FileChooser> {
-  const [chooser] = await Promise.all([
-    page.waitForEvent('filechooser'),
-    page.evaluate(() => document.readyState).then(action),
-  ]);
-  return chooser;
-}
-
-/** Creates a local folder with files for the test. Returns its path. */
+/** Writes files into a temporary folder of the test. Returns the path of the folder. */
 export async function localFolder(t: TestContext, files: Readonly<Record<string, string>>): Promise<string> {
   const root = await temporaryFolder(t);
   for (const [path, content] of Object.entries(files)) {
@@ -62,38 +28,47 @@ export async function localFolder(t: TestContext, files: Readonly<Record<string,
   return root;
 }
 
-/** The tray with the uploads. */
-export const tray = (page: Page): Locator => page.getByRole('region', { name: 'Uploads and changes' });
-
-/** Waits until the header of the tray has a text. `timeoutMs` is for uploads that take long. */
-export async function trayTells(page: Page, words: string | RegExp, { timeoutMs = 20_000 } = {}): Promise<void> {
-  await tray(page).locator('header').filter({ hasText: words }).waitFor({ timeout: timeoutMs });
+/** Returns the content of a stored file. */
+export async function storedText(site: Site, path: string): Promise<string> {
+  return (await site.read(path)).toString();
 }
 
-/** The row of a file in the tray. */
-export function upload(page: Page, name: string): Locator {
-  return tray(page).getByRole('listitem').filter({ hasText: name });
+/** Uploads files to the shown folder with the button. */
+export async function uploadFiles(page: Page, files: TestFile | readonly TestFile[]): Promise<void> {
+  const chooser = await openFileChooser(page, () => page.getByRole('button', { name: 'Upload', exact: true }).click());
+  await chooser.setFiles([files].flat());
 }
 
-/** Limits the upload speed. Default: no limit. */
-export async function throttleUploads(page: Page, bytesPerSecond = -1): Promise<CDPSession> {
-  const session = await page.context().newCDPSession(page);
-  await session.send('Network.enable');
-  await session.send('Network.emulateNetworkConditions', {
-    offline: false,
-    latency: 0,
-    downloadThroughput: -1,
-    uploadThroughput: bytesPerSecond,
-  });
-  return session;
+/** Uploads a local folder with the menu. */
+export async function uploadFolder(page: Page, folder: string): Promise<void> {
+  await page
+    .getByRole('button', { name: 'Upload options' })
+    .or(page.locator('.split [aria-haspopup="menu"]'))
+    .first()
+    .click();
+  const chooser = await openFileChooser(page, () => page.getByRole('menuitem', { name: 'Upload folder' }).click());
+  await chooser.setFiles(folder);
 }
 
-/** Drags local files and folders from another window to an element, and drops them. */
+/**
+ * Returns the file chooser that `open` opens. Chromium intercepts choosers only once it has processed a command that
+ * arrives on another channel than input events. A script in between makes sure of that. Otherwise, the chooser could open
+ * as a native window, and the test would wait for it forever.
+ */
+export async function openFileChooser(page: Page, open: () => Promise<void>): Promise<FileChooser> {
+  const [chooser] = await Promise.all([
+    page.waitForEvent('filechooser'),
+    page.evaluate(() => document.readyState).then(open),
+  ]);
+  return chooser;
+}
+
+/** Drags local files and folders over an element, as from another window, and drops them there. */
 export function dropPaths(page: Page, target: Locator, files: readonly string[]): Promise<void> {
   return dragPaths(page, target, files, ['dragEnter', 'dragOver', 'drop']);
 }
 
-/** Drags local files and folders over an element, and sends only the events of these types. */
+/** Dispatches drag events with local files and folders at an element. */
 export async function dragPaths(
   page: Page,
   target: Locator,
@@ -108,8 +83,8 @@ export async function dragPaths(
   for (const type of types) await session.send('Input.dispatchDragEvent', { type, ...point, data });
 }
 
-/** Dispatches the event with which browsers paste a file. Playwright can't write files to the clipboard. */
-export async function pasteFile(page: Page, { name, mimeType, buffer }: Picked): Promise<void> {
+/** Dispatches a paste event with a file, because a headless browser has no clipboard with files. */
+export async function pasteFile(page: Page, { name, mimeType, buffer }: TestFile): Promise<void> {
   await page.evaluate(
     ([fileName = '', base64 = '', type = '']) => {
       const clipboardData = new DataTransfer();
@@ -120,4 +95,34 @@ export async function pasteFile(page: Page, { name, mimeType, buffer }: Picked):
     },
     [name, buffer.toString('base64'), mimeType],
   );
+}
+
+/** The tray of uploads and changes. */
+export const tray = (page: Page): Locator => page.getByRole('region', { name: 'Uploads and changes' });
+
+/** Waits until the title of the tray contains a text. */
+export async function trayShows(
+  page: Page,
+  text: string | RegExp,
+  { timeoutMs = 20_000 }: { readonly timeoutMs?: number } = {},
+): Promise<void> {
+  await tray(page).locator('header').filter({ hasText: text }).waitFor({ timeout: timeoutMs });
+}
+
+/** The row of an upload in the tray. */
+export function uploadRow(page: Page, name: string): Locator {
+  return tray(page).getByRole('listitem').filter({ hasText: name });
+}
+
+/** Limits the speed of uploads; without a number, removes the limit. */
+export async function throttleUploads(page: Page, bytesPerSecond = -1): Promise<CDPSession> {
+  const session = await page.context().newCDPSession(page);
+  await session.send('Network.enable');
+  await session.send('Network.emulateNetworkConditions', {
+    offline: false,
+    latency: 0,
+    downloadThroughput: -1,
+    uploadThroughput: bytesPerSecond,
+  });
+  return session;
 }

@@ -14,31 +14,31 @@ import {
   dropPaths,
   localFolder,
   pasteFile,
-  picked,
   storedText,
+  testFile,
   tray,
-  trayTells,
-  upload,
+  trayShows,
   uploadFiles,
   uploadFolder,
+  uploadRow,
 } from './uploading.ts';
 
 export const needs: readonly Need[] = ['browser'];
 
-/** Unit tests and tests/http have the others. */
+/** Unit tests and tests/http use all names. */
 const NAMES = isFullForm ? HOSTILE_NAMES : HOSTILE_NAMES.filter((_, index) => index % 4 === 1);
 
 const view = (page: Page) => page.locator('[data-region="list"]');
 
-/** Whether a row is within the visible part of the list. */
-function isInSight(element: Element): boolean {
+/** Returns whether a row is within the visible part of the list. */
+function isVisible(element: Element): boolean {
   const { top, bottom } = element.getBoundingClientRect();
   const list = element.closest('[data-scroller]')?.getBoundingClientRect();
   return list !== undefined && top >= list.top && bottom <= list.bottom;
 }
 
 describe('Uploading files', () => {
-  it('stores each file byte for byte, scrolls to it, and says why it rejects a name or a size', async (t) => {
+  it('stores each file byte for byte, scrolls to the first one, and explains rejected names and sizes', async (t) => {
     const files = Object.fromEntries(Array.from({ length: 60 }, (_, at) => [`box/${100 + at}.txt`, '']));
     const { site, page } = await openSite(t, {
       folder: 'box/',
@@ -46,33 +46,33 @@ describe('Uploading files', () => {
       settings: { MAX_UPLOAD_SIZE: '30000' },
       visit: { expectedErrors: [/status of 400/] },
     });
-    await uploadFiles(page, [picked('999.txt', ''), picked('150b.txt', '')]);
-    await trayTells(page, '2 files uploaded');
-    await becomes(() => row(page, 'box/150b.txt').evaluate(isInSight), true);
-    // No more than the first is scrolled to, and nothing is selected: the toolbar stays that of the folder.
+    await uploadFiles(page, [testFile('999.txt', ''), testFile('150b.txt', '')]);
+    await trayShows(page, '2 files uploaded');
+    await becomes(() => row(page, 'box/150b.txt').evaluate(isVisible), true);
+    // Nothing is selected, so the toolbar keeps the actions of the folder.
     assert.equal(await page.locator('[aria-selected="true"]').count(), 0);
-    await upload(page, '999.txt').hover();
+    await uploadRow(page, '999.txt').hover();
     await page.getByRole('navigation').getByRole('link', { name: 'Files', exact: true }).click();
     await row(page, 'box/').waitFor();
-    await upload(page, '999.txt').getByRole('button', { name: 'in folder' }).click();
+    await uploadRow(page, '999.txt').getByRole('button', { name: 'in folder' }).click();
     await becomes(() => row(page, 'box/999.txt').getAttribute('aria-selected'), 'true');
-    await becomes(() => row(page, 'box/999.txt').evaluate(isInSight), true);
+    await becomes(() => row(page, 'box/999.txt').evaluate(isVisible), true);
     await page.keyboard.press('Escape');
     await page.getByText('1 selected').waitFor({ state: 'detached' });
 
     const bytes = Buffer.from(Array.from({ length: 30_000 }, (_, index) => (index * 31 + (index >> 8)) & 255));
-    const large = Array.from({ length: 60 }, (_, at) => picked(`large ${at}.bin`, Buffer.alloc(30_001)));
+    const large = Array.from({ length: 60 }, (_, at) => testFile(`large ${at}.bin`, Buffer.alloc(30_001)));
     await uploadFiles(page, [
-      picked('a.bin', bytes),
-      picked('empty.txt', ''),
-      picked('bell\u0007.txt', 'rings'),
-      ...NAMES.map((name) => picked(name, `this is ${name}`)),
+      testFile('a.bin', bytes),
+      testFile('empty.txt', ''),
+      testFile('bell\u0007.txt', 'rings'),
+      ...NAMES.map((name) => testFile(name, `this is ${name}`)),
       ...large,
     ]);
     const stored = ['a.bin', 'empty.txt', ...NAMES].map((name) => `box/${name}`);
-    await trayTells(page, `${stored.length} files uploaded`);
-    await trayTells(page, '61 failed');
-    // The service was sent no file above the limit.
+    await trayShows(page, `${stored.length} files uploaded`);
+    await trayShows(page, '61 failed');
+    // The page sends no file above the limit.
     await becomes(() => site.log().filter(({ route }) => route === '/upload').length, 2 + stored.length + 1);
     const added = (await site.paths()).filter(
       (path) => !(path in files) && path !== 'box/999.txt' && path !== 'box/150b.txt',
@@ -83,13 +83,13 @@ describe('Uploading files', () => {
     for (const name of NAMES) assert.equal(await storedText(site, `box/${name}`), `this is ${name}`);
     await page.getByRole('searchbox').fill('a.bin');
     await row(page, 'box/a.bin').waitFor();
-    await upload(page, 'bell').getByText('contains a control character').waitFor();
+    await uploadRow(page, 'bell').getByText('contains a control character').waitFor();
     assert.ok((await tray(page).getByRole('listitem').count()) < 40, 'The tray renders visible rows only.');
     await assertAccessible(page, t, { state: 'The tray with what was uploaded' });
     await tray(page).getByText('Larger than the upload limit of \u206830 kB\u2069.').first().waitFor();
   });
 
-  it('keeps the structure of folders, names a pasted image by the time, and deletes a folder after uploads into it', async (t) => {
+  it('keeps the structure of folders, names a pasted image by the time, and completes before its folder is deleted', async (t) => {
     const { site, page } = await openSite(t, { files: { 'in/old.txt': 'old', 'inbox/': '', 'x.txt': 'x' } });
     const local = await localFolder(t, {
       'trip/a.txt': 'a',
@@ -100,23 +100,23 @@ describe('Uploading files', () => {
       'letter.txt': 'Dear',
     });
     await uploadFolder(page, join(local, 'trip'));
-    await trayTells(page, '2 files uploaded');
+    await trayShows(page, '2 files uploaded');
     assert.deepEqual(await site.paths(), ['in/old.txt', 'trip/a.txt', 'trip/day 1/raw/c.txt', 'x.txt']);
     assert.equal(await storedText(site, 'trip/day 1/raw/c.txt'), 'c');
     await row(page, 'trip/').waitFor();
 
     await dropPaths(page, view(page), [join(local, 'box'), join(local, 'single.txt')]);
     await row(page, 'single.txt').waitFor();
-    await trayTells(page, '2 files uploaded');
+    await trayShows(page, '2 files uploaded');
     assert.equal(await storedText(site, 'box/deep/er/x.txt'), 'x');
     assert.equal(await storedText(site, 'single.txt'), 's');
     assert.ok(await site.exists('box/empty/inside/'));
 
     await dropPaths(page, row(page, 'inbox/'), [join(local, 'letter.txt')]);
-    await trayTells(page, '1 file uploaded');
+    await trayShows(page, '1 file uploaded');
     assert.equal(await storedText(site, 'inbox/letter.txt'), 'Dear');
 
-    await pasteFile(page, picked('pasted.txt', 'Dear'));
+    await pasteFile(page, testFile('pasted.txt', 'Dear'));
     await until('the text is stored', () => site.exists('pasted.txt'));
     const drawn = await photo(1, { width: 40, height: 30, format: 'png' });
     await pasteFile(page, { name: 'image.png', mimeType: 'image/png', buffer: drawn });
@@ -130,14 +130,14 @@ describe('Uploading files', () => {
     await page.route('**/upload', (route) => held.promise.then(() => route.continue()));
     const fresh = await localFolder(t, { 'new.txt': 'new' });
     await dropPaths(page, row(page, 'in/'), [join(fresh, 'new.txt')]);
-    await trayTells(page, 'Uploading');
+    await trayShows(page, 'Uploading');
     await row(page, 'in/').click();
     await page.keyboard.press('Delete');
     const question = page.getByRole('dialog');
     await question.getByRole('button', { name: 'Delete' }).click();
     await question.waitFor({ state: 'detached' });
     held.resolve();
-    await trayTells(page, '1 file uploaded');
+    await trayShows(page, '1 file uploaded');
     await until('the folder is deleted', async () => !(await site.exists('in/')));
     await page.waitForLoadState('networkidle');
     assert.equal(await row(page, 'in/').count(), 0);

@@ -6,7 +6,7 @@ import type { Need } from '../runner/needs.ts';
 import { becomes } from './becomes.ts';
 import { button, isFocused, messages, row } from './elements.ts';
 import { contents, visit } from './preview-visit.ts';
-import { picked, trayTells, uploadFiles } from './uploading.ts';
+import { testFile, trayShows, uploadFiles } from './uploading.ts';
 
 export const needs: readonly Need[] = ['browser'];
 
@@ -59,7 +59,7 @@ test('A page of an earlier version offers to reload when the code of a preview o
   const files = { 'a.txt': 'first', 'b.md': '# first', 'c.csv': 'first,second' };
   const { page, site } = await visit(t, files, '-/session', { expectedErrors: [/\.js/] });
   // After an upgrade, the code of the earlier version is gone, including the script that the page was started with.
-  let gone = /\/(viewer|all-uploads)-/;
+  let gone = /\/(viewer|upload-model)-/;
   const isGone = (request: Request) => request.method() === 'HEAD' || gone.test(request.url());
   await page.route('**/*.js', (route, request) =>
     isGone(request) ? route.fulfill({ status: 404 }) : route.continue(),
@@ -72,7 +72,7 @@ test('A page of an earlier version offers to reload when the code of a preview o
 
   await page.keyboard.press('Escape');
   await page.getByRole('dialog').waitFor({ state: 'detached' });
-  await uploadFiles(page, picked('new.txt', 'new'));
+  await uploadFiles(page, testFile('new.txt', 'new'));
   await messages(page).getByText('The service was updated.').waitFor();
 
   gone = /\/(text-preview|worker)-/;
@@ -88,7 +88,7 @@ test('A page of an earlier version offers to reload when the code of a preview o
   await reload.click();
   await contents(page).getByText('first').waitFor();
   await page.keyboard.press('Escape');
-  await uploadFiles(page, picked('new.txt', 'new'));
-  await trayTells(page, '1 file uploaded');
+  await uploadFiles(page, testFile('new.txt', 'new'));
+  await trayShows(page, '1 file uploaded');
   assert.ok(await site.exists('new.txt'));
 });

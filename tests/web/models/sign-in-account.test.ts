@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'node:test';
-import { signInProblem } from '../../../web/src/features/sign-in/sign-in-attempt.ts';
-import { returnUrl } from '../../../web/src/features/sign-in/sign-in-return.ts';
+import { completeSignIn, returnUrl, signInProblem } from '../../../web/src/features/sign-in/sign-in.ts';
 import { type Account, createAccount } from '../../../web/src/model/account/account.ts';
 import { createMessages } from '../../../web/src/model/messages.ts';
 import { ServiceError } from '../../../web/src/platform/service/service-error.ts';
@@ -19,25 +18,25 @@ interface TabOptions {
 const urls = createUrls(new URL('https://files.test/below/'));
 const language = await createEnglish();
 
-/** A browser of which each tab shows the service. */
+/** A browser whose tabs all show the service. */
 function createBrowser() {
-  const listeners = new Set<(name: string | null) => void>();
+  const listeners = new Set<(username: string | null) => void>();
 
-  /** Opens a tab. Each dialog that it shows waits for `answer`. */
+  /** Opens a tab. Each sign-in dialog that it shows waits for `closeDialog`. */
   const open = ({ name = 'ann', canSignIn = true, isBusy = false }: TabOptions = {}) => {
     const messages = createMessages();
-    const questions: { readonly isAnew: boolean; readonly close: () => void }[] = [];
+    const dialogs: { readonly isSwitch: boolean; readonly close: () => void }[] = [];
     let act = () => {};
     let reloads = 0;
     const account = createAccount(
       {
         access: { name, signIn: { password: canSignIn, provider: false } },
-        isShutOut: false,
+        isSignInPage: false,
         urls,
         prompts: {
-          signIn({ isAnew }) {
+          signIn({ isSwitch }) {
             const { promise, resolve } = Promise.withResolvers<void>();
-            questions.push({ isAnew, close: resolve });
+            dialogs.push({ isSwitch, close: resolve });
             return promise;
           },
           confirmSignOut: () => assert.fail('Unexpected question before signing out.'),
@@ -47,31 +46,31 @@ function createBrowser() {
         isBusy: () => isBusy,
       },
       {
-        openTabs(_base, hear) {
-          listeners.add(hear);
+        connectTabs(_base, onUser) {
+          listeners.add(onUser);
           return {
-            tell(told) {
-              for (const listener of listeners) if (listener !== hear) listener(told);
+            post(username) {
+              for (const listener of listeners) if (listener !== onUser) listener(username);
             },
           };
         },
-        atNextAction: (then) => {
-          act = then;
+        onNextInput: (callback) => {
+          act = callback;
         },
         reload: () => void reloads++,
       },
     );
     return {
       account,
-      questions,
+      dialogs,
       reloads: () => reloads,
       /** The user does something, such as pressing a key. */
       act: () => act(),
-      said: () => messages.shown.value.map(({ text }) => text),
-      /** Signs in, in the dialog that is shown, or declines. */
-      response(signedIn: string | null) {
-        if (signedIn !== null) account.arrive(signedIn);
-        questions.at(-1)?.close();
+      messages: () => messages.shown.value.map(({ text }) => text),
+      /** Closes the dialog after signing in as a user, or without signing in. */
+      closeDialog(username: string | null) {
+        if (username !== null) account.setUser(username);
+        dialogs.at(-1)?.close();
       },
     };
   };
@@ -81,66 +80,66 @@ function createBrowser() {
   return { open, signOutElsewhere };
 }
 
-const stateOf = ({ name, lastName, times, isLeaving }: Account) => ({
-  name: name.value,
-  lastName: lastName.value,
-  times: times.value,
-  isLeaving: isLeaving.value,
+const stateOf = ({ username, lastUsername, signInCount, isReloading }: Account) => ({
+  username: username.value,
+  lastUsername: lastUsername.value,
+  signInCount: signInCount.value,
+  isReloading: isReloading.value,
 });
 
 afterEach(() => sessionStorage.clear());
 
 describe('A page whose session expired', () => {
-  it('shows one sign-in dialog for all requests that were refused', async () => {
-    const { account, questions, response } = createBrowser().open();
-    const requested = Promise.all([account.askAgain(), account.askAgain(), account.ask()]);
-    assert.equal(account.name.value, null);
-    assert.equal(questions.length, 1);
-    response('ann');
-    assert.deepEqual(await requested, [true, true, true]);
-    assert.deepEqual(stateOf(account), { name: 'ann', lastName: 'ann', times: 1, isLeaving: false });
+  it('shows one sign-in dialog for all rejected requests', async () => {
+    const { account, dialogs, closeDialog } = createBrowser().open();
+    const requests = Promise.all([account.reauthenticate(), account.reauthenticate(), account.requestSignIn()]);
+    assert.equal(account.username.value, null);
+    assert.equal(dialogs.length, 1);
+    closeDialog('ann');
+    assert.deepEqual(await requests, [true, true, true]);
+    assert.deepEqual(stateOf(account), { username: 'ann', lastUsername: 'ann', signInCount: 1, isReloading: false });
   });
 
-  it('shows no further dialog after the user declined, until the user does something', async () => {
-    const { account, questions, act, response } = createBrowser().open();
-    const requested = account.askAgain();
-    response(null);
-    assert.equal(await requested, false);
-    assert.equal(await account.askAgain(), false);
-    assert.equal(questions.length, 1);
+  it('shows no further dialog after the user declined, until the next key or click', async () => {
+    const { account, dialogs, act, closeDialog } = createBrowser().open();
+    const isSignedIn = account.reauthenticate();
+    closeDialog(null);
+    assert.equal(await isSignedIn, false);
+    assert.equal(await account.reauthenticate(), false);
+    assert.equal(dialogs.length, 1);
     act();
-    const requestedAgain = account.askAgain();
-    assert.equal(questions.length, 2);
-    response('ann');
-    assert.equal(await requestedAgain, true);
+    const retried = account.reauthenticate();
+    assert.equal(dialogs.length, 2);
+    closeDialog('ann');
+    assert.equal(await retried, true);
   });
 
   it('shows the dialog to a user who declined and then chooses to sign in', async () => {
-    const { account, questions, response } = createBrowser().open();
-    const requested = account.askAgain();
-    response(null);
-    await requested;
-    const chosen = account.ask();
-    assert.equal(questions.length, 2);
-    response('ann');
+    const { account, dialogs, closeDialog } = createBrowser().open();
+    const isSignedIn = account.reauthenticate();
+    closeDialog(null);
+    await isSignedIn;
+    const chosen = account.requestSignIn();
+    assert.equal(dialogs.length, 2);
+    closeDialog('ann');
     assert.equal(await chosen, true);
   });
 
   it('shows no dialog when the page has no sign-in method, or is about to reload', async () => {
     const without = createBrowser().open({ canSignIn: false });
-    assert.equal(await without.account.askAgain(), false);
-    const leaving = createBrowser().open();
-    leaving.account.leave();
-    assert.equal(await leaving.account.askAgain(), false);
-    assert.deepEqual([without.questions, leaving.questions], [[], []]);
-    assert.equal(leaving.reloads(), 1);
+    assert.equal(await without.account.reauthenticate(), false);
+    const reloading = createBrowser().open();
+    reloading.account.reload();
+    assert.equal(await reloading.account.reauthenticate(), false);
+    assert.deepEqual([without.dialogs, reloading.dialogs], [[], []]);
+    assert.equal(reloading.reloads(), 1);
   });
 
   it('shows a dialog for any account when the user asks for another account', () => {
-    const { account, questions } = createBrowser().open();
-    void account.ask({ isAnew: true });
+    const { account, dialogs } = createBrowser().open();
+    void account.requestSignIn({ isSwitch: true });
     assert.deepEqual(
-      questions.map(({ isAnew }) => isAnew),
+      dialogs.map(({ isSwitch }) => isSwitch),
       [true],
     );
   });
@@ -149,55 +148,79 @@ describe('A page whose session expired', () => {
 describe('A user who signs in', () => {
   it('keeps the page when no user or the same user was signed in before', () => {
     const { account, reloads } = createBrowser().open({ name: null });
-    account.arrive('ann');
-    account.arrive('ann');
-    assert.deepEqual(stateOf(account), { name: 'ann', lastName: 'ann', times: 1, isLeaving: false });
+    account.setUser('ann');
+    account.setUser('ann');
+    assert.deepEqual(stateOf(account), { username: 'ann', lastUsername: 'ann', signInCount: 1, isReloading: false });
     assert.equal(reloads(), 0);
   });
 
   it('reloads the page of another user', () => {
     const { account, reloads } = createBrowser().open();
-    account.arrive('bob');
-    assert.deepEqual(stateOf(account), { name: 'ann', lastName: 'ann', times: 0, isLeaving: true });
+    account.setUser('bob');
+    assert.deepEqual(stateOf(account), { username: 'ann', lastUsername: 'ann', signInCount: 0, isReloading: true });
     assert.equal(reloads(), 1);
   });
 
-  it('is told once that the work of the user before was not finished', () => {
-    createBrowser().open({ isBusy: true }).account.arrive('bob');
+  it('sees once that the work of the previous user was cancelled', () => {
+    createBrowser().open({ isBusy: true }).account.setUser('bob');
     const reloaded = createBrowser().open({ name: 'bob' });
-    assert.deepEqual(reloaded.said(), [language.value.text.account.lost({ name: 'bob', before: 'ann' })]);
-    assert.deepEqual(createBrowser().open({ name: 'bob' }).said(), []);
+    assert.deepEqual(reloaded.messages(), [language.value.text.account.lost({ name: 'bob', before: 'ann' })]);
+    assert.deepEqual(createBrowser().open({ name: 'bob' }).messages(), []);
   });
 
-  it('is told of no work when none was in progress', () => {
-    createBrowser().open().account.arrive('bob');
-    assert.deepEqual(createBrowser().open({ name: 'bob' }).said(), []);
+  it('sees no message when the previous user had no work in progress', () => {
+    createBrowser().open().account.setUser('bob');
+    assert.deepEqual(createBrowser().open({ name: 'bob' }).messages(), []);
+  });
+});
+
+describe('A completed sign-in form', () => {
+  it('closes its dialog, also when it signs in the user whose session has expired', () => {
+    for (const isExpired of [false, true]) {
+      const { account } = createBrowser().open();
+      if (isExpired) void account.reauthenticate();
+      let closed = 0;
+      completeSignIn(account, 'ann', () => closed++);
+      assert.equal(account.username.value, 'ann');
+      assert.equal(closed, 1);
+    }
+  });
+
+  it('keeps its dialog open while the page reloads for another user', () => {
+    const { account, reloads } = createBrowser().open();
+    completeSignIn(account, 'bob', () => assert.fail('The dialog is closed.'));
+    assert.equal(reloads(), 1);
   });
 });
 
 describe('The other tabs of the browser', () => {
-  it('sign in the same user, and tell no tab again', () => {
+  it('get the user who signs in, and do not send it again', () => {
     const browser = createBrowser();
     const [one, other, third] = [null, null, null].map((name) => browser.open({ name }));
-    one?.account.arrive('ann');
+    one?.account.setUser('ann');
     for (const tab of [one, other, third]) {
-      assert.deepEqual(tab && stateOf(tab.account), { name: 'ann', lastName: 'ann', times: 1, isLeaving: false });
+      assert.deepEqual(tab && stateOf(tab.account), {
+        username: 'ann',
+        lastUsername: 'ann',
+        signInCount: 1,
+        isReloading: false,
+      });
       assert.equal(tab?.reloads(), 0);
     }
   });
 
-  it('sign in the user with whom a page is loaded, as after the identity provider', () => {
+  it('get the user of a page that is loaded, such as after signing in at the identity provider', () => {
     const browser = createBrowser();
     const waiting = browser.open();
-    void waiting.account.askAgain();
+    void waiting.account.reauthenticate();
     browser.open({ name: 'ann' });
-    assert.equal(waiting.account.name.value, 'ann');
+    assert.equal(waiting.account.username.value, 'ann');
   });
 
   it('reload when another user signs in', () => {
     const browser = createBrowser();
     const [one, other] = [browser.open(), browser.open()];
-    one.account.arrive('bob');
+    one.account.setUser('bob');
     assert.deepEqual([one.reloads(), other.reloads()], [1, 1]);
   });
 
@@ -206,7 +229,12 @@ describe('The other tabs of the browser', () => {
     const [idle, busy] = [browser.open(), browser.open({ isBusy: true })];
     browser.signOutElsewhere();
     assert.deepEqual([idle.reloads(), busy.reloads()], [1, 0]);
-    assert.deepEqual(stateOf(busy.account), { name: null, lastName: 'ann', times: 0, isLeaving: false });
+    assert.deepEqual(stateOf(busy.account), {
+      username: null,
+      lastUsername: 'ann',
+      signInCount: 0,
+      isReloading: false,
+    });
     const anonymous = createBrowser();
     const tab = anonymous.open({ name: null });
     anonymous.signOutElsewhere();
@@ -215,7 +243,7 @@ describe('The other tabs of the browser', () => {
 });
 
 describe('A failed sign-in', () => {
-  it('is explained in the language of the page, or in the words of the service', () => {
+  it('is explained in the language of the page, or with the message of the service', () => {
     const problemOf = (...failure: Parameters<typeof refusal>) =>
       withoutIsolates(signInProblem(refusal(...failure), language.value));
     assert.equal(problemOf('wrong-password', 'Wrong.'), 'Wrong username or password.');
@@ -229,30 +257,30 @@ describe('A failed sign-in', () => {
 });
 
 describe('The identity provider', () => {
-  it('is linked with the shown place, relative to the root of the service', () => {
+  it('receives the current URL, relative to the root of the service', () => {
     const here = new URL('https://files.test/below/photos/?preview=cat.txt');
     const { origin, pathname, searchParams } = new URL(urls.signIn(here));
     assert.equal(origin + pathname, 'https://files.test/below/-/sign-in');
     assert.deepEqual([...searchParams], [['return', 'photos/?preview=cat.txt']]);
   });
 
-  it('returns to the place that the user came from, and never leaves the service', () => {
-    const back = (path: string, place?: string) => {
+  it('returns to the page that the user came from, and never to another site', () => {
+    const urlAfter = (path: string, from?: string) => {
       const here = new URL(`https://files.test/below/${path}`);
-      if (place !== undefined) here.searchParams.set('return', place);
+      if (from !== undefined) here.searchParams.set('return', from);
       return returnUrl(urls, here);
     };
     const root = 'https://files.test/below/';
-    assert.equal(back('-/sign-in', 'photos/?preview=cat.txt'), `${root}photos/?preview=cat.txt`);
-    assert.equal(back('-/sign-in/callback', 'photos/'), `${root}photos/`);
-    assert.equal(back('-/sign-in/callback'), root);
-    for (const place of ['../', '../../x', '-/sign-in', '-/docs/', 'x/../../y', './../-/x']) {
-      assert.equal(back('-/sign-in', place), root, place);
+    assert.equal(urlAfter('-/sign-in', 'photos/?preview=cat.txt'), `${root}photos/?preview=cat.txt`);
+    assert.equal(urlAfter('-/sign-in/callback', 'photos/'), `${root}photos/`);
+    assert.equal(urlAfter('-/sign-in/callback'), root);
+    for (const from of ['../', '../../x', '-/sign-in', '-/docs/', 'x/../../y', './../-/x']) {
+      assert.equal(urlAfter('-/sign-in', from), root, from);
     }
-    for (const place of ['//evil.test/', 'https://evil.test/', '/\\evil.test/', '\\\\evil.test\\']) {
-      assert.ok(back('-/sign-in', place)?.startsWith(root), place);
+    for (const from of ['//evil.test/', 'https://evil.test/', '/\\evil.test/', '\\\\evil.test\\']) {
+      assert.ok(urlAfter('-/sign-in', from)?.startsWith(root), from);
     }
-    assert.equal(back('photos/', 'x'), undefined);
-    assert.equal(back('-/sign-in/other', 'x'), undefined);
+    assert.equal(urlAfter('photos/', 'x'), undefined);
+    assert.equal(urlAfter('-/sign-in/other', 'x'), undefined);
   });
 });

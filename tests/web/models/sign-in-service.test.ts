@@ -37,7 +37,7 @@ const forbidden = () => refusal('permission-denied', 'You may not change this.')
 interface SceneOptions {
   /** Returns the error with which a request fails; undefined if it succeeds. */
   readonly fail: (kind: keyof Service, attempt: number) => Error | undefined | Promise<Error | undefined>;
-  /** Whether the user signs in when asked to. */
+  /** Whether the user signs in when the dialog opens. */
   readonly signsIn?: () => boolean | Promise<boolean>;
   /** The user who is signed in, according to the service. */
   readonly whoIs?: () => string | null | undefined;
@@ -65,34 +65,34 @@ function createScene({ fail, signsIn = () => true, whoIs = () => 'ann', granted 
     read: () => send('read', async () => new Uint8Array()),
     check: () => send('check', async () => {}),
   };
-  const times = signal(0);
-  let requested = 0;
-  let requesting: Promise<boolean> | undefined;
-  const ask = async () => {
-    requested++;
+  const signInCount = signal(0);
+  let dialogs = 0;
+  let openDialog: Promise<boolean> | undefined;
+  const showDialog = async () => {
+    dialogs++;
     const isSignedIn = await signsIn();
-    if (isSignedIn) times.value++;
-    requesting = undefined;
+    if (isSignedIn) signInCount.value++;
+    openDialog = undefined;
     return isSignedIn;
   };
-  const requestAgain = () => {
-    requesting ??= ask();
-    return requesting;
+  const reauthenticate = () => {
+    openDialog ??= showDialog();
+    return openDialog;
   };
-  const account = testAccount({ times, requestAgain });
+  const account = testAccount({ signInCount, reauthenticate });
   const shown = signal('photos/');
   const permissions = createPermissions({ isReadOnly: false, isControlled: true, isAnonymous: () => false, shown });
-  let changing = 0;
-  const count = (by: number) => {
-    changing += by;
+  let activeChanges = 0;
+  const onChange = (by: number) => {
+    activeChanges += by;
   };
   return {
-    service: withReauth(service, { account, permissions, shown, count, readUser: async () => whoIs() }),
+    service: withReauth(service, { account, permissions, shown, onChange, readUser: async () => whoIs() }),
     permissions,
-    times,
+    signInCount,
     sent,
-    requested: () => requested,
-    changing: () => changing,
+    dialogs: () => dialogs,
+    activeChanges: () => activeChanges,
   };
 }
 
@@ -105,33 +105,33 @@ describe('A request that requires signing in', () => {
     for (const kind of KINDS) {
       const scene = createScene({ fail: (_kind, attempt) => (attempt === 1 ? expired() : undefined) });
       await REQUESTS[kind](scene.service, never);
-      assert.deepEqual([scene.sent, scene.requested(), scene.changing()], [[kind, kind], 1, 0], kind);
+      assert.deepEqual([scene.sent, scene.dialogs(), scene.activeChanges()], [[kind, kind], 1, 0], kind);
     }
   });
 
-  it('fails with the words of the service when the user declines', async () => {
+  it('fails with the message of the service when the user declines', async () => {
     for (const kind of KINDS) {
       const scene = createScene({ fail: expired, signsIn: () => false });
       await assert.rejects(REQUESTS[kind](scene.service, never), { status: 401, message: 'Sign in first.' }, kind);
-      assert.deepEqual([scene.sent, scene.changing()], [[kind], 0], kind);
+      assert.deepEqual([scene.sent, scene.activeChanges()], [[kind], 0], kind);
     }
   });
 
-  it('counts as a change in progress while the user is asked', async () => {
+  it('counts as a change in progress while the dialog is open', async () => {
     for (const kind of KINDS) {
       const { promise: response, resolve: signIn } = Promise.withResolvers<boolean>();
       const fail = (_kind: keyof Service, attempt: number) => (attempt === 1 ? expired() : undefined);
       const scene = createScene({ fail, signsIn: () => response });
       const request = REQUESTS[kind](scene.service, never);
       await settled();
-      assert.equal(scene.changing(), CHANGES.includes(kind) ? 1 : 0, kind);
+      assert.equal(scene.activeChanges(), CHANGES.includes(kind) ? 1 : 0, kind);
       signIn(true);
       await request;
-      assert.equal(scene.changing(), 0, kind);
+      assert.equal(scene.activeChanges(), 0, kind);
     }
   });
 
-  it('ends with the reason of its signal while the user is asked', async () => {
+  it('ends with the reason of its signal while the dialog is open', async () => {
     for (const kind of KINDS) {
       const { promise: response, resolve: signIn } = Promise.withResolvers<boolean>();
       const scene = createScene({ fail: expired, signsIn: () => response });
@@ -142,21 +142,21 @@ describe('A request that requires signing in', () => {
       await assert.rejects(request, { name: 'AbortError' }, kind);
       signIn(true);
       await settled();
-      assert.deepEqual([scene.sent, scene.changing()], [[kind], 0], kind);
+      assert.deepEqual([scene.sent, scene.activeChanges()], [[kind], 0], kind);
     }
   });
 
-  it('is sent again without a question when the user signed in since it was sent', async () => {
+  it('is sent again without a dialog when the user signed in since it was sent', async () => {
     const { promise: refused, resolve: refuse } = Promise.withResolvers<Error>();
     const scene = createScene({ fail: (_kind, attempt) => (attempt === 1 ? refused : undefined) });
     const request = REQUESTS.check(scene.service, never);
-    scene.times.value++;
+    scene.signInCount.value++;
     refuse(expired());
     await request;
-    assert.deepEqual([scene.sent, scene.requested()], [['check', 'check'], 0]);
+    assert.deepEqual([scene.sent, scene.dialogs()], [['check', 'check'], 0]);
   });
 
-  it('asks once for all requests, and again for a session that expires later', async () => {
+  it('shares one dialog with other requests, and shows another when the session expires later', async () => {
     let isExpired = true;
     const scene = createScene({
       fail: () => (isExpired ? expired() : undefined),
@@ -166,10 +166,10 @@ describe('A request that requires signing in', () => {
       },
     });
     await Promise.all(KINDS.map((kind) => REQUESTS[kind](scene.service, never)));
-    assert.equal(scene.requested(), 1);
+    assert.equal(scene.dialogs(), 1);
     isExpired = true;
     await REQUESTS.read(scene.service, never);
-    assert.equal(scene.requested(), 2);
+    assert.equal(scene.dialogs(), 2);
   });
 });
 
@@ -177,23 +177,23 @@ describe('An upload without a response', () => {
   const lost = () => new ServiceError(0, '');
   const failFirst = (_kind: keyof Service, attempt: number) => (attempt === 1 ? lost() : undefined);
 
-  it('is sent again after signing in when the service returns 401', async () => {
+  it('is sent again after signing in when the session has expired', async () => {
     const scene = createScene({ fail: failFirst, whoIs: () => null });
     await REQUESTS.upload(scene.service, never);
-    assert.deepEqual([scene.sent, scene.requested()], [['upload', 'upload'], 1]);
+    assert.deepEqual([scene.sent, scene.dialogs()], [['upload', 'upload'], 1]);
   });
 
   it('fails when the user is signed in, or the service does not respond', async () => {
     for (const name of ['ann', undefined]) {
       const scene = createScene({ fail: failFirst, whoIs: () => name });
       await assert.rejects(REQUESTS.upload(scene.service, never), { status: 0 });
-      assert.deepEqual([scene.sent, scene.requested()], [['upload'], 0]);
+      assert.deepEqual([scene.sent, scene.dialogs()], [['upload'], 0]);
     }
   });
 });
 
 describe('A request without permission', () => {
-  it('fails with the words of the service, and refreshes the permissions after a change', async () => {
+  it('fails with the message of the service, and a change refreshes the permissions', async () => {
     for (const kind of CHANGES) {
       const { promise: listed, resolve: list } = Promise.withResolvers<void>();
       const scene = createScene({
@@ -203,7 +203,7 @@ describe('A request without permission', () => {
           return ['read'];
         },
       });
-      scene.permissions.learn({ prefix: 'photos/', rights: [...ALL] });
+      scene.permissions.update({ prefix: 'photos/', rights: [...ALL] });
       await assert.rejects(REQUESTS[kind](scene.service, never), { status: 403, message: forbidden().message }, kind);
       await listed;
       await settled();
@@ -212,15 +212,15 @@ describe('A request without permission', () => {
     }
   });
 
-  it('to list a folder means no permission in it', async () => {
+  it('to list a folder removes all permissions in that folder', async () => {
     const scene = createScene({ fail: forbidden });
-    scene.permissions.learn({ prefix: 'photos/', rights: [...ALL] });
+    scene.permissions.update({ prefix: 'photos/', rights: [...ALL] });
     await assert.rejects(REQUESTS.list(scene.service, never), { status: 403 });
     assert.deepEqual([scene.permissions.allows('read'), scene.permissions.allows('write')], [false, false]);
     assert.deepEqual(scene.sent, ['list']);
   });
 
-  it('refreshes the permissions once for many changes that fail at once', async () => {
+  it('refreshes the permissions once when many changes fail together', async () => {
     const scene = createScene({ fail: (kind) => (kind === 'list' ? undefined : forbidden()) });
     await Promise.allSettled(CHANGES.map((kind) => REQUESTS[kind](scene.service, never)));
     await settled();

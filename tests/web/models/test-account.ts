@@ -2,26 +2,25 @@ import { type Signal, signal } from '@preact/signals';
 import type { Account } from '../../../web/src/model/account/account.ts';
 
 interface AccountBehaviour {
-  /** Counts the times that a user signed in. */
-  readonly times: Signal<number>;
+  readonly signInCount: Signal<number>;
   /** Returns whether the user signs in. */
-  requestAgain(): Promise<boolean>;
+  reauthenticate(): Promise<boolean>;
 }
 
 /** Returns the account of the user "ann", who can sign in with a password. */
-export function testAccount({ times, requestAgain }: AccountBehaviour): Account {
+export function testAccount({ signInCount, reauthenticate }: AccountBehaviour): Account {
   return {
-    name: signal('ann'),
-    lastName: signal('ann'),
-    ways: { password: true, provider: false },
-    isShutOut: false,
+    username: signal('ann'),
+    lastUsername: signal('ann'),
+    signInMethods: { password: true, provider: false },
     canSignIn: true,
-    times,
-    isLeaving: signal(false),
-    ask: requestAgain,
-    askAgain: requestAgain,
-    arrive() {},
+    isSignInPage: false,
+    signInCount,
+    isReloading: signal(false),
+    requestSignIn: reauthenticate,
+    reauthenticate,
+    setUser() {},
     async signOut() {},
-    leave() {},
+    reload() {},
   };
 }

@@ -8,7 +8,7 @@ import { ServiceError, serviceErrorOf } from '../../../web/src/platform/service/
 import type { Upload, UploadedFile } from '../../../web/src/platform/service/upload.ts';
 import { refusal } from './service-errors.ts';
 import { testAccount } from './test-account.ts';
-import { createUploadScene, wantedFile } from './upload-scene.ts';
+import { createUploadScene, fileToUpload } from './upload-scene.ts';
 
 const SKIP = { decision: 'skip', forAll: false } as const;
 const KEEP_BOTH = { decision: 'keep-both', forAll: false } as const;
@@ -38,7 +38,7 @@ function heldUploads() {
 
 const lost = () => new ServiceError(0, '');
 
-// Retries, summaries and highlights take no real time.
+// Tests don't wait for retries, summaries and highlights.
 beforeEach(() => mock.timers.enable({ apis: ['setTimeout'] }));
 afterEach(() => mock.timers.reset());
 
@@ -53,7 +53,7 @@ describe('An upload whose response was lost', () => {
     });
   };
 
-  it('completes without a question about the file that it stored', async () => {
+  it('completes without a conflict with the file that it stored', async () => {
     const scene = await createUploadScene({ override: loseFirst() });
     scene.add({ 'new.txt': 'mine' });
     await scene.idle();
@@ -74,7 +74,7 @@ describe('An upload whose response was lost', () => {
     assert.deepEqual(Object.fromEntries(scene.stored), { 'a.txt': 'theirs', 'a (2).txt': 'mine' });
   });
 
-  it('fails when another server responds, and holds up no other upload', async () => {
+  it('fails when another server responds, and other uploads continue', async () => {
     const override = uploadBy(({ name }, send) =>
       name === 'a.txt' ? Promise.reject(serviceErrorOf(200, '<h1>Sign in</h1>', null)) : send(),
     );
@@ -102,7 +102,7 @@ describe('A stored file', () => {
     await scene.when(() => scene.shown().includes('late.txt'));
   });
 
-  it('is looked for again two seconds after its upload was cancelled', async () => {
+  it('is found by a second refresh two seconds after its upload was cancelled', async () => {
     let reachService = async () => {};
     const sending = signal(false);
     const override = uploadBy(async ({ signal: ending }, send) => {
@@ -167,7 +167,7 @@ describe('A stored file', () => {
 });
 
 describe('A folder that is deleted during uploads into it', () => {
-  it('is deleted after them, and stays invisible', async () => {
+  it('is deleted after the uploads, and does not reappear', async () => {
     const { override, release } = heldUploads();
     const scene = await createUploadScene({ files: { 'in/old.txt': 'old', 'z.txt': 'z' }, override });
     const nine = Object.fromEntries(Array.from({ length: 9 }, (_, at) => [`${at}.txt`, `${at}`]));
@@ -292,7 +292,7 @@ describe('A name conflict', () => {
     assert.deepEqual(others, [2, 0]);
   });
 
-  it('skips all files of the batch when the user leaves the question', async () => {
+  it('skips all files of the batch when the user cancels the question', async () => {
     const scene = await createUploadScene({ files: FILES, response: () => null });
     scene.add(NEW);
     await scene.idle();
@@ -301,9 +301,9 @@ describe('A name conflict', () => {
     assert.deepEqual(Object.fromEntries(scene.stored), { ...FILES, 'd.txt': 'new d' });
   });
 
-  it('is detected by the service, and numbered until a name is free', async () => {
+  it('detected by the service is resolved with the first free number', async () => {
     const scene = await createUploadScene({ response: () => KEEP_BOTH });
-    await scene.place({ 'a.txt': 'theirs', 'a (2).txt': 'theirs too' });
+    await scene.store({ 'a.txt': 'theirs', 'a (2).txt': 'theirs too' });
     scene.add({ 'a.txt': 'mine' });
     await scene.idle();
     assert.equal(scene.statusOf('a.txt'), 'Uploaded as “a (3).txt”');
@@ -314,7 +314,7 @@ describe('A name conflict', () => {
     });
   });
 
-  it('with a folder fails with the words of the service', async () => {
+  it('with a folder fails with the message of the service', async () => {
     const scene = await createUploadScene({ files: { 'notes/x.txt': '' } });
     scene.add({ notes: 'a file' });
     await scene.idle();
@@ -350,16 +350,16 @@ describe('An upload', () => {
     assert.deepEqual([...scene.stored.keys()], ['a.txt']);
   });
 
-  it('fails with the words of the service when it rejects a name', async () => {
-    const words = 'The name "bell\u0007.txt" contains a control character.';
+  it('fails with the message of the service when it rejects a name', async () => {
+    const message = 'The name "bell\u0007.txt" contains a control character.';
     const override = uploadBy(({ name }, send) =>
-      name.includes('\u0007') ? Promise.reject(refusal('unsupported-name', words)) : send(),
+      name.includes('\u0007') ? Promise.reject(refusal('unsupported-name', message)) : send(),
     );
     const scene = await createUploadScene({ override });
     scene.add({ 'bell\u0007.txt': 'x', 'good.txt': 'y' });
     await scene.idle();
     assert.equal(scene.result(), '1 file uploaded, 1 failed');
-    assert.equal(scene.statusOf('bell\u0007.txt'), words);
+    assert.equal(scene.statusOf('bell\u0007.txt'), message);
   });
 
   it('of a file above the limit fails without a request, and can’t be retried', async () => {
@@ -422,7 +422,7 @@ describe('The end of uploads', () => {
     assert.equal(scene.selection.revealed.value.size, 0);
   });
 
-  it('leaves the view when the user has done something else', async () => {
+  it('highlights nothing when the user has done something else', async () => {
     const { override, release } = heldUploads();
     const scene = await createUploadScene({ files: { 'm.txt': '' }, override });
     scene.add({ 'z.txt': '' });
@@ -435,7 +435,7 @@ describe('The end of uploads', () => {
     assert.deepEqual([...scene.selection.paths.value], ['m.txt']);
   });
 
-  it('leaves the view when the user has opened another folder', async () => {
+  it('highlights nothing when the user has opened another folder', async () => {
     const { override, release } = heldUploads();
     const scene = await createUploadScene({ files: { 'other/m.txt': '' }, override });
     scene.add({ 'z.txt': '' });
@@ -459,7 +459,7 @@ describe('The end of uploads', () => {
     }
   });
 
-  it('is announced, and so is the start', async () => {
+  it('is announced, like the start', async () => {
     const { override, release } = heldUploads();
     const scene = await createUploadScene({ override });
     scene.add({ 'a.txt': 'a', 'b.txt': 'b' });
@@ -471,10 +471,13 @@ describe('The end of uploads', () => {
 });
 
 describe('Dropped folders', () => {
-  const file = (name: string, content: string | Error): FileSystemFileEntry => ({
+  /** Returns a file that the browser reads once `ready` resolves. */
+  const file = (name: string, content: string | Error, ready = Promise.resolve()): FileSystemFileEntry => ({
     ...entryOf(name, 'file'),
     file: (resolve, reject) =>
-      content instanceof Error ? reject?.(new DOMException('No.')) : resolve(new File([content], name)),
+      void ready.then(() =>
+        content instanceof Error ? reject?.(new DOMException('No.')) : resolve(new File([content], name)),
+      ),
   });
   /** Returns entries in batches of 100, as browsers do. */
   const folder = (name: string, children: readonly FileSystemEntry[]): FileSystemDirectoryEntry => ({
@@ -504,7 +507,7 @@ describe('Dropped folders', () => {
       folder('empty', [folder('inside', [])]),
     ]);
     const found: (number | null)[] = [];
-    const stop = effect(() => void found.push(scene.uploads.reading.value));
+    const stop = effect(() => void found.push(scene.uploads.filesFound.value));
     await scene.uploads.addDropped({ files: [new File(['s'], 'single.txt')], entries: [box] }, '');
     stop();
     await scene.idle();
@@ -518,7 +521,29 @@ describe('Dropped folders', () => {
     assert.ok(found.includes(131));
   });
 
-  it('report what can’t be read, and upload the rest', async () => {
+  it('of several drops are counted together until each drop is read', async () => {
+    const scene = await createUploadScene();
+    const counts: (number | null)[] = [];
+    const reads = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const drops = reads.map(({ promise }, index) => {
+      const names = Array.from({ length: 3 + index }, (_, at) => `${at}.txt`);
+      return folder(`box ${index}`, [
+        ...names.map((name) => file(name, name)),
+        folder('last', [file('slow.txt', '', promise)]),
+      ]);
+    });
+    const adding = drops.map((entry) => scene.uploads.addDropped({ files: [], entries: [entry] }, ''));
+    await scene.when(() => scene.uploads.filesFound.value === 7);
+    for (const [index, { resolve }] of reads.entries()) {
+      resolve();
+      await adding[index];
+      counts.push(scene.uploads.filesFound.value);
+    }
+    assert.deepEqual(counts, [4, null]);
+    await scene.idle();
+  });
+
+  it('are uploaded without the files that the browser can’t read, which a message names', async () => {
     const scene = await createUploadScene();
     const box = folder('box', [file('gone.txt', new Error('Gone.')), file('a.txt', 'a')]);
     await scene.uploads.addDropped({ files: [], entries: [box] }, 'in/');
@@ -533,24 +558,24 @@ describe('Dropped folders', () => {
 describe('Uploads after the session has expired', () => {
   const six = Object.fromEntries(Array.from({ length: 6 }, (_, at) => [`new ${at}.txt`, `${at}`]));
 
-  /** A service that requires a session, and an account that signs in when `isWilling` says so. */
+  /** A service that requires a session, and an account that signs in if `isWilling` returns true. */
   function expired(isWilling: () => boolean) {
-    const times = signal(0);
+    const signInCount = signal(0);
     let isSignedIn = false;
-    let requested = 0;
-    let requesting: Promise<boolean> | undefined;
-    const requestOnce = async () => {
-      requested += 1;
+    let dialogs = 0;
+    let openDialog: Promise<boolean> | undefined;
+    const showDialog = async () => {
+      dialogs += 1;
       if (!isWilling()) return false;
       isSignedIn = true;
-      times.value += 1;
+      signInCount.value += 1;
       return true;
     };
-    const requestAgain = () => {
-      requesting ??= Promise.resolve().then(requestOnce);
-      return requesting;
+    const reauthenticate = () => {
+      openDialog ??= Promise.resolve().then(showDialog);
+      return openDialog;
     };
-    const account = testAccount({ times, requestAgain });
+    const account = testAccount({ signInCount, reauthenticate });
     const shown = signal('');
     const permissions = createPermissions({ isReadOnly: false, isControlled: false, isAnonymous: () => false, shown });
     const override = (service: Service): Partial<Service> => {
@@ -560,35 +585,35 @@ describe('Uploads after the session has expired', () => {
           isSignedIn ? service.upload(upload) : Promise.reject(refusal('sign-in-required', 'Sign in to upload files.')),
       };
       const readUser = async () => (isSignedIn ? 'ann' : null);
-      return withReauth(guarded, { account, permissions, shown, count() {}, readUser });
+      return withReauth(guarded, { account, permissions, shown, onChange() {}, readUser });
     };
-    const forget = () => {
-      requesting = undefined;
+    const closeDialog = () => {
+      openDialog = undefined;
     };
-    return { override, requested: () => requested, forget };
+    return { override, dialogs: () => dialogs, closeDialog };
   }
 
-  it('continue when the user signs in, who is asked once', async () => {
-    const { override, requested } = expired(() => true);
+  it('continue when the user signs in, after one dialog for all', async () => {
+    const { override, dialogs } = expired(() => true);
     const scene = await createUploadScene({ override });
     scene.add(six);
     await scene.idle();
     assert.equal(scene.result(), '6 files uploaded');
     assert.equal(scene.stored.get('new 5.txt'), '5');
-    assert.equal(requested(), 1);
+    assert.equal(dialogs(), 1);
   });
 
-  it('fail with the words of the service when the user declines, and Retry asks again', async () => {
+  it('fail with the message of the service when the user declines, until Retry shows the dialog again', async () => {
     let isWilling = false;
-    const { override, requested, forget } = expired(() => isWilling);
+    const { override, dialogs, closeDialog } = expired(() => isWilling);
     const scene = await createUploadScene({ override });
     scene.add(six);
     await scene.idle();
     assert.equal(scene.result(), '6 failed');
     assert.equal(scene.statusOf('new 0.txt'), 'Sign in to upload files.');
-    assert.equal(requested(), 1);
+    assert.equal(dialogs(), 1);
     isWilling = true;
-    forget();
+    closeDialog();
     assert.equal(scene.retryable(), 6);
     scene.uploads.retryAll();
     await scene.idle();
@@ -597,7 +622,7 @@ describe('Uploads after the session has expired', () => {
 });
 
 describe('The permission to write', () => {
-  it('decides whether a forbidden upload can be retried', async () => {
+  it('is required to retry an upload that was rejected because of missing permissions', async () => {
     for (const [permissions, retryable] of [
       [['read'], 0],
       [['read', 'write'], 1],
@@ -606,7 +631,7 @@ describe('The permission to write', () => {
         Promise.reject(refusal('permission-denied', 'You can’t add files to this folder.')),
       );
       const scene = await createUploadScene({ permissions, override });
-      scene.uploads.add([wantedFile('a.txt', 'a')], []);
+      scene.uploads.add([fileToUpload('a.txt', 'a')], []);
       await scene.idle();
       assert.equal(scene.result(), '1 failed');
       assert.equal(scene.retryable(), retryable);

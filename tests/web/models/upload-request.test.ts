@@ -3,7 +3,7 @@ import { beforeEach, describe, it, type TestContext } from 'node:test';
 import { ServiceError } from '../../../web/src/platform/service/service-error.ts';
 import { sendUpload } from '../../../web/src/platform/service/upload.ts';
 
-/** A request that only does what the test calls. */
+/** An XMLHttpRequest whose events the test dispatches. */
 class FakeRequest extends EventTarget {
   static latest: FakeRequest | undefined;
   readonly upload = new EventTarget();
@@ -28,7 +28,7 @@ class FakeRequest extends EventTarget {
     this.isAborted = true;
     this.dispatchEvent(new Event('abort'));
   }
-  answer(status: number, response: unknown) {
+  respond(status: number, response: unknown) {
     Object.assign(this, { status, response });
     this.dispatchEvent(new Event('load'));
     this.dispatchEvent(new Event('loadend'));
@@ -38,7 +38,7 @@ class FakeRequest extends EventTarget {
   }
 }
 
-/** Begins an upload; `outcome` gives the path in the response, or the error. */
+/** Begins an upload. `outcome` resolves to the path in the response, or to the error. */
 function begin(signal = new AbortController().signal, lastModified = 0) {
   const file = new File(['abcd'], 'original.txt', { lastModified });
   const upload = { file, folder: 'box/', name: 'a', replace: false, signal, onProgress() {} };
@@ -68,28 +68,28 @@ describe('The request of an upload', () => {
     assert.equal(request.body.get('modified'), '2019-07-20T12:30:15.250Z');
     const file = request.body.get('file');
     assert.equal(file instanceof File && file.name, 'a');
-    request.answer(200, { path: 'a' });
+    request.respond(200, { path: 'a' });
     await outcome;
   });
 
-  it('omits a modification time that no date can have', async () => {
+  it('omits a modification time outside the range of dates', async () => {
     const { request, outcome } = begin(undefined, 9e15);
     assert.ok(request.body instanceof FormData);
     assert.deepEqual([...request.body.keys()], ['prefix', 'file']);
-    request.answer(200, { path: 'a' });
+    request.respond(200, { path: 'a' });
     await outcome;
   });
 
   it('returns the path in the response', async () => {
     const { request, outcome } = begin();
-    request.answer(200, { success: true, path: 'a' });
+    request.respond(200, { success: true, path: 'a' });
     assert.equal(await outcome, 'a');
   });
 
   it('fails when the response is not from the service', { timeout: 20_000 }, async () => {
-    for (const answer of [null, 'Please sign in', { path: 7 }]) {
+    for (const body of [null, 'Please sign in', { path: 7 }]) {
       const { request, outcome } = begin();
-      request.answer(200, answer);
+      request.respond(200, body);
       assert.equal(statusOf(await outcome), 200);
     }
   });
@@ -111,7 +111,7 @@ describe('The request of an upload', () => {
     const { request, outcome } = begin();
     request.upload.dispatchEvent(new Event('load'));
     t.mock.timers.tick(200_000);
-    request.answer(200, { path: 'a' });
+    request.respond(200, { path: 'a' });
     assert.equal(await outcome, 'a');
     t.mock.timers.tick(400_000);
     assert.equal(request.isAborted, false);

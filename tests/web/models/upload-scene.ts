@@ -6,13 +6,13 @@ import { createFolder, type Folder } from '../../../web/src/model/folder/folder.
 import { createMessages, type Messages } from '../../../web/src/model/messages.ts';
 import { createPathLocks, type PathLocks } from '../../../web/src/model/path-locks.ts';
 import { createSelection, type Selection } from '../../../web/src/model/selection.ts';
+import { uploadResult } from '../../../web/src/model/uploads/announcements.ts';
 import type { ConflictReply } from '../../../web/src/model/uploads/conflicts.ts';
-import { resultOf } from '../../../web/src/model/uploads/result.ts';
-import type { Wanted } from '../../../web/src/model/uploads/upload-item.ts';
-import { canRetry } from '../../../web/src/model/uploads/upload-item.ts';
-import { type AllUploads, createUploadModel } from '../../../web/src/model/uploads/upload-model.ts';
+import { canRetry, type FileToUpload } from '../../../web/src/model/uploads/upload-item.ts';
+import { createUploadModel, type UploadModel } from '../../../web/src/model/uploads/upload-model.ts';
 import type { Route, Router } from '../../../web/src/platform/router.ts';
 import type { Service } from '../../../web/src/platform/service/service.ts';
+import { unlessAborted } from '../../../web/src/platform/unless-aborted.ts';
 import { when } from './folder-scene.ts';
 import { createEnglish, withoutIsolates } from './languages.ts';
 import { createMemoryService } from './upload-service.ts';
@@ -39,7 +39,7 @@ export interface UploadSceneOptions {
 
 /** The upload model of a page on a service in memory. */
 export interface UploadScene {
-  readonly uploads: AllUploads;
+  readonly uploads: UploadModel;
   readonly folder: Folder;
   readonly selection: Selection;
   readonly messages: Messages;
@@ -64,7 +64,7 @@ export interface UploadScene {
   /** The number of failed uploads that Retry sends again. */
   retryable(): number;
   /** Stores files that the folder does not show yet. */
-  place(files: Readonly<Record<string, string>>): Promise<void>;
+  store(files: Readonly<Record<string, string>>): Promise<void>;
   /** The user does something other than following the uploads. */
   act(): void;
 }
@@ -94,7 +94,7 @@ export async function createUploadScene({
     isAnonymous: () => false,
     shown: folder.path,
   });
-  if (granted) permissions.learn({ prefix: shown, rights: [...granted] });
+  if (granted) permissions.update({ prefix: shown, rights: [...granted] });
   const questions: Question[] = [];
   const isOnline = signal(true);
   let act = () => {};
@@ -111,22 +111,24 @@ export async function createUploadScene({
       maxUploadSize: maxUploadSize ?? null,
     },
     {
-      connection: {
-        isOnline,
-        online: (ending) =>
-          orAborted(
-            when(() => isOnline.value),
-            ending,
-          ),
-        pause: async (_milliseconds, ending) => ending.throwIfAborted(),
-      },
-      async askAboutConflict({ name }, conflict) {
-        const question = { name, ...conflict };
+      async resolveConflict({ name, others, mayReplace }) {
+        const question = { name, others, mayReplace };
         questions.push(question);
         return response(question);
       },
-      watchUser: (onBusy) => {
-        act = onBusy;
+    },
+    {
+      connection: {
+        isOnline,
+        whenOnline: (ending) =>
+          unlessAborted(
+            when(() => isOnline.value),
+            ending,
+          ),
+        delay: async (_milliseconds, ending) => ending.throwIfAborted(),
+      },
+      watchUser: (onActivity) => {
+        act = onActivity;
       },
     },
   );
@@ -148,7 +150,7 @@ export async function createUploadScene({
     isOnline,
     add: (added, into) =>
       uploads.add(
-        Object.entries(added).map(([path, content]) => wantedFile(path, content, into ?? folder.path.value)),
+        Object.entries(added).map(([path, content]) => fileToUpload(path, content, into ?? folder.path.value)),
         [],
         into,
       ),
@@ -156,31 +158,24 @@ export async function createUploadScene({
     when,
     shown: () => folder.entries.value.map(({ path }) => path),
     statusOf: (name) => withoutIsolates(itemStatus(itemOf(name), language.value.text, language.value.formats)),
-    result: () => resultOf(uploads.summary.value, language.value.text).join(', '),
+    result: () => uploadResult(uploads.summary.value, language.value.text).join(', '),
     id: (name) => itemOf(name).id,
     retryable: () => {
       const failed = uploads.items.value.filter(({ state }) => state.value === 'failed');
       return failed.filter((item) => canRetry(item, permissions)).length;
     },
-    async place(added) {
+    async store(added) {
       for (const [path, content] of Object.entries(added)) memory.files.set(path, content);
     },
     act: () => act(),
   };
 }
 
-/** A file to upload at `path`, relative to the folder `into`. */
-export function wantedFile(path: string, content: string, into = ''): Wanted {
+/** Returns a file to upload at `path`, relative to the folder `into`. */
+export function fileToUpload(path: string, content: string, into = ''): FileToUpload {
   const at = path.lastIndexOf('/') + 1;
   const name = path.slice(at);
   return { file: new File([content], name), folder: into + path.slice(0, at), name };
-}
-
-function orAborted(waiting: Promise<void>, ending: AbortSignal): Promise<void> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  ending.addEventListener('abort', () => reject(ending.reason));
-  if (ending.aborted) reject(ending.reason);
-  return Promise.race([waiting, promise]);
 }
 
 /** A router without the browser's history. */

@@ -23,13 +23,13 @@ import {
   useMessages,
   useRouter,
 } from '../features/models.ts';
-import { SignInFirst } from '../features/sign-in/sign-in-first.tsx';
+import { LazySignInPage } from '../features/sign-in/lazy-sign-in-page.tsx';
 import { ProblemBanner } from '../features/toolbar/problem-banner.tsx';
 import { Toolbar } from '../features/toolbar/toolbar.tsx';
 import { TopBar } from '../features/toolbar/top-bar.tsx';
 import { Tray } from '../features/tray/tray.tsx';
 import { Preview } from '../features/viewer/preview.tsx';
-import { tellNotLoaded } from '../model/not-loaded.ts';
+import { reportLoadFailure } from '../model/messages.ts';
 import type { Provider } from '../platform/required-context.ts';
 import { LanguageProvider, useLanguageSignal } from '../platform/text/language-context.ts';
 import { DialogHost, DialogsProvider } from '../ui/dialog.tsx';
@@ -41,14 +41,14 @@ import './app.css';
 
 /** The page. Shows only the sign-in form if the user can see nothing without signing in. */
 export function App({ page }: { page: Page }) {
-  const content = page.account?.isShutOut ? <SignInFirst account={page.account} /> : <WholePage />;
+  const content = page.account?.isSignInPage ? <LazySignInPage account={page.account} /> : <WholePage />;
   return providersOf(page).reduceRight((children, provide) => provide(children), content);
 }
 
 function WholePage() {
   const messages = useMessages();
   const language = useLanguageSignal();
-  const onNotLoaded = () => void tellNotLoaded({ messages, language });
+  const onNotLoaded = () => void reportLoadFailure({ messages, language });
   useShortcuts();
   return (
     <>

@@ -124,12 +124,12 @@ function closeTopmost(menus: Menus, dialogs: Dialogs): boolean {
 function accountPrompts(dialogs: Dialogs): AccountPrompts {
   return {
     async signIn(options) {
-      const { askToSignIn } = await import('../features/sign-in/sign-in-dialog.tsx');
-      await askToSignIn(dialogs, options);
+      const { showSignInDialog } = await import('../features/sign-in/sign-in-dialog.tsx');
+      await showSignInDialog(dialogs, options);
     },
     async confirmSignOut() {
-      const { askWhetherToSignOut } = await import('../features/sign-in/sign-out-question.tsx');
-      return askWhetherToSignOut(dialogs);
+      const { confirmSignOut } = await import('../features/sign-in/sign-out-question.tsx');
+      return confirmSignOut(dialogs);
     },
   };
 }

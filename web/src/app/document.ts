@@ -29,12 +29,12 @@ export function syncDocument({ account, isBusy, language, preferences, router }:
   effect(() => {
     const { folder, preview } = router.route.value;
     const name = shownName(nameOf(preview ?? folder));
-    const title = account?.isShutOut && account.name.value === null ? language.value.text.account.signIn : name;
+    const title = account?.isSignInPage && account.username.value === null ? language.value.text.account.signIn : name;
     document.title = title === ROOT ? 'Holdall' : `${title} – Holdall`;
   });
   effect(() => {
     // Only while necessary: with this listener, browsers don't keep the page in the back/forward cache.
-    if (!isBusy.value || account?.isLeaving.value) return undefined;
+    if (!isBusy.value || account?.isReloading.value) return undefined;
     window.addEventListener('beforeunload', confirmLeaving);
     return () => window.removeEventListener('beforeunload', confirmLeaving);
   });

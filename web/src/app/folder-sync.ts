@@ -10,9 +10,9 @@ export function syncFolder({ account, folder, router }: Page): void {
   });
   // After signing in as another user, the permissions and the visible entries may differ.
   effect(() => {
-    if (account && account.times.value > 0 && !account.isShutOut) untracked(() => void folder.refresh());
+    if (account && account.signInCount.value > 0 && !account.isSignInPage) untracked(() => void folder.refresh());
   });
-  if (!account?.isShutOut) retryReads(folder);
+  if (!account?.isSignInPage) retryReads(folder);
   refreshOnReturn(folder);
 }
 

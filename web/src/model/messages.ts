@@ -1,4 +1,6 @@
 import { type ReadonlySignal, type Signal, signal } from '@preact/signals';
+import { isPageReplaced } from '../platform/embedded.ts';
+import type { Language } from '../platform/text/language.ts';
 
 /** A message to the user, at the lower left of the page. */
 export interface Message {
@@ -19,63 +21,83 @@ export interface Messages {
    */
   say(message: Omit<Message, 'id'>): void;
   dismiss(id: number): void;
-  /** Pixels above the lower edge of the window that messages cover; 0 without messages. */
-  readonly covered: Signal<number>;
+  /** The pixels at the lower edge of the window that messages cover; 0 without messages. */
+  readonly coveredHeight: Signal<number>;
   /** While true, messages do not expire. */
-  readonly isHeld: Signal<boolean>;
+  readonly isPaused: Signal<boolean>;
   /** Announces a text to screen readers without showing it. */
   announce(text: string): void;
+  /** The text that screen readers announce when they are idle. */
   readonly announced: ReadonlySignal<string>;
-  /** Errors, which screen readers announce immediately. */
-  readonly alarmed: ReadonlySignal<string>;
+  /** The error that screen readers announce immediately. */
+  readonly announcedError: ReadonlySignal<string>;
 }
 
-/** Milliseconds for which a message stays visible. */
-const STAY = 8_000;
+/** The time for which a success message stays visible. */
+const MESSAGE_DURATION_MS = 8_000;
 
 export function createMessages(): Messages {
   const shown = signal<readonly Message[]>([]);
   const announced = signal('');
-  const alarmed = signal('');
-  const isHeld = signal(false);
-  const covered = signal(0);
-  let last = 0;
+  const announcedError = signal('');
+  const isPaused = signal(false);
+  const coveredHeight = signal(0);
+  let lastId = 0;
 
   const dismiss = (id: number) => {
     shown.value = shown.value.filter((message) => message.id !== id);
-    // The pointed-at message disappeared, so no `pointerleave` follows.
-    if (shown.value.length === 0) isHeld.value = false;
+    // No `pointerleave` follows if the message under the pointer disappears.
+    if (shown.value.length === 0) isPaused.value = false;
   };
-  const dismissLater = (id: number) => setTimeout(() => (isHeld.value ? dismissLater(id) : dismiss(id)), STAY);
+  const dismissLater = (id: number) =>
+    setTimeout(() => (isPaused.value ? dismissLater(id) : dismiss(id)), MESSAGE_DURATION_MS);
 
-  // Screen readers would not announce the same text twice.
-  const readOut = (voice: Signal<string>, text: string) => {
-    voice.value = voice.peek() === text ? `${text}\u00a0` : text;
+  // Screen readers ignore a text that has not changed.
+  const announce = (region: Signal<string>, text: string) => {
+    region.value = region.peek() === text ? `${text}\u00a0` : text;
   };
 
   return {
     shown,
-    isHeld,
-    covered,
+    isPaused,
+    coveredHeight,
     announced,
-    alarmed,
+    announcedError,
     dismiss,
     say(message) {
-      const id = ++last;
+      const id = ++lastId;
       shown.value = withinLimit([...shown.value, { ...message, id }]);
       if (message.kind !== 'error') dismissLater(id);
       const { kind, text, detail } = message;
-      readOut(kind === 'error' ? alarmed : announced, detail === undefined ? text : `${text} ${detail}`);
+      announce(kind === 'error' ? announcedError : announced, detail === undefined ? text : `${text} ${detail}`);
     },
-    announce: (text) => readOut(announced, text),
+    announce: (text) => announce(announced, text),
   };
 }
 
 /** The maximum number of success messages; the newest ones stay. */
-const LIMIT = 4;
+const MAX_SUCCESS_MESSAGES = 4;
 
-/** Keeps all errors: each may be the only report of a failed operation. */
+/** Removes the oldest success messages above the limit. Keeps all errors: each can be the only report of a failure. */
 function withinLimit(messages: readonly Message[]): readonly Message[] {
-  const done = messages.filter(({ kind }) => kind === 'done').slice(-LIMIT);
+  const done = messages.filter(({ kind }) => kind === 'done').slice(-MAX_SUCCESS_MESSAGES);
   return messages.filter((message) => message.kind === 'error' || done.includes(message));
+}
+
+/**
+ * Shows that code could not be loaded, with a button that helps: a reload if the page was updated on the server,
+ * otherwise `retry`. Never throws.
+ */
+export async function reportLoadFailure(
+  { messages, language }: { readonly messages: Messages; readonly language: ReadonlySignal<Language> },
+  retry?: () => void,
+): Promise<void> {
+  const isReplaced = await isPageReplaced();
+  const { problems, controls } = language.value.text;
+  messages.say({
+    kind: 'error',
+    text: isReplaced ? problems.replaced : problems.unreachable,
+    ...(isReplaced && { action: { label: controls.reload, run: () => window.location.reload() } }),
+    ...(!isReplaced && retry && { action: { label: controls.retry, run: retry } }),
+  });
 }

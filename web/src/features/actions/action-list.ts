@@ -5,7 +5,7 @@ import type { Changes } from '../../model/changes/changes.ts';
 import type { Clipboard } from '../../model/clipboard.ts';
 import { type Folder, isWritableTarget } from '../../model/folder/folder.ts';
 import type { Messages } from '../../model/messages.ts';
-import { tellNotLoaded } from '../../model/not-loaded.ts';
+import { reportLoadFailure } from '../../model/messages.ts';
 import type { Selection } from '../../model/selection.ts';
 import type { Uploads } from '../../model/uploads/uploads.ts';
 import { parentOf, ROOT } from '../../platform/paths.ts';
@@ -236,7 +236,7 @@ async function download(models: ActionModels): Promise<void> {
     const { startDownloads } = await import('./download.ts');
     await startDownloads(models, entries);
   } catch {
-    await tellNotLoaded(models, () => void download(models));
+    await reportLoadFailure(models, () => void download(models));
   }
 }
 

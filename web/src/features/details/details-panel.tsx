@@ -1,5 +1,5 @@
 import { useEffect } from 'preact/hooks';
-import { tellNotLoaded } from '../../model/not-loaded.ts';
+import { reportLoadFailure } from '../../model/messages.ts';
 import type { Entry } from '../../platform/service/service.ts';
 import { completeLanguage } from '../../platform/text/language.ts';
 import { useLanguageSignal } from '../../platform/text/language-context.ts';
@@ -31,7 +31,7 @@ export function LazyDetails({ entries }: { entries: readonly Entry[] }) {
   useEffect(() => {
     if (loaded.state !== 'failed') return;
     close();
-    void tellNotLoaded({ messages, language });
+    void reportLoadFailure({ messages, language });
   }, [loaded.state]);
   return loaded.state === 'ready' ? <loaded.value.DetailsSheet entries={entries} onClose={close} /> : null;
 }

@@ -62,7 +62,7 @@ export function useScrollAnchoring(
 
 /** Returns the height in pixels that messages cover at the lower edge of the scroller. */
 export function useCoveredHeight(scroller: RefObject<HTMLElement | null>): number {
-  const covered = useMessages().covered.value;
+  const covered = useMessages().coveredHeight.value;
   const below = covered > 0 && scroller.current ? scroller.current.getBoundingClientRect().bottom : 0;
   return Math.max(0, below - (window.innerHeight - covered));
 }

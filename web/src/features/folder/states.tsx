@@ -99,14 +99,14 @@ export function FolderProblem() {
   const { text } = useLanguage();
   const problem = folder.problem.value;
   const path = folder.path.value;
-  const signIn = account?.canSignIn ? usefulSignIn(problem, account.name.value) : undefined;
+  const signIn = account?.canSignIn ? usefulSignIn(problem, account.username.value) : undefined;
   return (
     <div class="state" role="alert">
       <p class="title">{titleOf(problem, text)}</p>
       {problem?.message && !problem.isNotFound && <p class="detail">{problem.message}</p>}
       <div class="buttons">
         {signIn && (
-          <Button kind="primary" onClick={() => void account?.ask({ isAnew: signIn === 'signInAs' })}>
+          <Button kind="primary" onClick={() => void account?.requestSignIn({ isSwitch: signIn === 'signInAs' })}>
             {text.account[signIn]}
           </Button>
         )}

@@ -30,7 +30,7 @@ export function Thumbnail({ entry, priority = 'auto' }: ThumbnailProps<Entry>) {
   const account = useAccount();
   if (!hasThumbnail(entry)) return <EntryIcon entry={entry} />;
   // After the user signs in, the page requests a denied thumbnail again.
-  const signedIn = account?.times.value ?? 0;
+  const signedIn = account?.signInCount.value ?? 0;
   return <Picture key={`${signedIn} ${entry.path} ${entry.etag}`} entry={entry} priority={priority} />;
 }
 

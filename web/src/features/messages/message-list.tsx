@@ -1,13 +1,12 @@
 import type { Signal } from '@preact/signals';
 import type { RefObject } from 'preact';
-import { useLayoutEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Message } from '../../model/messages.ts';
 import { useLanguage } from '../../platform/text/language-context.ts';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { focusRegion } from '../../ui/focus.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { useMessages } from '../models.ts';
-import { useDrawnMessages } from './drawn-messages.ts';
 import './message-list.css';
 
 /** The visible messages and the texts for screen readers. */
@@ -15,9 +14,15 @@ export function MessageList() {
   const messages = useMessages();
   const { text } = useLanguage();
   const list = useRef<HTMLUListElement>(null);
-  const { shown, isHeld } = messages;
-  const { drawn, forget } = useDrawnMessages(shown.value);
-  useCoveredHeight(list, messages.covered);
+  const { shown, isPaused } = messages;
+  const { rendered, remove } = useRenderedMessages(shown.value);
+  useCoveredHeight(list, messages.coveredHeight);
+  const pause = () => {
+    isPaused.value = true;
+  };
+  const resume = () => {
+    isPaused.value = false;
+  };
 
   return (
     <>
@@ -25,27 +30,19 @@ export function MessageList() {
         class="messages"
         aria-label={text.messages.label}
         data-region="messages"
-        onPointerEnter={() => {
-          isHeld.value = true;
-        }}
-        onPointerLeave={() => {
-          isHeld.value = false;
-        }}
-        onFocusIn={() => {
-          isHeld.value = true;
-        }}
-        onFocusOut={() => {
-          isHeld.value = false;
-        }}
+        onPointerEnter={pause}
+        onPointerLeave={resume}
+        onFocusIn={pause}
+        onFocusOut={resume}
       >
         <ul ref={list}>
-          {drawn.map(({ message, isLeaving }) => (
+          {rendered.map(({ message, isLeaving }) => (
             <Item
               key={message.id}
               message={message}
               isLeaving={isLeaving}
               list={list}
-              onGone={() => forget(message.id)}
+              onLeft={() => remove(message.id)}
             />
           ))}
         </ul>
@@ -54,20 +51,52 @@ export function MessageList() {
         {messages.announced.value}
       </p>
       <p class="visually-hidden" role="alert">
-        {messages.alarmed.value}
+        {messages.announcedError.value}
       </p>
     </>
   );
 }
 
+interface RenderedMessage {
+  readonly message: Message;
+  /** Whether the message was removed, and its animation has not ended yet. */
+  readonly isLeaving: boolean;
+}
+
+/** Returns the shown messages, and the removed ones until `remove` is called at the end of their animation. */
+function useRenderedMessages(shown: readonly Message[]): {
+  readonly rendered: readonly RenderedMessage[];
+  readonly remove: (id: number) => void;
+} {
+  const last = useRef<readonly RenderedMessage[]>([]);
+  const [, rerender] = useState(0);
+
+  const leaving = last.current
+    .filter(({ message }) => !shown.some(({ id }) => id === message.id))
+    .map(({ message }) => ({ message, isLeaving: true }));
+  const staying = shown.map((message) => ({ message, isLeaving: false }));
+  const rendered = [...leaving, ...staying].toSorted((a, b) => a.message.id - b.message.id);
+  useLayoutEffect(() => {
+    last.current = rendered;
+  });
+
+  return {
+    rendered,
+    remove(id) {
+      last.current = last.current.filter(({ message }) => message.id !== id);
+      rerender((count) => count + 1);
+    },
+  };
+}
+
 /** Publishes the height that messages cover, so that the list can keep its rows clear of them. */
-function useCoveredHeight(list: RefObject<HTMLElement | null>, covered: Signal<number>): void {
+function useCoveredHeight(list: RefObject<HTMLElement | null>, coveredHeight: Signal<number>): void {
   useLayoutEffect(() => {
     const element = list.current;
     if (!element) return undefined;
     const set = (height: number) => {
       document.documentElement.style.setProperty('--messages', `${height}px`);
-      covered.value = height;
+      coveredHeight.value = height;
     };
     const observer = new ResizeObserver(() => {
       const { height, top } = element.getBoundingClientRect();
@@ -85,14 +114,15 @@ interface ItemProps {
   message: Message;
   isLeaving: boolean;
   list: RefObject<HTMLElement | null>;
-  onGone: () => void;
+  /** Called at the end of the animation. */
+  onLeft: () => void;
 }
 
-function Item({ message: { id, kind, text, detail, action }, isLeaving, list, onGone }: ItemProps) {
+function Item({ message: { id, kind, text, detail, action }, isLeaving, list, onLeft }: ItemProps) {
   const messages = useMessages();
   const language = useLanguage();
   const dismiss = () => {
-    leave(list.current);
+    moveFocusOut(list.current);
     messages.dismiss(id);
   };
   return (
@@ -102,7 +132,7 @@ function Item({ message: { id, kind, text, detail, action }, isLeaving, list, on
       data-leaving={isLeaving || undefined}
       inert={isLeaving}
       onAnimationEnd={() => {
-        if (isLeaving) onGone();
+        if (isLeaving) onLeft();
       }}
     >
       <Icon name={kind === 'error' ? 'warning' : 'check'} />
@@ -129,8 +159,8 @@ function Item({ message: { id, kind, text, detail, action }, isLeaving, list, on
   );
 }
 
-/** Moves the focus out of a message that disappears: to the next message, or back to the list of files. */
-function leave(list: HTMLElement | null): void {
+/** Moves the focus out of a message that disappears: to the newest other message, or to the list of files. */
+function moveFocusOut(list: HTMLElement | null): void {
   const current = document.activeElement?.closest('[data-message]');
   if (!current || !list?.contains(current)) return;
   const others = [...list.querySelectorAll<HTMLElement>('[data-message]:not([data-leaving])')];

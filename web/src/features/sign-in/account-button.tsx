@@ -6,32 +6,32 @@ import { MenuButton, type MenuGroup } from '../../ui/menus.tsx';
 import { NARROW, useMedia } from '../../ui/responsive.ts';
 import { useAccount } from '../models.ts';
 
-/** Who one is, with the way out; the way in for whoever is nobody yet. Nothing where there is nobody to be. */
-export function AccountPlace() {
+/** The menu of the signed-in user, or the button to sign in. Shows nothing without access control or sign-in methods. */
+export function AccountButton() {
   const account = useAccount();
   if (!account) return null;
-  const name = account.name.value;
-  if (name !== null) return <SignedIn account={account} name={name} />;
-  return account.canSignIn ? <SignedOut account={account} /> : null;
+  const username = account.username.value;
+  if (username !== null) return <AccountMenu account={account} username={username} />;
+  return account.canSignIn ? <SignInButton account={account} /> : null;
 }
 
-function SignedOut({ account }: { account: Account }) {
+function SignInButton({ account }: { account: Account }) {
   const { text } = useLanguage();
   const isNarrow = useMedia(NARROW);
-  const ask = () => void account.ask();
-  if (isNarrow) return <IconButton icon="account" label={text.account.signIn} onClick={ask} />;
-  return <Button onClick={ask}>{text.account.signIn}</Button>;
+  const signIn = () => void account.requestSignIn();
+  if (isNarrow) return <IconButton icon="account" label={text.account.signIn} onClick={signIn} />;
+  return <Button onClick={signIn}>{text.account.signIn}</Button>;
 }
 
-function SignedIn({ account, name }: { account: Account; name: string }) {
+function AccountMenu({ account, username }: { account: Account; username: string }) {
   const { text } = useLanguage();
   const isNarrow = useMedia(NARROW);
-  const label = text.account.signedInAs({ name });
-  const [initial = ''] = shownName(name);
+  const label = text.account.signedInAs({ name: username });
+  const [initial = ''] = shownName(username);
   const groups = (): readonly MenuGroup[] => {
     const signOut = () => void account.signOut();
     const items = [{ id: 'sign-out', label: text.account.signOut, icon: 'sign-out', run: signOut }] as const;
-    // On a phone the menu has its name above.
+    // On a phone, the menu has a heading with its label.
     return [isNarrow ? items : { label, items }];
   };
   return (

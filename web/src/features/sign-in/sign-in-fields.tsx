@@ -2,28 +2,28 @@ import { useId } from 'preact/hooks';
 import type { Account } from '../../model/account/account.ts';
 import { useLanguage } from '../../platform/text/language-context.ts';
 import { useUrls } from '../models.ts';
-import type { SignInAttempt } from './sign-in-attempt.ts';
+import type { SignInForm } from './sign-in.ts';
 import './sign-in.css';
 
 interface SignInFieldsProps {
-  attempt: SignInAttempt;
-  /** The name that stands there already: of who was signed in before. */
-  lastName?: string | null;
+  form: SignInForm;
+  /** The username that the field contains first. */
+  lastUsername?: string | null;
 }
 
-/** A name and a password, as password managers know them, and why they were not taken. */
-export function SignInFields({ attempt, lastName = null }: SignInFieldsProps) {
+/** The fields for the username and the password, which password managers recognize, and the reason of a failure. */
+export function SignInFields({ form, lastUsername = null }: SignInFieldsProps) {
   const { text } = useLanguage();
-  const nameId = useId();
+  const usernameId = useId();
   const passwordId = useId();
   const problemId = useId();
-  const state = { 'aria-invalid': attempt.isWrong, 'aria-describedby': problemId };
+  const state = { 'aria-invalid': form.isWrong, 'aria-describedby': problemId };
   return (
     <div class="fields sign-in-fields">
-      <label for={nameId}>{text.account.name}</label>
+      <label for={usernameId}>{text.account.name}</label>
       <input
-        ref={attempt.name}
-        id={nameId}
+        ref={form.username}
+        id={usernameId}
         class="text-field"
         type="text"
         name="username"
@@ -33,12 +33,12 @@ export function SignInFields({ attempt, lastName = null }: SignInFieldsProps) {
         autocapitalize="none"
         spellcheck={false}
         enterkeyhint="next"
-        defaultValue={lastName ?? ''}
+        defaultValue={lastUsername ?? ''}
         {...state}
       />
       <label for={passwordId}>{text.account.password}</label>
       <input
-        ref={attempt.password}
+        ref={form.password}
         id={passwordId}
         class="text-field"
         type="password"
@@ -49,7 +49,7 @@ export function SignInFields({ attempt, lastName = null }: SignInFieldsProps) {
         {...state}
       />
       <p id={problemId} class="problem" role="alert">
-        {attempt.problem}
+        {form.problem}
       </p>
     </div>
   );
@@ -57,19 +57,19 @@ export function SignInFields({ attempt, lastName = null }: SignInFieldsProps) {
 
 interface ProviderLinkProps {
   account: Account;
-  /** Whether it leads to another tab, so that what is under way in this one goes on after it. */
-  isBeside?: boolean;
+  /** Whether the link opens a new tab, so that work in progress in this tab can continue. */
+  isNewTab?: boolean;
 }
 
-/** The way to the provider that the service is set up with, which leads back to what is shown now. */
-export function ProviderLink({ account, isBeside = false }: ProviderLinkProps) {
+/** The link for signing in at the identity provider, which then returns to the current page. */
+export function ProviderLink({ account, isNewTab = false }: ProviderLinkProps) {
   const urls = useUrls();
   const { text } = useLanguage();
   return (
     <a
-      class={`button ${account.ways.password ? 'plain' : 'primary'}`}
+      class={`button ${account.signInMethods.password ? 'plain' : 'primary'}`}
       href={urls.signIn(new URL(window.location.href))}
-      {...(isBeside && { target: '_blank', rel: 'noopener' })}
+      {...(isNewTab && { target: '_blank', rel: 'noopener' })}
     >
       <span>{text.account.provider}</span>
     </a>

@@ -6,34 +6,34 @@ import { useLanguage } from '../../platform/text/language-context.ts';
 import { Button } from '../../ui/button.tsx';
 import mark from '../../ui/mark.svg';
 import { useFolder, useUrls } from '../models.ts';
-import { useSignInAttempt } from './sign-in-attempt.ts';
+import { hasProviderFailed, useSignInForm } from './sign-in.ts';
 import { ProviderLink, SignInFields } from './sign-in-fields.tsx';
-import { returnFromProvider } from './sign-in-return.ts';
 import './sign-in.css';
 
 /**
- * In the place of a page that nobody sees before they have signed in, or that is refused to who is signed in; it is
- * loaded anew when somebody has.
+ * The page for users who must sign in to see anything, or who lack the permission to read the file of a link. It reloads
+ * after signing in.
  */
 export function SignInPage({ account }: { account: Account }) {
   const folder = useFolder();
   const urls = useUrls();
-  const [first] = useState(() => ({ name: account.name.value, isBack: returnFromProvider(urls) }));
-  const [isAsked, setAsked] = useState(first.name === null || first.isBack);
-  const name = account.name.value;
+  const [first] = useState(() => ({ username: account.username.value, hasFailed: hasProviderFailed(urls) }));
+  const [isForm, setForm] = useState(first.username === null || first.hasFailed);
+  const username = account.username.value;
   useEffect(() => {
-    if (name !== null && name !== first.name) account.leave();
-  }, [name]);
+    const isNew = username !== null && username !== first.username;
+    if (isNew && !account.isReloading.value) account.reload();
+  }, [username]);
 
-  if (!isAsked) return <Refusal account={account} onSignIn={() => setAsked(true)} />;
-  return <SignIn account={account} problem={first.isBack ? folder.problem.value?.message : undefined} />;
+  if (!isForm) return <FileRefused account={account} onSignIn={() => setForm(true)} />;
+  return <SignIn account={account} problem={first.hasFailed ? folder.problem.value?.message : undefined} />;
 }
 
-/** `problem`: why it did not go by the provider. */
+/** `problem` is the reason why signing in at the identity provider failed. */
 function SignIn({ account, problem }: { account: Account; problem: string | undefined }) {
   const { text } = useLanguage();
-  const { password, provider } = account.ways;
-  const isNeeded = problem === undefined && account.name.value === null;
+  const { password, provider } = account.signInMethods;
+  const isNeeded = problem === undefined && account.username.value === null;
   return (
     <Card title={text.account.signIn}>
       {!account.canSignIn && <p class="why">{text.account.noWay}</p>}
@@ -51,8 +51,8 @@ function SignIn({ account, problem }: { account: Account; problem: string | unde
   );
 }
 
-/** Why a file is not shown, in the words of the service. */
-function Refusal({ account, onSignIn }: { account: Account; onSignIn: () => void }) {
+/** Shows why the user can't see the file, in the words of the service. */
+function FileRefused({ account, onSignIn }: { account: Account; onSignIn: () => void }) {
   const folder = useFolder();
   const { text } = useLanguage();
   return (
@@ -65,7 +65,7 @@ function Refusal({ account, onSignIn }: { account: Account; onSignIn: () => void
           {text.account.signInAs}
         </Button>
       )}
-      <Button onClick={account.leave}>{text.controls.retry}</Button>
+      <Button onClick={account.reload}>{text.controls.retry}</Button>
       <HomeLink />
     </Card>
   );
@@ -97,20 +97,20 @@ function HomeLink() {
 
 function PasswordForm({ account }: { account: Account }) {
   const { text } = useLanguage();
-  const attempt = useSignInAttempt(account, account.leave);
-  useLayoutEffect(() => attempt.name.current?.focus(), []);
+  const form = useSignInForm(account, account.reload);
+  useLayoutEffect(() => form.username.current?.focus(), []);
   return (
     <form
-      // Never by the address, whatever happens.
+      // If the browser submitted a GET form, the password would be in the URL.
       method="post"
       onSubmit={(event) => {
         event.preventDefault();
-        attempt.send();
+        form.submit();
       }}
     >
-      <SignInFields attempt={attempt} />
+      <SignInFields form={form} />
       <Button kind="primary" type="submit">
-        {attempt.isSending ? text.account.signingIn : text.account.signIn}
+        {form.isSending ? text.account.signingIn : text.account.signIn}
       </Button>
     </form>
   );

@@ -3,7 +3,7 @@ import { Button } from '../../ui/button.tsx';
 import { Dialog, type Dialogs } from '../../ui/dialog.tsx';
 
 /** Asks whether to sign out although uploads or changes are in progress. Resolves to null if the user cancels. */
-export function askWhetherToSignOut(dialogs: Dialogs): Promise<true | null> {
+export function confirmSignOut(dialogs: Dialogs): Promise<true | null> {
   return dialogs.open<true>((close) => <SignOutQuestion close={close} />);
 }
 

@@ -1,17 +1,20 @@
+import type { ComponentChildren } from 'preact';
 import { useRef } from 'preact/hooks';
+import { isWritableTarget } from '../../model/folder/folder.ts';
 import { ancestorsOf, ROOT } from '../../platform/paths.ts';
 import { folderName } from '../../platform/text/folder-name.ts';
 import { useLanguage } from '../../platform/text/language-context.ts';
 import { shownName } from '../../platform/text/shown-name.ts';
 import { Icon } from '../../ui/icon.tsx';
-import { MenuButton, type MenuItem } from '../../ui/menus.tsx';
+import type { MenuItem } from '../../ui/menus.tsx';
+import { MenuButton } from '../../ui/menus.tsx';
 import { countWithin, useFitting } from '../../ui/responsive.ts';
-import { useFolder, useRouter } from '../models.ts';
-import { FolderLink } from './folder-link.tsx';
+import { useDragging } from '../dragging/dragging.ts';
+import { useFolder, useRouter, useUrls } from '../models.ts';
 
 /**
- * The folders from the root down to the one that is shown, which is the title. Those that there is no room for stand in
- * a menu: at first the ones in the middle, the root last.
+ * The path of the shown folder, whose name is the title. Ancestors that don't fit are in a menu: first those in the
+ * middle, and the root last.
  */
 export function Breadcrumb() {
   const folder = useFolder();
@@ -20,20 +23,20 @@ export function Breadcrumb() {
   const path = folder.path.value;
   const nameFor = (ancestor: string) => folderName(ancestor, text);
 
-  const above = path === ROOT ? [] : [ROOT, ...ancestorsOf(path).slice(0, -1)];
+  const ancestors = path === ROOT ? [] : [ROOT, ...ancestorsOf(path).slice(0, -1)];
   const fitting = useFitting(row, countFittingAncestors, [path, tag]);
-  const kept = new Set(byImportance(above).slice(0, fitting));
-  const hidden = above.filter((ancestor) => !kept.has(ancestor));
+  const visible = new Set(byImportance(ancestors).slice(0, fitting));
+  const hidden = ancestors.filter((ancestor) => !visible.has(ancestor));
 
   return (
     <nav class="breadcrumb" aria-label={text.shell.path}>
       <ol ref={row}>
-        {kept.has(ROOT) && <Ancestor folder={ROOT} name={nameFor(ROOT)} isHidden={false} />}
-        {hidden.length > 0 && <Hidden folders={hidden} nameFor={nameFor} />}
-        {above
-          .filter((ancestor) => ancestor !== ROOT || !kept.has(ROOT))
+        {visible.has(ROOT) && <Ancestor folder={ROOT} name={nameFor(ROOT)} isHidden={false} />}
+        {hidden.length > 0 && <HiddenAncestors folders={hidden} nameFor={nameFor} />}
+        {ancestors
+          .filter((ancestor) => ancestor !== ROOT || !visible.has(ROOT))
           .map((ancestor) => (
-            <Ancestor key={ancestor} folder={ancestor} name={nameFor(ancestor)} isHidden={!kept.has(ancestor)} />
+            <Ancestor key={ancestor} folder={ancestor} name={nameFor(ancestor)} isHidden={!visible.has(ancestor)} />
           ))}
         <li class="current">
           <h1>
@@ -47,9 +50,9 @@ export function Breadcrumb() {
   );
 }
 
-/** The root first, then the nearest folder, and on upwards from there. */
-function byImportance(above: readonly string[]): readonly string[] {
-  const [root, ...others] = above;
+/** Returns the root, and then the other ancestors from the nearest to the farthest. */
+function byImportance(ancestors: readonly string[]): readonly string[] {
+  const [root, ...others] = ancestors;
   return root === undefined ? [] : [root, ...others.toReversed()];
 }
 
@@ -64,7 +67,7 @@ function Ancestor({ folder, name, isHidden }: { folder: string; name: string; is
   );
 }
 
-function Hidden({ folders, nameFor }: { folders: readonly string[]; nameFor: (folder: string) => string }) {
+function HiddenAncestors({ folders, nameFor }: { folders: readonly string[]; nameFor: (folder: string) => string }) {
   const router = useRouter();
   const { text } = useLanguage();
   const items = (): readonly MenuItem[] =>
@@ -82,18 +85,50 @@ function Hidden({ folders, nameFor }: { folders: readonly string[]; nameFor: (fo
   );
 }
 
-/** How many ancestors, by their importance, go beside the title. */
+/** Returns how many ancestors, by their importance, fit beside the title. */
 function countFittingAncestors(row: HTMLElement): number {
   const title = row.querySelector<HTMLElement>('.current a');
   const items = [...row.querySelectorAll<HTMLElement>('.ancestor')];
   const widthOf = new Map(items.map((item) => [item.dataset['folder'] ?? '', item.offsetWidth]));
-  const ordered = [...widthOf.keys()].toSorted((left, right) => left.length - right.length);
+  const ordered = [...widthOf.keys()].toSorted((a, b) => a.length - b.length);
   const widths = byImportance(ordered).map((folder) => widthOf.get(folder) ?? 0);
 
-  const room = row.clientWidth - (title?.scrollWidth ?? 0);
-  const fitting = countWithin(room, widths);
-  return fitting === widths.length ? fitting : countWithin(room - MENU_WIDTH, widths);
+  const available = row.clientWidth - (title?.scrollWidth ?? 0);
+  const fitting = countWithin(available, widths);
+  return fitting === widths.length ? fitting : countWithin(available - MENU_WIDTH, widths);
 }
 
-/** Pixels that the menu of the hidden ones takes, where it is widest. */
+/** The maximum width of the menu with hidden ancestors, in pixels. */
 const MENU_WIDTH = 68;
+
+/** A link to a folder, and a drop target. The link to the shown folder refreshes it. */
+function FolderLink({ folder, children }: { folder: string; children: ComponentChildren }) {
+  const shown = useFolder();
+  const router = useRouter();
+  const urls = useUrls();
+  const dragging = useDragging();
+  const isShown = shown.path.value === folder;
+  const isTarget = dragging.target.value === folder;
+  return (
+    <a
+      class={isTarget ? 'drop-target' : ''}
+      href={urls.page(folder)}
+      aria-current={isShown ? 'page' : undefined}
+      data-drop-folder={isShown && !isWritableTarget(shown) ? undefined : folder}
+      draggable={false}
+      onClick={(event) => {
+        // With another button or a modifier key, the browser opens a tab or a window, or downloads the page.
+        if (!isPlain(event)) return;
+        event.preventDefault();
+        if (isShown) void shown.refresh();
+        else router.openFolder(folder);
+      }}
+    >
+      {children}
+    </a>
+  );
+}
+
+function isPlain({ button, ctrlKey, metaKey, shiftKey, altKey }: MouseEvent): boolean {
+  return button === 0 && !ctrlKey && !metaKey && !shiftKey && !altKey;
+}

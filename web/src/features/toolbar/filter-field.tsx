@@ -4,7 +4,7 @@ import { focusRegion } from '../../ui/focus.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { useFolder } from '../models.ts';
 
-/** Narrows what is shown by name. On a phone it is an icon that becomes a field when focused, and stays one while in use. */
+/** Filters the folder by name. On a phone, the field is an icon until it is focused or has a text. */
 export function FilterField() {
   const folder = useFolder();
   const { text } = useLanguage();
@@ -16,7 +16,7 @@ export function FilterField() {
     else if (event.key !== 'Escape') return;
     else if (filter.value === '') focusRegion('list');
     else filter.value = '';
-    // A second Escape is for what lies behind.
+    // Each Escape does one thing: without this, it would also clear the selection.
     event.preventDefault();
     event.stopPropagation();
   };

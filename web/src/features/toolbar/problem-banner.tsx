@@ -11,13 +11,13 @@ import './toolbar.css';
 export function ProblemBanner() {
   const folder = useFolder();
   const { text } = useLanguage();
-  const words = refreshProblem(folder, text);
-  if (words === undefined) return null;
+  const problem = refreshProblem(folder, text);
+  if (problem === undefined) return null;
   return (
     <div class="problem-banner">
       <Icon name="warning" />
       <p>
-        {words} {text.problems.unreachableHint}
+        {problem} {text.problems.unreachableHint}
       </p>
       <Button onClick={() => void folder.refresh()}>{text.controls.retry}</Button>
     </div>

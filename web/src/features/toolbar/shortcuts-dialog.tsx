@@ -5,7 +5,7 @@ import { useActions } from '../actions/actions.ts';
 import { usePreferences } from '../models.ts';
 import './shortcuts-dialog.css';
 
-/** Shows all that can be done by the keyboard, until it is closed. */
+/** Shows the keyboard shortcuts. Resolves when the dialog closes. */
 export async function openShortcuts(dialogs: Dialogs): Promise<void> {
   await dialogs.open<never>((close) => <Shortcuts onClose={() => close(null)} />);
 }
@@ -13,17 +13,17 @@ export async function openShortcuts(dialogs: Dialogs): Promise<void> {
 function Shortcuts({ onClose }: { onClose: () => void }) {
   const actions = useActions();
   const { text } = useFullLanguage();
-  const words = text.shortcuts;
+  const labels = text.shortcuts;
   const { characterKeys } = usePreferences();
   return (
     <Dialog title={text.shell.shortcuts} kind="wide" onClose={onClose}>
       <div class="shortcuts">
         <div>
-          <Section title={words.items} shortcuts={MOVING.map(([name, keys]) => [words[name], keys])} />
-          <Section title={words.everywhere} shortcuts={EVERYWHERE.map(([name, keys]) => [words[name], keys])} />
+          <Section title={labels.items} shortcuts={LIST_SHORTCUTS.map(([name, keys]) => [labels[name], keys])} />
+          <Section title={labels.everywhere} shortcuts={PAGE_SHORTCUTS.map(([name, keys]) => [labels[name], keys])} />
         </div>
         <Section
-          title={words.actions}
+          title={labels.actions}
           shortcuts={actions
             .permitted()
             .filter(({ keys }) => keys.length > 0)
@@ -38,7 +38,7 @@ function Shortcuts({ onClose }: { onClose: () => void }) {
             characterKeys.value = currentTarget.checked;
           }}
         />
-        {words.characterKeys}
+        {labels.characterKeys}
       </label>
     </Dialog>
   );
@@ -46,7 +46,7 @@ function Shortcuts({ onClose }: { onClose: () => void }) {
 
 type Shortcut<Name> = readonly [name: Name, keys: readonly string[]];
 
-const MOVING = [
+const LIST_SHORTCUTS = [
   ['move', ['ArrowUp', 'ArrowDown', 'ArrowLeft', 'ArrowRight']],
   ['edges', ['Home', 'End']],
   ['pages', ['PageUp', 'PageDown']],
@@ -55,7 +55,7 @@ const MOVING = [
   ['typing', ['A–Z']],
 ] as const satisfies readonly Shortcut<string>[];
 
-const EVERYWHERE = [
+const PAGE_SHORTCUTS = [
   ['filter', ['/']],
   ['menu', ['shift+F10', 'ContextMenu']],
   ['escape', ['Escape']],

@@ -1,4 +1,4 @@
-import { tellNotLoaded } from '../../model/not-loaded.ts';
+import { reportLoadFailure } from '../../model/messages.ts';
 import { completeLanguage } from '../../platform/text/language.ts';
 import { useLanguageSignal } from '../../platform/text/language-context.ts';
 import { useDialogs } from '../../ui/dialog.tsx';
@@ -15,7 +15,7 @@ export function useShortcutsDialog(): () => void {
       const [{ openShortcuts }] = await Promise.all([import('./shortcuts-dialog.tsx'), completeLanguage(language)]);
       if (dialogs.shown.value.length === 0) await openShortcuts(dialogs);
     } catch {
-      await tellNotLoaded({ messages, language }, () => void show());
+      await reportLoadFailure({ messages, language }, () => void show());
     }
   };
   return () => void show();

@@ -1,15 +1,17 @@
+import type { Order, Preferences } from '../../platform/preferences.ts';
+import type { InitialText } from '../../platform/text/language.ts';
 import { useLanguage } from '../../platform/text/language-context.ts';
 import { IconButton } from '../../ui/button.tsx';
+import { Icon } from '../../ui/icon.tsx';
 import { keyLabel } from '../../ui/keyboard.ts';
-import { useSelection } from '../models.ts';
-import { FolderState } from './folder-state.tsx';
+import type { MenuGroup } from '../../ui/menus.tsx';
+import { MenuButton } from '../../ui/menus.tsx';
+import { NARROW, useMedia } from '../../ui/responsive.ts';
+import { useFolder, usePermissions, usePreferences, useSelection } from '../models.ts';
 import { Tools } from './tools.tsx';
 import './toolbar.css';
 
-/**
- * What can be done: with the folder, or with what is selected. On a phone, the actions are a bar of their own at the
- * lower edge.
- */
+/** The actions for the selection or the folder, and the state of the folder. On a phone, the actions are at the bottom. */
 export function Toolbar() {
   const selection = useSelection();
   const { text } = useLanguage();
@@ -32,4 +34,83 @@ export function Toolbar() {
       <FolderState />
     </div>
   );
+}
+
+function FolderState() {
+  const preferences = usePreferences();
+  const isNarrow = useMedia(NARROW);
+  const hasColumnHeader = preferences.view.value === 'list' && !isNarrow;
+  return (
+    <div class="folder-state">
+      <Restriction />
+      <Count />
+      {!hasColumnHeader && <OrderMenu />}
+    </div>
+  );
+}
+
+/** Shows that the user can only read the folder, or only upload to it. */
+function Restriction() {
+  const permissions = usePermissions();
+  const { text } = useLanguage();
+  const canRead = permissions.allows('read');
+  const canWrite = permissions.allows('write');
+  if (canRead && !canWrite && !permissions.allows('manage')) {
+    return <span class="restriction">{text.shell.readOnly}</span>;
+  }
+  return !canRead && canWrite ? <span class="restriction">{text.shell.uploadOnly}</span> : null;
+}
+
+/** The number of entries; empty if the user can't list the folder. */
+function Count() {
+  const folder = useFolder();
+  const permissions = usePermissions();
+  const { text } = useLanguage();
+  let count = '';
+  if (folder.state.value === 'ready' && permissions.allows('read')) {
+    const all = folder.count.value;
+    if (folder.filter.value.trim() !== '') count = text.folder.filtered({ shown: folder.entries.value.length, all });
+    else if (folder.listing.value === 'partial') count = text.folder.loadingMore({ count: all });
+    else count = text.folder.items({ count: all });
+  }
+  return <span class="count numbers">{count}</span>;
+}
+
+function OrderMenu() {
+  const preferences = usePreferences();
+  const { text } = useLanguage();
+  const { by, descending } = preferences.order.value;
+  return (
+    <MenuButton
+      class="tool order"
+      label={text.folder.sortedBy({ column: text.folder[by], direction: descending ? 'descending' : 'other' })}
+      groups={() => orderChoices(preferences, text)}
+    >
+      {text.folder[by]}
+      <Icon name={descending ? 'chevron-down' : 'chevron-up'} />
+    </MenuButton>
+  );
+}
+
+function orderChoices({ order }: Preferences, { folder, shell }: InitialText): readonly MenuGroup[] {
+  const columns: readonly Order['by'][] = ['name', 'size', 'type', 'modified'];
+  const directions = [false, true] as const;
+  return [
+    columns.map((by) => ({
+      id: by,
+      label: folder[by],
+      isChecked: order.value.by === by,
+      run: () => {
+        order.value = { ...order.value, by };
+      },
+    })),
+    directions.map((descending) => ({
+      id: descending ? 'descending' : 'ascending',
+      label: descending ? shell.descending : shell.ascending,
+      isChecked: order.value.descending === descending,
+      run: () => {
+        order.value = { ...order.value, descending };
+      },
+    })),
+  ];
 }

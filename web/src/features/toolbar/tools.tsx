@@ -1,13 +1,14 @@
 import { useRef } from 'preact/hooks';
 import { useLanguage } from '../../platform/text/language-context.ts';
 import { useToolbarFocus } from '../../ui/focus.ts';
+import { Icon } from '../../ui/icon.tsx';
+import { keyLabel } from '../../ui/keyboard.ts';
 import { MenuButton } from '../../ui/menus.tsx';
 import { countWithin, NARROW, useFitting, useMedia } from '../../ui/responsive.ts';
 import type { ActionId } from '../actions/action-list.ts';
 import { useActions } from '../actions/actions.ts';
-import { Tool } from './tool.tsx';
 
-/** The actions that there is room for as buttons, the others in a menu. */
+/** The actions: as buttons as far as they fit, the others in a menu. */
 export function Tools({ isSelection }: { isSelection: boolean }) {
   const actions = useActions();
   const { text, tag } = useLanguage();
@@ -15,20 +16,20 @@ export function Tools({ isSelection }: { isSelection: boolean }) {
   const row = useRef<HTMLDivElement>(null);
   const focus = useToolbarFocus(row);
 
-  const ids = useIds(isSelection);
+  const ids = useToolIds(isSelection);
   const ranked = BY_IMPORTANCE.filter((id) => ids.includes(id));
-  const fitting = useFitting(row, isNarrow ? () => SLOTS : countFittingTools, [isNarrow, tag, ids.join()]);
+  const fitting = useFitting(row, isNarrow ? () => MAX_NARROW_TOOLS : countFittingTools, [isNarrow, tag, ids.join()]);
   const shown = ranked.slice(0, fitting);
   const others = actions.menuGroups(shown.includes('upload') ? [...shown, 'uploadFolder'] : shown);
 
   return (
     <div ref={row} class="tools" role="toolbar" aria-label={text.shell.actions} {...focus}>
       {ids.map((id) => {
-        const place = { rank: ranked.indexOf(id), isHidden: !shown.includes(id) };
+        const position = { rank: ranked.indexOf(id), isHidden: !shown.includes(id) };
         return id === 'upload' ? (
-          <UploadTool key={id} {...place} isNarrow={isNarrow} />
+          <UploadTool key={id} {...position} isNarrow={isNarrow} />
         ) : (
-          <Tool key={id} id={id} {...place} />
+          <Tool key={id} id={id} {...position} />
         );
       })}
       {others.length > 0 && (
@@ -40,19 +41,19 @@ export function Tools({ isSelection }: { isSelection: boolean }) {
   );
 }
 
-/** What there is a button for, in the order of the buttons. */
-function useIds(isSelection: boolean): readonly ActionId[] {
+/** Returns the actions that have a button, in the order of the buttons. */
+function useToolIds(isSelection: boolean): readonly ActionId[] {
   const actions = useActions().permitted();
   return (isSelection ? FOR_SELECTION : FOR_FOLDER).filter((id) => {
     const action = actions.find((candidate) => candidate.id === id);
-    // While a folder is being read, what could soon be done again keeps its place.
-    return action && (STANDING.includes(id) || action.isAvailable());
+    // While a folder loads, these actions are unavailable for a moment. Their buttons stay, so that others don't move.
+    return action && (PERMANENT.includes(id) || action.isAvailable());
   });
 }
 
 const FOR_SELECTION: readonly ActionId[] = ['download', 'rename', 'moveTo', 'copyTo', 'copyLink', 'delete'];
 const FOR_FOLDER: readonly ActionId[] = ['newFolder', 'upload', 'paste'];
-const STANDING: readonly ActionId[] = FOR_FOLDER.slice(0, 2);
+const PERMANENT: readonly ActionId[] = ['newFolder', 'upload'];
 
 const BY_IMPORTANCE: readonly ActionId[] = [
   'newFolder',
@@ -66,23 +67,23 @@ const BY_IMPORTANCE: readonly ActionId[] = [
   'copyLink',
 ];
 
-/** How many actions stand at the lower edge of a phone, beside the menu. */
-const SLOTS = 4;
+/** The number of buttons beside the menu at the lower edge of a phone. */
+const MAX_NARROW_TOOLS = 4;
 
-/** Pixels that are kept for the menu and for the gaps beside each tool. */
+/** Pixels. */
 const MENU_WIDTH = 48;
-const GAP = 4;
+const TOOL_GAP = 4;
 
 function countFittingTools(row: HTMLElement): number {
   const tools = [...row.querySelectorAll<HTMLElement>('[data-rank]')];
-  const ranked = tools.toSorted((left, right) => Number(left.dataset['rank']) - Number(right.dataset['rank']));
+  const ranked = tools.toSorted((a, b) => Number(a.dataset['rank']) - Number(b.dataset['rank']));
   return countWithin(
     row.clientWidth - MENU_WIDTH,
-    ranked.map(({ offsetWidth }) => offsetWidth + GAP),
+    ranked.map(({ offsetWidth }) => offsetWidth + TOOL_GAP),
   );
 }
 
-/** Uploads files at once, and folders by a menu beside it. On a phone the menu asks for either. */
+/** A button to upload files, with a menu to upload folders. On a phone, the menu has both. */
 function UploadTool({ rank, isHidden, isNarrow }: { rank: number; isHidden: boolean; isNarrow: boolean }) {
   const actions = useActions();
   const { text } = useLanguage();
@@ -104,5 +105,41 @@ function UploadTool({ rank, isHidden, isNarrow }: { rank: number; isHidden: bool
       <Tool id="upload" label={text.shell.upload} kind="primary" />
       <MenuButton class="tool primary" icon="chevron-down" label={text.shell.uploadMore} groups={groups} />
     </div>
+  );
+}
+
+interface ToolProps {
+  id: ActionId;
+  /** By default, the name of the action. */
+  label?: string;
+  kind?: 'plain' | 'primary';
+  /** The position in the order of importance. */
+  rank?: number;
+  isHidden?: boolean;
+}
+
+/** An action as a button. It stays focusable while the action is unavailable. */
+function Tool({ id, label, kind = 'plain', rank, isHidden = false }: ToolProps) {
+  const actions = useActions();
+  const { text } = useLanguage();
+  const action = actions.permitted().find((candidate) => candidate.id === id);
+  if (!action) return null;
+  const isAvailable = action.isAvailable();
+  const [key] = action.keys;
+  const name = text.actions[id];
+  return (
+    <button
+      class={`tool ${kind} ${action.group} ${action.isDangerous ? 'dangerous' : ''} ${isHidden ? 'hidden' : ''}`}
+      type="button"
+      data-rank={rank}
+      title={key === undefined ? name : `${name} (${keyLabel(key)})`}
+      aria-disabled={!isAvailable}
+      onClick={() => {
+        if (isAvailable) action.run();
+      }}
+    >
+      <Icon name={action.icon} />
+      <span>{label ?? name}</span>
+    </button>
   );
 }

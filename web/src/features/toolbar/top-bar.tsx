@@ -1,19 +1,23 @@
+import type { Signal } from '@preact/signals';
+import type { Density, Preferences, Theme, View } from '../../platform/preferences.ts';
+import { LANGUAGE_TAGS, LANGUAGES } from '../../platform/text/choice.ts';
+import type { InitialText } from '../../platform/text/language.ts';
 import { useLanguage } from '../../platform/text/language-context.ts';
 import { IconButton } from '../../ui/button.tsx';
 import { keyLabel } from '../../ui/keyboard.ts';
 import mark from '../../ui/mark.svg';
-import { MenuButton, type MenuGroup } from '../../ui/menus.tsx';
+import type { MenuGroup, MenuItem } from '../../ui/menus.tsx';
+import { MenuButton } from '../../ui/menus.tsx';
 import { NARROW, useMedia } from '../../ui/responsive.ts';
 import { useActions } from '../actions/actions.ts';
 import { useDetails, usePreferences } from '../models.ts';
-import { AccountPlace } from '../sign-in/account-button.tsx';
-import { appearanceChoices, viewChoices } from './appearance.ts';
+import { AccountButton } from '../sign-in/account-button.tsx';
 import { Breadcrumb } from './breadcrumb.tsx';
 import { FilterField } from './filter-field.tsx';
 import { useShortcutsDialog } from './show-shortcuts.ts';
 import './top-bar.css';
 
-/** The bar at the top: where one is, the filter, and how the page looks. */
+/** The bar at the top: the path of the folder, the filter, the settings and the account. */
 export function TopBar() {
   const isNarrow = useMedia(NARROW);
   return (
@@ -22,7 +26,7 @@ export function TopBar() {
       <Breadcrumb />
       <FilterField />
       {isNarrow ? <NarrowMenu /> : <WideControls />}
-      <AccountPlace />
+      <AccountButton />
     </header>
   );
 }
@@ -69,7 +73,7 @@ function WideControls() {
   );
 }
 
-/** All of it in one menu, where there is no room side by side. */
+/** One menu with all controls, for phones. */
 function NarrowMenu() {
   const preferences = usePreferences();
   const showShortcuts = useShortcutsDialog();
@@ -87,4 +91,38 @@ function NarrowMenu() {
     ],
   ];
   return <MenuButton icon="settings" label={text.shell.settings} groups={groups} />;
+}
+
+/** Returns the menu of the theme, the density and the language. */
+function appearanceChoices(preferences: Preferences, { shell }: InitialText): readonly MenuGroup[] {
+  const themes: readonly Theme[] = ['system', 'light', 'dark'];
+  const densities: readonly Density[] = ['comfortable', 'compact'];
+  return [
+    choices(shell.theme, preferences.theme, themes, (theme) => shell.themes[theme]),
+    choices(shell.density, preferences.density, densities, (density) => shell.densities[density]),
+    choices(shell.language, preferences.language, ['', ...LANGUAGE_TAGS], (tag) =>
+      tag === '' ? shell.languageOfBrowser : LANGUAGES[tag].name,
+    ),
+  ];
+}
+
+function viewChoices(preferences: Preferences, { shell }: InitialText): MenuGroup {
+  const views: readonly View[] = ['list', 'grid'];
+  return choices(shell.view, preferences.view, views, (view) => (view === 'list' ? shell.listView : shell.gridView));
+}
+
+/** Returns menu items that set a signal to one of some values. */
+function choices<Choice extends string>(
+  label: string,
+  chosen: Signal<Choice>,
+  all: readonly Choice[],
+  nameOf: (choice: Choice) => string,
+): MenuGroup {
+  const items = all.map((choice): MenuItem => {
+    const run = () => {
+      chosen.value = choice;
+    };
+    return { id: choice, label: nameOf(choice), isChecked: chosen.value === choice, run };
+  });
+  return { label, items };
 }

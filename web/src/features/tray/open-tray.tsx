@@ -1,29 +1,35 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useId, useRef } from 'preact/hooks';
+import type { Operation } from '../../model/changes/changes.ts';
+import { uploadResult } from '../../model/uploads/announcements.ts';
 import { canRetry } from '../../model/uploads/upload-item.ts';
-import type { AllUploads } from '../../model/uploads/upload-model.ts';
+import type { UploadModel } from '../../model/uploads/upload-model.ts';
 import { useFullLanguage } from '../../platform/text/language-context.ts';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { focusRegion } from '../../ui/focus.ts';
+import type { IconName } from '../../ui/icon.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { ProgressBar } from '../../ui/progress-bar.tsx';
 import { NARROW, useMedia } from '../../ui/responsive.ts';
 import { useChanges, usePermissions } from '../models.ts';
-import { OperationRow } from './operation-row.tsx';
-import { TrayTitle } from './tray-title.tsx';
+import { activeDetails, activeTitle } from './status-text.ts';
 import { UploadList } from './upload-list.tsx';
 import './tray.css';
 
-/** The tray; `all` is null where there are changes to tell of alone. */
-export function OpenTray({ all }: { all: AllUploads | null }) {
+interface OpenTrayProps {
+  /** Null while the code of the uploads is not loaded. */
+  uploads: UploadModel | null;
+  hasUploads: boolean;
+}
+
+export function OpenTray({ uploads, hasUploads }: OpenTrayProps) {
   const changes = useChanges();
   const { text } = useFullLanguage();
-  // On a phone, the files are what one came for.
+  // On a phone, an open tray would cover the files.
   const isOpen = useSignal(!useMedia(NARROW));
   const tray = useRef<HTMLElement>(null);
   const bodyId = useId();
-  const hasUploads = all !== null && (all.items.value.length > 0 || all.reading.value !== null);
-  useClosing(all, tray);
+  useClosing(uploads, tray);
 
   return (
     <section
@@ -43,12 +49,12 @@ export function OpenTray({ all }: { all: AllUploads | null }) {
             isOpen.value = !isOpen.value;
           }}
         >
-          <TrayTitle all={all} isOpen={isOpen.value} />
+          <TrayTitle uploads={uploads} isOpen={isOpen.value} />
           <Icon name={isOpen.value ? 'chevron-down' : 'chevron-up'} />
         </button>
-        {all && <TrayActions all={all} />}
+        {uploads && <TrayActions uploads={uploads} />}
       </header>
-      {all && <WholeProgress all={all} />}
+      {uploads?.isBusy.value && <ProgressBar label={text.uploads.progress} part={uploads.summary.value.part} />}
       <div class="body" id={bodyId} hidden={!isOpen.value}>
         {changes.running.value.length > 0 && (
           <ul class="operations">
@@ -57,56 +63,113 @@ export function OpenTray({ all }: { all: AllUploads | null }) {
             ))}
           </ul>
         )}
-        {isOpen.value && hasUploads && <UploadList all={all} />}
+        {isOpen.value && uploads && hasUploads && <UploadList uploads={uploads} />}
       </div>
     </section>
   );
 }
 
-/** What can be done about all of them. */
-function TrayActions({ all }: { all: AllUploads }) {
-  const permissions = usePermissions();
-  const { text } = useFullLanguage();
-  const isFailed = all.summary.value.count.failed > 0;
-  if (all.isBusy.value) {
-    // In words: the cross in its place closes the tray when all is over, and would be pressed by mistake.
-    return <Button onClick={all.cancelAll}>{text.uploads.cancelAll}</Button>;
+/** The status of all uploads and changes in one line. */
+function TrayTitle({ uploads, isOpen }: { uploads: UploadModel | null; isOpen: boolean }) {
+  const changes = useChanges();
+  const { text, formats } = useFullLanguage();
+  const { running } = changes;
+  const [operation] = running.value;
+
+  if (uploads?.isBusy.value) {
+    const summary = uploads.summary.value;
+    const details = uploads.isOnline.value ? activeDetails(summary, text, formats) : [text.uploads.offline];
+    return <TitleLine icon="upload" title={activeTitle(summary, text)} details={details} />;
   }
-  const failed = isFailed
-    ? all.items.value.filter((item) => item.state.value === 'failed' && canRetry(item, permissions)).length
-    : 0;
-  const close = () => {
-    all.clear();
-    focusRegion('list');
-  };
+  if (uploads && uploads.filesFound.value !== null) {
+    return <TitleLine icon="upload" title={text.uploads.reading({ count: uploads.filesFound.value })} />;
+  }
+  if (uploads && uploads.items.value.length > 0) {
+    const [title = '', ...details] = uploadResult(uploads.summary.value, text);
+    const icon = uploads.summary.value.count.failed > 0 ? 'warning' : 'check';
+    return <TitleLine icon={icon} title={title} details={details} />;
+  }
+  // An open tray shows the title of the operation in its row.
+  if (operation && running.value.length === 1 && !isOpen) return <TitleLine title={operation.title} />;
+  return <TitleLine title={text.uploads.changes({ count: running.value.length })} />;
+}
+
+function TitleLine({ icon, title, details = [] }: { icon?: IconName; title: string; details?: readonly string[] }) {
   return (
     <>
-      {failed > 0 && <Button onClick={all.retryAll}>{text.uploads.retryAll({ count: failed })}</Button>}
-      {all.items.value.length > 0 && <IconButton icon="close" label={text.controls.close} onClick={close} />}
+      {icon && <Icon name={icon} class={icon} />}
+      <span class="words">
+        <span class="title">{title}</span>
+        {details.length > 0 && <span class="rest numbers">{details.join(' · ')}</span>}
+      </span>
     </>
   );
 }
 
-function WholeProgress({ all }: { all: AllUploads }) {
+/** The buttons for all uploads. */
+function TrayActions({ uploads }: { uploads: UploadModel }) {
+  const permissions = usePermissions();
   const { text } = useFullLanguage();
-  if (!all.isBusy.value) return null;
-  return <ProgressBar label={text.uploads.progress} part={all.summary.value.part} />;
+  const isFailed = uploads.summary.value.count.failed > 0;
+  if (uploads.isBusy.value) {
+    // A text instead of a cross: at the end, the cross that closes the tray takes this position.
+    return <Button onClick={uploads.cancelAll}>{text.uploads.cancelAll}</Button>;
+  }
+  const failed = isFailed
+    ? uploads.items.value.filter((item) => item.state.value === 'failed' && canRetry(item, permissions)).length
+    : 0;
+  const close = () => {
+    uploads.clear();
+    focusRegion('list');
+  };
+  return (
+    <>
+      {failed > 0 && <Button onClick={uploads.retryAll}>{text.uploads.retryAll({ count: failed })}</Button>}
+      {uploads.items.value.length > 0 && <IconButton icon="close" label={text.controls.close} onClick={close} />}
+    </>
+  );
 }
 
-/** Milliseconds for which a tray stays when all went well. */
-const STAY = 5_000;
+/** A change that takes a while. */
+function OperationRow({ operation }: { operation: Operation }) {
+  const { text, formats } = useFullLanguage();
+  const { title, progress } = operation;
+  const { done, total, bytes } = progress.value;
+  const items = total === null ? text.folder.items({ count: done }) : text.uploads.itemsOf({ count: done, total });
 
-/** Closes the tray some time after all went well, unless somebody points at it or is at it with the keyboard. */
-function useClosing(all: AllUploads | null, tray: { readonly current: HTMLElement | null }): void {
+  return (
+    <li class="operation">
+      <Icon name="folder" />
+      <div class="what">
+        <p class="name" dir="auto" title={title}>
+          {title}
+        </p>
+        <ProgressBar label={title} part={total === null || total === 0 ? null : done / total} />
+        <p class="how numbers">{bytes > 0 ? `${items} · ${formats.size(bytes)}` : items}</p>
+      </div>
+      <IconButton
+        icon="close"
+        label={text.uploads.cancelChange({ message: title })}
+        onClick={() => operation.cancel()}
+      />
+    </li>
+  );
+}
+
+/** The time for which the tray stays after everything succeeded. */
+const CLOSE_DELAY_MS = 5_000;
+
+/** Closes the tray a while after everything succeeded, unless the user points at it or focuses it by keyboard. */
+function useClosing(uploads: UploadModel | null, tray: { readonly current: HTMLElement | null }): void {
   const changes = useChanges();
-  const isOver = all !== null && all.items.value.length > 0 && !all.isBusy.value && changes.running.value.length === 0;
-  const isWell = isOver && all.summary.value.count.failed === 0;
+  const isIdle = uploads?.isBusy.value === false && changes.running.value.length === 0;
+  const isDone = isIdle && uploads.items.value.length > 0 && uploads.summary.value.count.failed === 0;
   useEffect(() => {
-    if (!isWell) return undefined;
+    if (!isDone) return undefined;
     let timer = setTimeout(function close() {
-      if (tray.current?.matches(':hover, :has(:focus-visible)')) timer = setTimeout(close, STAY);
-      else all.clear();
-    }, STAY);
+      if (tray.current?.matches(':hover, :has(:focus-visible)')) timer = setTimeout(close, CLOSE_DELAY_MS);
+      else uploads.clear();
+    }, CLOSE_DELAY_MS);
     return () => clearTimeout(timer);
-  }, [isWell]);
+  }, [isDone]);
 }

@@ -1,4 +1,4 @@
-import type { UploadSummary } from '../../model/uploads/tally.ts';
+import type { UploadSummary } from '../../model/uploads/totals.ts';
 import type { UploadItem } from '../../model/uploads/upload-item.ts';
 import type { Formats } from '../../platform/text/formats.ts';
 import type { Text } from '../../platform/text/language.ts';
@@ -7,13 +7,13 @@ import type { Text } from '../../platform/text/language.ts';
 export function itemStatus(item: UploadItem, text: Text, formats: Formats): string {
   const { states } = text.uploads;
   const state = item.state.value;
-  const why = item.problem.value && (item.problem.value.message || text.problems.unreachable);
+  const reason = item.problem.value && (item.problem.value.message || text.problems.unreachable);
   switch (state) {
     case 'sending':
-      if (why) return states.tryingAgain({ message: why });
+      if (reason) return states.tryingAgain({ message: reason });
       return text.uploads.of({ done: formats.size(item.sent.value), total: formats.size(item.size) });
     case 'failed':
-      return why ?? '';
+      return reason ?? '';
     case 'done':
       if (item.kind === 'folder') return states.created;
       if (item.storedName.value !== item.name) return states.doneAs({ name: item.storedName.value });
@@ -27,8 +27,8 @@ export function itemStatus(item: UploadItem, text: Text, formats: Formats): stri
   }
 }
 
-/** Bytes per second below which the speed is omitted: the response time of the service determines it. */
-const MIN_SHOWN_SPEED = 1000;
+/** The speed below which it is omitted: the response time of the service determines it. */
+const MIN_BYTES_PER_SECOND = 1000;
 
 /** Returns the position of the current upload among those that are expected to complete. */
 export function activeTitle({ count }: UploadSummary, { uploads }: Text): string {
@@ -46,8 +46,8 @@ export function activeDetails(
   const percent = formats.percent(Math.min(99, Math.floor(part * 100)) / 100);
   return [
     percent,
-    speed !== null && speed >= MIN_SHOWN_SPEED ? formats.speed(speed) : '',
+    speed !== null && speed >= MIN_BYTES_PER_SECOND ? formats.speed(speed) : '',
     secondsLeft !== null ? uploads.left({ duration: formats.duration(secondsLeft) }) : '',
     count.failed > 0 ? uploads.failed({ count: count.failed }) : '',
-  ].filter((word) => word !== '');
+  ].filter((detail) => detail !== '');
 }

@@ -2,24 +2,22 @@ import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { useChanges, useUploads } from '../models.ts';
 
-/** Uploads and long changes, at the lower right. It comes with them, and goes when all went well. */
+/** The tray of uploads and long changes. It appears when the first one starts. */
 export function Tray() {
-  const uploads = useUploads();
+  const uploads = useUploads().model.value;
   const changes = useChanges();
-  const all = uploads.all.value;
-  const hasUploads = all !== null && (all.items.value.length > 0 || all.reading.value !== null);
+  const hasUploads = uploads !== null && (uploads.items.value.length > 0 || uploads.filesFound.value !== null);
   const isShown = hasUploads || changes.running.value.length > 0;
-  const isNeeded = isShown || all !== null;
+  const isPreloaded = uploads !== null;
   useEffect(() => {
-    // What is under way goes on without it.
-    if (isNeeded) void load().catch(() => {});
-  }, [isNeeded, isShown]);
+    // Uploads and changes continue even if the tray can't be loaded.
+    if (isShown || isPreloaded) void load().catch(() => {});
+  }, [isShown, isPreloaded]);
 
   const OpenTray = loaded.value;
-  return isShown && OpenTray ? <OpenTray all={all} /> : null;
+  return isShown && OpenTray ? <OpenTray uploads={uploads} hasUploads={hasUploads} /> : null;
 }
 
-/** The tray as it is shown: loaded with the queue of uploads, or when there is a change to tell of. */
 const loaded = signal<typeof import('./open-tray.tsx').OpenTray | null>(null);
 
 async function load(): Promise<void> {

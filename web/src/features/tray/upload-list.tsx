@@ -1,21 +1,27 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
-import type { UploadItem } from '../../model/uploads/upload-item.ts';
-import type { AllUploads } from '../../model/uploads/upload-model.ts';
+import { canRetry, isUnfinished, type UploadItem, type UploadState } from '../../model/uploads/upload-item.ts';
+import type { UploadModel } from '../../model/uploads/upload-model.ts';
 import { useFullLanguage } from '../../platform/text/language-context.ts';
+import { shownName } from '../../platform/text/shown-name.ts';
+import { IconButton } from '../../ui/button.tsx';
+import type { IconName } from '../../ui/icon.tsx';
+import { Icon } from '../../ui/icon.tsx';
+import { ProgressBar } from '../../ui/progress-bar.tsx';
 import { useVirtualRows } from '../../ui/virtual-rows.ts';
-import { UploadRow } from './upload-row.tsx';
+import { usePermissions } from '../models.ts';
+import { itemStatus } from './status-text.ts';
 
-/** The height of a row in `rem`: a name, and two lines for the error. */
-const ROW = 3.75;
+/** The height of a row: a name, and two lines for the error. */
+const ROW_HEIGHT_REM = 3.75;
 
 /** The uploads in the order in which they were added; failed ones first. */
-export function UploadList({ all }: { all: AllUploads }) {
+export function UploadList({ uploads }: { uploads: UploadModel }) {
   const { text } = useFullLanguage();
   const scroller = useRef<HTMLDivElement>(null);
   const focused = useSignal<number | null>(null);
-  const items = useOrdered(all.items.value, all.summary.value.count.failed);
-  const rowHeight = ROW * Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
+  const items = useOrdered(uploads.items.value, uploads.summary.value.count.failed);
+  const rowHeight = ROW_HEIGHT_REM * Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
   const pinned = focused.value === null ? -1 : items.findIndex(({ id }) => id === focused.value);
   const { rows, style, scrollTo } = useVirtualRows({
     scroller,
@@ -25,7 +31,7 @@ export function UploadList({ all }: { all: AllUploads }) {
     pinned,
     overscan: 8,
   });
-  useFollowing(all, items, { scroller, scrollTo });
+  useFollowing(uploads, items, { scroller, scrollTo });
 
   return (
     <div class="upload-list" ref={scroller}>
@@ -36,9 +42,9 @@ export function UploadList({ all }: { all: AllUploads }) {
           return (
             <UploadRow
               key={item.id}
-              all={all}
+              uploads={uploads}
               item={item}
-              place={{ index, count: items.length, top: start, height: rowHeight }}
+              position={{ index, count: items.length, top: start, height: rowHeight }}
               onFocus={() => {
                 focused.value = item.id;
               }}
@@ -50,27 +56,6 @@ export function UploadList({ all }: { all: AllUploads }) {
   );
 }
 
-/** Scrolls to the items in progress, and at the end to the failed ones, unless the user is using the list. */
-function useFollowing(
-  all: AllUploads,
-  items: readonly UploadItem[],
-  { scroller, scrollTo }: { scroller: { readonly current: HTMLElement | null }; scrollTo: (row: number) => void },
-): void {
-  const summary = all.summary.value;
-  useEffect(() => {
-    if (scroller.current?.matches(':hover, :focus-within')) return;
-    if (!all.isBusy.peek()) {
-      if (summary.count.failed > 0) scrollTo(0);
-      return;
-    }
-    const first = items.findIndex(({ state }) => state.peek() === 'sending');
-    if (first >= 0) scrollTo(Math.min(first + AHEAD, items.length - 1));
-  }, [summary]);
-}
-
-/** Rows shown below the first item in progress. */
-const AHEAD = 3;
-
 /** Returns the items with failed ones first. `failed` is the number of failed items, which triggers the update. */
 function useOrdered(items: readonly UploadItem[], failed: number): readonly UploadItem[] {
   return useMemo(() => {
@@ -78,4 +63,94 @@ function useOrdered(items: readonly UploadItem[], failed: number): readonly Uplo
     const isFailed = ({ state }: UploadItem) => state.peek() === 'failed';
     return [...items.filter(isFailed), ...items.filter((item) => !isFailed(item))];
   }, [items, failed]);
+}
+
+/** The rows that stay visible below the first item in progress. */
+const ROWS_BELOW = 3;
+
+/** Scrolls to the items in progress, and at the end to the failed ones, unless the user is using the list. */
+function useFollowing(
+  uploads: UploadModel,
+  items: readonly UploadItem[],
+  { scroller, scrollTo }: { scroller: { readonly current: HTMLElement | null }; scrollTo: (row: number) => void },
+): void {
+  const summary = uploads.summary.value;
+  useEffect(() => {
+    if (scroller.current?.matches(':hover, :focus-within')) return;
+    if (!uploads.isBusy.peek()) {
+      if (summary.count.failed > 0) scrollTo(0);
+      return;
+    }
+    const first = items.findIndex(({ state }) => state.peek() === 'sending');
+    if (first >= 0) scrollTo(Math.min(first + ROWS_BELOW, items.length - 1));
+  }, [summary]);
+}
+
+interface UploadRowProps {
+  uploads: UploadModel;
+  item: UploadItem;
+  /** The index, the total count, and the position and height in pixels. */
+  position: { readonly index: number; readonly count: number; readonly top: number; readonly height: number };
+  onFocus: () => void;
+}
+
+function UploadRow({ uploads, item, position, onFocus }: UploadRowProps) {
+  const { text, formats } = useFullLanguage();
+  const state = item.state.value;
+  const status = itemStatus(item, text, formats);
+
+  return (
+    <li
+      class={`upload-row ${state}`}
+      aria-posinset={position.index + 1}
+      aria-setsize={position.count}
+      style={{ insetBlockStart: `${position.top}px`, blockSize: `${position.height}px` }}
+      onFocusCapture={onFocus}
+    >
+      <Icon name={STATE_ICONS[state] ?? (item.kind === 'folder' ? 'folder' : 'file')} />
+      <div class="what">
+        <p class="name" dir="auto" title={item.folder + item.name}>
+          {shownName(item.name)}
+        </p>
+        {state === 'sending' && item.size >= MIN_BYTES_WITH_PROGRESS && (
+          <ProgressBar label={text.uploads.progressOf({ name: item.name })} part={item.sent.value / item.size} />
+        )}
+        <p class="how numbers" title={status}>
+          {status}
+        </p>
+      </div>
+      <RowAction uploads={uploads} item={item} />
+    </li>
+  );
+}
+
+/** The size below which a progress bar would disappear too soon to be seen. */
+const MIN_BYTES_WITH_PROGRESS = 100_000;
+
+/** Icons of states. Waiting and active items show the icon of their type. */
+const STATE_ICONS: Partial<Readonly<Record<UploadState, IconName>>> = {
+  done: 'check',
+  failed: 'warning',
+  cancelled: 'close',
+  skipped: 'close',
+};
+
+function RowAction({ uploads, item }: { uploads: UploadModel; item: UploadItem }) {
+  const { id, name, state } = item;
+  const permissions = usePermissions();
+  const { text } = useFullLanguage();
+  if (isUnfinished(state.value)) {
+    return <IconButton icon="close" label={text.uploads.cancel({ name })} onClick={() => uploads.cancel(id)} />;
+  }
+  if (state.value === 'done') {
+    return (
+      <IconButton
+        icon="folder"
+        label={text.uploads.show({ name: item.storedName.value })}
+        onClick={() => uploads.show(id)}
+      />
+    );
+  }
+  if (!canRetry(item, permissions)) return null;
+  return <IconButton icon="refresh" label={text.uploads.retry({ name })} onClick={() => uploads.retry(id)} />;
 }

@@ -83,7 +83,7 @@ interface FailedElementProps {
 export function FailedElement({ entry, reason, hint, onRetry }: FailedElementProps) {
   const service = useService();
   const account = useAccount();
-  const signIns = account?.times.value ?? 0;
+  const signIns = account?.signInCount.value ?? 0;
   const [before] = useState(signIns);
   // After the user signs in, the file may be readable.
   useEffect(() => {

@@ -7,14 +7,14 @@ import { type Account, type AccountOptions, createAccount } from './account.ts';
 import { createPermissions, type Permissions } from './permissions.ts';
 import { withReauth } from './with-reauth.ts';
 
-interface AccessOptions extends Omit<AccountOptions, 'access' | 'isShutOut'> {
+interface AccessOptions extends Omit<AccountOptions, 'access' | 'isSignInPage'> {
   readonly embedded: Embedded;
   readonly router: Router;
 }
 
-/** Who uses the page, what they may do, and the service as they have it. */
+/** The user of the page, their permissions, and the service as the user can access it. */
 export interface Access {
-  /** Null where there is nobody to be. */
+  /** Null without access control. */
   readonly account: Account | null;
   readonly permissions: Permissions;
   readonly service: Service;
@@ -23,24 +23,27 @@ export interface Access {
 export function createAccess({ embedded, router, ...options }: AccessOptions): Access {
   const { access, answer, readOnly: isReadOnly } = embedded;
   const { urls } = options;
-  const isShutOut = answer instanceof Error && (answer.isSignInRequired || isBesideFolders(urls));
-  let changing = 0;
-  const count = (by: number) => {
-    changing += by;
+  let activeChanges = 0;
+  const onChange = (by: 1 | -1) => {
+    activeChanges += by;
   };
-  const isBusy = () => changing > 0 || options.isBusy();
-  const account = access && createAccount({ ...options, access, isShutOut, isBusy });
+  const isSignInPage = answer instanceof Error && (answer.isSignInRequired || isOutsideFolders(urls));
+  const isBusy = () => activeChanges > 0 || options.isBusy();
+  const account = access && createAccount({ ...options, access, isSignInPage, isBusy });
   const shown = computed(() => router.route.value.folder);
-  const isAnonymous = () => account?.name.value === null;
+  const isAnonymous = () => account?.username.value === null;
   const permissions = createPermissions({ isReadOnly, isControlled: account !== null, isAnonymous, shown });
-  if (!(answer instanceof Error)) permissions.learn(answer);
+  if (!(answer instanceof Error)) permissions.update(answer);
   const service = createService(urls);
   const readUser = () => readSessionUser(urls).catch(() => undefined);
-  const watched = account && withReauth(service, { account, permissions, shown, count, readUser });
-  return { account, permissions, service: watched ?? service };
+  return {
+    account,
+    permissions,
+    service: account ? withReauth(service, { account, permissions, shown, onChange, readUser }) : service,
+  };
 }
 
-/** Whether the page came for a file whose link was opened, or on the way of signing in, and not for a folder. */
-function isBesideFolders(urls: Urls): boolean {
+/** Whether the page has the URL of a link to a file or of an endpoint, such as the OIDC callback. */
+function isOutsideFolders(urls: Urls): boolean {
   return /^(file|-)\//.test(urls.routeOf(new URL(window.location.href)).folder);
 }

@@ -3,175 +3,155 @@ import type { Embedded } from '../../platform/embedded.ts';
 import type { Urls } from '../../platform/service/urls.ts';
 import type { Language } from '../../platform/text/language.ts';
 import type { Messages } from '../messages.ts';
-import { tellNotLoaded } from '../not-loaded.ts';
-import { keepLostWork, tellLostWork } from './lost-work.ts';
-import { createOtherTabs } from './other-tabs.ts';
+import { reportLoadFailure } from '../messages.ts';
+import { type AccountBrowser, BROWSER, storeCancelledWork, takeCancelledWork } from './account-browser.ts';
 
-/** Who uses the page, where the service knows people. */
+/** The user of the page, if the service has access control. */
 export interface Account {
-  /** Null while nobody is signed in. */
-  readonly name: ReadonlySignal<string | null>;
-  /** Who was signed in last on this page. */
-  readonly lastName: ReadonlySignal<string | null>;
-  readonly ways: { readonly password: boolean; readonly provider: boolean };
-  /**
-   * Whether the page came without anything to see: its first answer was that one has to sign in, or why there is no
-   * file, or no way by the provider.
-   */
-  readonly isShutOut: boolean;
-  /** Whether there is a way to sign in on this page. */
+  /** The signed-in user; null if no user is signed in, or the session has expired. */
+  readonly username: ReadonlySignal<string | null>;
+  /** The last user who was signed in on this page. */
+  readonly lastUsername: ReadonlySignal<string | null>;
+  readonly signInMethods: { readonly password: boolean; readonly provider: boolean };
+  /** Whether there is any sign-in method. */
   readonly canSignIn: boolean;
-  /** How many times somebody signed in since the page was loaded: what was refused before may be had by now. */
-  readonly times: ReadonlySignal<number>;
-  /** Whether the page is about to be loaded anew, without a question. */
-  readonly isLeaving: ReadonlySignal<boolean>;
   /**
-   * Asks a person to sign in, once for all who want that; gives whether they did. Never throws. With `isAnew`, it may be
-   * in the place of who is signed in, and the page is loaded anew when they have.
+   * Whether the page shows only the sign-in page: the first response required signing in, rejected a link to a file, or
+   * reported a failed sign-in at the identity provider.
    */
-  ask(options?: { isAnew?: boolean }): Promise<boolean>;
+  readonly isSignInPage: boolean;
+  /** How often a user has signed in since the page was loaded. After that, rejected requests can succeed. */
+  readonly signInCount: ReadonlySignal<number>;
+  /** Whether the page is about to reload, so that no question must delay it. */
+  readonly isReloading: ReadonlySignal<boolean>;
   /**
-   * The same, when the service said that nobody is signed in. Whoever declined is not asked again before they do
-   * something more.
+   * Shows the sign-in dialog, only once at a time, and returns whether a user is signed in when it closes. Never throws.
+   * With `isSwitch`, the user can choose another account, and the page reloads after signing in.
    */
-  askAgain(): Promise<boolean>;
-  /** Takes in that somebody has signed in, here or in another tab. Where that is another person, the page begins anew. */
-  arrive(name: string, options?: { isElsewhere?: boolean }): void;
-  /** Asks where something is under way, and signs out. Never throws. */
+  requestSignIn(options?: { isSwitch?: boolean }): Promise<boolean>;
+  /**
+   * Records that the session has expired, and shows the sign-in dialog. A user who cancels it sees no further dialog
+   * until the next input. Returns whether a user is signed in. Never throws.
+   */
+  reauthenticate(): Promise<boolean>;
+  /** Records that a user has signed in, here or in another tab. The page reloads if it was another user's. */
+  setUser(username: string, options?: { isOtherTab?: boolean }): void;
+  /** Signs out. Asks the user first if work is in progress. Never throws. */
   signOut(): Promise<void>;
-  /** Loads the page anew: nothing is kept of what was shown. */
-  leave(): void;
+  /** Reloads the page, which discards all state. */
+  reload(): void;
 }
 
 export interface AccountOptions {
   readonly access: NonNullable<Embedded['access']>;
-  readonly isShutOut: boolean;
+  readonly isSignInPage: boolean;
   readonly urls: Urls;
   readonly prompts: AccountPrompts;
   readonly messages: Messages;
   readonly language: ReadonlySignal<Language>;
-  /** Whether something is under way that would be lost. */
+  /** Whether work is in progress that a reload would cancel. */
   readonly isBusy: () => boolean;
 }
 
 /** Questions about signing in and out. Each method rejects if its dialog can't be loaded. */
 export interface AccountPrompts {
   /** Shows the sign-in dialog. Resolves when it closes. */
-  signIn(options: { readonly isAnew: boolean }): Promise<void>;
+  signIn(options: { readonly isSwitch: boolean }): Promise<void>;
   /** Asks whether to sign out although something is in progress. Resolves to null if the user cancels. */
   confirmSignOut(): Promise<true | null>;
 }
 
-/** What an account uses of the browser. */
-export interface AccountBrowser {
-  readonly openTabs: typeof createOtherTabs;
-  /** Calls `then` once, when the user next presses a key or a pointer. */
-  atNextAction(then: () => void): void;
-  reload(): void;
-}
-
 export function createAccount(options: AccountOptions, browser: AccountBrowser = BROWSER): Account {
-  const { access, urls, prompts, messages, language, isBusy } = options;
-  const name = signal(access.name);
-  const lastName = signal(access.name);
-  const times = signal(0);
-  const isLeaving = signal(false);
-  let asking: Promise<boolean> | undefined;
-  let isDeclined = false;
+  const { access, isSignInPage, urls, prompts, messages, language, isBusy } = options;
+  const username = signal(access.name);
+  const lastUsername = signal(access.name);
+  const signInCount = signal(0);
+  const isReloading = signal(false);
+  const canSignIn = access.signIn.password || access.signIn.provider;
+  let openDialog: Promise<boolean> | undefined;
+  let hasDeclined = false;
 
-  const leave = () => {
-    isLeaving.value = true;
+  const reload = () => {
+    isReloading.value = true;
     browser.reload();
   };
-  const arrive: Account['arrive'] = (next, { isElsewhere = false } = {}) => {
-    if (!isElsewhere) tabs.tell(next);
-    if (name.value === next) return;
-    // What one person has opened, selected and queued is nothing for another.
-    if (lastName.value !== null && lastName.value !== next) {
-      if (isBusy()) keepLostWork(lastName.value);
-      return leave();
+  const setUser: Account['setUser'] = (next, { isOtherTab = false } = {}) => {
+    if (!isOtherTab) tabs.post(next);
+    if (username.value === next) return;
+    // The state of the page, such as opened files and the selection, belongs to the last user.
+    if (lastUsername.value !== null && lastUsername.value !== next) {
+      if (isBusy()) storeCancelledWork(lastUsername.value);
+      return reload();
     }
     batch(() => {
-      lastName.value = next;
-      name.value = next;
-      times.value++;
+      lastUsername.value = next;
+      username.value = next;
+      signInCount.value++;
     });
   };
-  const tabs = browser.openTabs(urls.endpoint(''), (next) => {
-    if (next !== null) return arrive(next, { isElsewhere: true });
-    // What is under way goes on after signing in again.
-    if (isBusy()) name.value = null;
-    else if (name.value !== null) leave();
+  const tabs = browser.connectTabs(urls.endpoint(''), (next) => {
+    if (next !== null) return setUser(next, { isOtherTab: true });
+    // Work in progress continues after signing in again.
+    if (isBusy()) username.value = null;
+    else if (username.value !== null) reload();
   });
-  // One who signed in by a provider comes back as a new page.
+  // After signing in at the identity provider, the user returns to a new page.
   if (access.name !== null) {
-    tabs.tell(access.name);
-    tellLostWork(access.name, options);
+    tabs.post(access.name);
+    const before = takeCancelledWork();
+    if (before !== null) {
+      const text = language.value.text.account.lost({ name: access.name, before });
+      messages.say({ kind: 'error', text });
+    }
   }
 
-  const askOnce = async (isAnew: boolean): Promise<boolean> => {
+  const showDialog = async (isSwitch: boolean): Promise<boolean> => {
     try {
-      await prompts.signIn({ isAnew });
+      await prompts.signIn({ isSwitch });
     } catch {
-      void tellNotLoaded({ messages, language });
+      void reportLoadFailure({ messages, language });
     }
-    isDeclined = name.value === null;
-    if (isDeclined) {
-      browser.atNextAction(() => {
-        isDeclined = false;
+    hasDeclined = username.value === null;
+    if (hasDeclined) {
+      browser.onNextInput(() => {
+        hasDeclined = false;
       });
     }
-    return !isDeclined;
+    return !hasDeclined;
   };
-  const ask: Account['ask'] = ({ isAnew = false } = {}) => {
-    asking ??= askOnce(isAnew).finally(() => {
-      asking = undefined;
+  const requestSignIn: Account['requestSignIn'] = ({ isSwitch = false } = {}) => {
+    openDialog ??= showDialog(isSwitch).finally(() => {
+      openDialog = undefined;
     });
-    return asking;
+    return openDialog;
   };
 
-  const canSignIn = access.signIn.password || access.signIn.provider;
   return {
-    name,
-    lastName,
-    ways: access.signIn,
-    isShutOut: options.isShutOut,
+    username,
+    lastUsername,
+    signInMethods: access.signIn,
     canSignIn,
-    times,
-    isLeaving,
-    ask,
-    async askAgain() {
-      name.value = null;
-      return canSignIn && !isDeclined && !isLeaving.value && ask();
+    isSignInPage,
+    signInCount,
+    isReloading,
+    requestSignIn,
+    async reauthenticate() {
+      username.value = null;
+      return canSignIn && !hasDeclined && !isReloading.value && requestSignIn();
     },
-    arrive,
-    leave,
+    setUser,
+    reload,
     async signOut() {
       try {
         const { signOut } = await import('./sign-out.ts');
         const onSignedOut = () => {
-          tabs.tell(null);
-          leave();
+          tabs.post(null);
+          reload();
         };
-        await signOut({ ...options, confirm: prompts.confirmSignOut, onSignedOut });
+        await signOut({ ...options, onSignedOut });
       } catch {
-        void tellNotLoaded({ messages, language });
+        void reportLoadFailure({ messages, language });
       }
     },
   };
 }
-
-const BROWSER: AccountBrowser = {
-  openTabs: createOtherTabs,
-  atNextAction(then) {
-    const listening = new AbortController();
-    const hear = () => {
-      listening.abort();
-      then();
-    };
-    for (const type of ['pointerdown', 'keydown']) {
-      window.addEventListener(type, hear, { capture: true, signal: listening.signal });
-    }
-  },
-  reload: () => window.location.reload(),
-};

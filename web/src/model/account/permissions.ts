@@ -23,7 +23,7 @@ export interface Permissions {
    */
   allowsIn(folder: string, required: RequiredPermission): boolean;
   /** Stores the permissions of a listing. Without access control, listings have none, and everything is permitted. */
-  learn(listing: Pick<Listing, 'prefix' | 'rights'>): void;
+  update(listing: Pick<Listing, 'prefix' | 'rights'>): void;
 }
 
 interface PermissionsOptions {
@@ -39,7 +39,7 @@ interface PermissionsOptions {
 export function createPermissions({ isReadOnly, isControlled, isAnonymous, shown }: PermissionsOptions): Permissions {
   const known = signal<ReadonlyMap<string, readonly Permission[]>>(new Map());
   let last: readonly Permission[] = [];
-  const here = computed(() => {
+  const current = computed(() => {
     last = known.value.get(shown.value) ?? last;
     return last;
   });
@@ -50,17 +50,17 @@ export function createPermissions({ isReadOnly, isControlled, isAnonymous, shown
     return !isControlled || permissions.includes(required);
   };
   const inherited = (folder: string): readonly Permission[] | undefined => {
-    const above = [ROOT, ...ancestorsOf(folder)].slice(0, folder === ROOT ? 0 : -1);
-    const around = above.toReversed().map((path) => known.value.get(path));
-    const nearest = around.find((permissions) => permissions !== undefined);
+    const ancestors = [ROOT, ...ancestorsOf(folder)].slice(0, folder === ROOT ? 0 : -1);
+    const listed = ancestors.toReversed().map((path) => known.value.get(path));
+    const nearest = listed.find((permissions) => permissions !== undefined);
     return nearest?.includes('write') ? nearest : undefined;
   };
 
   return {
     isReadOnly,
-    allows: (required) => includes(here.value, required),
+    allows: (required) => includes(current.value, required),
     allowsIn: (folder, required) => includes(known.value.get(folder) ?? inherited(folder) ?? ALL, required),
-    learn({ prefix, rights }) {
+    update({ prefix, rights }) {
       if (rights === undefined || known.peek().get(prefix)?.join() === rights.join()) return;
       known.value = new Map(known.peek()).set(prefix, rights);
     },

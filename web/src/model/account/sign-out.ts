@@ -12,21 +12,17 @@ interface SignOutOptions {
   readonly language: ReadonlySignal<Language>;
   /** Whether uploads or changes are in progress, which signing out cancels. */
   readonly isBusy: () => boolean;
-  /** Asks whether to sign out anyway. Resolves to null if the user cancels. */
-  readonly confirm: () => Promise<true | null>;
+  readonly prompts: {
+    /** Asks whether to sign out anyway. Resolves to null if the user cancels. */
+    confirmSignOut(): Promise<true | null>;
+  };
   readonly onSignedOut: () => void;
 }
 
 /** Signs out. Asks first if something is in progress, and shows a message if signing out fails. */
-export async function signOut({
-  urls,
-  messages,
-  language,
-  isBusy,
-  confirm,
-  onSignedOut,
-}: SignOutOptions): Promise<void> {
-  if (isBusy() && !(await confirm())) return;
+export async function signOut(options: SignOutOptions): Promise<void> {
+  const { urls, messages, language, isBusy, prompts, onSignedOut } = options;
+  if (isBusy() && !(await prompts.confirmSignOut())) return;
   try {
     await endSession(urls);
   } catch (error) {

@@ -11,7 +11,7 @@ interface ReauthOptions {
   /** The path of the shown folder. */
   readonly shown: ReadonlySignal<string>;
   /** Receives 1 when a change starts, and -1 when it ends. A change can wait until the user signs in. */
-  readonly count: (by: 1 | -1) => void;
+  readonly onChange: (by: 1 | -1) => void;
   /** Returns the username of the session, null without a session, and undefined if the service does not respond. */
   readonly readUser: () => Promise<string | null | undefined>;
 }
@@ -21,70 +21,73 @@ interface ReauthOptions {
  * signs in, and is then sent again. It fails if the user declines. Also stores the permissions of each listing, and
  * requests them again after a change was denied.
  */
-export function withReauth(service: Service, { account, permissions, shown, count, readUser }: ReauthOptions): Service {
-  const retrying = async <Result>(request: () => Promise<Result>, signal?: AbortSignal): Promise<Result> => {
+export function withReauth(
+  service: Service,
+  { account, permissions, shown, onChange, readUser }: ReauthOptions,
+): Service {
+  const withSignIn = async <Result>(request: () => Promise<Result>, signal?: AbortSignal): Promise<Result> => {
     for (;;) {
-      const before = account.times.peek();
+      const countBefore = account.signInCount.peek();
       try {
         return await request();
       } catch (error) {
         if (!(error instanceof ServiceError && error.isSignInRequired)) throw error;
-        // Another request may have asked already, and the user has signed in since.
-        const hasChanged = account.times.peek() !== before;
-        if (!hasChanged && !(await unlessAborted(account.askAgain(), signal))) throw error;
+        // The user can have signed in since the request was sent, because of another request.
+        const hasSignedIn = account.signInCount.peek() !== countBefore;
+        if (!hasSignedIn && !(await unlessAborted(account.reauthenticate(), signal))) throw error;
       }
     }
   };
   /** Detects an expired session when the service closed the connection of a long upload without a response. */
-  const orSessionEnded = async <Result>(uploading: Promise<Result>): Promise<Result> => {
+  const detectExpiredSession = async <Result>(upload: Promise<Result>): Promise<Result> => {
     try {
-      return await uploading;
+      return await upload;
     } catch (error) {
       const hasNoResponse = error instanceof ServiceError && error.status === 0;
-      if (!hasNoResponse || account.name.peek() === null || (await readUser()) !== null) throw error;
+      if (!hasNoResponse || account.username.peek() === null || (await readUser()) !== null) throw error;
       throw new ServiceError(401, error.message, { code: 'session-ended' });
     }
   };
 
   const list: Service['list'] = async (folder, options) => {
     try {
-      const listing = await retrying(() => service.list(folder, options), options?.signal);
-      permissions.learn(listing);
+      const listing = await withSignIn(() => service.list(folder, options), options?.signal);
+      permissions.update(listing);
       return listing;
     } catch (error) {
-      if (isForbidden(error)) permissions.learn({ prefix: folder, rights: [] });
+      if (isForbidden(error)) permissions.update({ prefix: folder, rights: [] });
       throw error;
     }
   };
-  let isLearning = false;
-  const relearn = async () => {
-    if (isLearning) return;
-    isLearning = true;
+  let isRefreshing = false;
+  const refreshPermissions = async () => {
+    if (isRefreshing) return;
+    isRefreshing = true;
     await list(shown.peek(), { limit: 1 }).catch(() => {});
-    isLearning = false;
+    isRefreshing = false;
   };
   const change = async <Result>(request: () => Promise<Result>, signal?: AbortSignal): Promise<Result> => {
-    count(1);
+    onChange(1);
     try {
-      return await retrying(request, signal);
+      return await withSignIn(request, signal);
     } catch (error) {
-      if (isForbidden(error)) void relearn();
+      if (isForbidden(error)) void refreshPermissions();
       throw error;
     } finally {
-      count(-1);
+      onChange(-1);
     }
   };
 
   return {
     list,
-    upload: (upload) => change(() => orSessionEnded(service.upload(upload)), upload.signal),
+    upload: (upload) => change(() => detectExpiredSession(service.upload(upload)), upload.signal),
     createFolder: (path, signal) => change(() => service.createFolder(path, signal), signal),
     rename: (path, newName, options) => change(() => service.rename(path, newName, options), options?.signal),
     transfer: (kind, source, destination, options) =>
       change(() => service.transfer(kind, source, destination, options), options?.signal),
     remove: (path, options) => change(() => service.remove(path, options), options?.signal),
-    read: (path, range) => retrying(() => service.read(path, range), range.signal),
-    check: (path, signal) => retrying(() => service.check(path, signal), signal),
+    read: (path, range) => withSignIn(() => service.read(path, range), range.signal),
+    check: (path, signal) => withSignIn(() => service.check(path, signal), signal),
   };
 }
 

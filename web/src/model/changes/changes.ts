@@ -1,6 +1,6 @@
 import { batch, effect, type ReadonlySignal, type Signal, signal } from '@preact/signals';
 import { completeLanguage, type Language } from '../../platform/text/language.ts';
-import { tellNotLoaded } from '../not-loaded.ts';
+import { reportLoadFailure } from '../messages.ts';
 import type { Prompts } from '../prompts.ts';
 import type { ChangesOptions } from './change-context.ts';
 import type { ChangeModel } from './change-model.ts';
@@ -63,7 +63,7 @@ export function createChanges(options: LoadedChangesOptions): Changes {
     return loading;
   };
   const change = async (make: (changes: ChangeModel) => Promise<void>): Promise<void> => {
-    const changes = await load().catch(() => void tellNotLoaded({ messages, language }));
+    const changes = await load().catch(() => void reportLoadFailure({ messages, language }));
     if (changes) await make(changes);
   };
   setTimeout(() => void load().catch(() => {}), PRELOAD_AFTER_MS);

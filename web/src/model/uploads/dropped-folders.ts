@@ -1,46 +1,71 @@
-import type { Dropped } from './dropped.ts';
-import type { Wanted } from './upload-item.ts';
+import { computed, type ReadonlySignal, signal } from '@preact/signals';
+import type { DroppedItems } from './file-sources.ts';
+import type { FileToUpload } from './upload-item.ts';
 
-/** What was dropped or pasted, with all that is in its folders. */
-export interface Found {
-  readonly files: readonly Wanted[];
-  /** Folders that have nothing in them. */
+/** The dropped files, and all files in dropped folders. */
+export interface FoundFiles {
+  readonly files: readonly FileToUpload[];
+  /** The paths of folders without content. */
   readonly emptyFolders: readonly string[];
-  /** What could not be read: paths within what was dropped. */
+  /** The paths of unreadable items, relative to the drop. */
   readonly unreadable: readonly string[];
 }
 
-/**
- * Reads what was dropped or pasted, as files of `folder`. `onFound` is told how many files there are so far. Never
- * throws.
- */
-export async function readDropped(dropped: Dropped, folder: string, onFound: (files: number) => void): Promise<Found> {
-  const files: Wanted[] = dropped.files.map((file) => ({ file, folder, name: file.name }));
-  const emptyFolders: string[] = [];
-  const unreadable: string[] = [];
+/** Reads dropped folders, also several drops at a time. */
+export class DroppedFolderReader {
+  /** The number of files found by each drop that is being read. */
+  readonly #counts = signal<ReadonlyMap<DroppedItems, number>>(new Map());
+  /** The number of files found so far in all drops that are being read; null before the first is found. */
+  readonly filesFound: ReadonlySignal<number | null> = computed(() => {
+    const counts = this.#counts.value;
+    return counts.size > 0 ? [...counts.values()].reduce((sum, count) => sum + count, 0) : null;
+  });
 
-  const readEntry = async (entry: FileSystemEntry, into: string): Promise<void> => {
-    try {
-      if (isDirectory(entry)) await readFolder(entry, `${into}${entry.name}/`);
-      else if (isFile(entry)) files.push({ file: await fileOf(entry), folder: into, name: entry.name });
-    } catch {
-      unreadable.push(entry.fullPath.replace(/^\//, ''));
-    }
-  };
-  const readFolder = async (directory: FileSystemDirectoryEntry, path: string): Promise<void> => {
-    const reader = directory.createReader();
-    let isEmpty = true;
-    // A reader gives a hundred entries or so at a time, and none at the end.
-    for (let entries = await entriesOf(reader); entries.length > 0; entries = await entriesOf(reader)) {
-      isEmpty = false;
-      await Promise.all(entries.filter(isFile).map((entry) => readEntry(entry, path)));
-      onFound(files.length);
-      for (const entry of entries.filter(isDirectory)) await readEntry(entry, path);
-    }
-    if (isEmpty) emptyFolders.push(path);
-  };
-  for (const entry of dropped.entries) await readEntry(entry, folder);
-  return { files, emptyFolders, unreadable };
+  /** Returns the files of a drop, as files in `folder`. Never throws. */
+  async read(dropped: DroppedItems, folder: string): Promise<FoundFiles> {
+    const files = dropped.files.map((file) => ({ file, folder, name: file.name }));
+    const found: Found = { files, emptyFolders: [], unreadable: [] };
+    const onFound = () => {
+      this.#counts.value = new Map(this.#counts.value).set(dropped, found.files.length);
+    };
+    for (const entry of dropped.entries) await readEntry(entry, folder, found, onFound);
+    this.#counts.value = new Map([...this.#counts.value].filter(([other]) => other !== dropped));
+    return found;
+  }
+}
+
+interface Found {
+  readonly files: FileToUpload[];
+  readonly emptyFolders: string[];
+  readonly unreadable: string[];
+}
+
+/** Adds a file, or all files in a folder, to `found`. */
+async function readEntry(entry: FileSystemEntry, folder: string, found: Found, onFound: () => void): Promise<void> {
+  try {
+    if (isDirectory(entry)) await readFolder(entry, `${folder}${entry.name}/`, found, onFound);
+    else if (isFile(entry)) found.files.push({ file: await fileOf(entry), folder, name: entry.name });
+  } catch {
+    found.unreadable.push(entry.fullPath.replace(/^\//, ''));
+  }
+}
+
+async function readFolder(
+  directory: FileSystemDirectoryEntry,
+  path: string,
+  found: Found,
+  onFound: () => void,
+): Promise<void> {
+  const reader = directory.createReader();
+  let isEmpty = true;
+  // A reader returns about a hundred entries at a time, and none at the end.
+  for (let entries = await entriesOf(reader); entries.length > 0; entries = await entriesOf(reader)) {
+    isEmpty = false;
+    await Promise.all(entries.filter(isFile).map((entry) => readEntry(entry, path, found, onFound)));
+    onFound();
+    for (const entry of entries.filter(isDirectory)) await readEntry(entry, path, found, onFound);
+  }
+  if (isEmpty) found.emptyFolders.push(path);
 }
 
 const isDirectory = (entry: FileSystemEntry): entry is FileSystemDirectoryEntry => entry.isDirectory;

@@ -5,32 +5,28 @@ import type { UploadedFile } from '../../platform/service/upload.ts';
 import type { TakenNames } from '../folder/taken-names.ts';
 import type { PathLocks } from '../path-locks.ts';
 import { type ConflictReply, createConflicts } from './conflicts.ts';
-import { takeTurn } from './item-turn.ts';
-import type { Tally } from './tally.ts';
-import { type Batch, type Decision, isUnfinished, pathOf, type QueuedItem } from './upload-item.ts';
-
-/** The upload queue: processes items in the order in which they were added, a few at a time. */
-export interface Queue {
-  readonly items: ReadonlySignal<readonly QueuedItem[]>;
-  /** Adds items. Items rejected by `refuse` fail without a request. */
-  add(items: readonly QueuedItem[]): void;
-  cancel(items: Iterable<QueuedItem>): void;
-  /** Retries items that have ended without being stored. */
-  retry(items: Iterable<QueuedItem>): void;
-  /** Removes finished items from the list. */
-  remove(isUnwanted: (item: QueuedItem) => boolean): void;
-}
+import type { UploadTotals } from './totals.ts';
+import {
+  type Batch,
+  type Decision,
+  type ItemLock,
+  isUnfinished,
+  pathOf,
+  type QueuedItem,
+  type UploadItem,
+} from './upload-item.ts';
 
 export interface QueueOptions {
-  /** Throws a `ServiceError`, or the signal's reason. */
+  /** Sends an item. Throws a `ServiceError`, or the signal's reason. */
   readonly send: (item: QueuedItem, signal: AbortSignal) => Promise<UploadedFile>;
-  readonly tally: Tally;
+  readonly totals: UploadTotals;
   readonly pathLocks: Pick<PathLocks, 'withLock'>;
   readonly names: TakenNames;
   /** Returns the reason why an item can't be sent; null if it can. */
-  readonly refuse: (item: QueuedItem) => ServiceError | null;
+  readonly rejectionOf: (item: QueuedItem) => ServiceError | null;
   /** Returns the error text of items whose folder could not be created or moved. */
-  readonly notAsShown: () => string;
+  readonly folderMissing: () => string;
+  /** Asks the user what to do with an item whose name is taken. */
   readonly ask: (item: QueuedItem) => Promise<ConflictReply>;
   /** Called before an item is done, and so before all of them are. */
   readonly onStored: (item: QueuedItem, stored: UploadedFile) => void;
@@ -39,170 +35,213 @@ export interface QueueOptions {
 }
 
 /** The maximum number of parallel uploads: enough to fill a connection with small files, few enough to share it. */
-const LANES = 3;
+const MAX_PARALLEL_UPLOADS = 3;
 
 /**
  * The maximum number of names to try for one file. If the user can't list the folder, only the service knows the
  * taken names.
  */
-const MAX_REFUSED_NAMES = 100;
+const MAX_REJECTED_NAMES = 100;
 
-export function createQueue(options: QueueOptions): Queue {
-  const { send, tally, pathLocks, names, refuse, ask } = options;
-  const items = signal<readonly QueuedItem[]>([]);
-  /** Items ready to send, including some that were cancelled. The first `taken` items have been removed already. */
-  let waiting: QueuedItem[] = [];
-  let taken = 0;
-  let lanes = 0;
+/** Sends items in the order in which they were added, a few at a time. */
+export class UploadQueue {
+  readonly #options: QueueOptions;
+  readonly #items = signal<readonly QueuedItem[]>([]);
+  readonly items: ReadonlySignal<readonly QueuedItem[]> = this.#items;
+  readonly #conflicts = createConflicts({
+    ask: (item) => this.#options.ask(item),
+    onDecided: (item, decision) => this.#applyDecision(item, decision),
+  });
+  /** Items ready to send, including cancelled ones. The items before `#nextIndex` were taken already. */
+  #ready: QueuedItem[] = [];
+  #nextIndex = 0;
+  #activeUploads = 0;
 
-  const end = (item: QueuedItem, state: 'done' | 'failed' | 'cancelled' | 'skipped') => {
-    tally.move(item, state);
-    item.turn?.end();
-  };
-  const fail = (item: QueuedItem, problem: ServiceError) => {
-    if (item.unanswered) options.onUncertain(item);
-    item.problem.value = problem;
-    end(item, 'failed');
-  };
-  /** Queues an item when its turn comes. */
-  const enqueue = async (item: QueuedItem) => {
-    const { turn } = item;
-    const isAsShown = await turn?.begun;
-    if (item.turn !== turn || item.state.value !== 'waiting') return;
-    if (!isAsShown) return fail(item, new ServiceError(409, options.notAsShown()));
-    waiting.push(item);
-    return run();
-  };
-  const keepBoth = async (item: QueuedItem) => {
-    await names.learn(item.folder);
-    item.storedName.value = freeName(item.name, (name) => names.isTaken(item.folder, name));
-    names.take(pathOf(item));
-    await enqueue(item);
-  };
-  const onDecided = (item: QueuedItem, decision: Decision) => {
-    if (decision === 'skip') end(item, 'skipped');
-    else tally.move(item, 'waiting');
-    item.mayReplace = decision === 'replace';
-    item.mayRename = decision === 'keep-both';
-    if (item.mayReplace) void enqueue(item);
-    if (item.mayRename) void keepBoth(item);
-  };
-  const conflicts = createConflicts({ ask, onDecided });
-  const question = (item: QueuedItem) => {
-    tally.move(item, 'asking');
-    conflicts.add(item);
-  };
-  const refused = (item: QueuedItem, error: ServiceError) => {
-    if (!error.isNameTaken || item.mayReplace) return fail(item, error);
-    item.refusedNames += 1;
-    if (item.refusedNames > MAX_REFUSED_NAMES) return fail(item, error);
-    names.take(pathOf(item));
-    // Learns the taken names, so that later items are not sent in vain.
-    void names.learn(item.folder);
-    if (!item.mayRename) return question(item);
-    tally.move(item, 'waiting');
-    return void keepBoth(item);
-  };
+  constructor(options: QueueOptions) {
+    this.#options = options;
+  }
 
-  const isNameTaken = (item: QueuedItem) => hasTakenName(item, names);
-  const next = (): QueuedItem | undefined => {
-    while (taken < waiting.length) {
-      const item = waiting[taken++];
-      if (item?.state.value !== 'waiting') continue;
-      if (!isNameTaken(item)) return item;
-      question(item);
+  /** Adds items. Items rejected by `rejectionOf` fail without a request. */
+  add(added: readonly QueuedItem[]): void {
+    const { totals, rejectionOf } = this.#options;
+    batch(() => {
+      this.#items.value = [...this.#items.value, ...added];
+      for (const item of added) {
+        totals.add(item);
+        const rejection = rejectionOf(item);
+        if (rejection) this.#fail(item, rejection);
+        else this.#start(item);
+      }
+    });
+  }
+
+  cancel(items: Iterable<QueuedItem>): void {
+    batch(() => {
+      for (const item of items) {
+        if (!isUnfinished(item.state.value)) continue;
+        if (item.state.value === 'sending') this.#options.onUncertain(item);
+        this.#end(item, 'cancelled');
+        item.problem.value = null;
+        item.sending?.abort();
+      }
+    });
+  }
+
+  /** Retries items that have ended without being stored. */
+  retry(items: Iterable<QueuedItem>): void {
+    const { totals, rejectionOf } = this.#options;
+    const retried: Batch = { decision: null };
+    batch(() => {
+      for (const item of items) {
+        if (isUnfinished(item.state.value) || item.state.value === 'done' || rejectionOf(item)) continue;
+        item.batch = retried;
+        item.problem.value = null;
+        // The permission to replace applied to the earlier file only.
+        item.mayReplace = false;
+        item.rejectedNames = 0;
+        totals.setState(item, 'waiting');
+        this.#start(item);
+      }
+    });
+  }
+
+  /** Removes finished items from the list. */
+  remove(isUnwanted: (item: QueuedItem) => boolean): void {
+    batch(() => {
+      const isRemoved = (item: QueuedItem) => !isUnfinished(item.state.value) && isUnwanted(item);
+      for (const item of this.#items.value) if (isRemoved(item)) this.#options.totals.remove(item);
+      this.#items.value = this.#items.value.filter((item) => !isRemoved(item));
+    });
+  }
+
+  /** Starts an item. Items with known conflicts ask the user first, so that one decision can apply to all of them. */
+  #start(item: QueuedItem): void {
+    const { pathLocks, names } = this.#options;
+    item.lock = lockPath(pathLocks, item);
+    if (hasTakenName(item, names)) this.#askAbout(item);
+    else void this.#enqueue(item);
+  }
+
+  /** Queues an item once its path is locked. */
+  async #enqueue(item: QueuedItem): Promise<void> {
+    const { lock } = item;
+    const canBeSent = await lock?.acquired;
+    if (item.lock !== lock || item.state.value !== 'waiting') return;
+    if (!canBeSent) return this.#fail(item, new ServiceError(409, this.#options.folderMissing()));
+    this.#ready.push(item);
+    this.#sendReady();
+  }
+
+  #sendReady(): void {
+    while (this.#activeUploads < MAX_PARALLEL_UPLOADS) {
+      const item = this.#takeNext();
+      if (!item) return;
+      this.#activeUploads++;
+      void this.#upload(item).finally(() => {
+        this.#activeUploads--;
+        this.#sendReady();
+      });
     }
-    waiting = [];
-    taken = 0;
+  }
+
+  #takeNext(): QueuedItem | undefined {
+    while (this.#nextIndex < this.#ready.length) {
+      const item = this.#ready[this.#nextIndex++];
+      if (item?.state.value !== 'waiting') continue;
+      if (!hasTakenName(item, this.#options.names)) return item;
+      this.#askAbout(item);
+    }
+    this.#ready = [];
+    this.#nextIndex = 0;
     return undefined;
-  };
-  const process = async (item: QueuedItem) => {
+  }
+
+  async #upload(item: QueuedItem): Promise<void> {
+    const { send, totals, names, onStored } = this.#options;
     const sending = new AbortController();
     item.sending = sending;
     item.problem.value = null;
-    tally.move(item, 'sending');
+    totals.setState(item, 'sending');
     try {
       const stored = await send(item, sending.signal);
       if (item.kind === 'file') names.take(pathOf(item));
-      options.onStored(item, stored);
-      end(item, 'done');
+      onStored(item, stored);
+      this.#end(item, 'done');
     } catch (error) {
       // The code that aborted the upload has set the state of the item.
-      if (!sending.signal.aborted) refused(item, error instanceof ServiceError ? error : new ServiceError(0, ''));
+      if (!sending.signal.aborted)
+        this.#handleError(item, error instanceof ServiceError ? error : new ServiceError(0, ''));
     }
-  };
-  const run = () => {
-    while (lanes < LANES) {
-      const item = next();
-      if (!item) return;
-      lanes++;
-      void process(item).finally(() => {
-        lanes--;
-        run();
-      });
-    }
-  };
+  }
 
-  /** Starts an item. Items with known conflicts ask the user first, so that one decision can apply to all of them. */
-  const begin = (item: QueuedItem) => {
-    item.turn = takeTurn(pathLocks, item);
-    if (isNameTaken(item)) question(item);
-    else void enqueue(item);
-  };
+  #handleError(item: QueuedItem, error: ServiceError): void {
+    const { totals, names } = this.#options;
+    if (!error.isNameTaken || item.mayReplace) return this.#fail(item, error);
+    item.rejectedNames += 1;
+    if (item.rejectedNames > MAX_REJECTED_NAMES) return this.#fail(item, error);
+    names.take(pathOf(item));
+    // Learns the other taken names, because the service would reject each of them after the upload.
+    void names.learn(item.folder);
+    if (!item.mayRename) return this.#askAbout(item);
+    totals.setState(item, 'waiting');
+    void this.#enqueueRenamed(item);
+  }
 
-  return {
-    items,
-    add(added) {
-      batch(() => {
-        items.value = [...items.value, ...added];
-        for (const item of added) {
-          tally.add(item);
-          const problem = refuse(item);
-          if (problem) fail(item, problem);
-          else begin(item);
-        }
-      });
-    },
-    cancel(unwanted) {
-      batch(() => {
-        for (const item of unwanted) {
-          if (!isUnfinished(item.state.value)) continue;
-          if (item.state.value === 'sending') options.onUncertain(item);
-          end(item, 'cancelled');
-          item.problem.value = null;
-          item.sending?.abort();
-        }
-      });
-    },
-    retry(wanted) {
-      const together: Batch = { decision: null };
-      batch(() => {
-        for (const item of wanted) {
-          if (isUnfinished(item.state.value) || item.state.value === 'done' || refuse(item)) continue;
-          item.batch = together;
-          item.problem.value = null;
-          // The permission to replace applied to the earlier file only.
-          item.mayReplace = false;
-          item.refusedNames = 0;
-          tally.move(item, 'waiting');
-          begin(item);
-        }
-      });
-    },
-    remove(isUnwanted) {
-      batch(() => {
-        const isRemoved = (item: QueuedItem) => !isUnfinished(item.state.value) && isUnwanted(item);
-        for (const item of items.value) if (isRemoved(item)) tally.remove(item);
-        items.value = items.value.filter((item) => !isRemoved(item));
-      });
-    },
-  };
+  #askAbout(item: QueuedItem): void {
+    this.#options.totals.setState(item, 'asking');
+    this.#conflicts.add(item);
+  }
+
+  #applyDecision(item: QueuedItem, decision: Decision): void {
+    if (decision === 'skip') this.#end(item, 'skipped');
+    else this.#options.totals.setState(item, 'waiting');
+    item.mayReplace = decision === 'replace';
+    item.mayRename = decision === 'keep-both';
+    if (item.mayReplace) void this.#enqueue(item);
+    if (item.mayRename) void this.#enqueueRenamed(item);
+  }
+
+  /** Queues an item under a name that is free as far as known. */
+  async #enqueueRenamed(item: QueuedItem): Promise<void> {
+    const { names } = this.#options;
+    const { lock } = item;
+    await names.learn(item.folder);
+    // The user can have cancelled or retried the item meanwhile.
+    if (item.lock !== lock || item.state.value !== 'waiting') return;
+    item.storedName.value = freeName(item.name, (name) => names.isTaken(item.folder, name));
+    names.take(pathOf(item));
+    await this.#enqueue(item);
+  }
+
+  #fail(item: QueuedItem, problem: ServiceError): void {
+    if (item.uncertainAttempt) this.#options.onUncertain(item);
+    item.problem.value = problem;
+    this.#end(item, 'failed');
+  }
+
+  #end(item: QueuedItem, state: 'done' | 'failed' | 'cancelled' | 'skipped'): void {
+    this.#options.totals.setState(item, state);
+    item.lock?.release();
+  }
+}
+
+/** Locks the path of an item among all operations that change stored entries. */
+function lockPath(pathLocks: Pick<PathLocks, 'withLock'>, item: UploadItem): ItemLock {
+  const { promise: acquired, resolve: acquire } = Promise.withResolvers<boolean>();
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const path = pathOf(item);
+  // Waits without a signal: a lock that an abort ends would count as a failed operation.
+  void pathLocks.withLock({ written: [path] }, (lock) => {
+    acquire(!lock.isUncertain(path));
+    return released;
+  });
+  return { acquired, release };
 }
 
 /** Returns whether a file is known to conflict. If an earlier attempt may have stored it, only the service can tell. */
 function hasTakenName(item: QueuedItem, names: Pick<TakenNames, 'isFile'>): boolean {
-  const { kind, mayReplace, mayRename, unanswered, folder, name } = item;
-  return kind === 'file' && !mayReplace && !mayRename && !unanswered && names.isFile(folder, name);
+  const { kind, mayReplace, mayRename, uncertainAttempt, folder, name } = item;
+  return kind === 'file' && !mayReplace && !mayRename && !uncertainAttempt && names.isFile(folder, name);
 }
 
 /** Returns the number of other items of the same batch that conflict and have no decision yet. */

@@ -1,6 +1,7 @@
 import { type ReadonlySignal, type Signal, signal } from '@preact/signals';
 import type { ServiceError } from '../../platform/service/service-error.ts';
 import type { Permissions } from '../account/permissions.ts';
+import type { ConflictAnswer } from '../prompts.ts';
 import type { Attempt } from './earlier-attempt.ts';
 
 /** `asking`: the name is taken, and the user must decide. */
@@ -23,19 +24,19 @@ export interface UploadItem {
   readonly problem: ReadonlySignal<ServiceError | null>;
 }
 
-/** A file that the user wants to upload, and its destination. */
-export interface Wanted {
+/** A file that the user uploads, and its destination. */
+export interface FileToUpload {
   readonly file: File;
   /** The destination folder, including the subfolders of a dropped folder. */
   readonly folder: string;
   readonly name: string;
 }
 
-/** The turn of an item among all operations that change stored entries. Later operations on its path wait for it. */
-export interface ItemTurn {
-  /** Resolves when the item can be sent: to false if an earlier operation failed, so its folder is not as shown. */
-  readonly begun: Promise<boolean>;
-  end(): void;
+/** A lock on the path of an item. Later operations on the path wait until the lock is released. */
+export interface ItemLock {
+  /** Resolves when the item can be sent: to false if an earlier operation failed to create or move its folder. */
+  readonly acquired: Promise<boolean>;
+  release(): void;
 }
 
 /** Items that were added together. */
@@ -44,7 +45,7 @@ export interface Batch {
   decision: Decision | null;
 }
 
-export type Decision = 'replace' | 'keep-both' | 'skip';
+export type Decision = ConflictAnswer['decision'];
 
 /** An item with the internal state of the queue. */
 export interface QueuedItem extends UploadItem {
@@ -60,23 +61,23 @@ export interface QueuedItem extends UploadItem {
   /** Whether the user keeps both files, so that the item gets a free name. */
   mayRename: boolean;
   /** The number of names that the service rejected as taken. */
-  refusedNames: number;
+  rejectedNames: number;
   /** Aborts the upload in progress. */
   sending: AbortController | undefined;
-  /** Set while an attempt with a lost response may have stored the file. */
-  unanswered: Attempt | undefined;
-  /** The turn of the current attempt; undefined before the first. */
-  turn: ItemTurn | undefined;
+  /** An attempt whose response was lost, so that it may have stored the file. */
+  uncertainAttempt: Attempt | undefined;
+  /** The lock of the current attempt; undefined before the first. */
+  lock: ItemLock | undefined;
 }
 
-let last = 0;
+let lastId = 0;
 
 export function createItem(
   { folder, name, file }: { readonly folder: string; readonly name: string; readonly file?: File },
   batch: Batch,
 ): QueuedItem {
   return {
-    id: ++last,
+    id: ++lastId,
     kind: file ? 'file' : 'folder',
     name,
     storedName: signal(name),
@@ -89,16 +90,17 @@ export function createItem(
     batch,
     mayReplace: false,
     mayRename: false,
-    refusedNames: 0,
+    rejectedNames: 0,
     sending: undefined,
-    unanswered: undefined,
-    turn: undefined,
+    uncertainAttempt: undefined,
+    lock: undefined,
   };
 }
 
-/** Returns the path of the stored item; for a folder, without the trailing "/". */
-export function pathOf({ folder, storedName }: UploadItem): string {
-  return folder + storedName.value;
+/** Returns the path of the stored item. The path of a folder ends with "/". */
+export function pathOf({ kind, folder, storedName }: UploadItem): string {
+  const path = folder + storedName.value;
+  return kind === 'folder' ? `${path}/` : path;
 }
 
 /** Returns whether an item still needs work. */

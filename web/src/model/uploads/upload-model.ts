@@ -6,25 +6,32 @@ import { ServiceError } from '../../platform/service/service-error.ts';
 import type { FullLanguage } from '../../platform/text/language.ts';
 import type { Permissions } from '../account/permissions.ts';
 import type { Folder } from '../folder/folder.ts';
-import { createTakenNames } from '../folder/taken-names.ts';
+import { createTakenNames, type TakenNames } from '../folder/taken-names.ts';
 import type { Messages } from '../messages.ts';
 import type { PathLocks } from '../path-locks.ts';
+import type { Prompts } from '../prompts.ts';
 import type { Selection } from '../selection.ts';
-import { announceUploads } from './announcing.ts';
-import { createArrivals } from './arrivals.ts';
+import { announceUploads } from './announcements.ts';
 import type { ConflictReply } from './conflicts.ts';
-import type { Connection } from './connection.ts';
-import type { Dropped } from './dropped.ts';
-import { readDropped } from './dropped-folders.ts';
-import { countOtherConflicts, createQueue } from './queue.ts';
-import { createReadings } from './readings.ts';
-import { createReveal, entriesOf } from './reveal.ts';
-import { createSending } from './sending.ts';
-import { createTally, type UploadSummary } from './tally.ts';
-import { type Batch, canRetry, createItem, type QueuedItem, type UploadItem, type Wanted } from './upload-item.ts';
+import { DroppedFolderReader } from './dropped-folders.ts';
+import { createBrowserEnvironment, type UploadEnvironment } from './environment.ts';
+import type { DroppedItems } from './file-sources.ts';
+import { Highlighter, storedEntries } from './highlighter.ts';
+import { countOtherConflicts, UploadQueue } from './queue.ts';
+import { UploadReconciler } from './reconciler.ts';
+import { Sender } from './sender.ts';
+import { type UploadSummary, UploadTotals } from './totals.ts';
+import {
+  type Batch,
+  canRetry,
+  createItem,
+  type FileToUpload,
+  type QueuedItem,
+  type UploadItem,
+} from './upload-item.ts';
 
 /** The upload queue with its status and its actions. */
-export interface AllUploads {
+export interface UploadModel {
   readonly items: ReadonlySignal<readonly UploadItem[]>;
   readonly summary: ReadonlySignal<UploadSummary>;
   /** Whether an item is not finished yet. */
@@ -32,11 +39,11 @@ export interface AllUploads {
   /** Whether the device has a network connection; uploads wait without one. */
   readonly isOnline: ReadonlySignal<boolean>;
   /** The number of files found so far in folders that are being read; null while no folder is being read. */
-  readonly reading: ReadonlySignal<number | null>;
+  readonly filesFound: ReadonlySignal<number | null>;
   /** Adds files; `into` is the folder that the user chose for all of them, by default the shown one. */
-  add(wanted: readonly Wanted[], emptyFolders: readonly string[], into?: string): void;
+  add(files: readonly FileToUpload[], emptyFolders: readonly string[], into?: string): void;
   /** Adds dropped files and folders with all their content. */
-  addDropped(dropped: Dropped, folder: string): Promise<void>;
+  addDropped(dropped: DroppedItems, folder: string): Promise<void>;
   /** Opens the folder of a completed item and selects the item. */
   show(id: number): void;
   cancel(id: number): void;
@@ -62,93 +69,76 @@ export interface UploadModelOptions {
   readonly maxUploadSize: number | null;
 }
 
-/** The browser's part in uploads. */
-export interface UploadEnvironment {
-  readonly connection: Connection;
-  /** Asks the user what to do with a file whose name is taken. */
-  askAboutConflict(
-    file: QueuedItem,
-    conflict: {
-      /** Returns the number of other files that are known to conflict. Reads signals, because the number changes. */
-      readonly others: () => number;
-      /** Whether the user has permission to replace the existing file. */
-      readonly mayReplace: boolean;
-    },
-  ): Promise<ConflictReply>;
-  /** Calls `onBusy` when the user does something other than following the uploads. */
-  watchUser(onBusy: () => void): void;
-}
-
-export function createUploadModel(options: UploadModelOptions, environment: UploadEnvironment): AllUploads {
+export function createUploadModel(
+  options: UploadModelOptions,
+  prompts: Pick<Prompts, 'resolveConflict'>,
+  { connection, watchUser }: UploadEnvironment = createBrowserEnvironment(),
+): UploadModel {
   const { service, folder, messages, language, pathLocks, permissions } = options;
-  const { connection, watchUser } = environment;
-  const tally = createTally();
+  const totals = new UploadTotals();
+  const { summary, isBusy } = totals;
   const names = createTakenNames(service, folder);
-  const arrivals = createArrivals(folder, (path) => permissions.allowsIn(path, 'read'));
-  const readings = createReadings();
-  const reveal = createReveal(options);
-  /** The folder in which to reveal the items when all are done; null once the user does something else. */
-  let revealedIn: string | null = null;
-  watchUser(() => {
-    revealedIn = null;
-  });
-  const { summary, isBusy } = tally;
-
-  const send = createSending({
+  const reconciler = new UploadReconciler(folder, (path) => permissions.allowsIn(path, 'read'));
+  const highlighter = new Highlighter(options);
+  const folderReader = new DroppedFolderReader();
+  const sender = new Sender({
     service,
     connection,
     unreadable: () => language.value.text.uploads.unreadable,
-    onSent: tally.send,
+    onProgress: (item, bytes) => totals.setSent(item, bytes),
   });
-  const queue = createQueue({
-    send,
-    tally,
+  const queue = new UploadQueue({
+    send: (item, signal) => sender.send(item, signal),
+    totals,
     pathLocks,
     names,
-    refuse: refusalBy(options),
-    ask: questionBy(options, environment, summary, (item) => countOtherConflicts(item, items.peek(), names)),
-    notAsShown: () => language.value.text.uploads.notAsShown,
-    onStored: arrivals.stored,
-    onUncertain: arrivals.doubt,
+    rejectionOf: (item) => rejectionOf(item, options),
+    ask: (item) => askAboutConflict(item, { ...options, prompts, names, items, summary }),
+    folderMissing: () => language.value.text.uploads.notAsShown,
+    onStored: (item, stored) => reconciler.addStored(item, stored),
+    onUncertain: (item) => reconciler.markUncertain(item),
   });
   const { items } = queue;
-  const some = (id: number) => items.value.filter((item) => item.id === id);
+  /** The folder in which to highlight the items at the end; null once the user does something else. */
+  let highlightIn: string | null = null;
+  watchUser(() => {
+    highlightIn = null;
+  });
 
   effect(() => {
-    tally.publish();
+    totals.publish();
     if (isBusy.value) return;
     names.forget();
     untracked(() => {
-      arrivals.settle();
-      if (revealedIn === folder.path.value) reveal.highlight(entriesOf(items.value, revealedIn));
-      revealedIn = null;
+      reconciler.reconcile();
+      if (highlightIn === folder.path.value) highlighter.highlight(storedEntries(items.value, highlightIn));
+      highlightIn = null;
     });
   });
   announceUploads({ summary, isBusy, messages, language });
 
-  const add: AllUploads['add'] = (wanted, emptyFolders, into = folder.path.value) => {
-    if (wanted.length + emptyFolders.length === 0) return;
+  const add: UploadModel['add'] = (files, emptyFolders, into = folder.path.value) => {
+    if (files.length + emptyFolders.length === 0) return;
     // Earlier completed items would otherwise count as part of the current uploads.
     if (!isBusy.value) queue.remove(({ state }) => state.value !== 'failed');
-    revealedIn = into;
+    highlightIn = into;
     const batch: Batch = { decision: null };
     const folders = emptyFolders.map((path) => createItem({ folder: parentOf(path), name: nameOf(path) }, batch));
-    const added = [...folders, ...wanted.map((file) => createItem(file, batch))];
-    arrivals.expect(added);
+    const added = [...folders, ...files.map((file) => createItem(file, batch))];
+    reconciler.showFolders(added);
     queue.add(added);
   };
+  const withId = (id: number) => items.value.filter((item) => item.id === id);
 
   return {
     items,
     summary,
     isBusy,
     isOnline: connection.isOnline,
-    reading: readings.found,
+    filesFound: folderReader.filesFound,
     add,
     async addDropped(dropped, into) {
-      const reading = readings.begin();
-      const { files, emptyFolders, unreadable } = await readDropped(dropped, into, reading.find);
-      reading.end();
+      const { files, emptyFolders, unreadable } = await folderReader.read(dropped, into);
       add(files, emptyFolders, into);
       const missing = files.length + emptyFolders.length === 0 ? Math.max(1, unreadable.length) : unreadable.length;
       if (missing === 0) return;
@@ -156,40 +146,48 @@ export function createUploadModel(options: UploadModelOptions, environment: Uplo
       messages.say({ kind: 'error', text, detail: unreadable.slice(0, 20).join('\n') });
     },
     show(id) {
-      for (const item of some(id)) for (const path of entriesOf([item], item.folder)) reveal.show(path);
+      for (const item of withId(id)) for (const path of storedEntries([item], item.folder)) highlighter.open(path);
     },
-    cancel: (id) => queue.cancel(some(id)),
+    cancel: (id) => queue.cancel(withId(id)),
     cancelAll: () => queue.cancel(items.value),
-    retry: (id) => queue.retry(some(id)),
+    retry: (id) => queue.retry(withId(id)),
     retryAll: () =>
       queue.retry(items.value.filter((item) => item.state.value === 'failed' && canRetry(item, permissions))),
     clear: () => queue.remove(() => true),
   };
 }
 
-/** Returns the reason why a file can't be sent. */
-function refusalBy({ language, maxUploadSize }: UploadModelOptions) {
-  return ({ size }: QueuedItem): ServiceError | null => {
-    if (maxUploadSize === null || size <= maxUploadSize) return null;
-    const { text, formats } = language.value;
-    return new ServiceError(413, text.uploads.tooLarge({ limit: formats.size(maxUploadSize) }));
-  };
+/** Returns the reason why an item can't be sent; null if it can. */
+function rejectionOf({ size }: QueuedItem, { language, maxUploadSize }: UploadModelOptions): ServiceError | null {
+  if (maxUploadSize === null || size <= maxUploadSize) return null;
+  const { text, formats } = language.value;
+  return new ServiceError(413, text.uploads.tooLarge({ limit: formats.size(maxUploadSize) }));
+}
+
+interface ConflictContext extends Pick<UploadModelOptions, 'messages' | 'permissions' | 'language'> {
+  readonly prompts: Pick<Prompts, 'resolveConflict'>;
+  readonly names: TakenNames;
+  readonly items: ReadonlySignal<readonly QueuedItem[]>;
+  readonly summary: ReadonlySignal<UploadSummary>;
 }
 
 /** Asks the user what to do with a file whose name is taken. */
-function questionBy(
-  { messages, permissions, language }: UploadModelOptions,
-  { askAboutConflict }: UploadEnvironment,
-  summary: ReadonlySignal<UploadSummary>,
-  countOthers: (item: QueuedItem) => number,
-) {
-  return (item: QueuedItem): Promise<ConflictReply> => {
-    messages.announce(language.value.text.uploads.announceAsking);
-    const others = () => {
+function askAboutConflict(
+  item: QueuedItem,
+  { messages, permissions, language, prompts, names, items, summary }: ConflictContext,
+): Promise<ConflictReply> {
+  messages.announce(language.value.text.uploads.announceAsking);
+  const { folder, name, file } = item;
+  return prompts.resolveConflict({
+    folder,
+    name,
+    kinds: { incoming: 'file', existing: 'file' },
+    incoming: file,
+    mayReplace: permissions.allowsIn(folder, 'manage'),
+    others() {
       // Other uploads continue meanwhile. Reading the summary updates the count whenever they change.
       void summary.value;
-      return countOthers(item);
-    };
-    return askAboutConflict(item, { others, mayReplace: permissions.allowsIn(item.folder, 'manage') });
-  };
+      return countOtherConflicts(item, items.peek(), names);
+    },
+  });
 }

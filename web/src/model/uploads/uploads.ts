@@ -1,24 +1,23 @@
 import { computed, type ReadonlySignal, signal } from '@preact/signals';
 import { completeLanguage, type Language } from '../../platform/text/language.ts';
-import { tellNotLoaded } from '../not-loaded.ts';
+import { reportLoadFailure } from '../messages.ts';
 import type { Prompts } from '../prompts.ts';
-import { takeDropped } from './dropped.ts';
-import { pickFiles } from './picker.ts';
-import type { Wanted } from './upload-item.ts';
-import type { AllUploads, UploadModelOptions } from './upload-model.ts';
+import { droppedItems, pickFiles } from './file-sources.ts';
+import type { FileToUpload } from './upload-item.ts';
+import type { UploadModel, UploadModelOptions } from './upload-model.ts';
 
 /** Entry point for uploads. A queue sends them in the order in which they were added, a few at a time. */
 export interface Uploads {
   /** Adds files; `emptyFolders` are created empty. */
-  add(wanted: readonly Wanted[], emptyFolders?: readonly string[]): void;
+  add(files: readonly FileToUpload[], emptyFolders?: readonly string[]): void;
   /** Adds the files and folders of a drop or paste with all their content. Must be called during the event. */
   addFrom(transfer: DataTransfer, folder: string): void;
   /** Opens the file or folder picker, and adds the chosen files to the shown folder. */
   pick(kind: 'files' | 'folder'): void;
   /** Whether an item is still to be read or sent. */
   readonly isBusy: ReadonlySignal<boolean>;
-  /** The queue itself; null until its code is loaded. */
-  readonly all: ReadonlySignal<AllUploads | null>;
+  /** The queue and its status; null until their code is loaded. */
+  readonly model: ReadonlySignal<UploadModel | null>;
 }
 
 export interface UploadsOptions extends Omit<UploadModelOptions, 'language'> {
@@ -27,44 +26,44 @@ export interface UploadsOptions extends Omit<UploadModelOptions, 'language'> {
   readonly loadPrompts: () => Promise<Prompts>;
 }
 
-/** Milliseconds after which the queue's code is preloaded. */
-const LOADED_AFTER = 700;
+/** The time after which the code of the queue is preloaded. */
+const PRELOAD_DELAY_MS = 700;
 
 export function createUploads(options: UploadsOptions): Uploads {
-  const all = signal<AllUploads | null>(null);
+  const model = signal<UploadModel | null>(null);
   /** The number of added batches that wait for the queue's code or are still being read. */
-  const waiting = signal(0);
+  const pendingBatches = signal(0);
 
-  const load = async (): Promise<AllUploads> => {
-    const [{ createAllUploads }, prompts, language] = await Promise.all([
-      import('./all-uploads.ts'),
+  const load = async (): Promise<UploadModel> => {
+    const [{ createUploadModel }, prompts, language] = await Promise.all([
+      import('./upload-model.ts'),
       options.loadPrompts(),
       completeLanguage(options.language),
     ]);
-    const made = all.value ?? createAllUploads({ ...options, language }, prompts);
-    all.value = made;
-    return made;
+    // Another call can have created the model meanwhile.
+    model.value ??= createUploadModel({ ...options, language }, prompts);
+    return model.value;
   };
-  const use = async (work: (uploads: AllUploads) => void | Promise<void>): Promise<void> => {
-    waiting.value++;
+  const use = async (work: (uploads: UploadModel) => void | Promise<void>): Promise<void> => {
+    pendingBatches.value++;
     try {
-      await work(all.value ?? (await load()));
+      await work(model.value ?? (await load()));
     } catch {
-      await tellNotLoaded(options, () => void use(work));
+      await reportLoadFailure(options, () => void use(work));
     } finally {
-      waiting.value--;
+      pendingBatches.value--;
     }
   };
   // If the preload fails, the next upload loads the code again.
-  setTimeout(() => void load().catch(() => {}), LOADED_AFTER);
+  setTimeout(() => void load().catch(() => {}), PRELOAD_DELAY_MS);
 
-  const add: Uploads['add'] = (wanted, emptyFolders = []) => void use((uploads) => uploads.add(wanted, emptyFolders));
+  const add: Uploads['add'] = (files, emptyFolders = []) => void use((uploads) => uploads.add(files, emptyFolders));
   return {
-    all,
-    isBusy: computed(() => waiting.value > 0 || (all.value?.isBusy.value ?? false)),
+    model,
+    isBusy: computed(() => pendingBatches.value > 0 || (model.value?.isBusy.value ?? false)),
     add,
     addFrom(transfer, folder) {
-      const dropped = takeDropped(transfer);
+      const dropped = droppedItems(transfer);
       void use((uploads) => uploads.addDropped(dropped, folder));
     },
     pick: (kind) => pickFiles(kind, options.folder.path.value, add),

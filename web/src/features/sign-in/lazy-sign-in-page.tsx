@@ -3,8 +3,8 @@ import { useLanguage } from '../../platform/text/language-context.ts';
 import { Button } from '../../ui/button.tsx';
 import { useLoaded } from '../../ui/loading.ts';
 
-/** The page to sign in, of which the code is loaded when somebody has to. */
-export function SignInFirst({ account }: { account: Account }) {
+/** Loads the sign-in page and shows it. */
+export function LazySignInPage({ account }: { account: Account }) {
   const { text } = useLanguage();
   const loaded = useLoaded(() => import('./sign-in-page.tsx'));
   if (loaded.state === 'ready') return <loaded.value.SignInPage account={account} />;

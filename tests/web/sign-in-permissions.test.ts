@@ -7,8 +7,20 @@ import type { Need } from '../runner/needs.ts';
 import { assertAccessible } from './axe.ts';
 import { becomes } from './becomes.ts';
 import { button, isFocused, isTitled, messages, row, toolbar } from './elements.ts';
-import { ALL, ANN, accessOf, account, BOB, dialog, fill, listed, signIn, title, visit } from './signing-in.ts';
-import { dragPaths, pasteFile, picked, tray, trayTells, uploadFiles } from './uploading.ts';
+import {
+  ALL,
+  ANN,
+  accessOf,
+  accountButton,
+  BOB,
+  fillSignInForm,
+  signIn,
+  signInDialog,
+  signInHeading,
+  storedNames,
+  visit,
+} from './signing-in.ts';
+import { dragPaths, pasteFile, testFile, tray, trayShows, uploadFiles } from './uploading.ts';
 
 export const needs: readonly Need[] = ['browser'];
 
@@ -22,18 +34,18 @@ const FILES = {
   'deep/below/x.txt': 'x',
 };
 
-const EVERYONE = accessOf(
+const ANONYMOUS_ACCESS = accessOf(
   { folder: '/inbox/', to: 'everyone', rights: ['write'] },
   { folder: '/handbook/', to: 'everyone', rights: ['read'] },
   { folder: '/team/', to: 'everyone', rights: ['read', 'write'] },
   { folder: '/deep/below/', to: 'everyone', rights: ALL },
 );
 
-const open = (t: TestContext, place: string, expectedErrors: readonly RegExp[] = []) =>
-  visit(t, place, { access: EVERYONE, files: FILES, expectedErrors });
+const open = (t: TestContext, path: string, expectedErrors: readonly RegExp[] = []) =>
+  visit(t, path, { access: ANONYMOUS_ACCESS, files: FILES, expectedErrors });
 
 /** Returns the paths of the shown entries. */
-const names = (page: Page) =>
+const shownPaths = (page: Page) =>
   page.locator('[data-path]').evaluateAll((rows) => rows.map((each) => each.getAttribute('data-path')));
 
 /** Marks the document as soon as an entry is shown, even briefly. */
@@ -46,13 +58,13 @@ const watchEntries = (page: Page) =>
   });
 
 /** Returns the labels of the toolbar's buttons, except the overflow menu. */
-const tools = async (page: Page) =>
+const toolLabels = async (page: Page) =>
   (await toolbar(page).locator('button:not(.hidden, .more, .hidden *)').allTextContents()).filter(
-    (words) => words !== '',
+    (label) => label !== '',
   );
 
-describe('A user who is not signed in', () => {
-  it('can do in each folder what the grants allow, is offered nothing else, and signs in where that is needed', async (t) => {
+describe('An anonymous user', () => {
+  it('sees only the actions that the grants of each folder allow, and can sign in for more', async (t) => {
     const { page, site } = await open(t, 'inbox/?preview=secret.txt', [/status of 412/]);
     const goTo = async (...folders: readonly string[]) => {
       await page.getByRole('navigation').getByRole('link', { name: 'Files' }).click();
@@ -63,71 +75,71 @@ describe('A user who is not signed in', () => {
     await preview.getByRole('button', { name: 'Back to the folder' }).click();
     await preview.waitFor({ state: 'detached' });
 
-    // Only write.
+    // Permission to write.
     await page.getByText('You can upload here, but not see what is here.').waitFor();
     await page.getByText('Upload only').waitFor();
-    await becomes(() => tools(page), ['Upload']);
+    await becomes(() => toolLabels(page), ['Upload']);
     await watchEntries(page);
-    await uploadFiles(page, [picked('new.txt', 'new')]);
-    await trayTells(page, '1 file uploaded');
+    await uploadFiles(page, [testFile('new.txt', 'new')]);
+    await trayShows(page, '1 file uploaded');
     assert.equal(String(await site.read('inbox/new.txt')), 'new');
-    await uploadFiles(page, [picked('secret.txt', 'other')]);
+    await uploadFiles(page, [testFile('secret.txt', 'other')]);
     const question = page.getByRole('dialog', { name: 'secret.txt' });
     await question.getByText('not replace existing ones').waitFor();
     assert.equal(await question.getByRole('button', { name: 'Replace' }).count(), 0);
     await question.getByRole('button', { name: 'Keep both' }).click();
     await until('the copy is stored', () => site.exists('inbox/secret (2).txt'));
-    await trayTells(page, /file.? uploaded/);
+    await trayShows(page, /file.? uploaded/);
     assert.equal(String(await site.read('inbox/secret (2).txt')), 'other');
     assert.equal(String(await site.read('inbox/secret.txt')), 'secret');
-    assert.equal(await page.locator('html[data-test-entry]').count(), 0, 'No entry was shown, not even briefly.');
+    assert.equal(await page.locator('html[data-test-entry]').count(), 0, 'An entry was shown for a moment.');
 
-    // No permission, above folders with some.
+    // No permission, except in folders below.
     await goTo();
     await row(page, 'deep/').click();
-    await becomes(() => names(page), ['deep/', 'handbook/', 'inbox/', 'team/']);
-    await becomes(() => tools(page), ['Download', 'Copy link']);
+    await becomes(() => shownPaths(page), ['deep/', 'handbook/', 'inbox/', 'team/']);
+    await becomes(() => toolLabels(page), ['Download', 'Copy link']);
     for (const keys of ['F2', 'Delete', 'Alt+n', 'ControlOrMeta+x', 'Alt+Shift+m']) await page.keyboard.press(keys);
     assert.equal(await page.getByRole('dialog').count(), 0);
     assert.equal(await page.locator('.cut, .name-field').count(), 0);
     await page.keyboard.press('Enter');
     await isTitled(page, 'deep');
     await row(page, 'deep/below/').waitFor();
-    await becomes(() => names(page), ['deep/below/']);
-    await becomes(() => tools(page), []);
+    await becomes(() => shownPaths(page), ['deep/below/']);
+    await becomes(() => toolLabels(page), []);
 
-    // All permissions. A move to a folder without manage can't be undone.
+    // All permissions. Without the permission to manage the destination, a move can't be undone.
     await row(page, 'deep/below/').dblclick();
     await row(page, 'deep/below/x.txt').click();
-    await becomes(() => tools(page), ['Download', 'Rename', 'Move to…', 'Copy to…', 'Copy link', 'Delete']);
+    await becomes(() => toolLabels(page), ['Download', 'Rename', 'Move to…', 'Copy to…', 'Copy link', 'Delete']);
     await page.keyboard.press('Alt+Shift+m');
     const moving = page.getByRole('dialog', { name: /Move .*x\.txt/ });
     await moving.waitFor();
     await page.keyboard.press('Backspace');
     await page.keyboard.press('Backspace');
-    // The listing of a folder brings its permissions.
+    // The listing of the folder contains its permissions.
     const responded = page.waitForResponse((response) => response.url().includes('prefix=team'));
     await moving.getByRole('option', { name: 'team' }).click();
     await (await responded).finished();
     await moving.getByText('There are no folders in here.').waitFor();
     await moving.getByRole('button', { name: 'Move 1 item here' }).click();
-    const told = messages(page).getByRole('listitem').filter({ hasText: 'moved to' });
-    await told.waitFor();
-    assert.equal(await told.getByRole('button', { name: 'Undo' }).count(), 0);
+    const message = messages(page).getByRole('listitem').filter({ hasText: 'moved to' });
+    await message.waitFor();
+    assert.equal(await message.getByRole('button', { name: 'Undo' }).count(), 0);
     assert.equal(String(await site.read('team/x.txt')), 'x');
 
-    // Read and write.
+    // Permissions to read and write.
     await goTo('team/');
     await row(page, 'team/plan.txt').waitFor();
-    await uploadFiles(page, [picked('plan.txt', 'mine')]);
+    await uploadFiles(page, [testFile('plan.txt', 'mine')]);
     const conflict = page.getByRole('dialog', { name: 'plan.txt' });
     await conflict.getByText('not replace existing ones').waitFor();
     assert.equal(await conflict.getByRole('button', { name: 'Replace' }).count(), 0);
     await conflict.getByRole('button', { name: 'Skip' }).click();
-    await trayTells(page, /1 skipped/);
+    await trayShows(page, /1 skipped/);
     assert.equal(String(await site.read('team/plan.txt')), 'plan');
     await row(page, 'team/plan.txt').click();
-    await becomes(() => tools(page), ['Download', 'Copy to…', 'Copy link']);
+    await becomes(() => toolLabels(page), ['Download', 'Copy to…', 'Copy link']);
     await page.keyboard.press('Alt+Shift+c');
     const copying = page.getByRole('dialog', { name: /Copy .*plan\.txt/ });
     await copying.waitFor();
@@ -141,40 +153,40 @@ describe('A user who is not signed in', () => {
     await messages(page).getByText('copied to').waitFor();
     assert.equal(String(await site.read('inbox/plan.txt')), 'plan');
 
-    // Only read.
+    // Permission to read.
     await goTo('handbook/');
     await page.getByText('Read only').waitFor();
-    await becomes(() => tools(page), []);
-    await pasteFile(page, picked('pasted.txt', 'pasted'));
+    await becomes(() => toolLabels(page), []);
+    await pasteFile(page, testFile('pasted.txt', 'pasted'));
     await messages(page).getByText('You don’t have permission to add anything to this folder.').waitFor();
     await dragPaths(page, page.locator('.scroller'), [`${site.root}/team/plan.txt`], ['dragEnter', 'dragOver']);
     await page.locator('.drop-hint').getByText('You don’t have permission to add anything to this folder.').waitFor();
     await dragPaths(page, page.locator('.scroller'), [`${site.root}/team/plan.txt`], ['drop']);
     await page.locator('.drop-hint').waitFor({ state: 'detached' });
     await row(page, 'handbook/a.txt').click();
-    await becomes(() => tools(page), ['Download', 'Copy link']);
+    await becomes(() => toolLabels(page), ['Download', 'Copy link']);
     await page.keyboard.press('F2');
     await page.keyboard.press('Delete');
     assert.equal(await page.locator('.name-field, dialog[open]').count(), 0);
-    assert.deepEqual(await listed(site, 'handbook/'), ['a.txt', 'sub']);
+    assert.deepEqual(await storedNames(site, 'handbook/'), ['a.txt', 'sub']);
 
     await button(page, 'Sign in').click();
     await isFocused(page.getByLabel('Name', { exact: true }));
-    assert.equal(await dialog(page).getByText('Sign in to see').count(), 0);
+    assert.equal(await signInDialog(page).getByText('Sign in to see').count(), 0);
     await assertAccessible(page, t, { state: 'The sign-in dialog' });
-    await fill(page, ANN);
+    await fillSignInForm(page, ANN);
     await page.keyboard.press('Enter');
-    await dialog(page).waitFor({ state: 'detached' });
-    await account(page).waitFor();
+    await signInDialog(page).waitFor({ state: 'detached' });
+    await accountButton(page).waitFor();
     await button(page, 'Delete').waitFor();
     assert.equal(await row(page, 'handbook/a.txt').getAttribute('aria-selected'), 'true');
   });
 });
 
-// Unit tests test the texts and the refreshed permissions.
+// Unit tests cover the texts and the refreshed permissions.
 if (isFullForm) {
   describe('A user whose permissions change', () => {
-    it('sees why a request fails, and is offered what is allowed now', async (t) => {
+    it('sees why a request fails, and then only the actions that are still allowed', async (t) => {
       type Rights = readonly ('read' | 'write' | 'manage')[];
       const bobs = (team: Rights, below: Rights) =>
         accessOf(
@@ -185,16 +197,16 @@ if (isFullForm) {
       const access = bobs(['read', 'write'], ALL);
       const { page, site } = await visit(t, 'team/', { access, files: FILES, expectedErrors });
       await signIn(page, BOB);
-      await becomes(() => tools(page), ['New folder', 'Upload']);
+      await becomes(() => toolLabels(page), ['New folder', 'Upload']);
       await site.grant(bobs([], ALL));
-      await uploadFiles(page, [picked('new.txt', 'new')]);
-      await trayTells(page, '1 failed');
-      await until('nothing is offered', async () => (await tools(page)).length === 0);
+      await uploadFiles(page, [testFile('new.txt', 'new')]);
+      await trayShows(page, '1 failed');
+      await until('the toolbar is empty', async () => (await toolLabels(page)).length === 0);
       await becomes(() => page.getByRole('button', { name: /^Retry/ }).count(), 0);
       await site.grant(access);
       await page.keyboard.press('Alt+r');
       await tray(page).getByRole('button', { name: 'Retry', exact: true }).click();
-      await trayTells(page, '1 file uploaded');
+      await trayShows(page, '1 file uploaded');
 
       await page.getByRole('navigation').getByRole('link', { name: 'Files' }).click();
       await row(page, 'deep/').dblclick();
@@ -210,7 +222,7 @@ if (isFullForm) {
         .waitFor();
       await row(page, 'deep/below/x.txt').waitFor();
       await until('the permissions are refreshed', async () => (await button(page, 'Rename').count()) === 0);
-      await becomes(() => tools(page), ['Download', 'Copy to…', 'Copy link']);
+      await becomes(() => toolLabels(page), ['Download', 'Copy to…', 'Copy link']);
       await site.grant(bobs([], []));
       await button(page, 'Download').click();
       await messages(page).getByText('Nothing was downloaded').waitFor();
@@ -218,7 +230,7 @@ if (isFullForm) {
       // Without users, there is no sign-in method.
       await site.grant({ people: {}, grants: [] });
       await page.reload();
-      await title(page).waitFor();
+      await signInHeading(page).waitFor();
       await page.getByText('sign-in is not set up on this page').waitFor();
       assert.equal(await page.locator('input, button, a').count(), 0);
     });

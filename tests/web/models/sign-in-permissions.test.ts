@@ -7,7 +7,7 @@ import {
   type RequiredPermission,
 } from '../../../web/src/model/account/permissions.ts';
 
-const NEEDS: readonly RequiredPermission[] = ['read', 'write', 'manage', 'change'];
+const ALL: readonly RequiredPermission[] = ['read', 'write', 'manage', 'change'];
 
 interface SceneOptions {
   readonly isReadOnly?: boolean;
@@ -21,9 +21,9 @@ interface SceneOptions {
 function createScene({ isReadOnly = false, isControlled = true, isAnonymous = false, known = {} }: SceneOptions = {}) {
   const shown = signal('');
   const permissions = createPermissions({ isReadOnly, isControlled, isAnonymous: () => isAnonymous, shown });
-  for (const [prefix, granted] of Object.entries(known)) permissions.learn({ prefix, rights: [...granted] });
-  const allowed = () => NEEDS.filter((need) => permissions.allows(need));
-  const allowedIn = (folder: string) => NEEDS.filter((need) => permissions.allowsIn(folder, need));
+  for (const [prefix, granted] of Object.entries(known)) permissions.update({ prefix, rights: [...granted] });
+  const allowed = () => ALL.filter((required) => permissions.allows(required));
+  const allowedIn = (folder: string) => ALL.filter((required) => permissions.allowsIn(folder, required));
   return { shown, permissions, allowed, allowedIn };
 }
 
@@ -44,27 +44,27 @@ describe('The permissions in the shown folder', () => {
     }
   });
 
-  it('are those of the folder before while the listing loads', () => {
+  it('are those of the previous folder while the listing loads', () => {
     const { shown, permissions, allowed } = createScene({ known: { '': ['read'] } });
     assert.deepEqual(allowed(), ['read', 'change']);
     shown.value = 'team/';
     assert.deepEqual(allowed(), ['read', 'change']);
-    permissions.learn({ prefix: 'team/', rights: ['read', 'write', 'manage'] });
-    assert.deepEqual(allowed(), NEEDS);
+    permissions.update({ prefix: 'team/', rights: ['read', 'write', 'manage'] });
+    assert.deepEqual(allowed(), ALL);
   });
 
   it('change when the grants change', () => {
     const { permissions, allowed } = createScene({ isAnonymous: true, known: { '': ['read', 'write'] } });
-    permissions.learn({ prefix: '', rights: [] });
+    permissions.update({ prefix: '', rights: [] });
     assert.deepEqual(allowed(), []);
-    permissions.learn({ prefix: '' });
+    permissions.update({ prefix: '' });
     assert.deepEqual(allowed(), []);
-    permissions.learn({ prefix: '', rights: ['read'] });
+    permissions.update({ prefix: '', rights: ['read'] });
     assert.deepEqual(allowed(), ['read']);
   });
 
   it('are all without access control, and only read when the service is read-only', () => {
-    assert.deepEqual(createScene({ isControlled: false }).allowed(), NEEDS);
+    assert.deepEqual(createScene({ isControlled: false }).allowed(), ALL);
     assert.deepEqual(createScene({ isControlled: false, isReadOnly: true }).allowed(), ['read']);
     const known = { '': ['read', 'write', 'manage'] } as const;
     assert.deepEqual(createScene({ isReadOnly: true, known }).allowed(), ['read']);
@@ -72,7 +72,7 @@ describe('The permissions in the shown folder', () => {
 });
 
 describe('The permissions in another folder', () => {
-  it('are inherited from the nearest known folder above it if the user may write there, otherwise all', () => {
+  it('are inherited from the nearest listed ancestor if they include write; otherwise, all are assumed', () => {
     const { allowedIn } = createScene({
       isAnonymous: true,
       known: { '': ['read'], 'team/': ['read', 'write'], 'team/private/': ['read'] },
@@ -80,8 +80,8 @@ describe('The permissions in another folder', () => {
     assert.deepEqual(allowedIn('team/'), ['read', 'write', 'change']);
     assert.deepEqual(allowedIn('team/a/b/'), ['read', 'write', 'change']);
     assert.deepEqual(allowedIn('team/private/'), ['read']);
-    assert.deepEqual(allowedIn('team/private/a/'), NEEDS);
-    assert.deepEqual(allowedIn('other/'), NEEDS);
+    assert.deepEqual(allowedIn('team/private/a/'), ALL);
+    assert.deepEqual(allowedIn('other/'), ALL);
     assert.deepEqual(allowedIn(''), ['read']);
   });
 });

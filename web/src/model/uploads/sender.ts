@@ -1,0 +1,112 @@
+import type { Service } from '../../platform/service/service.ts';
+import { ServiceError } from '../../platform/service/service-error.ts';
+import type { UploadedFile } from '../../platform/service/upload.ts';
+import { storedBefore } from './earlier-attempt.ts';
+import type { Connection } from './environment.ts';
+import { pathOf, type QueuedItem } from './upload-item.ts';
+
+/** Retry delays. After the last one, the upload fails. */
+const RETRY_DELAYS_MS = [1_000, 2_000, 4_000, 8_000];
+
+/** The maximum delay that the service can request. */
+const MAX_RETRY_DELAY_MS = 120_000;
+
+interface SenderOptions {
+  readonly service: Pick<Service, 'upload' | 'createFolder' | 'list'>;
+  readonly connection: Pick<Connection, 'whenOnline' | 'delay'>;
+  /** Returns the error text for a file that no longer exists. */
+  readonly unreadable: () => string;
+  /** Receives the number of bytes of an item sent so far. */
+  readonly onProgress: (item: QueuedItem, bytes: number) => void;
+}
+
+/** Sends items to the service, and retries after transient errors. */
+export class Sender {
+  readonly #options: SenderOptions;
+  /** Whether the last item exhausted its retries. The next items are then tried only once. */
+  #isDown = false;
+
+  constructor(options: SenderOptions) {
+    this.#options = options;
+  }
+
+  /** Sends one item. Throws `ServiceError`, or the signal's reason. */
+  async send(item: QueuedItem, signal: AbortSignal): Promise<UploadedFile> {
+    const { connection, unreadable, onProgress } = this.#options;
+    for (let retries = 0; ; retries++) {
+      try {
+        await connection.whenOnline(signal);
+        const stored = await this.#attempt(item, signal);
+        this.#isDown = false;
+        return stored;
+      } catch (error) {
+        if (!(error instanceof ServiceError)) throw error;
+        if (error.status === 0 && !(await isReadable(item.file))) throw new ServiceError(400, unreadable());
+        const delay = this.#isDown ? undefined : retryDelay(error, retries);
+        this.#isDown = error.isTransient && delay === undefined;
+        if (delay === undefined) throw error;
+        onProgress(item, 0);
+        item.problem.value = error;
+        await connection.delay(delay, signal);
+        item.problem.value = null;
+      }
+    }
+  }
+
+  /** Sends an item once. A name conflict may come from an earlier attempt whose response was lost. */
+  async #attempt(item: QueuedItem, signal: AbortSignal): Promise<UploadedFile> {
+    const name = item.storedName.value;
+    const earlier = item.uncertainAttempt?.name === name ? item.uncertainAttempt : undefined;
+    item.uncertainAttempt = earlier ?? { name, since: Date.now() };
+    try {
+      const stored = await this.#request(item, signal);
+      item.uncertainAttempt = undefined;
+      return stored;
+    } catch (error) {
+      if (!(error instanceof ServiceError) || error.isOutcomeUnknown) throw error;
+      const modified = item.file?.lastModified ?? Number.NaN;
+      const wanted = { path: pathOf(item), size: item.size, modified, since: earlier?.since ?? 0 };
+      const ours = error.isNameTaken && earlier ? await storedBefore(this.#options.service, wanted, signal) : undefined;
+      // Except for a taken name, an error of this attempt leaves the outcome of earlier attempts unknown.
+      item.uncertainAttempt = error.isNameTaken ? undefined : earlier;
+      if (ours) return { path: ours.path, etag: ours.etag };
+      throw error;
+    }
+  }
+
+  async #request(item: QueuedItem, signal: AbortSignal): Promise<UploadedFile> {
+    const { service, onProgress } = this.#options;
+    const { file, folder } = item;
+    if (file === undefined) {
+      const path = pathOf(item);
+      await service.createFolder(path, signal);
+      return { path, etag: '' };
+    }
+    return service.upload({
+      file,
+      folder,
+      name: item.storedName.value,
+      replace: item.mayReplace,
+      signal,
+      onProgress: (bytes) => onProgress(item, bytes),
+    });
+  }
+}
+
+/** Returns the milliseconds to wait before the next attempt; undefined if another attempt is useless. */
+function retryDelay(error: ServiceError, retries: number): number | undefined {
+  const delay = RETRY_DELAYS_MS[retries];
+  const requested = (error.retryAfter ?? 0) * 1000;
+  if (!error.isTransient || delay === undefined || requested > MAX_RETRY_DELAY_MS) return undefined;
+  return Math.max(delay, requested);
+}
+
+/** Returns whether a file is readable. Browsers don't report that a request failed because the file changed. */
+async function isReadable(file: File | undefined): Promise<boolean> {
+  try {
+    await file?.slice(0, 1).arrayBuffer();
+    return true;
+  } catch {
+    return false;
+  }
+}
