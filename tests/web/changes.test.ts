@@ -25,7 +25,7 @@ test('Folders are created, and entries renamed and deleted at once, with the foc
 
   for (const [typed, problem] of [
     ['', 'Enter a name.'],
-    ['photos', 'This name already exists in this folder.'],
+    ['photos', 'This name is already taken.'],
   ] as const) {
     await name.fill(typed);
     await page.keyboard.press('Enter');
@@ -41,14 +41,14 @@ test('Folders are created, and entries renamed and deleted at once, with the foc
   await page.route('**/create_folder', (route) => refuse(route, 'unavailable', 'The disk is asleep.'));
   await page.keyboard.press('Alt+n');
   await dialog.getByRole('button', { name: 'Create' }).click();
-  await said(page, 'The disk is asleep.');
+  await said(page, 'The server isn’t available right now.');
   await row(page, 'New folder/').waitFor({ state: 'detached' });
   await page.unroute('**/create_folder');
 
   await row(page, 'photos/').click();
   await page.keyboard.press('Delete');
   const question = page.getByRole('dialog', { name: 'Delete “⁨photos⁩” and everything in it?' });
-  await question.getByText('The folder holds 2 items.').waitFor();
+  await question.getByText('The folder contains 2 items.').waitFor();
   await page.keyboard.press('Enter');
   await question.waitFor({ state: 'detached' });
   assert.ok(await site.exists('photos/'), 'Cancel has the focus');
@@ -66,12 +66,12 @@ test('Folders are created, and entries renamed and deleted at once, with the foc
   await row(page, 'report.pdf').click();
   await page.keyboard.press('Delete');
   await page.getByRole('button', { name: 'Delete file' }).click();
-  await said(page, '“⁨report.pdf⁩” could not be deleted');
-  await said(page, 'Something is wrong with the disk.');
+  await said(page, 'Couldn’t delete “⁨report.pdf⁩”');
+  await said(page, 'Something went wrong on the server.');
   await row(page, 'report.pdf').waitFor();
   await page.unroute('**/delete/**');
 
-  const field = page.getByRole('textbox', { name: 'New name of' });
+  const field = page.getByRole('textbox', { name: 'New name for' });
   await row(page, 'archive.tar.gz').click();
   await page.keyboard.press('F2');
   await becomes(() => selectedText(field), 'archive');
@@ -99,7 +99,7 @@ test('Folders are created, and entries renamed and deleted at once, with the foc
   await page.getByRole('button', { name: 'Rename' }).click();
   await becomes(() => selectedText(field), 'photos');
   await field.fill('cat.txt');
-  await page.getByText('This name already exists in this folder.').waitFor();
+  await page.getByText('This name is already taken.').waitFor();
   await page.keyboard.press('Enter');
   await page.keyboard.press('Tab');
   assert.equal(await field.inputValue(), 'cat.txt');

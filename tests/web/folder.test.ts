@@ -135,11 +135,11 @@ describe('A folder in the browser', () => {
     const page = await openPage(t, { ...DESKTOP, url, expectedErrors: [/404.*gone/] });
     await page.getByText('This folder doesn’t exist.').waitFor();
     await assertAccessible(page, t, { state: 'no such folder' });
-    await page.getByRole('button', { name: 'Up one folder' }).first().click();
+    await page.getByRole('button', { name: 'Go to parent folder' }).first().click();
     await isShown(page, 'Music/song.mp3');
 
     await row(page, 'Music/live/').dblclick();
-    await page.getByText('Nothing here yet.').waitFor();
+    await page.getByText('This folder is empty.').waitFor();
     await page.getByRole('main').getByRole('button', { name: 'New folder' }).last().click();
     await page.getByRole('dialog').waitFor();
     await page.keyboard.press('Escape');
@@ -155,7 +155,7 @@ describe('A folder in the browser', () => {
     await page.keyboard.press('Escape');
     await until('all entries are shown', async () => (await shownNames(page)).length === 7);
     await page.keyboard.type('nothing of this name');
-    await page.getByText('Nothing here is called “\u2068nothing of this name\u2069”.').waitFor();
+    await page.getByText('No results for “\u2068nothing of this name\u2069”').waitFor();
   });
 });
 

@@ -16,7 +16,7 @@ const endSession = (page: Page) => page.context().clearCookies();
 async function signInAgain(page: Page): Promise<void> {
   await dialog(page).waitFor();
   await isFocused(page.getByLabel('Password'));
-  assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), ANN.name);
+  assert.equal(await page.getByLabel('Username', { exact: true }).inputValue(), ANN.name);
   await fill(page, { password: ANN.password });
   await page.keyboard.press('Enter');
   await dialog(page).waitFor({ state: 'detached' });
@@ -57,7 +57,7 @@ describe('A session that expires', () => {
     // A user who declined is not asked for each upload.
     await trayTells(page, '6 failed');
     assert.equal(await dialog(page).count(), 0);
-    await tray(page).getByText('Sign in to upload').first().waitFor();
+    await tray(page).getByText('Sign in to continue').first().waitFor();
     await button(page, 'Sign in').waitFor();
     await tray(page).getByRole('button', { name: 'Retry 6' }).click();
     await signInAgain(page);
@@ -71,11 +71,11 @@ describe('A session that expires', () => {
     await page.keyboard.press('F2');
     await page.keyboard.type('lion');
     await page.keyboard.press('Enter');
-    await dialog(page).getByText('With another account, they are cancelled.').waitFor();
+    await dialog(page).getByText('Signing in with another account cancels them.').waitFor();
     await fill(page, EVE);
     await page.keyboard.press('Enter');
     await account(page, EVE).waitFor();
-    const messages = page.getByRole('region', { name: 'Messages' });
+    const messages = page.getByRole('region', { name: 'Notifications' });
     await messages.getByText(/now signed in as .*eve.*\. The uploads and changes of .*ann.* were cancelled/).waitFor();
     await row(page, 'photos/cat.txt').waitFor();
     assert.deepEqual(await listed(site, 'photos/'), stored);

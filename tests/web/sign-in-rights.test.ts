@@ -59,12 +59,12 @@ describe('A user who is not signed in', () => {
       for (const folder of folders) await row(page, folder).dblclick();
     };
     const preview = page.getByRole('dialog', { name: 'secret.txt' });
-    await preview.getByText('You can upload here, but not see what is here.').waitFor();
-    await preview.getByRole('button', { name: 'Back to the folder' }).click();
+    await preview.getByText('You can upload files here, but you can’t see what’s in this folder.').waitFor();
+    await preview.getByRole('button', { name: 'Back to folder' }).click();
     await preview.waitFor({ state: 'detached' });
 
     // Only write.
-    await page.getByText('You can upload here, but not see what is here.').waitFor();
+    await page.getByText('You can upload files here, but you can’t see what’s in this folder.').waitFor();
     await page.getByText('Upload only').waitFor();
     await becomes(() => tools(page), ['Upload']);
     await watchEntries(page);
@@ -73,7 +73,7 @@ describe('A user who is not signed in', () => {
     assert.equal(String(await site.read('inbox/new.txt')), 'new');
     await uploadFiles(page, [picked('secret.txt', 'other')]);
     const question = page.getByRole('dialog', { name: 'secret.txt' });
-    await question.getByText('not replace existing ones').waitFor();
+    await question.getByText('you can’t replace existing ones').waitFor();
     assert.equal(await question.getByRole('button', { name: 'Replace' }).count(), 0);
     await question.getByRole('button', { name: 'Keep both' }).click();
     await until('the copy is stored', () => site.exists('inbox/secret (2).txt'));
@@ -109,8 +109,8 @@ describe('A user who is not signed in', () => {
     const responded = page.waitForResponse((response) => response.url().includes('prefix=team'));
     await moving.getByRole('option', { name: 'team' }).click();
     await (await responded).finished();
-    await moving.getByText('There are no folders in here.').waitFor();
-    await moving.getByRole('button', { name: 'Move 1 item here' }).click();
+    await moving.getByText('No folders here').waitFor();
+    await moving.getByRole('button', { name: 'Move here' }).click();
     const told = messages(page).getByRole('listitem').filter({ hasText: 'moved to' });
     await told.waitFor();
     assert.equal(await told.getByRole('button', { name: 'Undo' }).count(), 0);
@@ -121,7 +121,7 @@ describe('A user who is not signed in', () => {
     await row(page, 'team/plan.txt').waitFor();
     await uploadFiles(page, [picked('plan.txt', 'mine')]);
     const conflict = page.getByRole('dialog', { name: 'plan.txt' });
-    await conflict.getByText('not replace existing ones').waitFor();
+    await conflict.getByText('you can’t replace existing ones').waitFor();
     assert.equal(await conflict.getByRole('button', { name: 'Replace' }).count(), 0);
     await conflict.getByRole('button', { name: 'Skip' }).click();
     await trayTells(page, /1 skipped/);
@@ -132,23 +132,23 @@ describe('A user who is not signed in', () => {
     const copying = page.getByRole('dialog', { name: /Copy .*plan\.txt/ });
     await copying.waitFor();
     await page.keyboard.press('Backspace');
-    await copying.getByText('You don’t have permission to add anything to this folder.').waitFor();
-    for (const name of ['Copy 1 item here', 'New folder']) {
+    await copying.getByText('You don’t have permission to add files to this folder.').waitFor();
+    for (const name of ['Copy here', 'New folder']) {
       await becomes(() => copying.getByRole('button', { name }).isDisabled(), true);
     }
     await copying.getByRole('option', { name: 'inbox' }).click();
-    await copying.getByRole('button', { name: 'Copy 1 item here' }).click();
+    await copying.getByRole('button', { name: 'Copy here' }).click();
     await messages(page).getByText('copied to').waitFor();
     assert.equal(String(await site.read('inbox/plan.txt')), 'plan');
 
     // Only read.
     await goTo('handbook/');
-    await page.getByText('Read only').waitFor();
+    await page.getByText('Read-only').waitFor();
     await becomes(() => tools(page), []);
     await pasteFile(page, picked('pasted.txt', 'pasted'));
-    await messages(page).getByText('You don’t have permission to add anything to this folder.').waitFor();
+    await messages(page).getByText('You don’t have permission to add files to this folder.').waitFor();
     await dragPaths(page, page.locator('.scroller'), [`${site.root}/team/plan.txt`], ['dragEnter', 'dragOver']);
-    await page.locator('.drop-hint').getByText('You don’t have permission to add anything to this folder.').waitFor();
+    await page.locator('.drop-hint').getByText('You don’t have permission to add files to this folder.').waitFor();
     await dragPaths(page, page.locator('.scroller'), [`${site.root}/team/plan.txt`], ['drop']);
     await page.locator('.drop-hint').waitFor({ state: 'detached' });
     await row(page, 'handbook/a.txt').click();
@@ -159,7 +159,7 @@ describe('A user who is not signed in', () => {
     assert.deepEqual(await listed(site, 'handbook/'), ['a.txt', 'sub']);
 
     await button(page, 'Sign in').click();
-    await isFocused(page.getByLabel('Name', { exact: true }));
+    await isFocused(page.getByLabel('Username', { exact: true }));
     assert.equal(await dialog(page).getByText('Sign in to see').count(), 0);
     await assertAccessible(page, t, { state: 'The sign-in dialog' });
     await fill(page, ANN);
@@ -204,22 +204,20 @@ if (isFullForm) {
       await page.keyboard.press('F2');
       await page.keyboard.type('y');
       await page.keyboard.press('Enter');
-      await messages(page).getByText('could not be renamed').waitFor();
-      await messages(page)
-        .getByText(/signed in as .*bob@example.org.* and don.t have permission to change/)
-        .waitFor();
+      await messages(page).getByText('Couldn’t rename').waitFor();
+      await messages(page).getByText('You don’t have permission to do this.').waitFor();
       await row(page, 'deep/below/x.txt').waitFor();
       await until('the permissions are refreshed', async () => (await button(page, 'Rename').count()) === 0);
       await becomes(() => tools(page), ['Download', 'Copy to…', 'Copy link']);
       await site.grant(bobs([], []));
       await button(page, 'Download').click();
-      await messages(page).getByText('Nothing was downloaded').waitFor();
+      await messages(page).getByText('Couldn’t download').waitFor();
 
       // Without users, there is no sign-in method.
       await site.grant({ people: {}, grants: [] });
       await page.reload();
       await title(page).waitFor();
-      await page.getByText('sign-in is not set up on this page').waitFor();
+      await page.getByText('sign-in isn’t set up here').waitFor();
       assert.equal(await page.locator('input, button, a').count(), 0);
     });
   });

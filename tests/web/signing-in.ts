@@ -54,7 +54,7 @@ export const account = (page: Page, { name }: { name: string } = ANN) =>
   page.getByRole('button', { name: new RegExp(`Signed in as .*${name}`) });
 
 export async function fill(page: Page, { name, password }: { name?: string; password: string }): Promise<void> {
-  if (name !== undefined) await page.getByLabel('Name', { exact: true }).fill(name);
+  if (name !== undefined) await page.getByLabel('Username', { exact: true }).fill(name);
   await page.getByLabel('Password').fill(password);
 }
 

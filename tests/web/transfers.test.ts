@@ -21,14 +21,14 @@ test('Paste puts copies beside the originals, undoes moves, and explains impossi
 
   await page.keyboard.press('Control+x');
   await page.keyboard.press('Control+v');
-  await said(page, '“⁨cat (2).txt⁩” is in “⁨Files⁩” already');
+  await said(page, '“⁨cat (2).txt⁩” is already in “⁨Files⁩”');
 
   await row(page, 'photos/').click();
   await page.keyboard.press('Control+x');
   await page.keyboard.press('Enter');
   await row(page, 'photos/2026/').waitFor();
   await page.keyboard.press('Control+v');
-  await said(page, '“⁨photos⁩” can’t be moved into itself');
+  await said(page, 'Can’t move “⁨photos⁩” into itself');
 
   await page.goBack();
   await row(page, 'file 2.txt').click();
@@ -59,7 +59,7 @@ test('Paste puts copies beside the originals, undoes moves, and explains impossi
   await page.goBack();
   await row(page, 'report.pdf').waitFor();
   await page.keyboard.press('Control+v');
-  await said(page, '“⁨cat.txt⁩” is in “⁨Files⁩” already');
+  await said(page, '“⁨cat.txt⁩” is already in “⁨Files⁩”');
   assert.equal(await site.exists('gone/'), false);
   assert.ok(await site.exists('cat.txt'));
 });
@@ -75,7 +75,7 @@ test('A conflict dialog asks about each taken name, or once for all', async (t) 
   await row(page, 'to/a.txt').waitFor();
   await page.keyboard.press('Control+v');
 
-  const question = page.getByRole('dialog', { name: 'is already in “⁨to⁩”' });
+  const question = page.getByRole('dialog', { name: 'already exists in “⁨to⁩”' });
   await question.waitFor();
   // "d.txt" does not conflict.
   await question.getByRole('checkbox', { name: '2 other conflicts' }).waitFor();
@@ -101,7 +101,7 @@ test('A conflict dialog asks about each taken name, or once for all', async (t) 
   await page.keyboard.press('Control+x');
   await row(page, 'to/').dblclick();
   await page.keyboard.press('Control+v');
-  await page.getByText('Replacing the folder deletes everything that is in it now.').waitFor();
+  await page.getByText('Replacing the folder deletes everything in it.').waitFor();
   await page.getByRole('button', { name: 'Replace' }).click();
   await said(page, '“⁨sub⁩” moved to “⁨to⁩”');
   assert.ok((await site.exists('to/sub/new.txt')) && !(await site.exists('to/sub/old.txt')));
@@ -118,9 +118,9 @@ test('The folder picker finds or creates the destination by keyboard alone, and 
   await row(page, 'report.pdf').click();
   await page.keyboard.press('Alt+Shift+m');
   const picker = page.getByRole('dialog', { name: 'Move “⁨report.pdf⁩” to…' });
-  const here = picker.getByRole('button', { name: 'Move 1 item here' });
+  const here = picker.getByRole('button', { name: 'Move here' });
   await picker.getByRole('option', { name: 'photos' }).waitFor();
-  await picker.getByText('The item is in this folder already.').waitFor();
+  await picker.getByText('This item is already here.').waitFor();
   await becomes(() => here.isDisabled(), true);
   await assertAccessible(page, t, { state: 'the folder picker' });
 
@@ -138,7 +138,7 @@ test('The folder picker finds or creates the destination by keyboard alone, and 
   await page.keyboard.press('Enter');
   await page.getByRole('dialog', { name: 'New folder' }).getByRole('textbox').fill('fresh');
   await page.keyboard.press('Enter');
-  await picker.getByText('There are no folders in here.').waitFor();
+  await picker.getByText('No folders here').waitFor();
   await here.focus();
   await page.keyboard.press('Enter');
   await said(page, '“⁨report.pdf⁩” moved to “⁨fresh⁩”');
@@ -157,7 +157,7 @@ test('The folder picker finds or creates the destination by keyboard alone, and 
   );
   await page.keyboard.press('Control+v');
   await page.getByRole('button', { name: /Cancel.*notes/ }).click();
-  await said(page, 'Cancelled: 0 of 1 item copied');
+  await said(page, 'Copy cancelled. 0 of 1 item copied.');
   await row(page, 'photos/notes/').waitFor({ state: 'detached' });
   await lookedInVain;
 });

@@ -63,7 +63,7 @@ describe('Uploads in progress', () => {
     // The page learns it as from the device. Without a network, its other requests would fail, too.
     await setOnline(page, false);
     await uploadFiles(page, picked('second.txt', '2'));
-    await trayTells(page, 'Waiting for a connection');
+    await trayTells(page, 'Waiting for a connection…');
     assert.deepEqual(await site.paths(), ['first.txt']);
     await setOnline(page, true);
     await trayTells(page, '1 file uploaded');
@@ -84,7 +84,7 @@ describe('Uploads in progress', () => {
       await page.clock.runFor(2_000);
       return (await tray(page).getByText('1 failed').count()) > 0;
     });
-    await upload(page, 'one.bin').getByText('The service can’t be reached.').waitFor();
+    await upload(page, 'one.bin').getByText('Can’t reach the server.').waitFor();
     assert.equal(await site.exists('one.bin'), false);
     await site.restart();
     await session.detach();

@@ -2,7 +2,7 @@ import { render } from 'preact';
 import { App } from './app/app.tsx';
 import { createPage } from './app/create-page.ts';
 import { readEmbedded } from './platform/embedded.ts';
-import { PageProvider } from './features/page.ts';
+import { type Page, PageProvider } from './features/page.ts';
 import { keepAnnouncing } from './app/announcing.ts';
 import { keepAsking } from './app/asking-again.ts';
 import { keepDocument } from './app/document.ts';
@@ -17,8 +17,12 @@ const root = document.querySelector('#page');
 if (root) {
   const page = await createPage(readEmbedded()).catch((error: unknown) => {
     showStartFailure(root);
-    throw error;
+    reportError(error);
   });
+  if (page) start(page, root);
+}
+
+function start(page: Page, container: Element): void {
   keepDocument(page);
   keepAnnouncing(page);
   if (!page.account?.isShutOut) keepAsking(page.folder);
@@ -30,6 +34,6 @@ if (root) {
         <App />
       </PageProvider>
     </LanguageProvider>,
-    root,
+    container,
   );
 }

@@ -49,7 +49,6 @@ function queueOf(options: Partial<QueueOptions>) {
     send: async (item) => stored(item),
     refuse: () => null,
     ask: async () => assert.fail('Nobody was to be asked.'),
-    notAsShown: () => 'It is not as it was shown.',
     onStored() {},
     onUncertain() {},
     ...options,
@@ -446,7 +445,7 @@ describe('The turn of an upload', () => {
     await settled();
     const [item] = queue.items.value;
     assert.equal(item?.state.value, 'failed');
-    assert.equal(item?.problem.value?.message, 'It is not as it was shown.');
+    assert.equal(item?.problem.value?.code, 'folder-not-as-shown');
   });
 });
 
@@ -547,7 +546,6 @@ describe('An upload whose answer was lost', () => {
         list: async () => ({ success: true, prefix: '', entries: [there] }),
       },
       connection: { online: async () => {}, pause: async () => {} },
-      unreadable: () => '',
       onSent() {},
     });
     const outcome = await send(item, new AbortController().signal).catch((error: unknown) => error);
@@ -637,7 +635,6 @@ describe('A file on its way', () => {
         },
       },
       connection: { online: async () => {}, pause: async (milliseconds) => void pauses.push(milliseconds) },
-      unreadable: () => 'It can’t be read.',
       onSent() {},
     });
     const outcomes: unknown[] = [];
@@ -679,7 +676,7 @@ describe('A file on its way', () => {
       throw new DOMException('It was changed.', 'NotReadableError');
     };
     const { outcomes, pauses } = await sendThrough({ errors: [new ServiceError(0, '')], file });
-    assert.deepEqual(outcomes.map(String), ['ServiceError: It can’t be read.']);
+    assert.deepEqual(outcomes.map(String), ['ServiceError: The file is unreadable.']);
     assert.deepEqual(pauses, []);
   });
 });

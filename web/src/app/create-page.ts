@@ -1,4 +1,4 @@
-import { computed, effect, untracked } from '@preact/signals';
+import { computed, effect, type ReadonlySignal, untracked } from '@preact/signals';
 import { createAccess } from '../model/account/access.ts';
 import type { AccountPrompts } from '../model/account/account.ts';
 import { createChanges } from '../model/changes/changes.ts';
@@ -17,7 +17,7 @@ import { createPreferences } from '../platform/preferences.ts';
 import { createSelection } from '../model/selection.ts';
 import { createUrls } from '../platform/service/urls.ts';
 import { loadCatalogue } from '../platform/text/catalogues.ts';
-import { createLanguage } from '../platform/text/language.ts';
+import { completeLanguage, createLanguage, type Language } from '../platform/text/language.ts';
 import { askBeforeLeaving } from './ask-before-leaving.ts';
 import { takePastedFiles } from '../features/dragging/pasted-files.ts';
 import { createUploads } from '../model/uploads/uploads.ts';
@@ -42,7 +42,7 @@ export async function createPage(embedded: Embedded): Promise<Page> {
     embedded,
     location,
     urls,
-    prompts: accountPrompts(dialogs),
+    prompts: accountPrompts(dialogs, language),
     messages,
     language,
     isBusy,
@@ -98,10 +98,10 @@ export async function createPage(embedded: Embedded): Promise<Page> {
 }
 
 /** Creates the questions about signing in and out. Their dialogs are loaded when they are needed. */
-function accountPrompts(dialogs: Dialogs): AccountPrompts {
+function accountPrompts(dialogs: Dialogs, language: ReadonlySignal<Language>): AccountPrompts {
   return {
     async signIn(options) {
-      const { askToSignIn } = await import('../features/sign-in/sign-in-dialog.tsx');
+      const [{ askToSignIn }] = await Promise.all([import('../features/sign-in/sign-in-dialog.tsx'), completeLanguage(language)]);
       await askToSignIn(dialogs, options);
     },
     async confirmSignOut() {

@@ -6,6 +6,7 @@ import type { Page } from '../page.ts';
 import { parentOf, ROOT } from '../../platform/paths.ts';
 import type { Entry } from '../../platform/service/service.ts';
 import type { Text } from '../../platform/text/language.ts';
+import { completeLanguage } from '../../platform/text/language.ts';
 import { copyLinks } from './copy-links.ts';
 
 export type ActionId = keyof Text['actions'];
@@ -195,8 +196,11 @@ const ALL: readonly Action[] = [
 async function download(page: Page): Promise<void> {
   const entries = selected(page);
   try {
-    const { startDownloads } = await import('./download.ts');
-    await startDownloads(page, entries);
+    const [{ startDownloads }, language] = await Promise.all([
+      import('./download.ts'),
+      completeLanguage(page.language),
+    ]);
+    await startDownloads(page, language.value, entries);
   } catch {
     await tellNotLoaded(page, () => void download(page));
   }

@@ -1,7 +1,7 @@
 import type { Page } from '../page.ts';
 import type { Entry } from '../../platform/service/service.ts';
 import { asServiceError } from '../../platform/service/service-error.ts';
-import { reasonOf } from '../../platform/text/reason.ts';
+import type { FullLanguage } from '../../platform/text/language.ts';
 
 /** Milliseconds between two downloads: browsers drop downloads that start at the same time. */
 const PAUSE = 300;
@@ -16,15 +16,15 @@ const CHECKED_WITHIN = 60_000;
  * Downloads the files among the entries one by one. Shows a message if folders are skipped, if there are too many
  * files, or if the service denies access. Never throws.
  */
-export async function startDownloads(page: Page, entries: readonly Entry[]): Promise<void> {
-  const { urls, messages, language } = page;
-  const { clipboard } = language.value.text;
+export async function startDownloads(page: Page, language: FullLanguage, entries: readonly Entry[]): Promise<void> {
+  const { urls, messages } = page;
+  const { clipboard } = language.text;
   const files = entries.filter(({ type }) => type === 'file');
   if (files.length > LIMIT) {
     messages.say({ kind: 'error', text: clipboard.tooManyDownloads({ count: files.length, limit: LIMIT }) });
     return;
   }
-  if (!(await isGiven(page, files))) return;
+  if (!(await isGiven(page, language, files))) return;
   for (const [index, { path }] of files.entries()) {
     setTimeout(() => follow(urls.download(path)), index * PAUSE);
   }
@@ -36,14 +36,18 @@ export async function startDownloads(page: Page, entries: readonly Entry[]): Pro
  * Checks access before the download. Otherwise the browser would show the error response, and the user could not sign
  * in.
  */
-async function isGiven({ account, service, messages, language }: Page, [first]: readonly Entry[]): Promise<boolean> {
+async function isGiven(
+  { account, service, messages }: Page,
+  language: FullLanguage,
+  [first]: readonly Entry[],
+): Promise<boolean> {
   if (!account || !first) return true;
   try {
     await service.check(first.path, AbortSignal.timeout(CHECKED_WITHIN));
     return true;
   } catch (error) {
-    const { text } = language.value;
-    messages.say({ kind: 'error', text: text.clipboard.notDownloaded, detail: reasonOf(asServiceError(error), text) });
+    const detail = language.reasonOf(asServiceError(error));
+    messages.say({ kind: 'error', text: language.text.clipboard.notDownloaded, detail });
     return false;
   }
 }

@@ -3,7 +3,6 @@ import { Button } from '../../ui/button.tsx';
 import { usePage } from '../page.ts';
 import { asServiceError, isAbort, type ServiceError } from '../../platform/service/service-error.ts';
 import { useFullLanguage } from '../../platform/text/language-context.ts';
-import { reasonOf } from '../../platform/text/reason.ts';
 
 /** How many items a folder has: known of the one that is shown, counted on demand of another. */
 export function ItemCount({ folder: path }: { folder: string }) {
@@ -26,7 +25,8 @@ type Counting =
 
 function CountedItems({ folder }: { folder: string }) {
   const { service } = usePage();
-  const { text } = useFullLanguage();
+  const language = useFullLanguage();
+  const { text } = language;
   const [counting, setCounting] = useState<Counting>({ state: 'unasked' });
   const isCounting = counting.state === 'counting';
 
@@ -57,7 +57,7 @@ function CountedItems({ folder }: { folder: string }) {
       {counting.state === 'counted' && text.folder.items({ count: counting.count })}
       {counting.state === 'failed' && (
         <>
-          <p>{reasonOf(counting.problem, text)}</p>
+          <p>{language.reasonOf(counting.problem)}</p>
           <Button onClick={start}>{text.controls.retry}</Button>
         </>
       )}

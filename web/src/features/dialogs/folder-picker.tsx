@@ -10,7 +10,6 @@ import type { PickedTransfer } from '../../model/prompts.ts';
 import type { FolderEntry } from '../../platform/service/service.ts';
 import { folderName } from '../../platform/text/folder-name.ts';
 import { useFullLanguage } from '../../platform/text/language-context.ts';
-import { reasonOf } from '../../platform/text/reason.ts';
 import { askForNewFolder } from './new-folder-question.tsx';
 import { createPickedFolder, type PickedFolder } from '../../model/changes/picked-folder.ts';
 import { subjectOf } from '../../model/changes/words.ts';
@@ -53,7 +52,7 @@ function FolderPicker({ transfer, close }: { transfer: PickedTransfer; close: (f
           </span>
           <Button onClick={() => close(null)}>{text.controls.cancel}</Button>
           <Button kind="primary" type="submit" disabled={reason !== undefined}>
-            {(kind === 'copy' ? text.folderPicker.copyHere : text.folderPicker.moveHere)({ count: paths.length })}
+            {kind === 'copy' ? text.folderPicker.copyHere : text.folderPicker.moveHere}
           </Button>
         </>
       }
@@ -239,13 +238,14 @@ function Option({ id, folder, isActive, isDisabled, onOpen }: OptionProps) {
 
 /** What there is to say in the place of folders, and to those who don't see these. */
 function Status({ picked }: { picked: PickedFolder }) {
-  const { text } = useFullLanguage();
+  const language = useFullLanguage();
+  const { text } = language;
   const count = picked.folders.value.length;
   const problem = picked.problem.value;
   const isReading = picked.state.value === 'reading';
   return (
     <p class={count > 0 && !problem ? 'visually-hidden' : 'status'} role="status">
-      {problem && reasonOf(problem, text)}
+      {problem && language.reasonOf(problem)}
       {!problem && count > 0 && text.folderPicker.found({ count })}
       {!problem && count === 0 && isReading && text.folder.loading}
       {!problem &&

@@ -42,7 +42,7 @@ export function beginDrag(event: DragEvent, options: BeginOptions): Dragged | nu
   const mark = `application/x-holdall.${crypto.getRandomValues(new Uint32Array(2)).join('.')}`;
   dataTransfer.setData(mark, '');
   offerOutside(dataTransfer, entries, urls);
-  const words = entries.length === 1 ? entry.name : language.value.text.dragging.items({ count: entries.length });
+  const words = entries.length === 1 ? entry.name : language.value.text.folder.items({ count: entries.length });
   showDragImage(dataTransfer, entries.every(({ type }) => type === 'folder') ? 'folder' : 'file', words);
   return { paths: entries.map((each) => each.path), source, type: mark, canMove };
 }

@@ -1,11 +1,13 @@
 import { useEffect, useState } from 'preact/hooks';
 import { availableAction } from '../actions/actions.ts';
 import { Button } from '../../ui/button.tsx';
+import { useLoaded } from '../../ui/use-loaded.ts';
 import { usePage } from '../page.ts';
 import { parentOf, ROOT } from '../../platform/paths.ts';
 import type { ServiceError } from '../../platform/service/service-error.ts';
-import type { InitialText } from '../../platform/text/language.ts';
+import { completeLanguage } from '../../platform/text/language.ts';
 import { useLanguage } from '../../platform/text/language-context.ts';
+import { isTitleEnough, problemTitle } from '../../folder/problem-title.ts';
 import './states.css';
 
 /** Milliseconds before anything is shown of a folder that is being read: most are there earlier. */
@@ -90,7 +92,7 @@ export function NoMatch() {
   );
 }
 
-/** Why the folder is not shown, in the words of the service, and what to do next. */
+/** Why the folder is not shown, and what to do next. */
 export function FolderProblem() {
   const { folder, location, account } = usePage();
   const { text } = useLanguage();
@@ -99,8 +101,8 @@ export function FolderProblem() {
   const way = account?.canSignIn ? wayOn(problem, account.name.value) : undefined;
   return (
     <div class="state" role="alert">
-      <p class="title">{titleOf(problem, text)}</p>
-      {problem?.message && !problem.isNotFound && <p class="detail">{problem.message}</p>}
+      <p class="title">{problem ? problemTitle(problem, text) : text.problems.unreachable}</p>
+      {problem && !isTitleEnough(problem) && <ProblemDetail problem={problem} />}
       <div class="buttons">
         {way && (
           <Button kind="primary" onClick={() => void account?.ask({ isAnew: way === 'signInAs' })}>
@@ -129,11 +131,14 @@ function wayOn(problem: ServiceError | null, name: string | null): 'signIn' | 's
   return problem?.isPermissionDenied && name !== null ? 'signInAs' : undefined;
 }
 
-function titleOf(problem: ServiceError | null, { problems }: InitialText): string {
-  if (!problem || problem.status === 0) return problems.unreachable;
-  if (problem.isNotFound) return problems.missing;
-  if (problem.isSignInRequired) return problems.signIn;
-  return problem.isBusy ? problems.busy : problems.refused;
+/** The reason in full. Its text loads when it is needed. */
+function ProblemDetail({ problem }: { problem: ServiceError }) {
+  const { language } = usePage();
+  const loaded = useLoaded(async () => {
+    const full = await completeLanguage(language);
+    return () => full.value.reasonOf(problem);
+  }, [problem]);
+  return <p class="detail">{loaded.state === 'ready' && loaded.value()}</p>;
 }
 
 /** Where there are so many entries that reading all of them is for a person to decide. */

@@ -3,9 +3,8 @@ import { useRef, useState } from 'preact/hooks';
 import { usePage } from '../page.ts';
 import { asServiceError, type ServiceError } from '../../platform/service/service-error.ts';
 import { signIn, whoIsSignedIn } from '../../platform/service/session.ts';
-import type { Language } from '../../platform/text/language.ts';
-import { useLanguage } from '../../platform/text/language-context.ts';
-import { reasonOf } from '../../platform/text/reason.ts';
+import type { FullLanguage } from '../../platform/text/language.ts';
+import { useFullLanguage } from '../../platform/text/language-context.ts';
 import type { Account } from '../../model/account/account.ts';
 
 /** Signing in with a name and a password, and how that went. */
@@ -25,7 +24,7 @@ export interface SignInAttempt {
 /** `whenSame`: called where the one who has signed in was signed in already, which nothing else tells. */
 export function useSignInAttempt(account: Account, whenSame: () => void): SignInAttempt {
   const { urls } = usePage();
-  const language = useLanguage();
+  const language = useFullLanguage();
   const name = useRef<HTMLInputElement>(null);
   const password = useRef<HTMLInputElement>(null);
   const [state, setState] = useState<Pick<SignInAttempt, 'isSending' | 'problem' | 'isWrong'>>(RESTING);
@@ -59,12 +58,8 @@ export function useSignInAttempt(account: Account, whenSame: () => void): SignIn
 const RESTING = { isSending: false, problem: undefined, isWrong: false } as const;
 
 /** Returns why signing in failed, in the language of the page. */
-export function signInProblem(error: ServiceError, { text, formats }: Language): string {
-  if (isWrongPassword(error)) return text.account.wrong;
-  if (error.is(['sign-in-throttled'], 429) && error.retryAfter !== undefined) {
-    return text.account.tooMany({ wait: formats.duration(error.retryAfter) });
-  }
-  return reasonOf(error, text);
+export function signInProblem(error: ServiceError, language: FullLanguage): string {
+  return isWrongPassword(error) ? language.text.errors['wrong-password'] : language.reasonOf(error);
 }
 
 const isWrongPassword = (error: ServiceError) => error.is(['wrong-password'], 401);

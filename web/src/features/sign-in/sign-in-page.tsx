@@ -4,7 +4,8 @@ import { Button } from '../../ui/button.tsx';
 import mark from '../../ui/mark.svg';
 import { usePage } from '../page.ts';
 import { ROOT } from '../../platform/paths.ts';
-import { useLanguage } from '../../platform/text/language-context.ts';
+import type { ServiceError } from '../../platform/service/service-error.ts';
+import { useFullLanguage, useLanguage } from '../../platform/text/language-context.ts';
 import type { Account } from '../../model/account/account.ts';
 import { useSignInAttempt } from './sign-in-attempt.ts';
 import { ProviderLink, SignInFields } from './sign-in-fields.tsx';
@@ -25,21 +26,22 @@ export function SignInPage({ account }: { account: Account }) {
   }, [name]);
 
   if (!isAsked) return <Refusal account={account} onSignIn={() => setAsked(true)} />;
-  return <SignIn account={account} problem={first.isBack ? folder.problem.value?.message : undefined} />;
+  return <SignIn account={account} problem={first.isBack ? folder.problem.value : null} />;
 }
 
 /** `problem`: why it did not go by the provider. */
-function SignIn({ account, problem }: { account: Account; problem: string | undefined }) {
-  const { text } = useLanguage();
+function SignIn({ account, problem }: { account: Account; problem: ServiceError | null }) {
+  const language = useFullLanguage();
+  const { text } = language;
   const { password, provider } = account.ways;
-  const isNeeded = problem === undefined && account.name.value === null;
+  const isNeeded = problem === null && account.name.value === null;
   return (
     <Card title={text.account.signIn}>
       {!account.canSignIn && <p class="why">{text.account.noWay}</p>}
       {account.canSignIn && isNeeded && <p class="why">{text.account.needed}</p>}
-      {problem !== undefined && (
+      {problem && (
         <p class="problem" role="alert">
-          {problem}
+          {language.reasonOf(problem)}
         </p>
       )}
       {password && <PasswordForm account={account} />}
@@ -50,15 +52,18 @@ function SignIn({ account, problem }: { account: Account; problem: string | unde
   );
 }
 
-/** Why a file is not shown, in the words of the service. */
+/** Why a file is not shown. */
 function Refusal({ account, onSignIn }: { account: Account; onSignIn: () => void }) {
   const { folder } = usePage();
-  const { text } = useLanguage();
+  const language = useFullLanguage();
+  const { text } = language;
+  const problem = folder.problem.value;
   return (
     <Card title={text.problems.refusedFile}>
       <p class="why" role="alert">
-        {folder.problem.value?.message}
+        {problem && language.reasonOf(problem)}
       </p>
+      {account.name.value !== null && <p class="why">{text.account.signedInAs({ name: account.name.value })}</p>}
       {account.canSignIn && (
         <Button kind="primary" onClick={onSignIn}>
           {text.account.signInAs}

@@ -1,8 +1,8 @@
 import { Button } from '../../ui/button.tsx';
 import { Icon } from '../../ui/icon.tsx';
+import { problemTitle } from '../../folder/problem-title.ts';
 import { type Page, usePage } from '../page.ts';
 import { useLanguage } from '../../platform/text/language-context.ts';
-import { reasonOf } from '../../platform/text/reason.ts';
 import './problem-banner.css';
 
 /** Says that what is shown could not be read again, for as long as that is so. */
@@ -26,5 +26,5 @@ export function ProblemBanner() {
 export function problemOf({ folder, language }: Page): string | undefined {
   const problem = folder.problem.value;
   if (problem === null || folder.state.value !== 'ready') return undefined;
-  return reasonOf(problem, language.value.text);
+  return problemTitle(problem, language.value.text);
 }

@@ -18,9 +18,10 @@ interface UploadRowProps {
 }
 
 export function UploadRow({ all, item, place, onFocus }: UploadRowProps) {
-  const { text, formats } = useFullLanguage();
+  const language = useFullLanguage();
+  const { text } = language;
   const state = item.state.value;
-  const words = itemStatus(item, text, formats);
+  const words = itemStatus(item, language);
 
   return (
     <li

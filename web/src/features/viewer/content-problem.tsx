@@ -3,7 +3,7 @@ import { Icon } from '../../ui/icon.tsx';
 import { StoreRefusal } from '../../platform/service/content.ts';
 import type { FileEntry } from '../../platform/service/service.ts';
 import { ServiceError } from '../../platform/service/service-error.ts';
-import type { Text } from '../../platform/text/language.ts';
+import type { FullLanguage } from '../../platform/text/language.ts';
 import { useFullLanguage } from '../../platform/text/language-context.ts';
 import { DownloadLink } from './download-link.tsx';
 import { MissingFile } from './missing-file.tsx';
@@ -11,9 +11,10 @@ import { Notice } from './notice.tsx';
 
 /** Why the contents of a file could not be read, and what can be done about it. */
 export function ContentProblem({ entry, error, onRetry }: { entry: FileEntry; error: Error; onRetry: () => void }) {
-  const { text } = useFullLanguage();
+  const language = useFullLanguage();
+  const { text } = language;
   if (error instanceof ServiceError && error.isNotFound) return <MissingFile />;
-  const { title, more } = describe(error, text);
+  const { title, more } = describe(error, language);
   const actions = (
     <>
       <DownloadLink entry={entry} />
@@ -29,9 +30,10 @@ export function ContentProblem({ entry, error, onRetry }: { entry: FileEntry; er
   );
 }
 
-function describe(error: Error, { previews, problems }: Text): { title: string; more: string } {
+function describe(error: Error, language: FullLanguage): { title: string; more: string } {
+  const { errors, previews, problems } = language.text;
   if (error instanceof StoreRefusal) return { title: previews.storeRefuses, more: previews.storeRefusesHint };
-  if (!(error instanceof ServiceError)) return { title: previews.unreadable, more: error.message };
+  if (!(error instanceof ServiceError)) return { title: previews.unreadable, more: errors['invalid-request'] };
   if (error.status === 0) return { title: problems.unreachable, more: previews.unreachableHint };
-  return { title: error.isBusy ? problems.busy : previews.unreadable, more: error.message };
+  return { title: previews.unreadable, more: language.reasonOf(error) };
 }

@@ -9,13 +9,14 @@ import { Notice } from './notice.tsx';
 /** Stands in for a file that is not in the listing: it may still come, or there is no such file. */
 export function LookedFor() {
   const { folder, rights } = usePage();
-  const { text } = useFullLanguage();
+  const language = useFullLanguage();
+  const { text } = language;
   const problem = folder.problem.value;
   if (problem && !problem.isNotFound) {
     const actions = <Button onClick={() => void folder.refresh()}>{text.controls.retry}</Button>;
     return (
-      <Notice icon={<Icon name="warning" />} title={text.problems.unreachable} actions={actions} isAlert>
-        {problem.message}
+      <Notice icon={<Icon name="warning" />} title={text.previews.unreadable} actions={actions} isAlert>
+        {language.reasonOf(problem)}
       </Notice>
     );
   }

@@ -3,7 +3,7 @@ import { tellNotLoaded } from '../not-loaded.ts';
 import type { Embedded } from '../../platform/embedded.ts';
 import type { Messages } from '../messages.ts';
 import type { Urls } from '../../platform/service/urls.ts';
-import type { Language } from '../../platform/text/language.ts';
+import { completeLanguage, type Language } from '../../platform/text/language.ts';
 import { keepLostWork, tellLostWork } from './lost-work.ts';
 import { createOtherTabs } from './other-tabs.ts';
 
@@ -148,12 +148,12 @@ export function createAccount(options: AccountOptions, browser: AccountBrowser =
     leave,
     async signOut() {
       try {
-        const { signOut } = await import('./sign-out.ts');
+        const [{ signOut }, fullLanguage] = await Promise.all([import('./sign-out.ts'), completeLanguage(language)]);
         const onSignedOut = () => {
           tabs.tell(null);
           leave();
         };
-        await signOut({ ...options, confirm: prompts.confirmSignOut, onSignedOut });
+        await signOut({ ...options, language: fullLanguage, confirm: prompts.confirmSignOut, onSignedOut });
       } catch {
         void tellNotLoaded({ messages, language });
       }

@@ -43,8 +43,8 @@ export interface Tools extends ChangesOptions {
 export const NOT_BEGUN = 424;
 
 export function createTools(options: ChangesOptions, prompts: Prompts, running: Signal<readonly Operation[]>): Tools {
-  const { folder, service, turns, language } = options;
-  const notBegun = () => new ServiceError(NOT_BEGUN, language.value.text.changes.notBegun);
+  const { folder, service, turns } = options;
+  const notBegun = () => new ServiceError(NOT_BEGUN, 'An earlier change failed.', { code: 'change-not-started' });
   return {
     ...options,
     prompts,

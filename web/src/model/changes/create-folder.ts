@@ -1,7 +1,6 @@
 import { batch } from '@preact/signals';
 import { nameOf, parentOf } from '../../platform/paths.ts';
 import { asServiceError } from '../../platform/service/service-error.ts';
-import { reasonOf } from '../../platform/text/reason.ts';
 import { folderEntry } from './entries.ts';
 import type { Tools } from './change-context.ts';
 
@@ -29,7 +28,7 @@ export function createFolderCreation(tools: Tools): FolderCreation {
     } catch (error) {
       pending.takeBack();
       const { text } = language.value;
-      const detail = reasonOf(asServiceError(error), text);
+      const detail = language.value.reasonOf(asServiceError(error));
       messages.say({ kind: 'error', text: text.changes.notCreated({ name: nameOf(path) }), detail });
       tools.refresh([parentOf(path)]);
       return false;

@@ -81,7 +81,7 @@ export function createRemoval(tools: Tools): Removal {
           : changes.notDeleted(subjectOf(failed.map(({ item }) => item.path))),
       detail: reasonsOf(
         failed.map(({ error }) => error),
-        text,
+        language.value,
       ),
       action: isPassing ? { label: text.controls.retry, run } : undefined,
     });

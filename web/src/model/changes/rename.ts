@@ -2,7 +2,6 @@ import { batch, type Signal } from '@preact/signals';
 import { isFolderPath, nameOf, parentOf } from '../../platform/paths.ts';
 import type { Entry } from '../../platform/service/service.ts';
 import { isAbort, type ServiceError } from '../../platform/service/service-error.ts';
-import { reasonOf } from '../../platform/text/reason.ts';
 import { entryAt, entryToBeAt } from './entries.ts';
 import { follow } from './follow.ts';
 import type { Item, Under } from './operations.ts';
@@ -76,7 +75,8 @@ export function createRename(
     const { text } = language.value;
     const renamed = await change(entry, name);
     if (typeof renamed === 'string') messages.announce(text.changes.undone);
-    else if (renamed) messages.say({ kind: 'error', text: text.changes.notUndone, detail: reasonOf(renamed, text) });
+    else if (renamed)
+      messages.say({ kind: 'error', text: text.changes.notUndone, detail: language.value.reasonOf(renamed) });
   };
 
   const reopen = (entry: Entry, name: string): boolean => {
@@ -101,7 +101,7 @@ export function createRename(
       messages.say({
         kind: 'error',
         text: text.changes.notRenamed({ name: entry.name }),
-        detail: reasonOf(renamed, text),
+        detail: language.value.reasonOf(renamed),
       });
     }
   };

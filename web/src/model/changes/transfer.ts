@@ -62,7 +62,7 @@ export function createTransfers(tools: Tools): Transfers {
     });
     if (arrived.length > 0) messages.announce(text.changes.undone);
     if (failed.length === 0) return;
-    const detail = reasonsOf(errorsOf(failed), text);
+    const detail = reasonsOf(errorsOf(failed), language.value);
     messages.say({ kind: 'error', text: text.changes.notUndone, detail });
   };
 
@@ -103,7 +103,7 @@ export function createTransfers(tools: Tools): Transfers {
     messages.say({
       kind: 'error',
       text: notDone(kind, pathsOf(items), { all, text }),
-      detail: reasonsOf(errorsOf(failed), text),
+      detail: reasonsOf(errorsOf(failed), language.value),
       action: failed.some(({ error }) => error.isPassing) ? retry : undefined,
     });
   };

@@ -29,8 +29,6 @@ export interface QueueOptions {
   readonly names: TakenNames;
   /** Returns the reason why an item can't be sent; null if it can. */
   readonly refuse: (item: QueuedItem) => ServiceError | null;
-  /** Returns the error text of items whose folder could not be created or moved. */
-  readonly notAsShown: () => string;
   readonly ask: (item: QueuedItem) => Promise<ConflictReply>;
   /** Called before an item is done, and so before all of them are. */
   readonly onStored: (item: QueuedItem, stored: UploadedFile) => void;
@@ -69,7 +67,8 @@ export function createQueue(options: QueueOptions): Queue {
     const { turn } = item;
     const isAsShown = await turn?.begun;
     if (item.turn !== turn || item.state.value !== 'waiting') return;
-    if (!isAsShown) return fail(item, new ServiceError(409, options.notAsShown()));
+    if (!isAsShown)
+      return fail(item, new ServiceError(409, 'An earlier change failed.', { code: 'folder-not-as-shown' }));
     waiting.push(item);
     return run();
   };

@@ -14,8 +14,6 @@ const LONGEST_PAUSE = 120_000;
 interface SendingOptions {
   readonly service: Pick<Service, 'upload' | 'createFolder' | 'list'>;
   readonly connection: Pick<Connection, 'online' | 'pause'>;
-  /** Returns the error text for a file that no longer exists. */
-  readonly unreadable: () => string;
   readonly onSent: (item: QueuedItem, bytes: number) => void;
 }
 
@@ -23,7 +21,7 @@ interface SendingOptions {
  * Returns a function that sends one item and retries after transient errors. It throws `ServiceError`, or the
  * signal's reason.
  */
-export function createSending({ service, connection, unreadable, onSent }: SendingOptions) {
+export function createSending({ service, connection, onSent }: SendingOptions) {
   /** Whether the last item exhausted its retries. The next items are then tried only once. */
   let isDown = false;
 
@@ -68,7 +66,9 @@ export function createSending({ service, connection, unreadable, onSent }: Sendi
         return stored;
       } catch (error) {
         if (!(error instanceof ServiceError)) throw error;
-        if (error.status === 0 && !(await isReadable(item.file))) throw new ServiceError(400, unreadable());
+        if (error.status === 0 && !(await isReadable(item.file))) {
+          throw new ServiceError(400, 'The file is unreadable.', { code: 'file-unreadable' });
+        }
         const pause = PAUSES[pauses];
         if (!error.isPassing) isDown = false;
         if (!error.isPassing || isDown || pause === undefined || (error.retryAfter ?? 0) * 1000 > LONGEST_PAUSE) {

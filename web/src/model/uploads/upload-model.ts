@@ -94,12 +94,7 @@ export function createUploadModel(options: UploadModelOptions, environment: Uplo
   });
   const { summary, isBusy } = tally;
 
-  const send = createSending({
-    service,
-    connection,
-    unreadable: () => language.value.text.uploads.unreadable,
-    onSent: tally.send,
-  });
+  const send = createSending({ service, connection, onSent: tally.send });
   const queue = createQueue({
     send,
     tally,
@@ -107,7 +102,6 @@ export function createUploadModel(options: UploadModelOptions, environment: Uplo
     names,
     refuse: refusalBy(options),
     ask: questionBy(options, environment, summary, (item) => countOtherConflicts(item, items.peek(), names)),
-    notAsShown: () => language.value.text.uploads.notAsShown,
     onStored: arrivals.stored,
     onUncertain: arrivals.doubt,
   });
@@ -167,11 +161,10 @@ export function createUploadModel(options: UploadModelOptions, environment: Uplo
 }
 
 /** Returns the reason why a file can't be sent. */
-function refusalBy({ language, maxUploadSize }: UploadModelOptions) {
+function refusalBy({ maxUploadSize }: UploadModelOptions) {
   return ({ size }: QueuedItem): ServiceError | null => {
     if (maxUploadSize === null || size <= maxUploadSize) return null;
-    const { text, formats } = language.value;
-    return new ServiceError(413, text.uploads.tooLarge({ limit: formats.size(maxUploadSize) }));
+    return new ServiceError(413, 'The file is too large.', { code: 'upload-too-large', limit: maxUploadSize });
   };
 }
 
