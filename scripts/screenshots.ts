@@ -148,7 +148,7 @@ async function open(using: Browser, options: BrowserContextOptions, path: string
   const page = await context.newPage();
   page.setDefaultTimeout(20_000);
   await page.goto(url + path.split('/').map(encodeURIComponent).join('/'));
-  await page.locator('[data-path]').or(page.getByText('Nothing here yet.')).first().waitFor();
+  await page.locator('[data-path]').or(page.getByText('This folder is empty.')).first().waitFor();
   return page;
 }
 

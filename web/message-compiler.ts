@@ -12,8 +12,10 @@ export const LAZY_GROUPS: readonly string[] = [
   'changes',
   'conflicts',
   'details',
+  'errors',
   'folderPicker',
   'previews',
+  'retries',
   'shortcuts',
   'uploads',
 ];

@@ -32,10 +32,12 @@ function selectGroups(english: CatalogueSource, isSelected: (group: string) => b
 
 function declareGroup(group: CatalogueSource, indent: string): string {
   const lines = Object.entries(group).map(
-    ([key, entry]) => `${indent}  readonly ${key}: ${declareEntry(entry, `${indent}  `)}`,
+    ([key, entry]) => `${indent}  readonly ${declareKey(key)}: ${declareEntry(entry, `${indent}  `)}`,
   );
   return `{\n${lines.join('\n')}\n${indent}}`;
 }
+
+const declareKey = (key: string) => (/^\w+$/.test(key) ? key : `'${key}'`);
 
 function declareEntry(entry: string | CatalogueSource, indent: string): string {
   if (typeof entry !== 'string') return `${declareGroup(entry, indent)};`;

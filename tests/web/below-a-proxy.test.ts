@@ -81,7 +81,7 @@ it('The web UI works below the path of a reverse proxy and BASE_PATH, in the lan
   await button(page, '新建文件夹').waitFor();
   await becomes(() => page.locator('html').getAttribute('lang'), 'zh-Hans');
   await row(page, 'photos/2026/deep.txt').hover();
-  await button(row(page, 'photos/2026/deep.txt'), '更多：\u2068deep.txt\u2069').click();
+  await button(row(page, 'photos/2026/deep.txt'), '\u2068deep.txt\u2069 的更多操作').click();
   await page.getByRole('menu').waitFor();
   await page.keyboard.press('Escape');
   await page.getByRole('menu').waitFor({ state: 'detached' });

@@ -42,7 +42,7 @@ test('The web UI writes changes and uploads to a bucket byte for byte', async (t
   await row(page, 'b.txt').click({ modifiers: ['Control'] });
   await page.keyboard.press('Alt+Shift+m');
   await page.getByRole('option', { name: 'renamed' }).click();
-  await page.getByRole('button', { name: 'Move 2 items here' }).click();
+  await page.getByRole('button', { name: 'Move here' }).click();
   await page.getByRole('button', { name: 'Keep both' }).click();
   await until(
     'both files are moved',

@@ -36,7 +36,7 @@ describe('A new folder', () => {
 
     for (const [typed, problem] of [
       ['', 'Enter a name.'],
-      ['photos', 'This name already exists in this folder.'],
+      ['photos', 'This name is already taken.'],
     ] as const) {
       await name.fill(typed);
       await page.keyboard.press('Enter');
@@ -52,7 +52,7 @@ describe('A new folder', () => {
     await page.route('**/create_folder', (route) => refuse(route, 'unavailable', 'The disk is asleep.'));
     await page.keyboard.press('Alt+n');
     await dialog.getByRole('button', { name: 'Create' }).click();
-    await said(page, 'The disk is asleep.');
+    await said(page, 'The server isn’t available right now.');
     await row(page, 'New folder/').waitFor({ state: 'detached' });
   });
 });
@@ -63,7 +63,7 @@ describe('A deletion', () => {
     await row(page, 'photos/').click();
     await page.keyboard.press('Delete');
     const dialog = page.getByRole('dialog', { name: 'Delete “⁨photos⁩” and everything in it?' });
-    await dialog.getByText('The folder holds 2 items.').waitFor();
+    await dialog.getByText('The folder contains 2 items.').waitFor();
     await page.keyboard.press('Enter');
     await dialog.waitFor({ state: 'detached' });
     assert.ok(await site.exists('photos/'), 'Cancel has the focus');
@@ -77,12 +77,12 @@ describe('A deletion', () => {
     await said(page, '2 items deleted');
     assert.equal(await site.exists('file 10.txt'), false);
 
-    await page.route('**/delete/**', (route) => refuse(route, 'internal-error', 'Something is wrong with the disk.'));
+    await page.route('**/delete/**', (route) => refuse(route, 'internal-error', 'Something went wrong on the server.'));
     await row(page, 'report.pdf').click();
     await page.keyboard.press('Delete');
     await page.getByRole('button', { name: 'Delete file' }).click();
-    await said(page, '“⁨report.pdf⁩” could not be deleted');
-    await said(page, 'Something is wrong with the disk.');
+    await said(page, 'Couldn’t delete “⁨report.pdf⁩”');
+    await said(page, 'Something went wrong on the server.');
     await row(page, 'report.pdf').waitFor();
   });
 });
@@ -90,7 +90,7 @@ describe('A deletion', () => {
 describe('A rename', () => {
   it('keeps the focus and the selection on the entry, and its message undoes it', async (t) => {
     const { page, site } = await openSite(t, { files: FILES });
-    const field = page.getByRole('textbox', { name: 'New name of' });
+    const field = page.getByRole('textbox', { name: 'New name for' });
     await row(page, 'archive.tar.gz').click();
     await page.keyboard.press('F2');
     await becomes(() => selectedText(field), 'archive');
@@ -121,7 +121,7 @@ describe('A rename', () => {
     await page.getByRole('button', { name: 'Rename' }).click();
     await becomes(() => selectedText(field), 'photos');
     await field.fill('cat.txt');
-    await page.getByText('This name already exists in this folder.').waitFor();
+    await page.getByText('This name is already taken.').waitFor();
     await page.keyboard.press('Enter');
     await page.keyboard.press('Tab');
     assert.equal(await field.inputValue(), 'cat.txt');

@@ -40,18 +40,18 @@ test('Details tell what is known of the selected entries, and come from below in
   await sheet.getByText('1,234 bytes').waitFor();
   await sheet.getByText('text/plain').waitFor();
   await assertAccessible(page, t, { state: 'details' });
-  await sheet.getByRole('button', { name: 'Copy the link' }).click();
+  await sheet.getByRole('button', { name: 'Copy link' }).click();
   await sheet.getByText('Copied').waitFor();
   assert.equal(await page.evaluate(() => navigator.clipboard.readText()), `${site.url}file/text.txt`);
 
   await page.locator('[data-path="sub/"]').click();
-  await sheet.getByRole('button', { name: 'Count the items' }).click();
+  await sheet.getByRole('button', { name: 'Count items' }).click();
   await sheet.getByText('2 items').waitFor();
   await page.locator('[data-path="text.txt"]').click({ modifiers: ['ControlOrMeta'] });
   await sheet.getByText('2 selected').waitFor();
-  await sheet.getByText('Size of the files').waitFor();
-  await sheet.getByText('without the contents of folders').waitFor();
-  await sheet.getByRole('button', { name: 'Close the details' }).click();
+  await sheet.getByText('Size of files').waitFor();
+  await sheet.getByText('without folder contents').waitFor();
+  await sheet.getByRole('button', { name: 'Close details' }).click();
   await sheet.waitFor({ state: 'detached' });
 
   await page.locator('[data-path="photo.jpg"]').dblclick();

@@ -189,11 +189,11 @@ describe('Files of other programs', () => {
     const files = [join(local, 'f.txt')];
     await dragPaths(page, page.locator('[data-region="list"]'), files);
     await hint(page)
-      .getByText(/Drop into .*other/)
+      .getByText(/Upload to .*other/)
       .waitFor();
     await dragPaths(page, crumb(page, 'Files'), files, ['dragOver']);
     await hint(page)
-      .getByText(/Drop into .*Files/)
+      .getByText(/Upload to .*Files/)
       .waitFor();
     await dragPaths(page, crumb(page, 'Files'), files, ['dragCancel']);
     await hint(page).waitFor({ state: 'detached' });
@@ -224,7 +224,7 @@ describe('Files of other programs', () => {
 
     // A dialog and a preview reject them with a message.
     const before = await site.paths();
-    const words = 'To upload, close what is open';
+    const words = 'Close the dialog';
     await page.keyboard.press('Alt+n');
     const dialog = page.getByRole('dialog');
     await dialog.waitFor();
@@ -247,7 +247,7 @@ describe('Files of other programs', () => {
   if (isFullForm) {
     it('are rejected with a message by a read-only service, whose toolbar offers no changes', async (t) => {
       const { site, page } = await openSite(t, { files: FILES, settings: { READ_ONLY: 'true' } });
-      await page.getByText('Read only', { exact: true }).waitFor();
+      await page.getByText('Read-only', { exact: true }).waitFor();
       assert.equal(await button(page, 'New folder').count(), 0);
       await row(page, 'a.txt').click();
       await button(toolbar(page), 'Download').waitFor();
@@ -261,7 +261,7 @@ describe('Files of other programs', () => {
       await dragPaths(page, list, [join(local, 'f.txt')], ['drop']);
       await page.locator('.message').getByText('read-only').waitFor();
       await pasteFile(page, testFile('p.txt', 'p'));
-      await page.getByText('Nothing can be changed here').first().waitFor();
+      await page.getByText('These files are read-only').first().waitFor();
       assert.deepEqual(await site.paths(), before);
       assert.deepEqual(
         site.log().filter(({ method }) => method === 'POST'),

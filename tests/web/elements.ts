@@ -16,7 +16,7 @@ export function button(parent: Page | Locator, name: string): Locator {
 export const toolbar = (page: Page): Locator => page.getByRole('toolbar');
 
 /** The messages at the lower edge, where changes are confirmed and errors are reported. */
-export const messages = (page: Page): Locator => page.getByRole('region', { name: 'Messages' });
+export const messages = (page: Page): Locator => page.getByRole('region', { name: 'Notifications' });
 
 /** The heading with the name of the shown folder. */
 export const title = (page: Page): Locator => page.getByRole('heading', { level: 1 });

@@ -22,7 +22,7 @@ it('The focus stays in the folder view when its contents become an error, entrie
   // The page retries after this error only if the user requests it.
   await page.route(isListing, (route) => refuse(route, 'denied', 'The bucket is locked.'));
   await openByKeyboard(page, 'only/');
-  await page.getByText('The bucket is locked.').waitFor();
+  await page.getByText('The server doesn’t have access to this item.').waitFor();
   const retry = button(page, 'Retry');
   await isFocused(retry);
   const requested = page.waitForResponse((response) => isListing(new URL(response.url())));
@@ -53,7 +53,7 @@ it('The focus stays in the folder view when its contents become an error, entrie
   await page.keyboard.press('F2');
   await page.keyboard.type('other');
   await page.keyboard.press('Enter');
-  const clear = button(page.locator('.folder-view'), 'Clear the filter');
+  const clear = button(page.locator('.folder-view'), 'Clear filter');
   await isFocused(clear);
   await page.keyboard.press('Enter');
   await row(page, 'other.txt').waitFor();

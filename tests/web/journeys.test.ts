@@ -156,12 +156,12 @@ describe('A new user', () => {
     await page.getByRole('button', { name: 'Create' }).tap();
     await untilStored(site, 'Holidays/');
     await bar
-      .getByRole('button', { name: 'Clear the selection' })
-      .or(page.getByRole('button', { name: 'Clear the selection' }))
+      .getByRole('button', { name: 'Clear selection' })
+      .or(page.getByRole('button', { name: 'Clear selection' }))
       .first()
       .tap();
     await row(page, 'Holidays/').tap();
-    await page.getByText('Nothing here yet.').waitFor();
+    await page.getByText('This folder is empty.').waitFor();
     await bar.getByRole('button', { name: 'Upload', exact: true }).tap();
     const chooser = await openFileChooser(page, () => page.getByRole('menuitem', { name: 'Upload files' }).tap());
     await chooser.setFiles(photoNames.map((name) => join(album, name)));
@@ -198,7 +198,7 @@ describe('A new user', () => {
       .first()
       .tap();
     await picker.getByText('Music').waitFor();
-    await picker.getByRole('button', { name: 'Move 1 item here' }).tap();
+    await picker.getByRole('button', { name: 'Move here' }).tap();
     await untilStored(site, 'lake.png');
     await undoButton(page, 'lake.png').tap();
     await untilStored(site, 'Holidays/lake.png');
@@ -228,7 +228,7 @@ describe('A new user', () => {
       await untilStored(site, 'Holidays/');
       await waitForFocus(page, 'Holidays/');
       await press('Enter');
-      await page.getByText('Nothing here yet.').waitFor();
+      await page.getByText('This folder is empty.').waitFor();
       const chooser = await openFileChooser(page, () => press('Alt+u'));
       await chooser.setFiles(photoNames.map((name) => join(album, name)));
       await trayShows(page, '12 files uploaded');
@@ -243,7 +243,7 @@ describe('A new user', () => {
       await press('Home');
       await page.keyboard.type('coast');
       await press('F2');
-      await page.getByRole('textbox', { name: 'New name of' }).waitFor();
+      await page.getByRole('textbox', { name: 'New name for' }).waitFor();
       await page.keyboard.type('sea');
       await press('Enter');
       await untilStored(site, 'Holidays/sea.jpg');

@@ -15,7 +15,7 @@ describe('Keyboard shortcuts', () => {
     const { page } = await openFiles(t, CLIPBOARD);
     // Menu items have `aria-keyshortcuts` for screen readers.
     await row(page, 'one.txt').hover();
-    await button(row(page, 'one.txt'), 'More: \u2068one.txt\u2069').click();
+    await button(row(page, 'one.txt'), 'More actions for \u2068one.txt\u2069').click();
     await page.getByRole('menu').waitFor();
     const keysOf = (name: string) =>
       page.getByRole('menuitem', { name, exact: true }).getAttribute('aria-keyshortcuts');
@@ -28,7 +28,7 @@ describe('Keyboard shortcuts', () => {
 
     await row(page, 'one.txt').click();
     await button(toolbar(page), 'Copy link').click();
-    await page.getByRole('region', { name: 'Messages' }).getByText('Link copied').waitFor();
+    await page.getByRole('region', { name: 'Notifications' }).getByText('Link copied').waitFor();
     await page.getByRole('status').getByText('Link copied').waitFor();
     assert.match(await page.evaluate(() => navigator.clipboard.readText()), /\/file\/one\.txt$/);
 
@@ -41,7 +41,7 @@ describe('Keyboard shortcuts', () => {
     await page.keyboard.press('Shift+F6');
     await page.keyboard.press('Enter');
     await isFocused(row(page, 'one.txt'));
-    await page.getByRole('region', { name: 'Messages' }).getByText('Link copied').waitFor({ state: 'detached' });
+    await page.getByRole('region', { name: 'Notifications' }).getByText('Link copied').waitFor({ state: 'detached' });
 
     await page.keyboard.press('/');
     await page.keyboard.type('T');
@@ -61,7 +61,7 @@ describe('Keyboard shortcuts', () => {
     const dialog = page.getByRole('dialog', { name: 'Keyboard shortcuts' });
     for (const [name, key] of [
       ['Rename', 'F2'],
-      ['Next part of the page', 'F6'],
+      ['Next or previous section', 'F6'],
       ['Select or deselect', 'Space'],
     ] as const) {
       const entry = dialog.locator('dl > div', { has: page.getByText(name, { exact: true }) });

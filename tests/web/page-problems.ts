@@ -29,7 +29,8 @@ export async function watchContext(context: BrowserContext): Promise<ContextWatc
   });
   context.on('weberror', (thrown) => {
     const error = thrown.error();
-    report(`page error: ${error.stack ?? error.message}`);
+    // The error of a module that could not be loaded has an empty stack.
+    report(`page error: ${error.stack || error.message}`);
   });
   context.on('request', (request) => {
     const { protocol, origin } = new URL(request.url());

@@ -11,8 +11,8 @@ import { startSite } from './site.ts';
 
 export const needs: readonly Need[] = ['browser'];
 
-const MARKDOWN_FALLBACK = 'This Markdown is too long or too complex to display. Showing the source instead.';
-const TABLE_FALLBACK = 'This table is too large or too complex to display. Showing the source instead.';
+const MARKDOWN_FALLBACK = 'This file is too long or complex to format. Showing the source.';
+const TABLE_FALLBACK = 'This table is too large or complex. Showing the source.';
 
 test('A text that is hostile, too large or not rendered falls back to its source', async (t) => {
   // A regular expression that lets spaces, digits and separators alternate backtracks for minutes on this cell.
@@ -50,11 +50,11 @@ test('A text that is hostile, too large or not rendered falls back to its source
   await page.getByRole('dialog', { name: '3.md' }).getByText(MARKDOWN_FALLBACK).waitFor();
   await contents(page).locator('.line').first().waitFor();
   await next();
-  await page.getByText('This Markdown contains only HTML').waitFor();
+  await page.getByText('This file contains only HTML').waitFor();
   await contents(page).getByText('<p>tags</p>').waitFor();
 
   await next();
-  await page.getByText('This JSON is nested too deeply for a tree. Here is its text.').waitFor();
+  await page.getByText('This JSON is nested too deeply for a tree. Showing it as text.').waitFor();
   await contents(page).locator('.line').first().waitFor();
   await next();
   await contents(page).getByText('200,001 items').waitFor();

@@ -90,7 +90,7 @@ test('Texts are read in parts, and code, JSON and tables are formatted, and seen
   await assertAccessibleInBothSchemes(page, t, { state: 'a table' });
 
   await next();
-  await page.getByText('This is no valid JSON.').waitFor();
+  await page.getByText('This file isn’t valid JSON.').waitFor();
   await next();
   await page.getByText('Showing the first 1,000 of 1,500 rows').waitFor();
   await becomes(() => contents(page).getByRole('row').count(), 1001);
@@ -129,7 +129,7 @@ test('Markdown runs nothing of a hostile file, and links to files, folders and h
   // The code in it comes last.
   await article.locator('.hljs-name').first().waitFor();
   await assertAccessibleInBothSchemes(page, t, { state: 'Markdown' });
-  const source = page.getByRole('button', { name: 'Show the source' });
+  const source = page.getByRole('button', { name: 'Show source' });
   await source.click();
   await page.getByText(`<script>alert('script')</script>`).waitFor();
   await source.click();

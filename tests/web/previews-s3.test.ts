@@ -66,7 +66,7 @@ test('Where a bucket allows no page to read it, that is said, and images are sho
   };
   const { page, site } = await visit(t, files, { cors: false, expectedErrors: [/CORS policy/, /a\.txt/] });
   await page.goto(`${site.url}?preview=a.txt`);
-  await page.getByText('The store does not let this page read the file.').waitFor();
+  await page.getByText('Couldn’t load this file from the storage').waitFor();
   const download = page.waitForEvent('download');
   await page.getByRole('dialog').getByRole('link', { name: 'Download' }).last().click();
   assert.equal((await download).suggestedFilename(), 'a.txt');

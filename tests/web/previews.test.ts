@@ -166,7 +166,7 @@ test('A video seeks by ranges, a sound plays, an SVG runs nothing, and a file wi
     page.locator('audio').evaluate((element: HTMLAudioElement) => Math.round(element.duration) === 3),
   );
   await next();
-  await page.getByText('This browser can’t play the file.').waitFor();
+  await page.getByText('Couldn’t play this file').waitFor();
 
   // A portrait video and its controls are as wide as its picture.
   await next();
@@ -189,32 +189,32 @@ test('A video seeks by ranges, a sound plays, an SVG runs nothing, and a file wi
   await image.click();
 
   await next();
-  await viewer.getByText('This image can’t be shown.').waitFor();
+  await viewer.getByText('Couldn’t show this image').waitFor();
   const download = page.waitForEvent('download');
   await viewer.getByRole('link', { name: 'Download' }).last().click();
   assert.equal((await download).suggestedFilename(), 'f.jpg');
   await assertAccessible(page, t, { state: 'a notice' });
 
   await next();
-  await viewer.getByText('There is no preview of files of this type.').waitFor();
+  await viewer.getByText('No preview available').waitFor();
   await viewer.getByText('\u2068BIN\u2069 file · 4 bytes').waitFor();
   await next();
-  await viewer.getByText('This file is empty.').waitFor();
+  await viewer.getByText('This file is empty').waitFor();
   const requested = requestsOf(page, '/file/');
   await next();
-  await page.getByRole('dialog', { name: 'i.iso' }).getByText('There is no preview of files of this type.').waitFor();
+  await page.getByRole('dialog', { name: 'i.iso' }).getByText('No preview available').waitFor();
   assert.deepEqual(requested(), []);
 
   await next();
   const scan = page.getByRole('dialog', { name: 'j.tiff' });
-  await scan.getByText('There is no preview of files of this type.').waitFor();
+  await scan.getByText('No preview available').waitFor();
   await scan.locator('.preview-notice .thumbnail.loaded img').waitFor();
   await scan.locator('.preview-notice').getByRole('link', { name: 'Download' }).waitFor();
   assert.equal(await scan.getByText('damaged').count(), 0);
 
   await page.goto(`${site.url}?preview=missing.txt`);
-  await viewer.getByText('There is no such file.').waitFor();
-  await viewer.getByRole('button', { name: 'Back to the folder' }).click();
+  await viewer.getByText('This file doesn’t exist').waitFor();
+  await viewer.getByRole('button', { name: 'Back to folder' }).click();
   await viewer.waitFor({ state: 'detached' });
   await becomes(() => page.url(), site.url);
 });
@@ -250,14 +250,14 @@ test('A preview that fails shows the reason and a way to continue', async (t) =>
   const response = await fetch(`${site.url}delete/1.txt`, { method: 'DELETE' });
   assert.equal(response.status, 200);
   await viewer.getByRole('button', { name: 'Show more' }).click();
-  await viewer.getByText('There is no such file.').waitFor();
+  await viewer.getByText('This file doesn’t exist').waitFor();
 
   await page.getByRole('button', { name: 'Next file' }).click();
   await viewer.getByText('Couldn’t load the preview').waitFor();
   await page.unroute('**/markdown-preview-*.js');
   await page.route('**/file/2.md', (route) => route.abort());
   await viewer.getByRole('button', { name: 'Retry' }).click();
-  await viewer.getByText('The service can’t be reached.').waitFor();
+  await viewer.getByText('Can’t reach the server.').waitFor();
   await page.unroute('**/file/2.md');
   await viewer.getByRole('button', { name: 'Retry' }).click();
   await viewer.getByRole('heading', { name: 'Words' }).waitFor();

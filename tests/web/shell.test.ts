@@ -17,6 +17,7 @@ import {
   toolbar,
 } from './elements.ts';
 import { DEEP, FILES, openFiles } from './frame.ts';
+import { refuse } from './intercept.ts';
 import { openSite, PHONE } from './open-site.ts';
 
 export const needs: readonly Need[] = ['browser'];
@@ -52,7 +53,7 @@ describe('The appearance settings', () => {
     await choose(page, '外观', '跟随浏览器');
     await button(page, 'New folder').waitFor();
     await becomes(() => page.locator('html').getAttribute('lang'), 'en');
-    await choose(page, 'Appearance', 'As the system');
+    await choose(page, 'Appearance', 'Use device setting');
     await page.locator('html:not([data-theme])').waitFor();
     await becomes(() => backgroundLightness(page), light);
     await page.emulateMedia({ colorScheme: 'dark' });
@@ -164,7 +165,7 @@ describe('The page on a phone', () => {
     await page.touchscreen.tap(width / 2, 20);
     await menu.waitFor({ state: 'detached' });
 
-    await button(page, 'Folders above').tap();
+    await button(page, 'Parent folders').tap();
     const items = page.getByRole('menuitem');
     await becomes(async () => (await items.allTextContents()).slice(-3), ['2026', 'Summer holidays', 'Iceland']);
     await page.getByRole('menuitem', { name: '2026' }).tap();
@@ -178,7 +179,7 @@ describe('The page on a phone', () => {
     await row(page, 'Photos/2026/two.txt').waitFor({ state: 'detached' });
     await row(page, 'Photos/2026/one.txt').focus();
     assert.ok((await boxOf(field)).width > 150, 'The field stays open while it filters.');
-    await button(page, 'Clear the filter').tap();
+    await button(page, 'Clear filter').tap();
     await row(page, 'Photos/2026/two.txt').waitFor();
 
     await page.setViewportSize({ width: 320, height: 568 });
@@ -197,7 +198,7 @@ describe('The page on a phone', () => {
 
     await page.setViewportSize({ width: 1400, height: 800 });
     await page.getByRole('link', { name: 'Photos' }).waitFor();
-    await button(page, 'Folders above').waitFor({ state: 'detached' });
+    await button(page, 'Parent folders').waitFor({ state: 'detached' });
   });
 });
 
@@ -209,7 +210,7 @@ describe('An unreachable service', () => {
     await page.keyboard.press('Alt+r');
     await banner.getByText('This page might be out of date.').waitFor();
     await row(page, 'one.txt').waitFor();
-    await page.getByRole('status').getByText('can’t be reached').waitFor();
+    await page.getByRole('status').getByText('Can’t reach the server.').waitFor();
     await site.place({ 'new.txt': 'new' });
     await site.restart();
     await banner.waitFor({ state: 'detached' });
@@ -217,8 +218,60 @@ describe('An unreachable service', () => {
 
     await site.stop();
     await row(page, 'Photos/').dblclick();
-    await page.getByRole('alert').getByText('The service can’t be reached.').waitFor();
+    await page.getByRole('alert').getByText('Can’t reach the server.').waitFor();
     await site.restart();
     await row(page, 'Photos/2026/').waitFor();
+  });
+});
+
+describe('The language', () => {
+  it('can be changed to Arabic, from right to left, and to Chinese, with all texts', async (t) => {
+    const { page, site } = await openFiles(t, { expectedErrors: [/503.*\/delete\//] });
+    const root = page.locator('html');
+    const rename = async () => {
+      await row(page, 'one.txt').click();
+      await page.keyboard.press('F2');
+      await page.keyboard.type('renamed');
+      await page.keyboard.press('Enter');
+      await row(page, 'renamed.txt').waitFor();
+    };
+    await choose(page, 'Appearance', 'العربية');
+    await page.locator('html[lang="ar"][dir="rtl"]').waitFor();
+    await isTitled(page, 'الملفات');
+    await rename();
+    await page
+      .getByRole('region', { name: 'الإشعارات' })
+      .getByText('تمت إعادة تسمية «\u2068one.txt\u2069» إلى «\u2068renamed.txt\u2069»')
+      .waitFor();
+    await page.route('**/delete/**', (route) => refuse(route, 'store-full', 'The disk is full.'));
+    await page.keyboard.press('Delete');
+    await page.getByRole('button', { name: 'حذف الملف' }).click();
+    await page.getByRole('region', { name: 'الإشعارات' }).getByText('وحدة التخزين ممتلئة.').first().waitFor();
+    await assertAccessible(page, t, { state: 'in Arabic' });
+
+    await choose(page, 'الشكل', '简体中文');
+    await page.locator('html[lang="zh-Hans"][dir="ltr"]').waitFor();
+    await page.keyboard.press('?');
+    await page.getByRole('dialog', { name: '键盘快捷键' }).getByText('跳转到名称').waitFor();
+    await page.keyboard.press('Escape');
+
+    await page.goto(site.url);
+    await button(page, '新建文件夹').waitFor();
+    await becomes(() => root.getAttribute('dir'), 'ltr');
+  });
+
+  it('is English if the texts of another one can’t be loaded, and the page says so if none can be loaded', async (t) => {
+    const { page, site } = await openFiles(t, { expectedErrors: [/\/(zh-Hans|en)-[\w-]+\.js/], isCacheEmpty: true });
+    await choose(page, 'Appearance', '简体中文');
+    await button(page, '新建文件夹').waitFor();
+    await page.route(/\/zh-Hans-[\w-]+\.js$/, (route) => route.abort());
+    await page.goto(site.url);
+    await button(page, 'New folder').waitFor();
+    await page.route(/\/en-[\w-]+\.js$/, (route) => route.abort());
+    await page.goto(site.url);
+    await page.getByRole('alert').getByText('Couldn’t load this page.').waitFor();
+    await page.unrouteAll();
+    await page.getByRole('button', { name: 'Reload' }).click();
+    await button(page, '新建文件夹').waitFor();
   });
 });

@@ -26,7 +26,7 @@ const endSession = (page: Page) => page.context().clearCookies();
 async function signInAgain(page: Page): Promise<void> {
   await signInDialog(page).waitFor();
   await isFocused(page.getByLabel('Password'));
-  assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), ANN.name);
+  assert.equal(await page.getByLabel('Username', { exact: true }).inputValue(), ANN.name);
   await fillSignInForm(page, { password: ANN.password });
   await page.keyboard.press('Enter');
   await signInDialog(page).waitFor({ state: 'detached' });
@@ -67,7 +67,7 @@ describe('A page whose session expired', () => {
     // After the user declined, the other uploads show no dialog.
     await trayShows(page, '6 failed');
     assert.equal(await signInDialog(page).count(), 0);
-    await tray(page).getByText('Sign in to upload').first().waitFor();
+    await tray(page).getByText('Sign in to continue').first().waitFor();
     await button(page, 'Sign in').waitFor();
     await tray(page).getByRole('button', { name: 'Retry 6' }).click();
     await signInAgain(page);
@@ -81,11 +81,11 @@ describe('A page whose session expired', () => {
     await page.keyboard.press('F2');
     await page.keyboard.type('lion');
     await page.keyboard.press('Enter');
-    await signInDialog(page).getByText('With another account, they are cancelled.').waitFor();
+    await signInDialog(page).getByText('Signing in with another account cancels them.').waitFor();
     await fillSignInForm(page, EVE);
     await page.keyboard.press('Enter');
     await accountButton(page, EVE).waitFor();
-    const messages = page.getByRole('region', { name: 'Messages' });
+    const messages = page.getByRole('region', { name: 'Notifications' });
     await messages.getByText(/now signed in as .*eve.*\. The uploads and changes of .*ann.* were cancelled/).waitFor();
     await row(page, 'photos/cat.txt').waitFor();
     assert.deepEqual(await storedNames(site, 'photos/'), stored);

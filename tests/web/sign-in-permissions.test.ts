@@ -71,12 +71,12 @@ describe('An anonymous user', () => {
       for (const folder of folders) await row(page, folder).dblclick();
     };
     const preview = page.getByRole('dialog', { name: 'secret.txt' });
-    await preview.getByText('You can upload here, but not see what is here.').waitFor();
-    await preview.getByRole('button', { name: 'Back to the folder' }).click();
+    await preview.getByText('You can upload files here, but you can’t see what’s in this folder.').waitFor();
+    await preview.getByRole('button', { name: 'Back to folder' }).click();
     await preview.waitFor({ state: 'detached' });
 
     // Permission to write.
-    await page.getByText('You can upload here, but not see what is here.').waitFor();
+    await page.getByText('You can upload files here, but you can’t see what’s in this folder.').waitFor();
     await page.getByText('Upload only').waitFor();
     await becomes(() => toolLabels(page), ['Upload']);
     await watchEntries(page);
@@ -85,7 +85,7 @@ describe('An anonymous user', () => {
     assert.equal(String(await site.read('inbox/new.txt')), 'new');
     await uploadFiles(page, [testFile('secret.txt', 'other')]);
     const question = page.getByRole('dialog', { name: 'secret.txt' });
-    await question.getByText('not replace existing ones').waitFor();
+    await question.getByText('you can’t replace existing ones').waitFor();
     assert.equal(await question.getByRole('button', { name: 'Replace' }).count(), 0);
     await question.getByRole('button', { name: 'Keep both' }).click();
     await until('the copy is stored', () => site.exists('inbox/secret (2).txt'));
@@ -121,8 +121,8 @@ describe('An anonymous user', () => {
     const responded = page.waitForResponse((response) => response.url().includes('prefix=team'));
     await moving.getByRole('option', { name: 'team' }).click();
     await (await responded).finished();
-    await moving.getByText('There are no folders in here.').waitFor();
-    await moving.getByRole('button', { name: 'Move 1 item here' }).click();
+    await moving.getByText('No folders here').waitFor();
+    await moving.getByRole('button', { name: 'Move here' }).click();
     const message = messages(page).getByRole('listitem').filter({ hasText: 'moved to' });
     await message.waitFor();
     assert.equal(await message.getByRole('button', { name: 'Undo' }).count(), 0);
@@ -133,7 +133,7 @@ describe('An anonymous user', () => {
     await row(page, 'team/plan.txt').waitFor();
     await uploadFiles(page, [testFile('plan.txt', 'mine')]);
     const conflict = page.getByRole('dialog', { name: 'plan.txt' });
-    await conflict.getByText('not replace existing ones').waitFor();
+    await conflict.getByText('you can’t replace existing ones').waitFor();
     assert.equal(await conflict.getByRole('button', { name: 'Replace' }).count(), 0);
     await conflict.getByRole('button', { name: 'Skip' }).click();
     await trayShows(page, /1 skipped/);
@@ -144,23 +144,23 @@ describe('An anonymous user', () => {
     const copying = page.getByRole('dialog', { name: /Copy .*plan\.txt/ });
     await copying.waitFor();
     await page.keyboard.press('Backspace');
-    await copying.getByText('You don’t have permission to add anything to this folder.').waitFor();
-    for (const name of ['Copy 1 item here', 'New folder']) {
+    await copying.getByText('You don’t have permission to add files to this folder.').waitFor();
+    for (const name of ['Copy here', 'New folder']) {
       await becomes(() => copying.getByRole('button', { name }).isDisabled(), true);
     }
     await copying.getByRole('option', { name: 'inbox' }).click();
-    await copying.getByRole('button', { name: 'Copy 1 item here' }).click();
+    await copying.getByRole('button', { name: 'Copy here' }).click();
     await messages(page).getByText('copied to').waitFor();
     assert.equal(String(await site.read('inbox/plan.txt')), 'plan');
 
     // Permission to read.
     await goTo('handbook/');
-    await page.getByText('Read only').waitFor();
+    await page.getByText('Read-only').waitFor();
     await becomes(() => toolLabels(page), []);
     await pasteFile(page, testFile('pasted.txt', 'pasted'));
-    await messages(page).getByText('You don’t have permission to add anything to this folder.').waitFor();
+    await messages(page).getByText('You don’t have permission to add files to this folder.').waitFor();
     await dragPaths(page, page.locator('.scroller'), [`${site.root}/team/plan.txt`], ['dragEnter', 'dragOver']);
-    await page.locator('.drop-hint').getByText('You don’t have permission to add anything to this folder.').waitFor();
+    await page.locator('.drop-hint').getByText('You don’t have permission to add files to this folder.').waitFor();
     await dragPaths(page, page.locator('.scroller'), [`${site.root}/team/plan.txt`], ['drop']);
     await page.locator('.drop-hint').waitFor({ state: 'detached' });
     await row(page, 'handbook/a.txt').click();
@@ -171,7 +171,7 @@ describe('An anonymous user', () => {
     assert.deepEqual(await storedNames(site, 'handbook/'), ['a.txt', 'sub']);
 
     await button(page, 'Sign in').click();
-    await isFocused(page.getByLabel('Name', { exact: true }));
+    await isFocused(page.getByLabel('Username', { exact: true }));
     assert.equal(await signInDialog(page).getByText('Sign in to see').count(), 0);
     await assertAccessible(page, t, { state: 'The sign-in dialog' });
     await fillSignInForm(page, ANN);
@@ -216,22 +216,20 @@ if (isFullForm) {
       await page.keyboard.press('F2');
       await page.keyboard.type('y');
       await page.keyboard.press('Enter');
-      await messages(page).getByText('could not be renamed').waitFor();
-      await messages(page)
-        .getByText(/signed in as .*bob@example.org.* and don.t have permission to change/)
-        .waitFor();
+      await messages(page).getByText('Couldn’t rename').waitFor();
+      await messages(page).getByText('You don’t have permission to do this.').waitFor();
       await row(page, 'deep/below/x.txt').waitFor();
       await until('the permissions are refreshed', async () => (await button(page, 'Rename').count()) === 0);
       await becomes(() => toolLabels(page), ['Download', 'Copy to…', 'Copy link']);
       await site.grant(bobs([], []));
       await button(page, 'Download').click();
-      await messages(page).getByText('Nothing was downloaded').waitFor();
+      await messages(page).getByText('Couldn’t download').waitFor();
 
       // Without users, there is no sign-in method.
       await site.grant({ people: {}, grants: [] });
       await page.reload();
       await signInHeading(page).waitFor();
-      await page.getByText('sign-in is not set up on this page').waitFor();
+      await page.getByText('sign-in isn’t set up here').waitFor();
       assert.equal(await page.locator('input, button, a').count(), 0);
     });
   });

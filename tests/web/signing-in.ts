@@ -61,7 +61,7 @@ export const accountButton = (page: Page, { name }: Pick<Credentials, 'name'> = 
   page.getByRole('button', { name: new RegExp(`Signed in as .*${name}`) });
 
 export async function fillSignInForm(page: Page, { name, password }: Partial<Credentials>): Promise<void> {
-  if (name !== undefined) await page.getByLabel('Name', { exact: true }).fill(name);
+  if (name !== undefined) await page.getByLabel('Username', { exact: true }).fill(name);
   if (password !== undefined) await page.getByLabel('Password').fill(password);
 }
 

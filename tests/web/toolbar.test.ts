@@ -18,12 +18,12 @@ describe('Menus', () => {
     await opener.focus();
     await page.keyboard.press('Enter');
     await page.getByRole('menu').waitFor();
-    await becomes(() => focusedName(page), 'As the system');
+    await becomes(() => focusedName(page), 'Use device setting');
     for (const [key, name] of [
-      ['ArrowUp', '简体中文'],
-      ['ArrowDown', 'As the system'],
-      ['End', '简体中文'],
-      ['Home', 'As the system'],
+      ['ArrowUp', 'العربية'],
+      ['ArrowDown', 'Use device setting'],
+      ['End', 'العربية'],
+      ['Home', 'Use device setting'],
       ['c', 'Comfortable'],
       ['c', 'Compact'],
     ] as const) {
@@ -75,7 +75,7 @@ describe('The toolbar', () => {
     await button(toolbar(page), 'New folder').focus();
     for (const [key, name] of [
       ['ArrowRight', 'Upload'],
-      ['ArrowRight', 'More ways to upload'],
+      ['ArrowRight', 'More upload options'],
       ['End', 'More'],
       ['ArrowRight', 'New folder'],
       ['ArrowLeft', 'More'],
@@ -106,7 +106,7 @@ describe('The toolbar', () => {
     const download = page.waitForEvent('download');
     await button(toolbar(page), 'Download').click();
     assert.equal((await download).suggestedFilename(), 'one.txt');
-    await page.getByText('1 file is downloading. Folders can’t be downloaded yet.').first().waitFor();
+    await page.getByText('Downloading 1 file. Folders can’t be downloaded yet.').first().waitFor();
 
     await row(page, 'one.txt').click();
     await button(toolbar(page), 'Copy link').waitFor();

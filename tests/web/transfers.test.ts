@@ -33,14 +33,14 @@ test('Paste duplicates entries in their own folder, moves are undone, and imposs
 
   await page.keyboard.press('Control+x');
   await page.keyboard.press('Control+v');
-  await said(page, '“⁨cat (2).txt⁩” is in “⁨Files⁩” already');
+  await said(page, '“⁨cat (2).txt⁩” is already in “⁨Files⁩”');
 
   await row(page, 'photos/').click();
   await page.keyboard.press('Control+x');
   await page.keyboard.press('Enter');
   await row(page, 'photos/2026/').waitFor();
   await page.keyboard.press('Control+v');
-  await said(page, '“⁨photos⁩” can’t be moved into itself');
+  await said(page, 'Can’t move “⁨photos⁩” into itself');
 
   await page.goBack();
   await row(page, 'file 2.txt').click();
@@ -74,7 +74,7 @@ test('Paste duplicates entries in their own folder, moves are undone, and imposs
   await page.goBack();
   await row(page, 'report.pdf').waitFor();
   await page.keyboard.press('Control+v');
-  await said(page, '“⁨cat.txt⁩” is in “⁨Files⁩” already');
+  await said(page, '“⁨cat.txt⁩” is already in “⁨Files⁩”');
   assert.equal(await site.exists('gone/'), false);
   assert.ok(await site.exists('cat.txt'));
 });
@@ -90,7 +90,7 @@ test('A conflict dialog asks about each taken name, or once for all', async (t) 
   await row(page, 'to/a.txt').waitFor();
   await page.keyboard.press('Control+v');
 
-  const dialog = page.getByRole('dialog', { name: 'is already in “⁨to⁩”' });
+  const dialog = page.getByRole('dialog', { name: 'already exists in “⁨to⁩”' });
   await dialog.waitFor();
   // "d.txt" does not conflict.
   await dialog.getByRole('checkbox', { name: '2 other conflicts' }).waitFor();
@@ -116,7 +116,7 @@ test('A conflict dialog asks about each taken name, or once for all', async (t) 
   await page.keyboard.press('Control+x');
   await row(page, 'to/').dblclick();
   await page.keyboard.press('Control+v');
-  await page.getByText('Replacing the folder deletes everything that is in it now.').waitFor();
+  await page.getByText('Replacing the folder deletes everything in it.').waitFor();
   await page.getByRole('button', { name: 'Replace' }).click();
   await said(page, '“⁨sub⁩” moved to “⁨to⁩”');
   assert.ok((await site.exists('to/sub/new.txt')) && !(await site.exists('to/sub/old.txt')));
@@ -132,9 +132,9 @@ test('The folder picker works with the keyboard alone, and a copy can be cancell
   await row(page, 'report.pdf').click();
   await page.keyboard.press('Alt+Shift+m');
   const picker = page.getByRole('dialog', { name: 'Move “⁨report.pdf⁩” to…' });
-  const submit = picker.getByRole('button', { name: 'Move 1 item here' });
+  const submit = picker.getByRole('button', { name: 'Move here' });
   await picker.getByRole('option', { name: 'photos' }).waitFor();
-  await picker.getByText('The item is in this folder already.').waitFor();
+  await picker.getByText('This item is already here.').waitFor();
   await becomes(() => submit.isDisabled(), true);
   await assertAccessible(page, t, { state: 'the folder picker' });
 
@@ -152,7 +152,7 @@ test('The folder picker works with the keyboard alone, and a copy can be cancell
   await page.keyboard.press('Enter');
   await page.getByRole('dialog', { name: 'New folder' }).getByRole('textbox').fill('fresh');
   await page.keyboard.press('Enter');
-  await picker.getByText('There are no folders in here.').waitFor();
+  await picker.getByText('No folders here').waitFor();
   await submit.focus();
   await page.keyboard.press('Enter');
   await said(page, '“⁨report.pdf⁩” moved to “⁨fresh⁩”');
@@ -171,7 +171,7 @@ test('The folder picker works with the keyboard alone, and a copy can be cancell
   );
   await page.keyboard.press('Control+v');
   await page.getByRole('button', { name: /Cancel.*notes/ }).click();
-  await said(page, 'Cancelled: 0 of 1 item copied');
+  await said(page, 'Copy cancelled. 0 of 1 item copied.');
   await row(page, 'photos/notes/').waitFor({ state: 'detached' });
   await folderMissing;
 });

@@ -66,7 +66,7 @@ describe('Uploads in progress', () => {
     // Only reports to the page that it is offline: without a network, its other requests would also fail.
     await setOnline(page, false);
     await uploadFiles(page, testFile('second.txt', '2'));
-    await trayShows(page, 'Waiting for a connection');
+    await trayShows(page, 'Waiting for a connection…');
     assert.deepEqual(await site.paths(), ['first.txt']);
     await setOnline(page, true);
     await trayShows(page, '1 file uploaded');
@@ -87,7 +87,7 @@ describe('Uploads in progress', () => {
       await page.clock.runFor(2_000);
       return (await tray(page).getByText('1 failed').count()) > 0;
     });
-    await uploadRow(page, 'one.bin').getByText('The service can’t be reached.').waitFor();
+    await uploadRow(page, 'one.bin').getByText('Can’t reach the server.').waitFor();
     assert.equal(await site.exists('one.bin'), false);
     await site.restart();
     await session.detach();

@@ -64,7 +64,7 @@ test('A page of an earlier version offers to reload when the code of a preview o
   await page.route('**/*.js', (route, request) =>
     isGone(request) ? route.fulfill({ status: 404 }) : route.continue(),
   );
-  const alert = page.getByRole('alert').filter({ hasText: 'The service was updated.' });
+  const alert = page.getByRole('alert').filter({ hasText: 'A new version is available.' });
   const reload = alert.getByRole('button', { name: 'Reload' });
   await page.goto(`${site.url}?preview=a.txt`);
   await alert.waitFor();
@@ -73,7 +73,7 @@ test('A page of an earlier version offers to reload when the code of a preview o
   await page.keyboard.press('Escape');
   await page.getByRole('dialog').waitFor({ state: 'detached' });
   await uploadFiles(page, testFile('new.txt', 'new'));
-  await messages(page).getByText('The service was updated.').waitFor();
+  await messages(page).getByText('A new version is available.').waitFor();
 
   gone = /\/(text-preview|worker)-/;
   await button(messages(page), 'Reload').click();

@@ -4,7 +4,7 @@ import './ui/styles/base.css';
 import { render } from 'preact';
 import { announceChanges } from './app/announcements.ts';
 import { App } from './app/app.tsx';
-import { createPage } from './app/create-page.ts';
+import { createPage, type Page } from './app/create-page.ts';
 import { syncDocument } from './app/document.ts';
 import { syncFolder } from './app/folder-sync.ts';
 import { readEmbedded } from './platform/embedded.ts';
@@ -15,11 +15,15 @@ const root = document.querySelector('#page');
 if (root) {
   const page = await createPage(readEmbedded()).catch((error: unknown) => {
     showStartFailure(root);
-    throw error;
+    reportError(error);
   });
+  if (page) start(page, root);
+}
+
+function start(page: Page, container: Element): void {
   syncDocument(page);
   announceChanges(page);
   syncFolder(page);
   watchRegionKeys();
-  render(<App page={page} />, root);
+  render(<App page={page} />, container);
 }

@@ -28,7 +28,7 @@ describe('Changes', () => {
       await scene.rename('cat.txt', 'dog.txt');
       assert.equal(scene.renaming.value, 'cat.txt');
       assert.equal(scene.draft.value?.name, 'dog.txt');
-      assert.equal(scene.draft.value?.problem, 'This name already exists in this folder.');
+      assert.equal(scene.draft.value?.problem, 'This name is already taken.');
       assert.deepEqual(scene.shown(), ['cat.txt', 'dog.txt']);
       assert.equal(scene.stored.get('dog.txt'), 'other');
     });
@@ -65,7 +65,7 @@ describe('Changes', () => {
       gate.resolve();
       await Promise.all([renamed, removed]);
       assert.deepEqual(scene.said(), [
-        '“notes.md” could not be deleted An earlier change, which this one builds on, did not work.',
+        'Couldn’t delete “notes.md” An earlier change failed, so this one didn’t start.',
       ]);
       assert.deepEqual(
         [...scene.stored],
@@ -89,7 +89,10 @@ describe('Changes', () => {
         }),
       });
       await scene.remove('a.txt', 'b.txt');
-      assert.deepEqual(scene.said(), ['“a.txt” deleted', '1 of 2 items could not be deleted Not this one.']);
+      assert.deepEqual(scene.said(), [
+        '“a.txt” deleted',
+        'Couldn’t delete 1 of 2 items Something went wrong on the server. Try again in a moment.',
+      ]);
       assert.deepEqual([scene.shown(), [...scene.stored.keys()]], [['b.txt'], ['b.txt']]);
     });
 
@@ -99,7 +102,7 @@ describe('Changes', () => {
         override: ({ remove }) => ({ remove: failOnce(new ServiceError(404, 'No such route'), remove) }),
       });
       await behindProxy.remove('cat.txt');
-      assert.match(behindProxy.said().join(), /“cat.txt” could not be deleted/);
+      assert.match(behindProxy.said().join(), /Couldn’t delete “cat.txt”/);
       assert.deepEqual(behindProxy.shown(), ['cat.txt']);
       const direct = await createChangeScene({
         files: { 'cat.txt': '' },
@@ -205,7 +208,7 @@ describe('Changes', () => {
         }),
       });
       await scene.transfer('move', ['a.txt'], 'to/');
-      assert.deepEqual(scene.said(), ['“a.txt” could not be moved The path "to/" needs a folder, but "to" is a file.']);
+      assert.deepEqual(scene.said(), ['Couldn’t move “a.txt” A file and a folder can’t have the same name.']);
     });
 
     it('tries at most 100 names for a file when the user keeps both', async () => {
@@ -223,7 +226,7 @@ describe('Changes', () => {
       });
       await scene.transfer('copy', ['a.txt'], 'to/');
       assert.equal(tried.size, 101);
-      assert.deepEqual(scene.said(), ['“a.txt” could not be copied The folder takes no files.']);
+      assert.deepEqual(scene.said(), ['Couldn’t copy “a.txt” A file and a folder can’t have the same name.']);
     });
 
     for (const kind of ['copy', 'move'] as const) {
@@ -286,7 +289,7 @@ describe('Changes', () => {
       });
       await scene.open('to/');
       await scene.transfer('copy', ['many/'], 'to/');
-      assert.match(scene.said().join(), /^Cancelled: 0 of 1 item copied/);
+      assert.match(scene.said().join(), /^Copy cancelled\. 0 of 1 item copied/);
       await settle();
       mock.timers.tick(500);
       await settle();
@@ -316,7 +319,9 @@ describe('Changes', () => {
       gate.resolve();
       await moved;
       assert.ok(scene.shown().includes('dog.txt'));
-      assert.deepEqual(scene.said(), ['“dog.txt” could not be moved The disk is asleep.']);
+      assert.deepEqual(scene.said(), [
+        'Couldn’t move “dog.txt” The server isn’t available right now. Try again in a moment.',
+      ]);
       scene.press('Retry');
       await settle();
       assert.deepEqual(scene.said(), ['“dog.txt” moved to “photos”']);
@@ -324,7 +329,7 @@ describe('Changes', () => {
       scene.stored.set('dog.txt', 'other');
       scene.press('Undo');
       await settle();
-      assert.match(scene.said().join(), /This could not be undone/);
+      assert.match(scene.said().join(), /Couldn’t undo/);
       assert.deepEqual([scene.stored.get('dog.txt'), scene.stored.get('photos/dog.txt')], ['other', 'mine']);
     });
   });

@@ -27,7 +27,8 @@ export function createEnglish(): Promise<ReadonlySignal<FullLanguage>> {
   return createFullLanguage('en');
 }
 
-async function createFullLanguage(tag: LanguageTag): Promise<ReadonlySignal<FullLanguage>> {
+/** The language of a page with all texts. */
+export async function createFullLanguage(tag: LanguageTag): Promise<ReadonlySignal<FullLanguage>> {
   const preferences = createPreferences(undefined);
   return completeLanguage(await createLanguage({ preferences, requested: [tag], loadCatalogue }));
 }

@@ -8,7 +8,7 @@ import { grammarOf } from '../../../web/src/platform/preview-kinds.ts';
 import { HOSTILE_MARKDOWN } from '../samples.ts';
 import { textOf as pageTextOf } from './languages.ts';
 
-const LABELS = { footnotes: 'Footnotes', backToText: 'Back to the text' };
+const LABELS = { footnotes: 'Footnotes', backToText: 'Back to text' };
 
 function parse(text: string, labels = LABELS): Root {
   const tree = renderableMarkdown(text, labels);
@@ -116,7 +116,7 @@ describe('Rendered Markdown', () => {
 
   it('labels footnotes in the language of the page', async () => {
     for (const [tag, heading, back] of [
-      ['en', 'Footnotes', 'Back to the text'],
+      ['en', 'Footnotes', 'Back to text'],
       ['zh-Hans', '脚注', '返回正文'],
     ] as const) {
       const { footnotes, backToText } = (await pageTextOf(tag)).previews;

@@ -16,10 +16,15 @@ describe('The language of the page', () => {
       [['zh'], 'zh-Hans'],
       [['zh-SG', 'en'], 'zh-Hans'],
       [['en-GB', 'zh-CN'], 'en'],
-      [['fr', 'zh-Hans-CN', 'en'], 'zh-Hans'],
+      [['nl', 'zh-Hans-CN', 'en'], 'zh-Hans'],
+      [['de-AT', 'en'], 'de'],
+      [['es-419'], 'es'],
+      [['fr-CA'], 'fr'],
+      [['ja-JP'], 'ja'],
+      [['ar-EG'], 'ar'],
       // Traditional characters are another script.
       [['zh-TW'], 'en'],
-      [['fr', 'de'], 'en'],
+      [['nl', 'pt-BR'], 'en'],
       [['not a tag'], 'en'],
       [[], 'en'],
     ] as const) {

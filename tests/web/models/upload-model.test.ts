@@ -238,7 +238,7 @@ describe('Retry', () => {
     scene.add({ 'one.bin': 'one' });
     await scene.idle();
     assert.equal(scene.result(), '1 failed');
-    assert.equal(scene.statusOf('one.bin'), 'The service can’t be reached.');
+    assert.equal(scene.statusOf('one.bin'), 'Can’t reach the server. Check your connection.');
     isReachable = true;
     scene.uploads.retryAll();
     await scene.idle();
@@ -267,7 +267,7 @@ describe('A name conflict', () => {
       'd.txt': 'new d',
     });
     assert.equal(scene.statusOf('b.txt'), 'Uploaded as “b (2).txt”');
-    assert.equal(scene.statusOf('c.txt'), 'Skipped: the name is taken');
+    assert.equal(scene.statusOf('c.txt'), 'Skipped because it already exists');
     assert.ok(scene.shown().includes('b (2).txt'));
   });
 
@@ -319,7 +319,7 @@ describe('A name conflict', () => {
     scene.add({ notes: 'a file' });
     await scene.idle();
     assert.equal(scene.result(), '1 failed');
-    assert.equal(scene.statusOf('notes'), '"notes" is a folder.');
+    assert.equal(scene.statusOf('notes'), 'A file and a folder can’t have the same name.');
   });
 
   it('offers to replace only with the permission to manage the folder', async () => {
@@ -350,16 +350,17 @@ describe('An upload', () => {
     assert.deepEqual([...scene.stored.keys()], ['a.txt']);
   });
 
-  it('fails with the message of the service when it rejects a name', async () => {
-    const message = 'The name "bell\u0007.txt" contains a control character.';
+  it('fails with the reason when the service rejects a name', async () => {
     const override = uploadBy(({ name }, send) =>
-      name.includes('\u0007') ? Promise.reject(refusal('unsupported-name', message)) : send(),
+      name.includes('\u0007')
+        ? Promise.reject(refusal('unsupported-name', 'The name contains a control character.'))
+        : send(),
     );
     const scene = await createUploadScene({ override });
     scene.add({ 'bell\u0007.txt': 'x', 'good.txt': 'y' });
     await scene.idle();
     assert.equal(scene.result(), '1 file uploaded, 1 failed');
-    assert.equal(scene.statusOf('bell\u0007.txt'), message);
+    assert.equal(scene.statusOf('bell\u0007.txt'), 'The storage doesn’t allow this name.');
   });
 
   it('of a file above the limit fails without a request, and can’t be retried', async () => {
@@ -371,7 +372,7 @@ describe('An upload', () => {
     const scene = await createUploadScene({ maxUploadSize: 1000, override });
     scene.add({ 'large.bin': 'x'.repeat(1001), 'small.bin': 'x'.repeat(1000) });
     await scene.idle();
-    assert.equal(scene.statusOf('large.bin'), 'Larger than the upload limit of 1 kB.');
+    assert.equal(scene.statusOf('large.bin'), 'This file is larger than the upload limit of 1 kB.');
     assert.equal(scene.result(), '1 file uploaded, 1 failed');
     assert.equal(scene.retryable(), 0);
     scene.uploads.retryAll();
@@ -550,7 +551,7 @@ describe('Dropped folders', () => {
     await scene.idle();
     assert.deepEqual([...scene.stored.keys()], ['in/box/a.txt']);
     const [message] = scene.messages.shown.value;
-    assert.equal(message?.text, '1 item could not be read and will not be uploaded.');
+    assert.equal(message?.text, 'Couldn’t read 1 item, so it won’t be uploaded.');
     assert.equal(message.detail, 'gone.txt');
   });
 });
@@ -610,7 +611,7 @@ describe('Uploads after the session has expired', () => {
     scene.add(six);
     await scene.idle();
     assert.equal(scene.result(), '6 failed');
-    assert.equal(scene.statusOf('new 0.txt'), 'Sign in to upload files.');
+    assert.equal(scene.statusOf('new 0.txt'), 'Sign in to continue.');
     assert.equal(dialogs(), 1);
     isWilling = true;
     closeDialog();

@@ -39,7 +39,6 @@ function createScene(options: Partial<QueueOptions> = {}) {
     send: async (item) => stored(item),
     rejectionOf: () => null,
     ask: async ({ name }) => assert.fail(`Unexpected question about "${name}".`),
-    folderMissing: () => 'The folder is missing.',
     onStored() {},
     onUncertain() {},
     ...options,
@@ -199,7 +198,7 @@ describe('The path lock of an upload', () => {
     await idle();
     const [item] = queue.items.value;
     assert.equal(item?.state.value, 'failed');
-    assert.equal(item?.problem.value?.message, 'The folder is missing.');
+    assert.equal(item?.problem.value?.code, 'folder-not-as-shown');
   });
 });
 

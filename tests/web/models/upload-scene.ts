@@ -157,7 +157,7 @@ export async function createUploadScene({
     idle: () => when(() => !uploads.isBusy.value),
     when,
     shown: () => folder.entries.value.map(({ path }) => path),
-    statusOf: (name) => withoutIsolates(itemStatus(itemOf(name), language.value.text, language.value.formats)),
+    statusOf: (name) => withoutIsolates(itemStatus(itemOf(name), language.value)),
     result: () => uploadResult(uploads.summary.value, language.value.text).join(', '),
     id: (name) => itemOf(name).id,
     retryable: () => {

@@ -32,7 +32,6 @@ function createScene({ errors, listed }: SceneOptions) {
       },
     },
     connection: { whenOnline: async () => {}, delay: async (milliseconds) => void delays.push(milliseconds) },
-    unreadable: () => 'It can’t be read.',
     onProgress() {},
   });
   /** Returns the stored file or the error. */
@@ -136,7 +135,7 @@ describe('The sender', () => {
       throw new DOMException('It was changed.', 'NotReadableError');
     };
     const { send, delays } = createScene({ errors: [lost()] });
-    assert.equal(String(await send({ ...fileItem('a'), file })), 'ServiceError: It can’t be read.');
+    assert.equal(String(await send({ ...fileItem('a'), file })), 'ServiceError: The file is unreadable.');
     assert.deepEqual(delays, []);
   });
 });

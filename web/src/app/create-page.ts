@@ -20,7 +20,7 @@ import { createRouter, type Router } from '../platform/router.ts';
 import type { Service } from '../platform/service/service.ts';
 import { createUrls, type Urls } from '../platform/service/urls.ts';
 import { loadCatalogue } from '../platform/text/catalogues.ts';
-import { createLanguage, type Language } from '../platform/text/language.ts';
+import { completeLanguage, createLanguage, type Language } from '../platform/text/language.ts';
 import { createDialogs, type Dialogs } from '../ui/dialog.tsx';
 import { createMenus, type Menus } from '../ui/menus.tsx';
 
@@ -72,7 +72,7 @@ export async function createPage(embedded: Embedded): Promise<Page> {
     embedded,
     router,
     urls,
-    prompts: accountPrompts(dialogs),
+    prompts: accountPrompts(dialogs, language),
     messages,
     language,
     isBusy: () => isBusy.value,
@@ -121,10 +121,13 @@ function closeTopmost(menus: Menus, dialogs: Dialogs): boolean {
 }
 
 /** Creates the questions about signing in and out. Their dialogs load when they are needed. */
-function accountPrompts(dialogs: Dialogs): AccountPrompts {
+function accountPrompts(dialogs: Dialogs, language: ReadonlySignal<Language>): AccountPrompts {
   return {
     async signIn(options) {
-      const { showSignInDialog } = await import('../features/sign-in/sign-in-dialog.tsx');
+      const [{ showSignInDialog }] = await Promise.all([
+        import('../features/sign-in/sign-in-dialog.tsx'),
+        completeLanguage(language),
+      ]);
       await showSignInDialog(dialogs, options);
     },
     async confirmSignOut() {

@@ -12,7 +12,7 @@ import { parentOf, ROOT } from '../../platform/paths.ts';
 import type { Router } from '../../platform/router.ts';
 import type { Entry, Service } from '../../platform/service/service.ts';
 import type { Urls } from '../../platform/service/urls.ts';
-import type { Language, Text } from '../../platform/text/language.ts';
+import { completeLanguage, type Language, type Text } from '../../platform/text/language.ts';
 import type { IconName } from '../../ui/icon.tsx';
 import type { Details } from '../models.ts';
 
@@ -233,8 +233,11 @@ export const ACTIONS: readonly ActionDefinition[] = [
 async function download(models: ActionModels): Promise<void> {
   const entries = selected(models);
   try {
-    const { startDownloads } = await import('./download.ts');
-    await startDownloads(models, entries);
+    const [{ startDownloads }, language] = await Promise.all([
+      import('./download.ts'),
+      completeLanguage(models.language),
+    ]);
+    await startDownloads(models, language.value, entries);
   } catch {
     await reportLoadFailure(models, () => void download(models));
   }

@@ -1,18 +1,15 @@
-import type { ReadonlySignal } from '@preact/signals';
 import type { Account } from '../../model/account/account.ts';
 import type { Messages } from '../../model/messages.ts';
 import type { Entry, Service } from '../../platform/service/service.ts';
 import { asServiceError } from '../../platform/service/service-error.ts';
 import type { Urls } from '../../platform/service/urls.ts';
-import type { Language } from '../../platform/text/language.ts';
-import { reasonOf } from '../../platform/text/reason.ts';
+import type { FullLanguage } from '../../platform/text/language.ts';
 
 interface DownloadModels {
   readonly account: Account | null;
   readonly service: Service;
   readonly urls: Urls;
   readonly messages: Messages;
-  readonly language: ReadonlySignal<Language>;
 }
 
 /** Milliseconds between two downloads: browsers drop downloads that start at the same time. */
@@ -28,15 +25,19 @@ const CHECK_TIMEOUT_MS = 60_000;
  * Downloads the files among the entries one by one. Shows a message if folders are skipped, if there are too many
  * files, or if the service denies access. Never throws.
  */
-export async function startDownloads(models: DownloadModels, entries: readonly Entry[]): Promise<void> {
-  const { urls, messages, language } = models;
-  const { clipboard } = language.value.text;
+export async function startDownloads(
+  models: DownloadModels,
+  language: FullLanguage,
+  entries: readonly Entry[],
+): Promise<void> {
+  const { urls, messages } = models;
+  const { clipboard } = language.text;
   const files = entries.filter(({ type }) => type === 'file');
   if (files.length > MAX_FILES) {
     messages.say({ kind: 'error', text: clipboard.tooManyDownloads({ count: files.length, limit: MAX_FILES }) });
     return;
   }
-  if (!(await canDownload(models, files))) return;
+  if (!(await canDownload(models, language, files))) return;
   for (const [index, { path }] of files.entries()) {
     setTimeout(() => clickLink(urls.download(path)), index * INTERVAL_MS);
   }
@@ -49,7 +50,8 @@ export async function startDownloads(models: DownloadModels, entries: readonly E
  * in.
  */
 async function canDownload(
-  { account, service, messages, language }: DownloadModels,
+  { account, service, messages }: DownloadModels,
+  language: FullLanguage,
   [first]: readonly Entry[],
 ): Promise<boolean> {
   if (!account || !first) return true;
@@ -57,8 +59,8 @@ async function canDownload(
     await service.check(first.path, AbortSignal.timeout(CHECK_TIMEOUT_MS));
     return true;
   } catch (error) {
-    const { text } = language.value;
-    messages.say({ kind: 'error', text: text.clipboard.notDownloaded, detail: reasonOf(asServiceError(error), text) });
+    const detail = language.reasonOf(asServiceError(error));
+    messages.say({ kind: 'error', text: language.text.clipboard.notDownloaded, detail });
     return false;
   }
 }

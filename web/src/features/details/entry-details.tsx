@@ -7,7 +7,6 @@ import type { Entry, FileEntry } from '../../platform/service/service.ts';
 import { asServiceError, isAbort, type ServiceError } from '../../platform/service/service-error.ts';
 import { folderName } from '../../platform/text/folder-name.ts';
 import { useFullLanguage } from '../../platform/text/language-context.ts';
-import { reasonOf } from '../../platform/text/reason.ts';
 import { Button } from '../../ui/button.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { Name } from '../../ui/name.tsx';
@@ -31,7 +30,8 @@ export function EntryDetails({ entry }: { entry: Entry }) {
 
 /** Shows the details of a folder that may have no entry, such as the root. */
 export function FolderDetails({ path }: { path: string }) {
-  const { text } = useFullLanguage();
+  const language = useFullLanguage();
+  const { text } = language;
   const name = nameOf(path);
   return (
     <>
@@ -181,7 +181,8 @@ type Counting =
 
 function CountedItems({ folder }: { folder: string }) {
   const service = useService();
-  const { text } = useFullLanguage();
+  const language = useFullLanguage();
+  const { text } = language;
   const [counting, setCounting] = useState<Counting>({ state: 'unasked' });
   const isCounting = counting.state === 'counting';
 
@@ -209,7 +210,7 @@ function CountedItems({ folder }: { folder: string }) {
       {counting.state === 'counted' && text.folder.items({ count: counting.count })}
       {counting.state === 'failed' && (
         <>
-          <p>{reasonOf(counting.problem, text)}</p>
+          <p>{language.reasonOf(counting.problem)}</p>
           <Button onClick={start}>{text.controls.retry}</Button>
         </>
       )}

@@ -6,7 +6,6 @@ import { ancestorsOf, ROOT } from '../../platform/paths.ts';
 import type { FolderEntry } from '../../platform/service/service.ts';
 import { folderName } from '../../platform/text/folder-name.ts';
 import { useFullLanguage } from '../../platform/text/language-context.ts';
-import { reasonOf } from '../../platform/text/reason.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog, type Dialogs, useDialogs } from '../../ui/dialog.tsx';
 import { Icon } from '../../ui/icon.tsx';
@@ -49,7 +48,7 @@ function FolderPicker({ transfer, close }: { transfer: PickedTransfer; close: (f
           </span>
           <Button onClick={() => close(null)}>{text.controls.cancel}</Button>
           <Button kind="primary" type="submit" disabled={reason !== undefined}>
-            {(kind === 'copy' ? text.folderPicker.copyHere : text.folderPicker.moveHere)({ count: paths.length })}
+            {kind === 'copy' ? text.folderPicker.copyHere : text.folderPicker.moveHere}
           </Button>
         </>
       }
@@ -70,7 +69,8 @@ function FolderPicker({ transfer, close }: { transfer: PickedTransfer; close: (f
 function NewFolderButton({ picker, create }: { picker: FolderPickerState; create: PickedTransfer['create'] }) {
   const dialogs = useDialogs();
   const permissions = usePermissions();
-  const { text } = useFullLanguage();
+  const language = useFullLanguage();
+  const { text } = language;
   const ask = async () => {
     const folder = picker.path.value;
     const name = await askForFolderName(dialogs, { folder, isTaken: picker.isTaken });
@@ -235,13 +235,14 @@ function Option({ id, folder, isActive, isDisabled, onOpen }: OptionProps) {
 
 /** Replaces an empty list. Above a list, only screen readers present it. */
 function Status({ picker }: { picker: FolderPickerState }) {
-  const { text } = useFullLanguage();
+  const language = useFullLanguage();
+  const { text } = language;
   const count = picker.folders.value.length;
   const problem = picker.problem.value;
   const isReading = picker.state.value === 'reading';
   return (
     <p class={count > 0 && !problem ? 'visually-hidden' : 'status'} role="status">
-      {problem && reasonOf(problem, text)}
+      {problem && language.reasonOf(problem)}
       {!problem && count > 0 && text.folderPicker.found({ count })}
       {!problem && count === 0 && isReading && text.folder.loading}
       {!problem &&

@@ -42,7 +42,7 @@ export function startDrag(event: DragEvent, options: DragOptions): DraggedEntrie
   const type = `application/x-holdall.${crypto.getRandomValues(new Uint32Array(2)).join('.')}`;
   dataTransfer.setData(type, '');
   addLinks(dataTransfer, entries, urls);
-  const label = entries.length === 1 ? entry.name : language.value.text.dragging.items({ count: entries.length });
+  const label = entries.length === 1 ? entry.name : language.value.text.folder.items({ count: entries.length });
   showDragImage(dataTransfer, entries.every((each) => each.type === 'folder') ? 'folder' : 'file', label);
   return { paths: entries.map((each) => each.path), source, type, canMove };
 }

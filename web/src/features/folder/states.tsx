@@ -1,11 +1,13 @@
 import { useEffect, useState } from 'preact/hooks';
 import { parentOf, ROOT } from '../../platform/paths.ts';
 import type { ServiceError } from '../../platform/service/service-error.ts';
-import type { InitialText } from '../../platform/text/language.ts';
-import { useLanguage } from '../../platform/text/language-context.ts';
+import { completeLanguage } from '../../platform/text/language.ts';
+import { useLanguage, useLanguageSignal } from '../../platform/text/language-context.ts';
 import { Button } from '../../ui/button.tsx';
+import { useLoaded } from '../../ui/loading.ts';
 import { useActions } from '../actions/actions.ts';
 import { useAccount, useFolder, usePermissions, useRouter } from '../models.ts';
+import { isTitleEnough, problemTitle } from './problem-title.ts';
 import './folder-view.css';
 
 /** The delay before the placeholder appears: most folders load faster. */
@@ -91,7 +93,7 @@ export function NoMatch() {
   );
 }
 
-/** Why the folder can't be shown, with the service's own message, and what the user can do. */
+/** Shows why the folder can't be shown, and what the user can do. */
 export function FolderProblem() {
   const folder = useFolder();
   const router = useRouter();
@@ -102,8 +104,8 @@ export function FolderProblem() {
   const signIn = account?.canSignIn ? usefulSignIn(problem, account.username.value) : undefined;
   return (
     <div class="state" role="alert">
-      <p class="title">{titleOf(problem, text)}</p>
-      {problem?.message && !problem.isNotFound && <p class="detail">{problem.message}</p>}
+      <p class="title">{problem ? problemTitle(problem, text) : text.problems.unreachable}</p>
+      {problem && !isTitleEnough(problem) && <ProblemDetail problem={problem} />}
       <div class="buttons">
         {signIn && (
           <Button kind="primary" onClick={() => void account?.requestSignIn({ isSwitch: signIn === 'signInAs' })}>
@@ -132,11 +134,14 @@ function usefulSignIn(problem: ServiceError | null, name: string | null): 'signI
   return problem?.isPermissionDenied && name !== null ? 'signInAs' : undefined;
 }
 
-function titleOf(problem: ServiceError | null, { problems }: InitialText): string {
-  if (!problem || problem.status === 0) return problems.unreachable;
-  if (problem.isNotFound) return problems.missing;
-  if (problem.isSignInRequired) return problems.signIn;
-  return problem.isBusy ? problems.busy : problems.refused;
+/** Shows the reason in full. Its text loads when it is needed. */
+function ProblemDetail({ problem }: { problem: ServiceError }) {
+  const language = useLanguageSignal();
+  const loaded = useLoaded(async () => {
+    const full = await completeLanguage(language);
+    return () => full.value.reasonOf(problem);
+  }, [problem]);
+  return <p class="detail">{loaded.state === 'ready' && loaded.value()}</p>;
 }
 
 /** The button that loads the rest of a folder with so many entries that the page does not load all of them by itself. */

@@ -2,7 +2,8 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import type { Account } from '../../model/account/account.ts';
 import { ROOT } from '../../platform/paths.ts';
-import { useLanguage } from '../../platform/text/language-context.ts';
+import type { ServiceError } from '../../platform/service/service-error.ts';
+import { useFullLanguage, useLanguage } from '../../platform/text/language-context.ts';
 import { Button } from '../../ui/button.tsx';
 import mark from '../../ui/mark.svg';
 import { useFolder, useUrls } from '../models.ts';
@@ -26,21 +27,22 @@ export function SignInPage({ account }: { account: Account }) {
   }, [username]);
 
   if (!isForm) return <FileRefused account={account} onSignIn={() => setForm(true)} />;
-  return <SignIn account={account} problem={first.hasFailed ? folder.problem.value?.message : undefined} />;
+  return <SignIn account={account} problem={first.hasFailed ? folder.problem.value : null} />;
 }
 
 /** `problem` is the reason why signing in at the identity provider failed. */
-function SignIn({ account, problem }: { account: Account; problem: string | undefined }) {
-  const { text } = useLanguage();
+function SignIn({ account, problem }: { account: Account; problem: ServiceError | null }) {
+  const language = useFullLanguage();
+  const { text } = language;
   const { password, provider } = account.signInMethods;
-  const isNeeded = problem === undefined && account.username.value === null;
+  const isNeeded = problem === null && account.username.value === null;
   return (
     <Card title={text.account.signIn}>
       {!account.canSignIn && <p class="why">{text.account.noWay}</p>}
       {account.canSignIn && isNeeded && <p class="why">{text.account.needed}</p>}
-      {problem !== undefined && (
+      {problem && (
         <p class="problem" role="alert">
-          {problem}
+          {language.reasonOf(problem)}
         </p>
       )}
       {password && <PasswordForm account={account} />}
@@ -51,15 +53,20 @@ function SignIn({ account, problem }: { account: Account; problem: string | unde
   );
 }
 
-/** Shows why the user can't see the file, in the words of the service. */
+/** Shows why the user can't see the file. */
 function FileRefused({ account, onSignIn }: { account: Account; onSignIn: () => void }) {
   const folder = useFolder();
-  const { text } = useLanguage();
+  const language = useFullLanguage();
+  const { text } = language;
+  const problem = folder.problem.value;
   return (
     <Card title={text.problems.refusedFile}>
       <p class="why" role="alert">
-        {folder.problem.value?.message}
+        {problem && language.reasonOf(problem)}
       </p>
+      {account.username.value !== null && (
+        <p class="why">{text.account.signedInAs({ name: account.username.value })}</p>
+      )}
       {account.canSignIn && (
         <Button kind="primary" onClick={onSignIn}>
           {text.account.signInAs}

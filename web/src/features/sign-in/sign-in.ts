@@ -4,9 +4,8 @@ import type { Account } from '../../model/account/account.ts';
 import { readSessionUser, signIn } from '../../platform/service/service.ts';
 import { asServiceError, type ServiceError } from '../../platform/service/service-error.ts';
 import type { Urls } from '../../platform/service/urls.ts';
-import type { Language } from '../../platform/text/language.ts';
-import { useLanguage } from '../../platform/text/language-context.ts';
-import { reasonOf } from '../../platform/text/reason.ts';
+import type { FullLanguage } from '../../platform/text/language.ts';
+import { useFullLanguage } from '../../platform/text/language-context.ts';
 import { useUrls } from '../models.ts';
 
 /** The state of a form for signing in with a password. */
@@ -26,7 +25,7 @@ export interface SignInForm {
 /** `onSignedIn` is called after signing in, unless the page reloads for another user. */
 export function useSignInForm(account: Account, onSignedIn: () => void): SignInForm {
   const urls = useUrls();
-  const language = useLanguage();
+  const language = useFullLanguage();
   const username = useRef<HTMLInputElement>(null);
   const password = useRef<HTMLInputElement>(null);
   const [state, setState] = useState<Pick<SignInForm, 'isSending' | 'problem' | 'isWrong'>>(IDLE);
@@ -65,12 +64,8 @@ export function completeSignIn(account: Account, username: string, onSignedIn: (
 }
 
 /** Returns why signing in failed, in the language of the page. */
-export function signInProblem(error: ServiceError, { text, formats }: Language): string {
-  if (isWrongPassword(error)) return text.account.wrong;
-  if (error.is(['sign-in-throttled'], 429) && error.retryAfter !== undefined) {
-    return text.account.tooMany({ wait: formats.duration(error.retryAfter) });
-  }
-  return reasonOf(error, text);
+export function signInProblem(error: ServiceError, language: FullLanguage): string {
+  return isWrongPassword(error) ? language.text.errors['wrong-password'] : language.reasonOf(error);
 }
 
 const isWrongPassword = (error: ServiceError) => error.is(['wrong-password'], 401);

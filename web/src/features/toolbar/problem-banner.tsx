@@ -1,9 +1,9 @@
 import type { Folder } from '../../model/folder/folder.ts';
 import type { InitialText } from '../../platform/text/language.ts';
 import { useLanguage } from '../../platform/text/language-context.ts';
-import { reasonOf } from '../../platform/text/reason.ts';
 import { Button } from '../../ui/button.tsx';
 import { Icon } from '../../ui/icon.tsx';
+import { problemTitle } from '../folder/problem-title.ts';
 import { useFolder } from '../models.ts';
 import './toolbar.css';
 
@@ -28,5 +28,5 @@ export function ProblemBanner() {
 export function refreshProblem(folder: Folder, text: InitialText): string | undefined {
   const problem = folder.problem.value;
   if (problem === null || folder.state.value !== 'ready') return undefined;
-  return reasonOf(problem, text);
+  return problemTitle(problem, text);
 }

@@ -1,19 +1,20 @@
 import type { UploadSummary } from '../../model/uploads/totals.ts';
 import type { UploadItem } from '../../model/uploads/upload-item.ts';
 import type { Formats } from '../../platform/text/formats.ts';
-import type { Text } from '../../platform/text/language.ts';
+import type { FullLanguage, Text } from '../../platform/text/language.ts';
 
 /** Returns the state of an item as text. */
-export function itemStatus(item: UploadItem, text: Text, formats: Formats): string {
+export function itemStatus(item: UploadItem, language: FullLanguage): string {
+  const { text, formats } = language;
   const { states } = text.uploads;
   const state = item.state.value;
-  const reason = item.problem.value && (item.problem.value.message || text.problems.unreachable);
+  const problem = item.problem.value;
   switch (state) {
     case 'sending':
-      if (reason) return states.tryingAgain({ message: reason });
+      if (problem) return states.tryingAgain({ message: language.problemOf(problem) });
       return text.uploads.of({ done: formats.size(item.sent.value), total: formats.size(item.size) });
     case 'failed':
-      return reason ?? '';
+      return problem ? language.reasonOf(problem) : '';
     case 'done':
       if (item.kind === 'folder') return states.created;
       if (item.storedName.value !== item.name) return states.doneAs({ name: item.storedName.value });

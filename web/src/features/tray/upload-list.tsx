@@ -95,9 +95,10 @@ interface UploadRowProps {
 }
 
 function UploadRow({ uploads, item, position, onFocus }: UploadRowProps) {
-  const { text, formats } = useFullLanguage();
+  const language = useFullLanguage();
+  const { text } = language;
   const state = item.state.value;
-  const status = itemStatus(item, text, formats);
+  const status = itemStatus(item, language);
 
   return (
     <li

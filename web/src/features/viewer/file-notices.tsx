@@ -3,7 +3,7 @@ import { typeLabel } from '../../platform/file-kinds.ts';
 import { StoreAccessError } from '../../platform/service/content.ts';
 import type { FileEntry } from '../../platform/service/service.ts';
 import { ServiceError } from '../../platform/service/service-error.ts';
-import type { Text } from '../../platform/text/language.ts';
+import type { FullLanguage } from '../../platform/text/language.ts';
 import { useFullLanguage, useLanguage } from '../../platform/text/language-context.ts';
 import { Button } from '../../ui/button.tsx';
 import { Icon } from '../../ui/icon.tsx';
@@ -18,13 +18,14 @@ import { Loading, Notice } from './notices.tsx';
 export function PendingFile() {
   const folder = useFolder();
   const permissions = usePermissions();
-  const { text } = useFullLanguage();
+  const language = useFullLanguage();
+  const { text } = language;
   const problem = folder.problem.value;
   if (problem && !problem.isNotFound) {
     const actions = <Button onClick={() => void folder.refresh()}>{text.controls.retry}</Button>;
     return (
-      <Notice icon={<Icon name="warning" />} title={text.problems.unreachable} actions={actions} isAlert>
-        {problem.message}
+      <Notice icon={<Icon name="warning" />} title={text.previews.unreadable} actions={actions} isAlert>
+        {language.reasonOf(problem)}
       </Notice>
     );
   }
@@ -40,7 +41,8 @@ export function PendingFile() {
 
 /** Reports that the file does not exist, and leads back to its folder. */
 function MissingFile() {
-  const { text } = useFullLanguage();
+  const language = useFullLanguage();
+  const { text } = language;
   return (
     <Notice icon={<Icon name="file" />} title={text.previews.missing} actions={<BackToFolder />} isAlert>
       {text.previews.missingHint}
@@ -97,9 +99,10 @@ export function FailedElement({ entry, reason, hint, onRetry }: FailedElementPro
 
 /** Explains why a file could not be read, and offers to download it or to retry. */
 export function ContentProblem({ entry, error, onRetry }: { entry: FileEntry; error: Error; onRetry: () => void }) {
-  const { text } = useFullLanguage();
+  const language = useFullLanguage();
+  const { text } = language;
   if (error instanceof ServiceError && error.isNotFound) return <MissingFile />;
-  const { title, more } = describe(error, text);
+  const { title, more } = describe(error, language);
   const actions = (
     <>
       <DownloadLink entry={entry} />
@@ -115,11 +118,12 @@ export function ContentProblem({ entry, error, onRetry }: { entry: FileEntry; er
   );
 }
 
-function describe(error: Error, { previews, problems }: Text): { title: string; more: string } {
+function describe(error: Error, language: FullLanguage): { title: string; more: string } {
+  const { errors, previews, problems } = language.text;
   if (error instanceof StoreAccessError) return { title: previews.storeRefuses, more: previews.storeRefusesHint };
-  if (!(error instanceof ServiceError)) return { title: previews.unreadable, more: error.message };
+  if (!(error instanceof ServiceError)) return { title: previews.unreadable, more: errors['invalid-request'] };
   if (error.status === 0) return { title: problems.unreachable, more: previews.unreachableHint };
-  return { title: error.isBusy ? problems.busy : previews.unreadable, more: error.message };
+  return { title: previews.unreadable, more: language.reasonOf(error) };
 }
 
 /** A link that downloads a file. As a link, it has the browser's menu for links. */

@@ -1,7 +1,7 @@
 import { batch, type ReadonlySignal, signal } from '@preact/signals';
 import type { Embedded } from '../../platform/embedded.ts';
 import type { Urls } from '../../platform/service/urls.ts';
-import type { Language } from '../../platform/text/language.ts';
+import { completeLanguage, type Language } from '../../platform/text/language.ts';
 import type { Messages } from '../messages.ts';
 import { reportLoadFailure } from '../messages.ts';
 import { type AccountBrowser, BROWSER, storeCancelledWork, takeCancelledWork } from './account-browser.ts';
@@ -143,12 +143,12 @@ export function createAccount(options: AccountOptions, browser: AccountBrowser =
     reload,
     async signOut() {
       try {
-        const { signOut } = await import('./sign-out.ts');
+        const [{ signOut }, fullLanguage] = await Promise.all([import('./sign-out.ts'), completeLanguage(language)]);
         const onSignedOut = () => {
           tabs.post(null);
           reload();
         };
-        await signOut({ ...options, onSignedOut });
+        await signOut({ ...options, language: fullLanguage, onSignedOut });
       } catch {
         void reportLoadFailure({ messages, language });
       }

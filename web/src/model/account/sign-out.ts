@@ -2,14 +2,13 @@ import type { ReadonlySignal } from '@preact/signals';
 import { signOut as endSession } from '../../platform/service/service.ts';
 import { asServiceError } from '../../platform/service/service-error.ts';
 import type { Urls } from '../../platform/service/urls.ts';
-import type { Language } from '../../platform/text/language.ts';
-import { reasonOf } from '../../platform/text/reason.ts';
+import type { FullLanguage } from '../../platform/text/language.ts';
 import type { Messages } from '../messages.ts';
 
 interface SignOutOptions {
   readonly urls: Urls;
   readonly messages: Messages;
-  readonly language: ReadonlySignal<Language>;
+  readonly language: ReadonlySignal<FullLanguage>;
   /** Whether uploads or changes are in progress, which signing out cancels. */
   readonly isBusy: () => boolean;
   readonly prompts: {
@@ -27,7 +26,11 @@ export async function signOut(options: SignOutOptions): Promise<void> {
     await endSession(urls);
   } catch (error) {
     const { text } = language.value;
-    messages.say({ kind: 'error', text: text.account.notSignedOut, detail: reasonOf(asServiceError(error), text) });
+    messages.say({
+      kind: 'error',
+      text: text.account.notSignedOut,
+      detail: language.value.reasonOf(asServiceError(error)),
+    });
     return;
   }
   onSignedOut();

@@ -43,8 +43,9 @@ export function createChangeContext(
   prompts: Prompts,
   running: Signal<readonly Operation[]>,
 ): ChangeContext {
-  const { folder, service, pathLocks, language } = options;
-  const dependencyError = () => new ServiceError(FAILED_DEPENDENCY, language.value.text.changes.notBegun);
+  const { folder, service, pathLocks } = options;
+  const dependencyError = () =>
+    new ServiceError(FAILED_DEPENDENCY, 'An earlier change failed.', { code: 'change-not-started' });
   return {
     ...options,
     prompts,

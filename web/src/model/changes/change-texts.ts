@@ -1,7 +1,6 @@
 import { nameOf } from '../../platform/paths.ts';
 import type { ServiceError } from '../../platform/service/service-error.ts';
-import type { Text } from '../../platform/text/language.ts';
-import { reasonOf } from '../../platform/text/reason.ts';
+import type { FullLanguage } from '../../platform/text/language.ts';
 
 /** Returns the parameters of a message about files and folders, which names a single one and counts several. */
 export function subjectOf(paths: readonly string[]): { readonly count: number; readonly name: string } {
@@ -12,8 +11,10 @@ export function subjectOf(paths: readonly string[]): { readonly count: number; r
 const MAX_REASONS = 5;
 
 /** Describes why several items failed: one line for each different reason. */
-export function describeErrors(errors: readonly ServiceError[], text: Text): string {
-  const reasons = [...new Set(errors.map((error) => reasonOf(error, text)))];
+export function describeErrors(errors: readonly ServiceError[], language: FullLanguage): string {
+  const reasons = [...new Set(errors.map((error) => language.reasonOf(error)))];
   const more = reasons.length - MAX_REASONS;
-  return [...reasons.slice(0, MAX_REASONS), ...(more > 0 ? [text.changes.more({ count: more })] : [])].join('\n');
+  return [...reasons.slice(0, MAX_REASONS), ...(more > 0 ? [language.text.changes.more({ count: more })] : [])].join(
+    '\n',
+  );
 }

@@ -2,7 +2,6 @@ import { batch } from '@preact/signals';
 import { nameOf, parentOf } from '../../platform/paths.ts';
 import { folderEntry } from '../../platform/service/pages.ts';
 import { asServiceError } from '../../platform/service/service-error.ts';
-import { reasonOf } from '../../platform/text/reason.ts';
 import type { ChangeContext } from './change-context.ts';
 
 /** Asks for a name, and creates a folder in the shown folder. */
@@ -41,7 +40,7 @@ export async function createFolder(context: ChangeContext, path: string): Promis
   } catch (error) {
     pending.rollback();
     const { text } = language.value;
-    const detail = reasonOf(asServiceError(error), text);
+    const detail = language.value.reasonOf(asServiceError(error));
     messages.say({ kind: 'error', text: text.changes.notCreated({ name: nameOf(path) }), detail });
     context.refresh([parentOf(path)]);
     return false;

@@ -75,7 +75,7 @@ function report(context: ChangeContext, outcome: Outcome<Entry, void>): void {
   messages.say({
     kind: 'error',
     text: count < all ? changes.someNotDeleted({ count, all }) : changes.notDeleted(subjectOf(pathsOf(items))),
-    detail: describeErrors(errors, text),
+    detail: describeErrors(errors, language.value),
     action: errors.some(({ isTransient }) => isTransient) ? retry : undefined,
   });
 }

@@ -2,7 +2,6 @@ import { batch, type Signal } from '@preact/signals';
 import { isFolderPath, nameOf, parentOf } from '../../platform/paths.ts';
 import type { Entry } from '../../platform/service/service.ts';
 import { isAbort, type ServiceError } from '../../platform/service/service-error.ts';
-import { reasonOf } from '../../platform/text/reason.ts';
 import { type ChangeContext, entryAt, FAILED_DEPENDENCY, pendingEntryAt } from './change-context.ts';
 import type { ItemContext } from './operations.ts';
 
@@ -35,7 +34,7 @@ export async function renameEntry(context: RenameContext, entry: Entry, newName:
     messages.say({ kind: 'done', text: text.names.notRenamed({ name: entry.name }) });
   } else if (!result.is(['already-exists', 'wrong-kind', 'name-taken'], 409) || !reopen(context, entry, newName)) {
     const said = text.changes.notRenamed({ name: entry.name });
-    messages.say({ kind: 'error', text: said, detail: reasonOf(result, text) });
+    messages.say({ kind: 'error', text: said, detail: language.value.reasonOf(result) });
   }
 }
 
@@ -94,7 +93,8 @@ async function undo(context: RenameContext, entry: Entry, oldName: string): Prom
   const { text } = language.value;
   const result = await rename(context, entry, oldName);
   if (typeof result === 'string') messages.announce(text.changes.undone);
-  else if (result) messages.say({ kind: 'error', text: text.changes.notUndone, detail: reasonOf(result, text) });
+  else if (result)
+    messages.say({ kind: 'error', text: text.changes.notUndone, detail: language.value.reasonOf(result) });
 }
 
 /** Opens the name field of an entry with a rejected name. Returns false if that is impossible. */

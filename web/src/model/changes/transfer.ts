@@ -135,7 +135,11 @@ async function undo(context: TransferContext, items: readonly TransferItem[]): P
   });
   if (transferred.length > 0) messages.announce(text.changes.undone);
   if (failed.length === 0) return;
-  messages.say({ kind: 'error', text: text.changes.notUndone, detail: describeErrors(errorsOf(failed), text) });
+  messages.say({
+    kind: 'error',
+    text: text.changes.notUndone,
+    detail: describeErrors(errorsOf(failed), language.value),
+  });
 }
 
 interface TransferOutcome extends Omit<Outcome<TransferItem, unknown>, 'done'> {
@@ -218,7 +222,7 @@ function report(context: TransferContext, kind: TransferKind, outcome: TransferO
   messages.say({
     kind: 'error',
     text: describeFailure(kind, pathsOf(items), all, text),
-    detail: describeErrors(errorsOf(failed), text),
+    detail: describeErrors(errorsOf(failed), language.value),
     action: failed.some(({ error }) => error.isTransient) ? retry : undefined,
   });
 }

@@ -24,8 +24,6 @@ export interface QueueOptions {
   readonly names: TakenNames;
   /** Returns the reason why an item can't be sent; null if it can. */
   readonly rejectionOf: (item: QueuedItem) => ServiceError | null;
-  /** Returns the error text of items whose folder could not be created or moved. */
-  readonly folderMissing: () => string;
   /** Asks the user what to do with an item whose name is taken. */
   readonly ask: (item: QueuedItem) => Promise<ConflictReply>;
   /** Called before an item is done, and so before all of them are. */
@@ -127,7 +125,8 @@ export class UploadQueue {
     const { lock } = item;
     const canBeSent = await lock?.acquired;
     if (item.lock !== lock || item.state.value !== 'waiting') return;
-    if (!canBeSent) return this.#fail(item, new ServiceError(409, this.#options.folderMissing()));
+    if (!canBeSent)
+      return this.#fail(item, new ServiceError(409, 'An earlier change failed.', { code: 'folder-not-as-shown' }));
     this.#ready.push(item);
     this.#sendReady();
   }

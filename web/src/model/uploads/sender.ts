@@ -14,8 +14,6 @@ const MAX_RETRY_DELAY_MS = 120_000;
 interface SenderOptions {
   readonly service: Pick<Service, 'upload' | 'createFolder' | 'list'>;
   readonly connection: Pick<Connection, 'whenOnline' | 'delay'>;
-  /** Returns the error text for a file that no longer exists. */
-  readonly unreadable: () => string;
   /** Receives the number of bytes of an item sent so far. */
   readonly onProgress: (item: QueuedItem, bytes: number) => void;
 }
@@ -32,7 +30,7 @@ export class Sender {
 
   /** Sends one item. Throws `ServiceError`, or the signal's reason. */
   async send(item: QueuedItem, signal: AbortSignal): Promise<UploadedFile> {
-    const { connection, unreadable, onProgress } = this.#options;
+    const { connection, onProgress } = this.#options;
     for (let retries = 0; ; retries++) {
       try {
         await connection.whenOnline(signal);
@@ -41,7 +39,9 @@ export class Sender {
         return stored;
       } catch (error) {
         if (!(error instanceof ServiceError)) throw error;
-        if (error.status === 0 && !(await isReadable(item.file))) throw new ServiceError(400, unreadable());
+        if (error.status === 0 && !(await isReadable(item.file))) {
+          throw new ServiceError(400, 'The file is unreadable.', { code: 'file-unreadable' });
+        }
         const delay = this.#isDown ? undefined : retryDelay(error, retries);
         this.#isDown = error.isTransient && delay === undefined;
         if (delay === undefined) throw error;

@@ -84,7 +84,6 @@ export function createUploadModel(
   const sender = new Sender({
     service,
     connection,
-    unreadable: () => language.value.text.uploads.unreadable,
     onProgress: (item, bytes) => totals.setSent(item, bytes),
   });
   const queue = new UploadQueue({
@@ -94,7 +93,6 @@ export function createUploadModel(
     names,
     rejectionOf: (item) => rejectionOf(item, options),
     ask: (item) => askAboutConflict(item, { ...options, prompts, names, items, summary }),
-    folderMissing: () => language.value.text.uploads.notAsShown,
     onStored: (item, stored) => reconciler.addStored(item, stored),
     onUncertain: (item) => reconciler.markUncertain(item),
   });
@@ -158,10 +156,9 @@ export function createUploadModel(
 }
 
 /** Returns the reason why an item can't be sent; null if it can. */
-function rejectionOf({ size }: QueuedItem, { language, maxUploadSize }: UploadModelOptions): ServiceError | null {
+function rejectionOf({ size }: QueuedItem, { maxUploadSize }: UploadModelOptions): ServiceError | null {
   if (maxUploadSize === null || size <= maxUploadSize) return null;
-  const { text, formats } = language.value;
-  return new ServiceError(413, text.uploads.tooLarge({ limit: formats.size(maxUploadSize) }));
+  return new ServiceError(413, 'The file is too large.', { code: 'upload-too-large', limit: maxUploadSize });
 }
 
 interface ConflictContext extends Pick<UploadModelOptions, 'messages' | 'permissions' | 'language'> {

@@ -1,31 +1,39 @@
 import type { Failure } from '../../../../src/http/schemas.ts';
 
-export type ErrorCode = Failure['code'];
+/** A code of the service, or of a problem that only the page knows. */
+export type ProblemCode = Failure['code'] | 'change-not-started' | 'file-unreadable' | 'folder-not-as-shown';
 
 interface ErrorDetails {
-  readonly code?: ErrorCode | undefined;
+  readonly code?: ProblemCode | undefined;
   readonly retryAfter?: number | undefined;
+  readonly limit?: number | undefined;
 }
 
-/** The failure of a request: the error of the service or of a proxy, or the lack of a response. */
+/**
+ * The failure of a request: the error of the service or of a proxy, or the lack of a response. Its message is for logs;
+ * `reasonOf` returns one for users.
+ */
 export class ServiceError extends Error {
   override readonly name = 'ServiceError';
   /** The HTTP status; 0 without a response. */
   readonly status: number;
   /** The error code of the service; undefined if the response is from something else, such as a proxy, or missing. */
-  readonly code: ErrorCode | undefined;
+  readonly code: ProblemCode | undefined;
   /** Seconds until a retry is useful, if the response has them. */
   readonly retryAfter: number | undefined;
+  /** The exceeded limit in bytes, if known. */
+  readonly limit: number | undefined;
 
-  constructor(status: number, message: string, { code, retryAfter }: ErrorDetails = {}) {
+  constructor(status: number, message: string, { code, retryAfter, limit }: ErrorDetails = {}) {
     super(message);
     this.status = status;
     this.code = code;
     this.retryAfter = retryAfter;
+    this.limit = limit;
   }
 
   /** Returns whether the code is one of `codes`. Without a code, such as from a proxy, the status decides. */
-  is(codes: readonly ErrorCode[], ...statuses: readonly number[]): boolean {
+  is(codes: readonly ProblemCode[], ...statuses: readonly number[]): boolean {
     return this.code === undefined ? statuses.includes(this.status) : codes.includes(this.code);
   }
 
@@ -66,7 +74,7 @@ export class ServiceError extends Error {
   }
 }
 
-const BUSY: readonly ErrorCode[] = [
+const BUSY: readonly ProblemCode[] = [
   'unavailable',
   'overloaded',
   'rate-limited',
@@ -76,7 +84,7 @@ const BUSY: readonly ErrorCode[] = [
   'shutting-down',
 ];
 
-const OUTCOME_UNKNOWN: readonly ErrorCode[] = ['outcome-unknown', 'store-unreachable'];
+const OUTCOME_UNKNOWN: readonly ProblemCode[] = ['outcome-unknown', 'store-unreachable'];
 
 /** Returns the error for a response with this status and body; the body can be any JSON, or undefined. */
 export function serviceErrorOf(status: number, body: unknown, retryAfterHeader: string | null): ServiceError {

@@ -1,7 +1,12 @@
 /** The languages of the web UI by tag, with their own names. The first one is the default. */
 export const LANGUAGES = {
   en: { name: 'English', direction: 'ltr' },
+  de: { name: 'Deutsch', direction: 'ltr' },
+  es: { name: 'Español', direction: 'ltr' },
+  fr: { name: 'Français', direction: 'ltr' },
+  ja: { name: '日本語', direction: 'ltr' },
   'zh-Hans': { name: '简体中文', direction: 'ltr' },
+  ar: { name: 'العربية', direction: 'rtl' },
 } as const;
 
 export type LanguageTag = keyof typeof LANGUAGES;

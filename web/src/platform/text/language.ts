@@ -4,7 +4,8 @@ import type { CataloguePart } from './catalogues.ts';
 import { chooseLanguage, LANGUAGES, type LanguageChoice, type LanguageTag } from './choice.ts';
 import { createFormats, type Formats } from './formats.ts';
 import { bindMessages, type Catalogue, createFormatter } from './messages.ts';
-import type { InitialText, Text } from './text.ts';
+import type { Reasons } from './reason.ts';
+import type { InitialText, LazyText, Text } from './text.ts';
 
 export type { InitialText, Text } from './text.ts';
 
@@ -19,7 +20,7 @@ export interface Language {
 }
 
 /** A language whose texts are all loaded. */
-export interface FullLanguage extends Language {
+export interface FullLanguage extends Language, Reasons {
   readonly text: Text;
 }
 
@@ -60,14 +61,17 @@ async function loadLanguage(
   const format = createFormatter(locale);
   // `npm run check:messages` proves that each catalogue has these messages, with these parameters.
   const text = bindMessages(await loadCatalogue(tag, 'initial'), format) as unknown as InitialText;
+  const formats = createFormats(locale);
   const language: Language = {
     tag,
     direction: LANGUAGES[tag].direction,
     text,
-    formats: createFormats(locale),
+    formats,
     async complete() {
       if (isFull(language)) return;
-      Object.assign(text, bindMessages(await loadCatalogue(tag, 'lazy'), format));
+      const [catalogue, { createReasons }] = await Promise.all([loadCatalogue(tag, 'lazy'), import('./reason.ts')]);
+      const fullText: Text = Object.assign(text, bindMessages(catalogue, format) as unknown as LazyText);
+      Object.assign(language, createReasons({ text: fullText, formats }));
     },
   };
   return language;
@@ -80,5 +84,5 @@ export async function completeLanguage(language: ReadonlySignal<Language>): Prom
 }
 
 export function isFull(language: Language): language is FullLanguage {
-  return 'changes' in language.text;
+  return 'reasonOf' in language;
 }

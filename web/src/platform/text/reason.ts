@@ -1,7 +1,134 @@
-import type { ServiceError } from '../service/service-error.ts';
-import type { Text } from './language.ts';
+import type { ProblemCode, ServiceError } from '../service/service-error.ts';
+import type { Formats } from './formats.ts';
+import type { Text } from './text.ts';
 
-/** Why something failed: in the words of the service, where it has answered. */
-export function reasonOf(error: ServiceError, { problems }: Pick<Text, 'problems'>): string {
-  return error.status === 0 ? problems.unreachable : error.message;
+/** Explains failed requests in the language of the page, and never with the English message of the service. */
+export interface Reasons {
+  /** Returns why a request failed, and what to do about it. */
+  reasonOf(error: ServiceError): string;
+  /** Returns why a request failed, without advice. */
+  problemOf(error: ServiceError): string;
 }
+
+export function createReasons({ text, formats }: { readonly text: Text; readonly formats: Formats }): Reasons {
+  // A newer version of the service might have codes that this page does not know.
+  const messageKeyOf = ({ code, status }: ServiceError): MessageKey | undefined => {
+    const key = code && keyOfCode(code);
+    return key !== undefined && Object.hasOwn(text.errors, key) ? key : MESSAGE_OF_STATUS[status];
+  };
+  const problemOf = (error: ServiceError): string => {
+    if (error.limit !== undefined) return text.uploads.tooLarge({ limit: formats.size(error.limit) });
+    const key = messageKeyOf(error);
+    return key === undefined ? text.retries.status({ status: String(error.status) }) : text.errors[key];
+  };
+  return {
+    problemOf,
+    reasonOf(error) {
+      const message = problemOf(error);
+      if (!PASSING.has(messageKeyOf(error))) return message;
+      if (error.retryAfter === undefined) return text.retries.soon({ message });
+      return text.retries.in({ message, wait: formats.duration(error.retryAfter) });
+    },
+  };
+}
+
+/** The keys of messages are codes. */
+type MessageKey = keyof Text['errors'];
+
+function keyOfCode(code: ProblemCode): MessageKey {
+  return isAlias(code) ? ALIASES[code] : code;
+}
+
+function isAlias(code: ProblemCode): code is keyof typeof ALIASES {
+  return Object.hasOwn(ALIASES, code);
+}
+
+/** Problems that can end by themselves, so that the same request can succeed later. */
+const PASSING: ReadonlySet<MessageKey | undefined> = new Set<MessageKey>([
+  'store-busy',
+  'file-busy',
+  'internal-error',
+  'quota-exhausted',
+  'rate-limited',
+  'shutting-down',
+  'sign-in-throttled',
+  'sessions-unavailable',
+  'request-timeout',
+  'store-unreachable',
+  'unavailable',
+]);
+
+/** Responses of reverse proxies, which have no code. */
+const MESSAGE_OF_STATUS: Readonly<Record<number, MessageKey>> = {
+  0: 'unreachable',
+  401: 'sign-in-required',
+  403: 'permission-denied',
+  404: 'not-found',
+  408: 'request-timeout',
+  412: 'already-exists',
+  413: 'too-large',
+  429: 'rate-limited',
+  500: 'internal-error',
+  502: 'unavailable',
+  503: 'unavailable',
+  504: 'request-timeout',
+};
+
+/** The message of each code that has none of its own. The compiler reports a code without a message. */
+const ALIASES: Readonly<Record<Exclude<ProblemCode, MessageKey>, MessageKey>> = {
+  'body-too-large': 'invalid-request',
+  'branch-not-found': 'store-misconfigured',
+  'bucket-not-found': 'store-misconfigured',
+  'cache-unavailable': 'temporary-folder-full',
+  'clock-skew': 'store-misconfigured',
+  'condition-failed': 'file-changed',
+  'credentials-missing': 'store-misconfigured',
+  'cross-site-request': 'unknown-host',
+  'damaged-image': 'unsupported-image',
+  'database-unavailable': 'unavailable',
+  'embedding-refused': 'invalid-request',
+  'expectation-failed': 'invalid-request',
+  'expired-access-key': 'store-misconfigured',
+  'form-too-large': 'invalid-request',
+  'headers-too-large': 'invalid-request',
+  'identity-provider-unavailable': 'sessions-unavailable',
+  'image-too-complex': 'unsupported-image',
+  'image-too-large': 'unsupported-image',
+  'invalid-bucket-name': 'store-misconfigured',
+  'invalid-credentials': 'sign-in-required',
+  'invalid-cursor': 'invalid-request',
+  'invalid-form': 'invalid-request',
+  'invalid-header': 'invalid-request',
+  'invalid-host': 'unknown-host',
+  'invalid-json': 'invalid-request',
+  'invalid-parameter': 'invalid-request',
+  'invalid-signature': 'url-expired',
+  'invalid-token': 'sign-in-required',
+  'job-not-found': 'not-found',
+  'json-required': 'invalid-request',
+  'list-permission-missing': 'store-misconfigured',
+  'malformed-request': 'invalid-request',
+  'malformed-url': 'invalid-request',
+  'method-not-allowed': 'invalid-request',
+  'missing-file': 'invalid-request',
+  'name-taken': 'already-exists',
+  overloaded: 'store-busy',
+  'range-unsatisfiable': 'file-changed',
+  'repository-not-found': 'store-misconfigured',
+  'session-ended': 'sign-in-required',
+  'sign-in-expired': 'sign-in-failed',
+  'thumbnail-failed': 'unsupported-image',
+  'token-expired': 'sign-in-required',
+  'token-lacks-permission': 'store-not-writable',
+  'token-rejected': 'store-misconfigured',
+  'too-large-for-store': 'too-large',
+  'unexpected-store-response': 'store-inconsistent',
+  'unknown-access-key': 'store-misconfigured',
+  'unknown-route': 'invalid-request',
+  'unsupported-condition': 'unsupported',
+  'unsupported-encoding': 'invalid-request',
+  'unsupported-method': 'invalid-request',
+  'wrong-origin': 'unknown-host',
+  'wrong-region': 'store-misconfigured',
+  'wrong-secret-key': 'store-misconfigured',
+};

@@ -80,8 +80,6 @@ export interface InitialText {
     readonly or: string;
     readonly provider: string;
     readonly inNewTab: string;
-    readonly wrong: string;
-    readonly tooMany: (parameters: { wait: string }) => string;
     readonly noCookies: string;
     readonly notSignedOut: string;
     readonly signOutTitle: string;
@@ -154,6 +152,7 @@ export interface InitialText {
     readonly goUp: string;
     readonly goHome: string;
     readonly previewNotLoaded: string;
+    readonly denied: string;
   };
   readonly clipboard: {
     readonly cut: (parameters: { count: number }) => string;
@@ -173,7 +172,6 @@ export interface InitialText {
     readonly mayNotAdd: string;
     readonly dialogOpen: string;
     readonly notLoaded: string;
-    readonly items: (parameters: { count: number }) => string;
   };
 }
 
@@ -294,7 +292,6 @@ export interface LazyText {
     readonly states: {
       readonly waiting: string;
       readonly asking: string;
-      readonly done: string;
       readonly doneAs: (parameters: { name: string }) => string;
       readonly created: string;
       readonly cancelled: string;
@@ -310,8 +307,6 @@ export interface LazyText {
     readonly unfold: string;
     readonly list: string;
     readonly tooLarge: (parameters: { limit: string }) => string;
-    readonly unreadable: string;
-    readonly notAsShown: string;
     readonly notRead: (parameters: { count: number }) => string;
     readonly announceStart: (parameters: { count: number }) => string;
     readonly announcePart: (parameters: { percentage: string }) => string;
@@ -321,7 +316,6 @@ export interface LazyText {
   };
   readonly changes: {
     readonly more: (parameters: { count: number }) => string;
-    readonly notBegun: string;
     readonly newFolder: string;
     readonly newFolderName: string;
     readonly name: string;
@@ -371,8 +365,8 @@ export interface LazyText {
   readonly folderPicker: {
     readonly copyTitle: (parameters: { count: number; name: string }) => string;
     readonly moveTitle: (parameters: { count: number; name: string }) => string;
-    readonly copyHere: (parameters: { count: number }) => string;
-    readonly moveHere: (parameters: { count: number }) => string;
+    readonly copyHere: string;
+    readonly moveHere: string;
     readonly path: string;
     readonly filter: string;
     readonly folders: (parameters: { folder: string }) => string;
@@ -382,7 +376,72 @@ export interface LazyText {
     readonly alreadyHere: (parameters: { count: number }) => string;
     readonly intoItself: string;
     readonly isTransferred: string;
-    readonly hint: string;
+  };
+  readonly errors: {
+    readonly 'already-exists': string;
+    readonly 'branch-protected': string;
+    readonly 'change-not-started': string;
+    readonly denied: string;
+    readonly 'destination-contains-source': string;
+    readonly 'file-archived': string;
+    readonly 'file-busy': string;
+    readonly 'file-changed': string;
+    readonly 'file-unreadable': string;
+    readonly 'folder-into-itself': string;
+    readonly 'folder-not-as-shown': string;
+    readonly 'folder-not-empty': string;
+    readonly 'folder-too-large': string;
+    readonly 'https-required': string;
+    readonly 'incomplete-body': string;
+    readonly 'internal-error': string;
+    readonly 'invalid-path': string;
+    readonly 'invalid-request': string;
+    readonly 'lfs-pointer': string;
+    readonly 'listing-incomplete': string;
+    readonly 'loopback-only': string;
+    readonly 'no-download-url': string;
+    readonly 'not-found': string;
+    readonly 'outcome-unknown': string;
+    readonly 'path-too-long': string;
+    readonly 'permission-denied': string;
+    readonly 'quota-exhausted': string;
+    readonly 'rate-limited': string;
+    readonly 'read-only': string;
+    readonly 'rejected-by-store': string;
+    readonly 'repository-archived': string;
+    readonly 'request-timeout': string;
+    readonly 'root-not-allowed': string;
+    readonly 'same-path': string;
+    readonly 'sessions-unavailable': string;
+    readonly 'shutting-down': string;
+    readonly 'sign-in-disabled': string;
+    readonly 'sign-in-failed': string;
+    readonly 'sign-in-refused': string;
+    readonly 'sign-in-required': string;
+    readonly 'sign-in-throttled': string;
+    readonly 'store-busy': string;
+    readonly 'store-full': string;
+    readonly 'store-inconsistent': string;
+    readonly 'store-misconfigured': string;
+    readonly 'store-not-writable': string;
+    readonly 'store-unreachable': string;
+    readonly 'temporary-folder-full': string;
+    readonly 'too-large': string;
+    readonly unavailable: string;
+    readonly 'unknown-host': string;
+    readonly unreachable: string;
+    readonly unsupported: string;
+    readonly 'unsupported-image': string;
+    readonly 'unsupported-name': string;
+    readonly 'upload-too-large': string;
+    readonly 'url-expired': string;
+    readonly 'wrong-kind': string;
+    readonly 'wrong-password': string;
+  };
+  readonly retries: {
+    readonly in: (parameters: { message: string; wait: string }) => string;
+    readonly soon: (parameters: { message: string }) => string;
+    readonly status: (parameters: { status: string }) => string;
   };
 }
 

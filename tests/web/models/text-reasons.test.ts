@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { ERROR_CODES, type ErrorCode } from '../../../src/http/error-codes.ts';
+import { ServiceError, serviceErrorOf } from '../../../web/src/platform/service/service-error.ts';
+import { LANGUAGE_TAGS } from '../../../web/src/platform/text/choice.ts';
+import { createFullLanguage, withoutIsolates } from './languages.ts';
+
+const CODES = Object.keys(ERROR_CODES) as readonly ErrorCode[];
+const english = (await createFullLanguage('en')).value;
+
+describe('The reason of a failed request', () => {
+  for (const tag of LANGUAGE_TAGS) {
+    it(`is a message of its own for each error code of the service, in ${tag}`, async () => {
+      const language = (await createFullLanguage(tag)).value;
+      for (const code of CODES) {
+        const { status } = ERROR_CODES[code];
+        const reason = language.problemOf(
+          serviceErrorOf(status, { success: false, code, error: 'Server text.' }, null),
+        );
+        assert.ok(Object.values(language.text.errors).includes(reason), `${code}: ${reason}`);
+        if (tag !== 'en') assert.ok(!Object.values(english.text.errors).includes(reason), `${code}: ${reason}`);
+      }
+    });
+  }
+
+  const reasonOf = (status: number, body?: object, retryAfter: string | null = null) =>
+    withoutIsolates(english.reasonOf(serviceErrorOf(status, body, retryAfter)));
+
+  it('says when to try again, if that can help', () => {
+    const busy = { success: false, code: 'store-busy', error: '' };
+    assert.equal(reasonOf(503, busy, '90'), 'The storage is busy. Try again in 2 min.');
+    assert.equal(reasonOf(503, busy), 'The storage is busy. Try again in a moment.');
+    const denied = { success: false, code: 'permission-denied', error: '' };
+    assert.equal(reasonOf(403, denied, '90'), 'You don’t have permission to do this.');
+  });
+
+  it('names the limit of an upload, if it is known', () => {
+    const error = new ServiceError(413, '', { code: 'upload-too-large', limit: 5_000_000 });
+    assert.match(withoutIsolates(english.reasonOf(error)), /5 MB/);
+    assert.equal(
+      reasonOf(413, { success: false, code: 'upload-too-large', error: '' }),
+      'This file is larger than the upload limit.',
+    );
+  });
+
+  it('follows the status of a response without a known code, such as that of a proxy', () => {
+    assert.equal(reasonOf(413), 'This file is too large for the storage.');
+    assert.equal(reasonOf(502), 'The server isn’t available right now. Try again in a moment.');
+    assert.equal(reasonOf(418), 'The server returned an error (418).');
+    assert.equal(
+      reasonOf(409, { success: false, code: 'brand-new', error: 'New.' }),
+      'The server returned an error (409).',
+    );
+    assert.equal(
+      reasonOf(418, { success: false, code: 'constructor', error: '' }),
+      'The server returned an error (418).',
+    );
+  });
+
+  it('is the connection without a response', () => {
+    assert.equal(english.reasonOf(new ServiceError(0, '')), 'Can’t reach the server. Check your connection.');
+  });
+});
