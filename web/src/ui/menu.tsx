@@ -1,9 +1,9 @@
 import { useLayoutEffect, useRef } from 'preact/hooks';
+import { openModal } from './dialog.tsx';
 import { moveFocus } from './focus.ts';
 import { Icon } from './icon.tsx';
 import { ariaKeys, keyLabel } from './keyboard.ts';
 import { type MenuGroup, type MenuItem, type OpenMenu, useMenus } from './menus.tsx';
-import { openModal } from './open-modal.ts';
 import { placeBeside } from './placement.ts';
 import { TypeAhead } from './type-ahead.ts';
 import './menu.css';
