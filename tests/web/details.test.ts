@@ -4,14 +4,14 @@ import type { Page } from 'playwright-core';
 import type { Need } from '../runner/needs.ts';
 import { assertAccessible } from './axe.ts';
 import { becomes } from './becomes.ts';
-import { visit } from './preview-visit.ts';
+import { visitSite } from './open-site.ts';
 import { photo } from './samples.ts';
 
 export const needs: readonly Need[] = ['browser'];
 
 test('Details tell what is known of the selected entries, and come from below in a narrow window', async (t) => {
   const files = { 'sub/a.txt': 'a', 'sub/b.txt': 'bb', 'photo.jpg': await photo(1), 'text.txt': 'x'.repeat(1234) };
-  const { page, site } = await visit(t, files, '', { permissions: ['clipboard-read', 'clipboard-write'] });
+  const { page, site } = await visitSite(t, { files, visit: { permissions: ['clipboard-read', 'clipboard-write'] } });
   // In a narrow window, details come from below. They stay when text is marked beyond their edge, and go by a click there.
   await page.setViewportSize({ width: 600, height: 800 });
   await page.locator('[data-path="text.txt"]').click();
@@ -62,7 +62,7 @@ test('Details tell what is known of the selected entries, and come from below in
 
 test('On a phone, swipes lead from file to file and out, and going back closes the details', async (t) => {
   const files = { '1.jpg': await photo(1), '2.jpg': await photo(2) };
-  const { page, site } = await visit(t, files, '?preview=1.jpg', { width: 'phone' });
+  const { page, site } = await visitSite(t, { files, path: '?preview=1.jpg', visit: { width: 'phone' } });
   await page.getByRole('img', { name: '1.jpg' }).waitFor();
   await swipe(page, [300, 350], [80, 360]);
   await page.getByRole('dialog', { name: '2.jpg' }).waitFor();

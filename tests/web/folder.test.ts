@@ -11,9 +11,8 @@ import { assertAccessible } from './axe.ts';
 import { becomes } from './becomes.ts';
 import { openPage } from './browser.ts';
 import { boxOf, row, selectedPaths, shownNames, waitForFocus } from './elements.ts';
-import { FOLDER_FILES as FILES } from './folder-files.ts';
 import { DESKTOP, openSite, visitSite } from './open-site.ts';
-import { HOSTILE_NAMES, photo } from './samples.ts';
+import { FOLDER_FILES as FILES, HOSTILE_NAMES, photo } from './samples.ts';
 import { fillFolder, startSite } from './site.ts';
 
 export const needs: readonly Need[] = ['browser'];

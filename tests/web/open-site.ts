@@ -7,6 +7,16 @@ import { type Site, type SiteOptions, startSite } from './site.ts';
 export const DESKTOP = { width: 'desktop', theme: 'light', language: 'en' } as const satisfies Partial<Visit>;
 export const PHONE = { ...DESKTOP, width: 'phone' } as const satisfies Partial<Visit>;
 
+/** Files in the root folder, and one in a deep folder. */
+export const FILES = {
+  'one.txt': '1',
+  'two.txt': '2',
+  'three.txt': '3',
+  'Docs/': '',
+  'Photos/2026/Summer holidays/Iceland/Westfjords/bird.txt': 'cheep',
+};
+export const DEEP_FOLDER = 'Photos/2026/Summer holidays/Iceland/Westfjords/';
+
 export interface Scene extends Partial<SiteOptions> {
   readonly visit?: Partial<Visit>;
   /** The path that the browser opens, relative to the site. Default: the root folder. */

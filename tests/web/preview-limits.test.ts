@@ -5,8 +5,9 @@ import { until } from '../../testing/until.ts';
 import type { Need } from '../runner/needs.ts';
 import { becomes } from './becomes.ts';
 import { openPage } from './browser.ts';
-import { DESKTOP } from './open-site.ts';
-import { contents, requestsOf, visit } from './preview-visit.ts';
+import { contents } from './elements.ts';
+import { requestsOf } from './intercept.ts';
+import { DESKTOP, visitSite } from './open-site.ts';
 import { startSite } from './site.ts';
 
 export const needs: readonly Need[] = ['browser'];
@@ -27,7 +28,7 @@ test('A text that is hostile, too large or not rendered falls back to its source
     '7.json': '{"huge": 1e400, "x": "first", "x": "second", "y": 1.0}',
     '8.csv': 'name,price\ntea,1\n',
   };
-  const { page } = await visit(t, files, '');
+  const { page } = await visitSite(t, { files });
   const next = () => page.getByRole('button', { name: 'Next file' }).click();
   const started = page.waitForEvent('worker');
   await page.locator('[data-path="1.csv"]').dblclick();
@@ -70,7 +71,7 @@ test('A text that is hostile, too large or not rendered falls back to its source
 });
 
 test('A text that another program replaced by a longer one is shown to its end', async (t) => {
-  const { page, site } = await visit(t, { 'a.txt': 'short' }, '?preview=a.txt');
+  const { page, site } = await visitSite(t, { files: { 'a.txt': 'short' }, path: '?preview=a.txt' });
   await contents(page).getByText('short').waitFor();
   await writeFile(join(site.root ?? '', 'a.txt'), 'long '.repeat(10_000));
   await page.reload();

@@ -5,7 +5,9 @@ import { until } from '../../testing/until.ts';
 import type { Need } from '../runner/needs.ts';
 import { assertAccessibleInBothSchemes } from './axe.ts';
 import { becomes } from './becomes.ts';
-import { contents, requestsOf, visit } from './preview-visit.ts';
+import { contents } from './elements.ts';
+import { requestsOf } from './intercept.ts';
+import { visitSite } from './open-site.ts';
 import { CSV, HOSTILE_MARKDOWN, JSON_TEXT, photo, SOURCE_CODE } from './samples.ts';
 
 export const needs: readonly Need[] = ['browser'];
@@ -32,7 +34,7 @@ test('Texts are read in parts, and code, JSON and tables are formatted, and seen
     'f.csv': `number\n${'7\n'.repeat(1500)}`,
   };
   // The browser may have cached a file of an earlier test at the same URL.
-  const { page } = await visit(t, files, '', { isCacheEmpty: true });
+  const { page } = await visitSite(t, { files, visit: { isCacheEmpty: true } });
   const next = () => page.getByRole('button', { name: 'Next file' }).click();
   const region = contents(page);
   const requested = requestsOf(page, '/file/0.txt');
@@ -106,7 +108,7 @@ test('Markdown runs nothing of a hostile file, and links to files, folders and h
     'a/photos/coast.jpg': await photo(1, { width: 300, height: 200 }),
     'c.txt': 'the file c',
   };
-  const { page, site } = await visit(t, files, 'a/notes/?preview=x.md');
+  const { page, site } = await visitSite(t, { files, path: 'a/notes/?preview=x.md' });
   const article = page.getByRole('article');
   await article.getByRole('heading', { name: 'Harmless heading', level: 2 }).waitFor();
   await article.getByRole('table').waitFor();

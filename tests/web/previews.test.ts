@@ -7,9 +7,9 @@ import type { Need } from '../runner/needs.ts';
 import { assertAccessible } from './axe.ts';
 import { becomes } from './becomes.ts';
 import { openPage } from './browser.ts';
-import { boxOf } from './elements.ts';
-import { DESKTOP } from './open-site.ts';
-import { contents, requestsOf, visit } from './preview-visit.ts';
+import { boxOf, contents } from './elements.ts';
+import { requestsOf } from './intercept.ts';
+import { DESKTOP, visitSite } from './open-site.ts';
 import { longText, photo, SCRIPTED_SVG, wav } from './samples.ts';
 import { fillFolder, startSite } from './site.ts';
 import { video } from './video.ts';
@@ -18,7 +18,7 @@ export const needs: readonly Need[] = ['browser'];
 
 test('A preview opens by link and key, leads to the other files, and closes to the folder', async (t) => {
   const files = { 'a/1.txt': 'one', 'a/2.txt': 'two', 'a/between/x.txt': 'x', 'a/10.txt': 'ten' };
-  const { page, site } = await visit(t, files, '');
+  const { page, site } = await visitSite(t, { files });
   await page.locator('[data-path="a/"]').dblclick();
   await page.locator('[data-path="a/1.txt"]').dblclick();
   const viewer = page.getByRole('dialog', { name: '1.txt' });
@@ -69,7 +69,7 @@ test('Each image is fitted, enlarged by keys, wheel and double click, and moved'
     '3.jpg': small,
     '4.txt': 'four',
   };
-  const { page } = await visit(t, files, '');
+  const { page } = await visitSite(t, { files });
   const requested = requestsOf(page, '/file/');
   await page.locator('[data-path="1.jpg"]').dblclick();
   const image = page.getByRole('dialog').getByRole('img', { name: '1.jpg' });
@@ -141,7 +141,11 @@ test('A video seeks by ranges, a sound plays, an SVG runs nothing, and a file wi
     'i.iso': Buffer.alloc(2e6),
     'j.tiff': tiff,
   };
-  const { page, site } = await visit(t, files, '?preview=a.webm', { expectedErrors: [/thumb\/f\.jpg/] });
+  const { page, site } = await visitSite(t, {
+    files,
+    path: '?preview=a.webm',
+    visit: { expectedErrors: [/thumb\/f\.jpg/] },
+  });
   const player = page.locator('video');
   await until('its length is known', () => player.evaluate((element: HTMLVideoElement) => element.duration > 19));
   assert.ok(await player.evaluate((element: HTMLVideoElement) => element.paused));

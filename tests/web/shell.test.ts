@@ -16,14 +16,13 @@ import {
   title,
   toolbar,
 } from './elements.ts';
-import { DEEP, FILES, openFiles } from './frame.ts';
-import { openSite, PHONE } from './open-site.ts';
+import { DEEP_FOLDER, FILES, openSite, PHONE } from './open-site.ts';
 
 export const needs: readonly Need[] = ['browser'];
 
 describe('The appearance settings', () => {
   it('apply the chosen theme, density and language, also after a reload', async (t) => {
-    const { page } = await openFiles(t);
+    const { page } = await openSite(t, { files: FILES });
     const light = await backgroundLightness(page);
     await choose(page, 'Appearance', 'Dark');
     await page.locator('html[data-theme="dark"]').waitFor();
@@ -63,9 +62,9 @@ describe('The appearance settings', () => {
 
 describe('The breadcrumb', () => {
   it('links to all parent folders, and is mirrored in right-to-left languages', async (t) => {
-    const { page, site } = await openFiles(t, {}, DEEP);
+    const { page, site } = await openSite(t, { files: FILES, folder: DEEP_FOLDER });
     const path = page.getByRole('navigation', { name: 'Folder path' });
-    await becomes(() => path.getByRole('link').allTextContents(), ['Files', ...DEEP.split('/').slice(0, -1)]);
+    await becomes(() => path.getByRole('link').allTextContents(), ['Files', ...DEEP_FOLDER.split('/').slice(0, -1)]);
     await becomes(() => page.title(), 'Westfjords – Holdall');
 
     // A Ctrl-click opens a folder in another tab.
@@ -144,7 +143,7 @@ describe('The page on a phone', () => {
     const { page } = await openSite(t, {
       files: { ...FILES, ...photos },
       visit: { ...PHONE, reducedMotion: true },
-      folder: DEEP,
+      folder: DEEP_FOLDER,
     });
     const { width, height } = page.viewportSize() ?? assert.fail();
     await becomes(async () => {
@@ -203,7 +202,10 @@ describe('The page on a phone', () => {
 
 describe('An unreachable service', () => {
   it('is reported above the list, and in a folder that is not loaded, until it is reachable again', async (t) => {
-    const { page, site } = await openFiles(t, { expectedErrors: [/ERR_CONNECTION_(REFUSED|RESET)/] });
+    const { page, site } = await openSite(t, {
+      files: FILES,
+      visit: { expectedErrors: [/ERR_CONNECTION_(REFUSED|RESET)/] },
+    });
     const banner = page.locator('.problem-banner');
     await site.stop();
     await page.keyboard.press('Alt+r');
