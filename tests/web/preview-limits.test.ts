@@ -36,7 +36,7 @@ test('A text that is hostile, too large or not rendered falls back to its source
   await started;
   await until('the worker has ended', () => page.workers().length === 0);
 
-  // The worker takes minutes, so that its timeout is what ends it.
+  // The worker would take minutes, so its timeout ends it.
   await page.clock.install();
   const busy = page.waitForEvent('worker');
   await next();
@@ -70,7 +70,7 @@ test('A text that is hostile, too large or not rendered falls back to its source
   await contents(page).getByText('tea,1').waitFor();
 });
 
-test('A text that another program replaced by a longer one is shown to its end', async (t) => {
+test('A text is shown completely after another program replaced it by a longer one', async (t) => {
   const { page, site } = await visitSite(t, { files: { 'a.txt': 'short' }, path: '?preview=a.txt' });
   await contents(page).getByText('short').waitFor();
   await writeFile(join(site.root ?? '', 'a.txt'), 'long '.repeat(10_000));
@@ -78,7 +78,7 @@ test('A text that another program replaced by a longer one is shown to its end',
   await becomes(async () => (await contents(page).innerText()).trim().length, 'long '.repeat(10_000).trim().length);
 });
 
-test('A thumbnail that fails to load becomes an icon, and is requested once more', async (t) => {
+test('A thumbnail that fails to load becomes an icon, and is requested again', async (t) => {
   const site = await startSite(t, { store: 'disk', files: { 'broken.jpg': 'not a picture' } });
   const expectedErrors = [/^console error: .*\b400\b.*\/thumb\/broken\.jpg/];
   const page = await openPage(t, { ...DESKTOP, url: `${site.url}-/session`, expectedErrors });
@@ -88,7 +88,7 @@ test('A thumbnail that fails to load becomes an icon, and is requested once more
     if (requests().length > 1) await isShown.promise;
     await route.continue();
   });
-  // The held request would hold the load event.
+  // The load event would wait for the held request.
   await page.goto(site.url, { waitUntil: 'domcontentloaded' });
   const row = page.locator('[data-path="broken.jpg"]');
   await row.locator('.entry-icon').waitFor();

@@ -16,7 +16,7 @@ import { video } from './video.ts';
 
 export const needs: readonly Need[] = ['browser'];
 
-test('A preview opens by link and key, leads to the other files, and closes to the folder', async (t) => {
+test('A preview opens by link and by key, shows the next and previous files, and returns to the folder', async (t) => {
   const files = { 'a/1.txt': 'one', 'a/2.txt': 'two', 'a/between/x.txt': 'x', 'a/10.txt': 'ten' };
   const { page, site } = await visitSite(t, { files });
   await page.locator('[data-path="a/"]').dblclick();
@@ -45,7 +45,7 @@ test('A preview opens by link and key, leads to the other files, and closes to t
   await page.getByRole('dialog', { name: '1.txt' }).waitFor();
   await page.keyboard.press('ArrowRight');
   await page.getByRole('dialog', { name: '2.txt' }).getByText('two').waitFor();
-  // As Escape does, twice before the browser has gone back.
+  // Presses Escape twice before the browser has gone back.
   await page.getByRole('dialog').evaluate((dialog) => {
     for (let times = 0; times < 2; times++) dialog.dispatchEvent(new Event('cancel', { cancelable: true }));
   });
@@ -61,7 +61,7 @@ test('A preview opens by link and key, leads to the other files, and closes to t
   await becomes(() => page.url(), `${site.url}a/`);
 });
 
-test('Each image is fitted, enlarged by keys, wheel and double click, and moved', async (t) => {
+test('An image fits into the window, and can be zoomed by keys, wheel and double click, and dragged', async (t) => {
   const small = await photo(2, { width: 300, height: 200 });
   const files = {
     '1.jpg': await photo(1, { width: 2400, height: 1600 }),
@@ -90,7 +90,7 @@ test('Each image is fitted, enlarged by keys, wheel and double click, and moved'
   const before = (await box()).x;
   await page.keyboard.press('ArrowRight');
   await until('it is moved', async () => (await box()).x < before - 20);
-  // It is still the same image: the arrow did not lead on.
+  // The arrow key moved the image, and did not show the next file.
   await page.getByRole('dialog', { name: '1.jpg' }).waitFor();
   await page.keyboard.press('0');
   await until('it is fitted', async () => Math.abs((await box()).width - fitted.width) < 1);
@@ -125,7 +125,7 @@ test('Each image is fitted, enlarged by keys, wheel and double click, and moved'
   await page.getByRole('button', { name: 'Zoom in' }).waitFor({ state: 'detached' });
 });
 
-test('A video seeks by ranges, a sound plays, an SVG runs nothing, and a file without a preview shows a notice', async (t) => {
+test('A video seeks by ranges, audio plays, an SVG runs no scripts, and a file without a preview shows a notice', async (t) => {
   const tiff = await sharp(await photo(1, { width: 300, height: 200 }))
     .tiff()
     .toBuffer();
