@@ -109,12 +109,12 @@ describe('The folder view', () => {
     }
     const urls = createUrls(new URL(site.url));
     for (const name of names) {
-      const response = await fetch(urls.page(`${name}/`), { headers: { accept: 'text/html' } });
-      const embedded = /<script [^>]*id="embedded"[^>]*>(?<json>[^<]*)</.exec(await response.text())?.groups?.['json'];
-      const { folder, answer } = JSON.parse(embedded ?? 'null');
+      const html = await fetch(urls.page(`${name}/`), { headers: { accept: 'text/html' } });
+      const embedded = /<script [^>]*id="embedded"[^>]*>(?<json>[^<]*)</.exec(await html.text())?.groups?.['json'];
+      const { folder, response } = JSON.parse(embedded ?? 'null');
       assert.equal(folder, `${name}/`);
       assert.deepEqual(
-        answer.entries.map((entry: { path: string }) => entry.path),
+        response.entries.map((entry: { path: string }) => entry.path),
         [`${name}/${name}.txt`],
       );
     }

@@ -34,7 +34,7 @@ export function Menu({ menu }: { menu: OpenMenu }) {
     };
   }, [menu]);
 
-  // Returns the focus before the action runs, so that a dialog opened by the action can return it to the same element.
+  // Returns the focus before the action runs, so a dialog opened by the action can return it to the same element.
   const close = () => {
     closeLayer.current?.();
     menus.close();
