@@ -3,17 +3,22 @@ import { glob } from 'node:fs/promises';
 import { checkMarkdown, checkSource, checkTitles, readAvoidedPhrases } from './prose/phrases.ts';
 
 /*
- * Fails if a page of the docs, a comment or string literal of the service, or the title of a test contains a phrase that
- * CONTRIBUTING.md lists under "Terminology". Prints each one with its file, line and replacement.
+ * Fails if a page of the docs, a comment or string literal of the service or the web UI, or the title of a test
+ * contains a phrase that CONTRIBUTING.md lists under "Terminology". Prints each one with its file, line and replacement.
  */
 const phrases = readAvoidedPhrases(readFileSync('CONTRIBUTING.md', 'utf8'), 'Terminology');
-/** Folders that are not checked yet. */
-const PENDING = new Set(['tests/web/']);
-const isPending = (file: string) => PENDING.values().some((path) => file.startsWith(path));
 let files = 0;
 let findings = 0;
-for await (const file of glob(['*.md', 'docs/**/*.md', 'src/**/*.ts', 'bin/*.js', 'tests/**/*.ts'])) {
-  if (isPending(file)) continue;
+const CHECKED = [
+  '*.md',
+  'docs/**/*.md',
+  'src/**/*.ts',
+  'bin/*.js',
+  'web/*.ts',
+  'web/src/**/*.{ts,tsx}',
+  'tests/**/*.ts',
+];
+for await (const file of glob(CHECKED)) {
   const text = readFileSync(file, 'utf8');
   for (const { line, phrase, replacement } of check(file, text)) {
     process.stderr.write(`${file}:${line}: "${phrase}". Write: ${replacement}.\n`);

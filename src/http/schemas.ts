@@ -218,7 +218,7 @@ export interface Embedded {
   readonly folder: string;
   /** The status of the JSON response, which the document also has. */
   readonly status: number;
-  readonly answer: Listing | Failure;
+  readonly response: Listing | Failure;
   /** Whether every change is refused. */
   readonly readOnly: boolean;
   /** Maximum size of an upload in bytes; null if only the store has a limit. */

@@ -54,8 +54,8 @@ describe('The web UI', () => {
         assert.equal(page.status, 200);
         assert.equal(page.headers['content-type'], 'text/html; charset=utf-8');
         assert.equal(json.headers['content-type'], 'application/json; charset=utf-8');
-        const { answer, status, folder, readOnly, maxUploadSize } = embeddedIn(page);
-        assert.deepEqual(answer, jsonOf(json));
+        const { response, status, folder, readOnly, maxUploadSize } = embeddedIn(page);
+        assert.deepEqual(response, jsonOf(json));
         assert.deepEqual([status, readOnly, maxUploadSize], [200, false, null]);
         assert.equal(folder, jsonOf(json)['prefix']);
       });
@@ -64,7 +64,7 @@ describe('The web UI', () => {
     it('continues at a cursor, as JSON does', async () => {
       const { cursor } = jsonOf(await get('/photos?limit=1'));
       const path = `/photos?cursor=${encodeURIComponent(String(cursor))}`;
-      assert.deepEqual(embeddedIn(await open(path)).answer, jsonOf(await get(path)));
+      assert.deepEqual(embeddedIn(await open(path)).response, jsonOf(await get(path)));
     });
 
     it('ignores ?preview= in JSON', async () =>
@@ -131,8 +131,8 @@ describe('The web UI', () => {
         const embedded = embeddedIn(page);
         assert.deepEqual([page.status, embedded.status, embedded.folder], [status, status, folder]);
         assert.equal(new URL(`${embedded.base}-/assets/`, `http://host${path}`).pathname, '/-/assets/');
-        assert.match(String(embedded.answer['error']), error);
-        assert.equal(embedded.answer['success'], false);
+        assert.match(String(embedded.response['error']), error);
+        assert.equal(embedded.response['success'], false);
         assertFailure(await get(path), status, error);
       });
     }
@@ -210,7 +210,7 @@ describe('The web UI', () => {
     for (const folder of ['hostile', 'hostile/<', 'hostile/</script><script>alert(1)<', 'folders']) {
       const url = `/${escapePath(folder)}`;
       const html = (await open(url)).body.toString();
-      assert.deepEqual(embeddedIn(html).answer, jsonOf(await get(url)));
+      assert.deepEqual(embeddedIn(html).response, jsonOf(await get(url)));
       // All that is markup is ours: the rest has neither tags nor comments, and no quote ends an attribute.
       const elements = [...html.matchAll(/<[^>]*>?/g)].map(([tag]) => tag);
       for (const tag of elements) assert.match(tag, OUR_TAGS);
@@ -252,7 +252,7 @@ describe('The web UI', () => {
         const { cursor, prefix } = jsonOf(await get(requested));
         const page = embeddedIn(await open(pathname + search));
         const path = `/?prefix=${encodeURIComponent(String(prefix))}&cursor=${encodeURIComponent(String(cursor))}`;
-        assert.deepEqual(page.answer, jsonOf(await get(path)));
+        assert.deepEqual(page.response, jsonOf(await get(path)));
       }
     });
 
@@ -393,7 +393,7 @@ describe('The document', () => {
     base: '../',
     folder: 'a/',
     status: 200,
-    answer: response,
+    response,
     readOnly: false,
     maxUploadSize: null,
     access: null,
@@ -512,7 +512,7 @@ interface EmbeddedResponse {
   readonly base: string;
   readonly folder: string;
   readonly status: number;
-  readonly answer: Record<string, unknown>;
+  readonly response: Record<string, unknown>;
   readonly readOnly: boolean;
   readonly maxUploadSize: number | null;
 }

@@ -32,12 +32,12 @@ async function serveBelow(t: TestContext, path: string, site: URL): Promise<stri
       headers,
     };
     const outgoing = request(options, (response) => {
-      // The browser has left: it wants no thumbnail of a folder any more that it does not show.
+      // The browser cancelled the request, for example for a thumbnail of a folder that is no longer shown.
       if (answer.destroyed) return void response.destroy();
       answer.writeHead(response.statusCode ?? 502, response.headers);
       pipeline(response, answer, () => {});
     });
-    // Whoever leaves ends both sides.
+    // A connection that closes on one side closes the other side, too.
     outgoing.on('error', () => answer.destroy());
     pipeline(incoming, outgoing, () => {});
   }).listen(0, '127.0.0.1');

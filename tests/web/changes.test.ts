@@ -116,7 +116,7 @@ describe('A rename', () => {
 
   it('ends with a click elsewhere, and is discarded by Escape and when the user leaves the folder', async (t) => {
     const { page, site } = await openSite(t, { files: FILES });
-    const field = page.getByRole('textbox', { name: 'New name of' });
+    const field = page.getByRole('textbox', { name: 'New name for' });
     await row(page, 'photos/').click();
     await page.getByRole('button', { name: 'Rename' }).click();
     await becomes(() => selectedText(field), 'photos');

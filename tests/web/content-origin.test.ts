@@ -11,10 +11,10 @@ import { video } from './video.ts';
 
 export const needs: readonly Need[] = ['browser'];
 
-/** The status in the log of a request that the browser cancelled, such as for a video of which it has enough. */
+/** The status in the log of a request that the browser cancelled, for example for the rest of a video. */
 const CLIENT_LEFT = 499;
 
-test('The page shows the contents of files from their own origin, where they also open', async (t) => {
+test('The page displays and opens files from their own origin', async (t) => {
   const { page, url, contents, log } = await visit(t, {
     'a.jpg': await photo(1, { width: 640, height: 480 }),
     'b.txt': longText(600_000),
@@ -53,7 +53,7 @@ test('The page shows the contents of files from their own origin, where they als
   assert.equal((await saved).suggestedFilename(), 'f.wav');
   await next();
   await isDrawn('g.svg', 300);
-  // By the service's log, because the browser's protocol may assign the response after a redirect to the first request.
+  // Uses the service's log, because the browser's protocol can assign the response after a redirect to the first request.
   const statuses = log()
     .filter(({ route }) => route === '/file/*')
     .map(({ status }) => status);
@@ -73,11 +73,11 @@ test('The page shows the contents of files from their own origin, where they als
   await page.goto(`${url}file/e.webm`);
   await until('it plays', () => page.evaluate(() => (document.querySelector('video')?.duration ?? 0) > 1));
   assert.equal(new URL(page.url()).origin, contents);
-  // The end of the test waits by a timer.
+  // Closing the page waits by a timer, too.
   await page.goto(`${url}-/session`);
 });
 
-/** Opens the first file of a site whose files have an origin of their own. */
+/** Opens the first file of a site whose files have their own origin. */
 async function visit(
   t: TestContext,
   files: Readonly<Record<string, string | Uint8Array>>,

@@ -4,20 +4,20 @@ import type { Page } from 'playwright-core';
 import type { Need } from '../runner/needs.ts';
 import { assertAccessible } from './axe.ts';
 import { becomes } from './becomes.ts';
-import { visit } from './preview-visit.ts';
+import { visitSite } from './open-site.ts';
 import { photo } from './samples.ts';
 
 export const needs: readonly Need[] = ['browser'];
 
-test('Details tell what is known of the selected entries, and come from below in a narrow window', async (t) => {
+test('The details describe the selected entries, and are a sheet at the lower edge of a narrow window', async (t) => {
   const files = { 'sub/a.txt': 'a', 'sub/b.txt': 'bb', 'photo.jpg': await photo(1), 'text.txt': 'x'.repeat(1234) };
-  const { page, site } = await visit(t, files, '', { permissions: ['clipboard-read', 'clipboard-write'] });
-  // In a narrow window, details come from below. They stay when text is marked beyond their edge, and go by a click there.
+  const { page, site } = await visitSite(t, { files, visit: { permissions: ['clipboard-read', 'clipboard-write'] } });
+  // Selecting text beyond the edge of the sheet does not close it. A click outside of the sheet does.
   await page.setViewportSize({ width: 600, height: 800 });
   await page.locator('[data-path="text.txt"]').click();
   await page.keyboard.press('Alt+Enter');
   const below = page.getByRole('dialog', { name: 'Details' });
-  // Where it is once the sheet has come up.
+  // The position after the opening animation.
   await below.getByText('Plain text').hover();
   const type = await below.getByText('Plain text').boundingBox();
   assert.ok(type);
@@ -60,9 +60,9 @@ test('Details tell what is known of the selected entries, and come from below in
   await assertAccessible(page, t, { state: 'a preview with details' });
 });
 
-test('On a phone, swipes lead from file to file and out, and going back closes the details', async (t) => {
+test('On a phone, swipes show the next file or close the preview, and going back closes the details', async (t) => {
   const files = { '1.jpg': await photo(1), '2.jpg': await photo(2) };
-  const { page, site } = await visit(t, files, '?preview=1.jpg', { width: 'phone' });
+  const { page, site } = await visitSite(t, { files, path: '?preview=1.jpg', visit: { width: 'phone' } });
   await page.getByRole('img', { name: '1.jpg' }).waitFor();
   await swipe(page, [300, 350], [80, 360]);
   await page.getByRole('dialog', { name: '2.jpg' }).waitFor();
@@ -85,7 +85,7 @@ test('On a phone, swipes lead from file to file and out, and going back closes t
 /** One finger, from one point of the window to another. */
 async function swipe(page: Page, from: readonly [number, number], to: readonly [number, number]): Promise<void> {
   const debug = await page.context().newCDPSession(page);
-  // A swipe is one by its speed, which is that of these times, however long the machine takes.
+  // The timestamps determine the speed of the swipe, also on a slow machine.
   let timestamp = Date.now() / 1000;
   const send = (type: 'touchStart' | 'touchMove' | 'touchEnd', points: readonly (readonly [number, number])[]) => {
     timestamp += 0.05;

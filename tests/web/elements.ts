@@ -18,6 +18,9 @@ export const toolbar = (page: Page): Locator => page.getByRole('toolbar');
 /** The messages at the lower edge, where changes are confirmed and errors are reported. */
 export const messages = (page: Page): Locator => page.getByRole('region', { name: 'Notifications' });
 
+/** The region of the preview with the contents of the file. */
+export const contents = (page: Page): Locator => page.getByRole('region', { name: 'Contents of' });
+
 /** The heading with the name of the shown folder. */
 export const title = (page: Page): Locator => page.getByRole('heading', { level: 1 });
 

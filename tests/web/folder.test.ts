@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { describe, it, type TestContext } from 'node:test';
+import { describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { entryName } from '../../testing/many-files.ts';
 import { until } from '../../testing/until.ts';
@@ -9,11 +9,10 @@ import { isFullForm } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import { assertAccessible } from './axe.ts';
 import { becomes } from './becomes.ts';
-import { openPage, type Visit } from './browser.ts';
+import { openPage } from './browser.ts';
 import { boxOf, row, selectedPaths, shownNames, waitForFocus } from './elements.ts';
-import { FOLDER_FILES as FILES } from './folder-files.ts';
-import { DESKTOP } from './open-site.ts';
-import { HOSTILE_NAMES, photo } from './samples.ts';
+import { DESKTOP, openSite, visitSite } from './open-site.ts';
+import { FOLDER_FILES as FILES, HOSTILE_NAMES, photo } from './samples.ts';
 import { fillFolder, startSite } from './site.ts';
 
 export const needs: readonly Need[] = ['browser'];
@@ -24,13 +23,6 @@ const isShown = (page: Page, path: string) => row(page, path).waitFor();
 async function besideName(page: Page, path: string): Promise<{ x: number; y: number }> {
   const box = await boxOf(row(page, path));
   return { x: box.x + box.width * 0.5, y: box.y + box.height / 2 };
-}
-
-async function openFiles(t: TestContext, visit: Partial<Visit> = {}, files: Record<string, string> = FILES) {
-  const site = await startSite(t, { store: 'disk', files });
-  const page = await openPage(t, { ...DESKTOP, ...visit, url: site.url });
-  await page.locator('html[data-listing="complete"]').waitFor();
-  return { site, page };
 }
 
 describe('The folder view', () => {
@@ -64,8 +56,8 @@ describe('The folder view', () => {
 
   it('opens by a deep link, and restores the scroll position and the focus when the user goes back', async (t) => {
     const many = Object.fromEntries(Array.from({ length: 300 }, (_, index) => [`deep/er/${index}.txt`, '']));
-    const site = await startSite(t, { store: 'disk', files: { ...many, 'deep/er/inner/last.txt': '' } });
-    const page = await openPage(t, { ...DESKTOP, url: `${site.url}deep/er/` });
+    const files = { ...many, 'deep/er/inner/last.txt': '' };
+    const { site, page } = await visitSite(t, { files, path: 'deep/er/' });
     await isShown(page, 'deep/er/inner/');
     await row(page, 'deep/er/inner/').dblclick();
     await isShown(page, 'deep/er/inner/last.txt');
@@ -106,7 +98,7 @@ describe('The folder view', () => {
     const routes = ['file', 'thumb', '-', 'delete', 'delete_folder', 'rename', 'rename_folder'];
     const names = [...HOSTILE_NAMES, ...routes];
     const files = Object.fromEntries(names.map((name) => [`${name}/${name}.txt`, 'x']));
-    const { page, site } = await openFiles(t, {}, files);
+    const { page, site } = await openSite(t, { files });
     await becomes(async () => (await shownNames(page)).toSorted(), names.map(shownName).toSorted());
     for (const name of ['%2e%2e%2f', 'file']) {
       await row(page, `${name}/`).dblclick();
@@ -117,21 +109,20 @@ describe('The folder view', () => {
     }
     const urls = createUrls(new URL(site.url));
     for (const name of names) {
-      const response = await fetch(urls.page(`${name}/`), { headers: { accept: 'text/html' } });
-      const embedded = /<script [^>]*id="embedded"[^>]*>(?<json>[^<]*)</.exec(await response.text())?.groups?.['json'];
-      const { folder, answer } = JSON.parse(embedded ?? 'null');
+      const html = await fetch(urls.page(`${name}/`), { headers: { accept: 'text/html' } });
+      const embedded = /<script [^>]*id="embedded"[^>]*>(?<json>[^<]*)</.exec(await html.text())?.groups?.['json'];
+      const { folder, response } = JSON.parse(embedded ?? 'null');
       assert.equal(folder, `${name}/`);
       assert.deepEqual(
-        answer.entries.map((entry: { path: string }) => entry.path),
+        response.entries.map((entry: { path: string }) => entry.path),
         [`${name}/${name}.txt`],
       );
     }
   });
 
   it('explains a missing folder, an empty folder and a filter without results', async (t) => {
-    const site = await startSite(t, { store: 'disk', files: FILES });
-    const url = `${site.url}Music/missing/`;
-    const page = await openPage(t, { ...DESKTOP, url, expectedErrors: [/404.*missing/] });
+    const visit = { expectedErrors: [/404.*missing/] };
+    const { page } = await visitSite(t, { files: FILES, path: 'Music/missing/', visit });
     await page.getByText('This folder doesn’t exist.').waitFor();
     await assertAccessible(page, t, { state: 'a missing folder' });
     await page.getByRole('button', { name: 'Go to parent folder' }).first().click();
@@ -163,8 +154,8 @@ const VIEWS = isFullForm ? (['list', 'grid'] as const) : (['grid'] as const);
 describe('Thumbnails', () => {
   it('are requested for the visible entries, and for one more row of tiles', async (t) => {
     const picture = await photo(1, { width: 320, height: 320 });
-    const site = await startSite(t, {
-      store: 'disk',
+    const { site, page } = await visitSite(t, {
+      path: '-/session',
       files: {
         '100.jpg': await photo(1, { width: 480, height: 320 }),
         '101.png': await photo(2, { width: 480, height: 320, format: 'png' }),
@@ -172,7 +163,6 @@ describe('Thumbnails', () => {
         ...Object.fromEntries(Array.from({ length: 80 }, (_, index) => [`${1000 + index}.jpg`, picture])),
       },
     });
-    const page = await openPage(t, { ...DESKTOP, url: `${site.url}-/session` });
     // Few rows and tiles are in view.
     await page.setViewportSize({ width: 800, height: 500 });
     for (const view of VIEWS) {
@@ -213,7 +203,7 @@ const entriesInView = (page: Page) =>
 
 describe('The selection', () => {
   it('follows clicks, modifier keys, checkboxes, the rubber band, right clicks and the preview', async (t) => {
-    const { page, site } = await openFiles(t);
+    const { page, site } = await openSite(t, { files: FILES });
     await row(page, 'Music/').click();
     await becomes(() => selectedPaths(page), ['Music/']);
     await row(page, 'file 2.txt').click({ modifiers: ['Shift'] });
@@ -279,7 +269,7 @@ describe('The selection', () => {
   it('follows the keyboard in the list and in the grid, whose tiles show the end of long names', async (t) => {
     const stamps = ['153012', '153014'];
     const long = Object.fromEntries(stamps.map((stamp) => [`IMG_20260704_at_the_lake_${stamp}_HDR.mov`, stamp]));
-    const { page } = await openFiles(t, { width: 'tablet' }, { ...FILES, ...long });
+    const { page } = await openSite(t, { files: { ...FILES, ...long }, visit: { width: 'tablet' } });
     const assertState = async (focused: string, selected: string[]) => {
       await waitForFocus(page, focused);
       await becomes(() => selectedPaths(page), selected.toSorted());
@@ -346,6 +336,38 @@ describe('The selection', () => {
     assert.ok(short.height < tall.height * 0.75, 'a short name needs one line');
   });
 });
+
+describe('The field that renames an entry', () => {
+  it('shows its error below the name, or above it at the lower edge of the window', async (t) => {
+    const files = Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`${100 + index}.txt`, '']));
+    const { page } = await openSite(t, { files });
+    const rename = async (path: string) => {
+      await row(page, path).click();
+      await page.keyboard.press('F2');
+      const field = row(page, path).getByRole('textbox');
+      await field.fill('a/b');
+      await page.locator('.name-problem').waitFor();
+      return [await boxOf(field), await boxOf(page.locator('.name-problem'))] as const;
+    };
+    const [firstField, firstError] = await rename('100.txt');
+    assertNear(firstError.x, firstField.x);
+    assertNear(firstError.y, firstField.y + firstField.height + 4);
+    await page.keyboard.press('Escape');
+
+    await page.keyboard.press('End');
+    const [lastField, lastError] = await rename('139.txt');
+    assertNear(lastError.y + lastError.height, lastField.y - 4);
+    await page.keyboard.press('Escape');
+
+    await page.evaluate(() => {
+      document.documentElement.dir = 'rtl';
+    });
+    const [field, error] = await rename('139.txt');
+    assertNear(error.x + error.width, field.x + field.width);
+  });
+});
+
+const assertNear = (actual: number, expected: number) => assert.ok(Math.abs(actual - expected) < 1, `${actual}`);
 
 describe('A folder of 3,000 files', () => {
   it('loads and sorts completely, renders few rows, and can be selected with Shift', async (t) => {

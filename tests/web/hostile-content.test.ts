@@ -8,7 +8,7 @@ import { startHostileSite } from './hostile-site.ts';
 
 export const needs: readonly Need[] = ['browser'];
 
-test('A file that is opened, framed, or loaded as a script, style or worker never acts on the service', async (t) => {
+test('A hostile file never acts on the service: opened, framed, or loaded as a script, style or worker', async (t) => {
   const expectedErrors = [
     /^console error: (Refused to|Failed to load) .*\/file\//,
     /^console error: A bad HTTP response code \(403\)/,
@@ -62,7 +62,7 @@ test('A file that is opened, framed, or loaded as a script, style or worker neve
 interface Outcome {
   readonly address: string;
   readonly as: string;
-  /** Chromium can leave out the event of a refused worker on a busy machine: `silent` is one that didn't start in 20 s. */
+  /** On a busy machine, Chromium can omit the event of a refused worker. `silent`: the worker did not start in 20 s. */
   readonly outcome: 'loaded' | 'refused' | 'silent';
 }
 

@@ -4,7 +4,7 @@ import { until } from '../../testing/until.ts';
 import type { Need } from '../runner/needs.ts';
 import { becomes } from './becomes.ts';
 import { button, focusedName, isFocused, row, toolbar } from './elements.ts';
-import { openFiles } from './frame.ts';
+import { FILES, openSite } from './open-site.ts';
 
 export const needs: readonly Need[] = ['browser'];
 
@@ -12,7 +12,7 @@ const CLIPBOARD = { permissions: ['clipboard-write', 'clipboard-read'] };
 
 describe('Keyboard shortcuts', () => {
   it('copy entries or selected text, move between regions, focus the filter, and can be turned off', async (t) => {
-    const { page } = await openFiles(t, CLIPBOARD);
+    const { page } = await openSite(t, { files: FILES, visit: CLIPBOARD });
     // Menu items have `aria-keyshortcuts` for screen readers.
     await row(page, 'one.txt').hover();
     await button(row(page, 'one.txt'), 'More actions for \u2068one.txt\u2069').click();

@@ -33,7 +33,7 @@ test('The preview of a PDF shows the PDF viewer of the browser', async (t) => {
   await showsPdf(page, contentOrigin);
 });
 
-test('A hostile PDF that is opened or framed never acts on the service', async (t) => {
+test('A hostile PDF never acts on the service, opened or framed', async (t) => {
   const { page, acts, urlOf } = await startHostileSite(t, HOSTILE_PDFS, { hasPdfViewer: true });
   for (const file of HOSTILE_PDFS) {
     await page.goto(urlOf(file));

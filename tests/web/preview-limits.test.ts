@@ -5,8 +5,9 @@ import { until } from '../../testing/until.ts';
 import type { Need } from '../runner/needs.ts';
 import { becomes } from './becomes.ts';
 import { openPage } from './browser.ts';
-import { DESKTOP } from './open-site.ts';
-import { contents, requestsOf, visit } from './preview-visit.ts';
+import { contents } from './elements.ts';
+import { requestsOf } from './intercept.ts';
+import { DESKTOP, visitSite } from './open-site.ts';
 import { startSite } from './site.ts';
 
 export const needs: readonly Need[] = ['browser'];
@@ -27,7 +28,7 @@ test('A text that is hostile, too large or not rendered falls back to its source
     '7.json': '{"huge": 1e400, "x": "first", "x": "second", "y": 1.0}',
     '8.csv': 'name,price\ntea,1\n',
   };
-  const { page } = await visit(t, files, '');
+  const { page } = await visitSite(t, { files });
   const next = () => page.getByRole('button', { name: 'Next file' }).click();
   const started = page.waitForEvent('worker');
   await page.locator('[data-path="1.csv"]').dblclick();
@@ -35,7 +36,7 @@ test('A text that is hostile, too large or not rendered falls back to its source
   await started;
   await until('the worker has ended', () => page.workers().length === 0);
 
-  // The worker takes minutes, so that its timeout is what ends it.
+  // The worker would take minutes, so its timeout ends it.
   await page.clock.install();
   const busy = page.waitForEvent('worker');
   await next();
@@ -69,15 +70,15 @@ test('A text that is hostile, too large or not rendered falls back to its source
   await contents(page).getByText('tea,1').waitFor();
 });
 
-test('A text that another program replaced by a longer one is shown to its end', async (t) => {
-  const { page, site } = await visit(t, { 'a.txt': 'short' }, '?preview=a.txt');
+test('A text is shown completely after another program replaced it by a longer one', async (t) => {
+  const { page, site } = await visitSite(t, { files: { 'a.txt': 'short' }, path: '?preview=a.txt' });
   await contents(page).getByText('short').waitFor();
   await writeFile(join(site.root ?? '', 'a.txt'), 'long '.repeat(10_000));
   await page.reload();
   await becomes(async () => (await contents(page).innerText()).trim().length, 'long '.repeat(10_000).trim().length);
 });
 
-test('A thumbnail that fails to load becomes an icon, and is requested once more', async (t) => {
+test('A thumbnail that fails to load becomes an icon, and is requested again', async (t) => {
   const site = await startSite(t, { store: 'disk', files: { 'broken.jpg': 'not a picture' } });
   const expectedErrors = [/^console error: .*\b400\b.*\/thumb\/broken\.jpg/];
   const page = await openPage(t, { ...DESKTOP, url: `${site.url}-/session`, expectedErrors });
@@ -87,7 +88,7 @@ test('A thumbnail that fails to load becomes an icon, and is requested once more
     if (requests().length > 1) await isShown.promise;
     await route.continue();
   });
-  // The held request would hold the load event.
+  // The load event would wait for the held request.
   await page.goto(site.url, { waitUntil: 'domcontentloaded' });
   const row = page.locator('[data-path="broken.jpg"]');
   await row.locator('.entry-icon').waitFor();

@@ -5,7 +5,9 @@ import { until } from '../../testing/until.ts';
 import type { Need } from '../runner/needs.ts';
 import { assertAccessibleInBothSchemes } from './axe.ts';
 import { becomes } from './becomes.ts';
-import { contents, requestsOf, visit } from './preview-visit.ts';
+import { contents } from './elements.ts';
+import { requestsOf } from './intercept.ts';
+import { visitSite } from './open-site.ts';
 import { CSV, HOSTILE_MARKDOWN, JSON_TEXT, photo, SOURCE_CODE } from './samples.ts';
 
 export const needs: readonly Need[] = ['browser'];
@@ -14,14 +16,14 @@ const HTML = `<!doctype html><script>alert('ran')</script><p>words</p>`;
 
 const LINE_BYTES = 1_024;
 
-/** Numbered lines of 1 KiB, as a few long lines cost a browser less than many short ones. */
+/** Numbered lines of 1 KiB, because browsers lay out a few long lines faster than many short ones. */
 function longLines(count: number): Buffer {
   const text = Buffer.alloc(count * LINE_BYTES, ' and so on');
   for (let line = 1; line <= count; line++) text.write(`\nline ${line} `, (line - 1) * LINE_BYTES);
   return text;
 }
 
-test('Texts are read in parts, and code, JSON and tables are formatted, and seen and copied as text, too', async (t) => {
+test('Text loads in parts; code, JSON and tables are formatted, and also available as text', async (t) => {
   const files = {
     '0.txt': longLines(2_000),
     'a.ts': SOURCE_CODE,
@@ -32,7 +34,7 @@ test('Texts are read in parts, and code, JSON and tables are formatted, and seen
     'f.csv': `number\n${'7\n'.repeat(1500)}`,
   };
   // The browser may have cached a file of an earlier test at the same URL.
-  const { page } = await visit(t, files, '', { isCacheEmpty: true });
+  const { page } = await visitSite(t, { files, visit: { isCacheEmpty: true } });
   const next = () => page.getByRole('button', { name: 'Next file' }).click();
   const region = contents(page);
   const requested = requestsOf(page, '/file/0.txt');
@@ -50,7 +52,7 @@ test('Texts are read in parts, and code, JSON and tables are formatted, and seen
   await showMore.press('Enter');
   await page.getByText('Showing the first \u20681.3 MB\u2069 of \u20682 MB\u2069').waitFor();
   assert.equal(requested().at(-1)?.range, 'bytes=262144-1310719');
-  // No line is lost or torn where the parts meet, except the last one, which continues in the next part.
+  // No line is lost or split between the parts, except the last one, which continues in the next part.
   const tornLines = () =>
     lines().evaluateAll((all, length) => {
       const whole = all.slice(1, -1).map(({ textContent }) => textContent ?? '');
@@ -96,7 +98,7 @@ test('Texts are read in parts, and code, JSON and tables are formatted, and seen
   await becomes(() => contents(page).getByRole('row').count(), 1001);
 });
 
-test('Markdown runs nothing of a hostile file, and links to files, folders and headings', async (t) => {
+test('Markdown runs no scripts of a hostile file, and links to files, folders and headings', async (t) => {
   const text = '# Top\n\n[file](b.txt) [folder](sub/) [up](../) [root](/c.txt) [below](#far-below)\n\n## Far below\n';
   const files = {
     'a/notes/x.md': HOSTILE_MARKDOWN,
@@ -106,7 +108,7 @@ test('Markdown runs nothing of a hostile file, and links to files, folders and h
     'a/photos/coast.jpg': await photo(1, { width: 300, height: 200 }),
     'c.txt': 'the file c',
   };
-  const { page, site } = await visit(t, files, 'a/notes/?preview=x.md');
+  const { page, site } = await visitSite(t, { files, path: 'a/notes/?preview=x.md' });
   const article = page.getByRole('article');
   await article.getByRole('heading', { name: 'Harmless heading', level: 2 }).waitFor();
   await article.getByRole('table').waitFor();
@@ -126,7 +128,7 @@ test('Markdown runs nothing of a hostile file, and links to files, folders and h
     await article.getByRole('link', { name: 'Image: \u2068image\u2069' }).getAttribute('href'),
     'https://attacker.example/pixel.png',
   );
-  // The code in it comes last.
+  // The code block is highlighted last.
   await article.locator('.hljs-name').first().waitFor();
   await assertAccessibleInBothSchemes(page, t, { state: 'Markdown' });
   const source = page.getByRole('button', { name: 'Show source' });

@@ -11,7 +11,7 @@ import { video } from './video.ts';
 
 export const needs: readonly Need[] = ['browser', 'bucket'];
 
-test('Large files of a bucket are shown from the store itself, a part at a time', async (t) => {
+test('Large files of a bucket are loaded in parts directly from the store', async (t) => {
   const files = {
     'a.txt': longText(7_000_000),
     'b.webm': await video({ seconds: 20, framesPerSecond: 2, minimumBytes: 8e6 }),
@@ -58,7 +58,7 @@ test('Large files of a bucket are shown from the store itself, a part at a time'
   assert.deepEqual([type, disposition], ['application/pdf', 'inline']);
 });
 
-test('Where a bucket allows no page to read it, that is said, and images are shown all the same', async (t) => {
+test('A bucket without CORS is reported, and its images are still displayed', async (t) => {
   const files = {
     'a.txt': longText(7_000_000),
     'b.jpg': Buffer.concat([await photo(1, { width: 640, height: 480 }), Buffer.alloc(7e6)]),

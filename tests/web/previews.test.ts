@@ -7,18 +7,18 @@ import type { Need } from '../runner/needs.ts';
 import { assertAccessible } from './axe.ts';
 import { becomes } from './becomes.ts';
 import { openPage } from './browser.ts';
-import { boxOf } from './elements.ts';
-import { DESKTOP } from './open-site.ts';
-import { contents, requestsOf, visit } from './preview-visit.ts';
+import { boxOf, contents } from './elements.ts';
+import { requestsOf } from './intercept.ts';
+import { DESKTOP, visitSite } from './open-site.ts';
 import { longText, photo, SCRIPTED_SVG, wav } from './samples.ts';
 import { fillFolder, startSite } from './site.ts';
 import { video } from './video.ts';
 
 export const needs: readonly Need[] = ['browser'];
 
-test('A preview opens by link and key, leads to the other files, and closes to the folder', async (t) => {
+test('A preview opens by link and by key, shows the next and previous files, and returns to the folder', async (t) => {
   const files = { 'a/1.txt': 'one', 'a/2.txt': 'two', 'a/between/x.txt': 'x', 'a/10.txt': 'ten' };
-  const { page, site } = await visit(t, files, '');
+  const { page, site } = await visitSite(t, { files });
   await page.locator('[data-path="a/"]').dblclick();
   await page.locator('[data-path="a/1.txt"]').dblclick();
   const viewer = page.getByRole('dialog', { name: '1.txt' });
@@ -45,7 +45,7 @@ test('A preview opens by link and key, leads to the other files, and closes to t
   await page.getByRole('dialog', { name: '1.txt' }).waitFor();
   await page.keyboard.press('ArrowRight');
   await page.getByRole('dialog', { name: '2.txt' }).getByText('two').waitFor();
-  // As Escape does, twice before the browser has gone back.
+  // Presses Escape twice before the browser has gone back.
   await page.getByRole('dialog').evaluate((dialog) => {
     for (let times = 0; times < 2; times++) dialog.dispatchEvent(new Event('cancel', { cancelable: true }));
   });
@@ -61,7 +61,7 @@ test('A preview opens by link and key, leads to the other files, and closes to t
   await becomes(() => page.url(), `${site.url}a/`);
 });
 
-test('Each image is fitted, enlarged by keys, wheel and double click, and moved', async (t) => {
+test('An image fits into the window, and can be zoomed by keys, wheel and double click, and dragged', async (t) => {
   const small = await photo(2, { width: 300, height: 200 });
   const files = {
     '1.jpg': await photo(1, { width: 2400, height: 1600 }),
@@ -69,7 +69,7 @@ test('Each image is fitted, enlarged by keys, wheel and double click, and moved'
     '3.jpg': small,
     '4.txt': 'four',
   };
-  const { page } = await visit(t, files, '');
+  const { page } = await visitSite(t, { files });
   const requested = requestsOf(page, '/file/');
   await page.locator('[data-path="1.jpg"]').dblclick();
   const image = page.getByRole('dialog').getByRole('img', { name: '1.jpg' });
@@ -90,7 +90,7 @@ test('Each image is fitted, enlarged by keys, wheel and double click, and moved'
   const before = (await box()).x;
   await page.keyboard.press('ArrowRight');
   await until('it is moved', async () => (await box()).x < before - 20);
-  // It is still the same image: the arrow did not lead on.
+  // The arrow key moved the image, and did not show the next file.
   await page.getByRole('dialog', { name: '1.jpg' }).waitFor();
   await page.keyboard.press('0');
   await until('it is fitted', async () => Math.abs((await box()).width - fitted.width) < 1);
@@ -125,7 +125,7 @@ test('Each image is fitted, enlarged by keys, wheel and double click, and moved'
   await page.getByRole('button', { name: 'Zoom in' }).waitFor({ state: 'detached' });
 });
 
-test('A video seeks by ranges, a sound plays, an SVG runs nothing, and a file without a preview shows a notice', async (t) => {
+test('A video seeks by ranges, audio plays, an SVG runs no scripts, and a file without a preview shows a notice', async (t) => {
   const tiff = await sharp(await photo(1, { width: 300, height: 200 }))
     .tiff()
     .toBuffer();
@@ -141,7 +141,11 @@ test('A video seeks by ranges, a sound plays, an SVG runs nothing, and a file wi
     'i.iso': Buffer.alloc(2e6),
     'j.tiff': tiff,
   };
-  const { page, site } = await visit(t, files, '?preview=a.webm', { expectedErrors: [/thumb\/f\.jpg/] });
+  const { page, site } = await visitSite(t, {
+    files,
+    path: '?preview=a.webm',
+    visit: { expectedErrors: [/thumb\/f\.jpg/] },
+  });
   const player = page.locator('video');
   await until('its length is known', () => player.evaluate((element: HTMLVideoElement) => element.duration > 19));
   assert.ok(await player.evaluate((element: HTMLVideoElement) => element.paused));

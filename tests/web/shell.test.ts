@@ -16,15 +16,14 @@ import {
   title,
   toolbar,
 } from './elements.ts';
-import { DEEP, FILES, openFiles } from './frame.ts';
 import { refuse } from './intercept.ts';
-import { openSite, PHONE } from './open-site.ts';
+import { DEEP_FOLDER, FILES, openSite, PHONE } from './open-site.ts';
 
 export const needs: readonly Need[] = ['browser'];
 
 describe('The appearance settings', () => {
   it('apply the chosen theme, density and language, also after a reload', async (t) => {
-    const { page } = await openFiles(t);
+    const { page } = await openSite(t, { files: FILES });
     const light = await backgroundLightness(page);
     await choose(page, 'Appearance', 'Dark');
     await page.locator('html[data-theme="dark"]').waitFor();
@@ -64,9 +63,9 @@ describe('The appearance settings', () => {
 
 describe('The breadcrumb', () => {
   it('links to all parent folders, and is mirrored in right-to-left languages', async (t) => {
-    const { page, site } = await openFiles(t, {}, DEEP);
+    const { page, site } = await openSite(t, { files: FILES, folder: DEEP_FOLDER });
     const path = page.getByRole('navigation', { name: 'Folder path' });
-    await becomes(() => path.getByRole('link').allTextContents(), ['Files', ...DEEP.split('/').slice(0, -1)]);
+    await becomes(() => path.getByRole('link').allTextContents(), ['Files', ...DEEP_FOLDER.split('/').slice(0, -1)]);
     await becomes(() => page.title(), 'Westfjords – Holdall');
 
     // A Ctrl-click opens a folder in another tab.
@@ -145,7 +144,7 @@ describe('The page on a phone', () => {
     const { page } = await openSite(t, {
       files: { ...FILES, ...photos },
       visit: { ...PHONE, reducedMotion: true },
-      folder: DEEP,
+      folder: DEEP_FOLDER,
     });
     const { width, height } = page.viewportSize() ?? assert.fail();
     await becomes(async () => {
@@ -204,7 +203,10 @@ describe('The page on a phone', () => {
 
 describe('An unreachable service', () => {
   it('is reported above the list, and in a folder that is not loaded, until it is reachable again', async (t) => {
-    const { page, site } = await openFiles(t, { expectedErrors: [/ERR_CONNECTION_(REFUSED|RESET)/] });
+    const { page, site } = await openSite(t, {
+      files: FILES,
+      visit: { expectedErrors: [/ERR_CONNECTION_(REFUSED|RESET)/] },
+    });
     const banner = page.locator('.problem-banner');
     await site.stop();
     await page.keyboard.press('Alt+r');
@@ -226,7 +228,7 @@ describe('An unreachable service', () => {
 
 describe('The language', () => {
   it('can be changed to Arabic, from right to left, and to Chinese, with all texts', async (t) => {
-    const { page, site } = await openFiles(t, { expectedErrors: [/503.*\/delete\//] });
+    const { page, site } = await openSite(t, { files: FILES, expectedErrors: [/503.*\/delete\//] });
     const root = page.locator('html');
     const rename = async () => {
       await row(page, 'one.txt').click();
@@ -261,7 +263,7 @@ describe('The language', () => {
   });
 
   it('is English if the texts of another one can’t be loaded, and the page says so if none can be loaded', async (t) => {
-    const { page, site } = await openFiles(t, { expectedErrors: [/\/(zh-Hans|en)-[\w-]+\.js/], isCacheEmpty: true });
+    const { page, site } = await openSite(t, { files: FILES, expectedErrors: [/\/(zh-Hans|en)-[\w-]+\.js/], isCacheEmpty: true });
     await choose(page, 'Appearance', '简体中文');
     await button(page, '新建文件夹').waitFor();
     await page.route(/\/zh-Hans-[\w-]+\.js$/, (route) => route.abort());

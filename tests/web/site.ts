@@ -116,7 +116,7 @@ interface Service extends Location {
 const idle = new Map<string, Service[]>();
 
 async function acquire(t: TestContext, options: SiteOptions): Promise<Service> {
-  // Within seconds, the service may answer with the metadata of an object that it read for the previous test.
+  // Within seconds, the service may return the metadata of an object that it read for the previous test.
   if (options.store === 's3' || options.isOwn) return startService(t, options);
   const key = JSON.stringify([options.settings ?? {}, options.access ?? null]);
   const free = idle.get(key) ?? [];

@@ -4,8 +4,7 @@ import { until } from '../../testing/until.ts';
 import type { Need } from '../runner/needs.ts';
 import { becomes } from './becomes.ts';
 import { boxOf, button, choose, focusedName, isFocused, row, shownNames, toolbar } from './elements.ts';
-import { FILES } from './frame.ts';
-import { openSite } from './open-site.ts';
+import { FILES, openSite } from './open-site.ts';
 
 export const needs: readonly Need[] = ['browser'];
 

@@ -1,4 +1,4 @@
-import { drawScene } from './scene.ts';
+import { drawScene } from './samples.ts';
 
 /** Returns a video that browsers can play and seek in: WebM with VP8 key frames, and an index. */
 export async function video({

@@ -4,8 +4,8 @@ import type { Request } from 'playwright-core';
 import { until } from '../../testing/until.ts';
 import type { Need } from '../runner/needs.ts';
 import { becomes } from './becomes.ts';
-import { button, isFocused, messages, row } from './elements.ts';
-import { contents, visit } from './preview-visit.ts';
+import { button, contents, isFocused, messages, row } from './elements.ts';
+import { visitSite } from './open-site.ts';
 import { testFile, trayShows, uploadFiles } from './uploading.ts';
 
 export const needs: readonly Need[] = ['browser'];
@@ -13,7 +13,11 @@ export const needs: readonly Need[] = ['browser'];
 const CODE = /\/viewer-[\w-]+\.js$/;
 
 test('The code of the viewer is preloaded, can be left while it loads, and is requested again after a failure', async (t) => {
-  const { page, site } = await visit(t, { 'a.txt': 'first' }, '-/session', { expectedErrors: [/viewer-|ERR_FAILED/] });
+  const { page, site } = await visitSite(t, {
+    files: { 'a.txt': 'first' },
+    path: '-/session',
+    visit: { expectedErrors: [/viewer-|ERR_FAILED/] },
+  });
   const held: (() => void)[] = [];
   await page.route(CODE, (route) => new Promise<void>((resolve) => held.push(resolve)).then(() => route.continue()));
   await page.goto(site.url);
@@ -57,7 +61,7 @@ test('The code of the viewer is preloaded, can be left while it loads, and is re
 
 test('A page of an earlier version offers to reload when the code of a preview or of uploads is gone', async (t) => {
   const files = { 'a.txt': 'first', 'b.md': '# first', 'c.csv': 'first,second' };
-  const { page, site } = await visit(t, files, '-/session', { expectedErrors: [/\.js/] });
+  const { page, site } = await visitSite(t, { files, path: '-/session', visit: { expectedErrors: [/\.js/] } });
   // After an upgrade, the code of the earlier version is gone, including the script that the page was started with.
   let gone = /\/(viewer|upload-model)-/;
   const isGone = (request: Request) => request.method() === 'HEAD' || gone.test(request.url());

@@ -1,4 +1,4 @@
-// Applies a chosen theme before the first paint, so that a dark page does not flash. A plain script without imports.
+// Applies the chosen theme before the first paint. Otherwise, a dark page would flash. A plain script without imports.
 try {
   const { theme } = JSON.parse(localStorage.getItem('holdall') ?? '{}') as { theme?: unknown };
   if (theme === 'light' || theme === 'dark') document.documentElement.dataset['theme'] = theme;

@@ -34,11 +34,11 @@ function titleOf(folder: string): string {
 }
 
 /** Returns the content for browsers without JavaScript. */
-function renderNoscript({ base, answer }: Embedded): string {
+function renderNoscript({ base, response }: Embedded): string {
   const notice = '<p>Without JavaScript, you can only browse and download.</p>';
-  if (!answer.success) return `${notice}<p>${escapeHtml(answer.error)}</p>`;
-  const items = answer.entries.map((entry) => `<li>${renderEntryLink(base, entry)}</li>`);
-  return `${notice}<ul>${items.join('')}</ul>${renderNextPageLink(base, answer)}`;
+  if (!response.success) return `${notice}<p>${escapeHtml(response.error)}</p>`;
+  const items = response.entries.map((entry) => `<li>${renderEntryLink(base, entry)}</li>`);
+  return `${notice}<ul>${items.join('')}</ul>${renderNextPageLink(base, response)}`;
 }
 
 /** Returns the link of an entry. `bdi` keeps a name from changing the text direction around it. */

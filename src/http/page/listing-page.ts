@@ -17,17 +17,17 @@ export async function sendListing(
   service: Service,
   request: FastifyRequest,
   reply: FastifyReply,
-  { folder, answer }: { folder: string; answer: Listing | Failure },
+  { folder, response }: { folder: string; response: Listing | Failure },
 ): Promise<FastifyReply> {
   const { url, headers } = request;
   if (!prefersPage(request)) {
-    return reply.headers({ vary: 'Accept', 'cache-control': CACHE_CONTROL }).type(JSON_TYPE).send(answer);
+    return reply.headers({ vary: 'Accept', 'cache-control': CACHE_CONTROL }).type(JSON_TYPE).send(response);
   }
   const html = renderDocument(service.page, {
     base: baseOf(url),
     folder,
     status: reply.statusCode,
-    answer,
+    response,
     readOnly: service.readOnly,
     maxUploadSize: service.maxUploadSize ?? null,
     access: describeUser(service, request),

@@ -51,7 +51,7 @@ export function listingRoutes(app: App, service: Service): void {
     const listing = await read(cursor);
     return sendListing(service, request, reply, {
       folder,
-      answer: listingResponse(folder, listing, access.permissionsFor(folder)),
+      response: listingResponse(folder, listing, access.permissionsFor(folder)),
     });
   };
 
@@ -73,8 +73,8 @@ export async function sendListingFailure(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const answer = beginFailure(error, request, reply);
-  return sendListing(service, request, reply, { folder: requestedFolder(request), answer });
+  const response = beginFailure(error, request, reply);
+  return sendListing(service, request, reply, { folder: requestedFolder(request), response });
 }
 
 /** Describes a JSON response that is also available as the web UI, which embeds it. */

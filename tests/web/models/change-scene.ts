@@ -53,7 +53,7 @@ export async function createChangeScene({
   const language = await createEnglish();
   const order = signal({ by: 'name', descending: false } as const);
   const compareNames = signal(language.value.formats.compareNames);
-  const folder = createFolder(service, { order, compareNames }, { path: '', answer: await memory.service.list('') });
+  const folder = createFolder(service, { order, compareNames }, { path: '', response: await memory.service.list('') });
   const messages = createMessages();
   const state = {
     running: signal<readonly Operation[]>([]),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createPreferences, type OrderBy } from '../../../web/src/platform/preferences.ts';
 import type { Entry, FileEntry, Listing, Service } from '../../../web/src/platform/service/service.ts';
-import { FOLDER_FILES as FILES } from '../folder-files.ts';
+import { FOLDER_FILES as FILES } from '../samples.ts';
 import { createFolderScene, settled, when } from './folder-scene.ts';
 import { refusal } from './service-errors.ts';
 

@@ -37,7 +37,7 @@ export async function createFolderScene({
   const language = await createEnglish();
   const compareNames = computed(() => language.value.formats.compareNames);
   const response = await service.list(shown);
-  const folder = createFolder(service, { order: preferences.order, compareNames }, { path: shown, answer: response });
+  const folder = createFolder(service, { order: preferences.order, compareNames }, { path: shown, response });
   const selection = createSelection(folder);
   return {
     folder,

@@ -83,7 +83,7 @@ export async function createUploadScene({
   const listing = await memory.service.list(shown);
   const order = signal({ by: 'name', descending: false } as const);
   const compareNames = signal(language.value.formats.compareNames);
-  const folder = createFolder(service, { order, compareNames }, { path: shown, answer: listing });
+  const folder = createFolder(service, { order, compareNames }, { path: shown, response: listing });
   const selection = createSelection(folder);
   const messages = createMessages();
   const pathLocks = createPathLocks();

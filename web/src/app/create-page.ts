@@ -54,7 +54,7 @@ export interface Page {
  * page. Rejects if the texts can't be loaded.
  */
 export async function createPage(embedded: Embedded): Promise<Page> {
-  const { folder: path, answer, maxUploadSize } = embedded;
+  const { folder: path, response, maxUploadSize } = embedded;
   const urls = createUrls(new URL(embedded.base, window.location.href.replace(/[?#].*$/s, '')));
   const preferences = createPreferences(localStorageIfAllowed());
   const language = await createLanguage({ preferences, requested: navigator.languages, loadCatalogue });
@@ -78,7 +78,7 @@ export async function createPage(embedded: Embedded): Promise<Page> {
     isBusy: () => isBusy.value,
   });
   const compareNames = computed(() => language.value.formats.compareNames);
-  const folder = createFolder(service, { order: preferences.order, compareNames }, { path, answer });
+  const folder = createFolder(service, { order: preferences.order, compareNames }, { path, response });
   // With these parameters, the embedded listing is only one part of the folder, made for browsers without scripts.
   if (query.has('cursor') || query.has('limit')) void folder.refresh();
   const selection = createSelection(folder);

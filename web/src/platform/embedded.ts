@@ -6,7 +6,7 @@ export interface Embedded {
   /** The root of the service, relative to the URL of the document. */
   readonly base: string;
   readonly folder: string;
-  readonly answer: Listing | ServiceError;
+  readonly response: Listing | ServiceError;
   /** Whether the service rejects all changes. */
   readonly readOnly: boolean;
   /** Bytes; null without a limit. */
@@ -21,11 +21,11 @@ export interface Embedded {
 /** Reads the embedded data. It needs no validation, because the service and this code have the same version. */
 export function readEmbedded(): Embedded {
   const text = document.querySelector('#embedded')?.textContent ?? '';
-  const { status, answer, ...rest } = JSON.parse(text) as Omit<Embedded, 'answer'> & {
+  const { status, response, ...rest } = JSON.parse(text) as Omit<Embedded, 'response'> & {
     readonly status: number;
-    readonly answer: Listing | { readonly success: false };
+    readonly response: Listing | { readonly success: false };
   };
-  return { ...rest, answer: answer.success ? answer : serviceErrorOf(status, answer, null) };
+  return { ...rest, response: response.success ? response : serviceErrorOf(status, response, null) };
 }
 
 const VERSION_TIMEOUT_MS = 10_000;

@@ -7,7 +7,7 @@ export interface Route {
   readonly preview: string | null;
 }
 
-/** The scroll position and the focus in a folder. The history keeps it, so that going back restores it. */
+/** The scroll position and the focus in a folder. The history keeps it, so going back restores it. */
 export interface ViewState {
   readonly scrollTop: number;
   readonly focused: string | null;
@@ -79,7 +79,7 @@ export function createRouter(urls: Urls, first: Route): Router {
     openFolder: (folder) => go({ folder, preview: null }),
     openPreview(path) {
       const { folder, preview } = route.value;
-      // The next file replaces the history entry of this one, so that going back once closes the viewer.
+      // The next file replaces the history entry of this one, so going back once closes the viewer.
       if (preview === null) go({ folder, preview: path }, {}, { isFromFolder: true });
       else go({ folder, preview: path }, { replace: true }, current());
     },

@@ -1,9 +1,9 @@
 import { useLayoutEffect, useRef } from 'preact/hooks';
+import { openModal } from './dialog.tsx';
 import { moveFocus } from './focus.ts';
 import { Icon } from './icon.tsx';
 import { ariaKeys, keyLabel } from './keyboard.ts';
 import { type MenuGroup, type MenuItem, type OpenMenu, useMenus } from './menus.tsx';
-import { openModal } from './open-modal.ts';
 import { placeBeside } from './placement.ts';
 import { TypeAhead } from './type-ahead.ts';
 import './menu.css';
@@ -34,7 +34,7 @@ export function Menu({ menu }: { menu: OpenMenu }) {
     };
   }, [menu]);
 
-  // Returns the focus before the action runs, so that a dialog opened by the action can return it to the same element.
+  // Returns the focus before the action runs, so a dialog opened by the action can return it to the same element.
   const close = () => {
     closeLayer.current?.();
     menus.close();

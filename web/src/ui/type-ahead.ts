@@ -6,7 +6,7 @@ export class TypeAhead {
   #typed = '';
   #lastTime = Number.NEGATIVE_INFINITY;
 
-  /** Whether the user typed a letter within the pause, so that a space continues the word. */
+  /** Whether the user typed a letter within the pause, so a space continues the word. */
   get isTyping(): boolean {
     return performance.now() - this.#lastTime < PAUSE_MS;
   }

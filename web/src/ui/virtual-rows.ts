@@ -84,7 +84,7 @@ export function useVirtualRows(options: VirtualRowsOptions): VirtualRows {
     };
   }, [rowHeight, headerHeight]);
 
-  // After a render, so that the element has its height.
+  // After a render, when the element has its height.
   useLayoutEffect(() => {
     position.align();
     setViewport((previous) =>
@@ -127,7 +127,7 @@ function rangeOf({ top, height }: Viewport, rowHeight: number): Range {
   return { first: Math.max(0, Math.floor(top / rowHeight)), last: Math.ceil((top + height) / rowHeight) - 1 };
 }
 
-/** Returns whether both show the same rows at the same positions, so that no render is necessary. */
+/** Returns whether both show the same rows at the same positions, so no render is necessary. */
 function isSameView(left: Viewport, right: Viewport, rowHeight: number): boolean {
   const [before, after] = [rangeOf(left, rowHeight), rangeOf(right, rowHeight)];
   return left.origin === right.origin && before.first === after.first && before.last === after.last;

@@ -104,7 +104,7 @@ function check(selection: Selection, path: string, event: MouseEvent): void {
 /** A press of one finger or pen that may become a long press. Other pointers neither move nor end it. */
 class Press {
   isTouch = false;
-  /** Whether the last press was long, so that its click must be ignored. */
+  /** Whether the last press was long, so its click must be ignored. */
   wasLong = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #start: PointerEvent | undefined;

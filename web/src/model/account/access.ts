@@ -21,19 +21,19 @@ export interface Access {
 }
 
 export function createAccess({ embedded, router, ...options }: AccessOptions): Access {
-  const { access, answer, readOnly: isReadOnly } = embedded;
+  const { access, response, readOnly: isReadOnly } = embedded;
   const { urls } = options;
   let activeChanges = 0;
   const onChange = (by: 1 | -1) => {
     activeChanges += by;
   };
-  const isSignInPage = answer instanceof Error && (answer.isSignInRequired || isOutsideFolders(urls));
+  const isSignInPage = response instanceof Error && (response.isSignInRequired || isOutsideFolders(urls));
   const isBusy = () => activeChanges > 0 || options.isBusy();
   const account = access && createAccount({ ...options, access, isSignInPage, isBusy });
   const shown = computed(() => router.route.value.folder);
   const isAnonymous = () => account?.username.value === null;
   const permissions = createPermissions({ isReadOnly, isControlled: account !== null, isAnonymous, shown });
-  if (!(answer instanceof Error)) permissions.update(answer);
+  if (!(response instanceof Error)) permissions.update(response);
   const service = createService(urls);
   const readUser = () => readSessionUser(urls).catch(() => undefined);
   return {

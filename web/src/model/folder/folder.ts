@@ -47,7 +47,7 @@ interface FolderOptions {
 export function createFolder(
   service: Pick<Service, 'list'>,
   { order, compareNames }: FolderOptions,
-  first: { readonly path: string; readonly answer: Listing | ServiceError },
+  first: { readonly path: string; readonly response: Listing | ServiceError },
 ): Folder {
   const path = signal(first.path);
   const previousPath = signal<string | null>(null);
@@ -59,7 +59,7 @@ export function createFolder(
     service,
     path,
     compareNames,
-    first: first.answer,
+    first: first.response,
     onRefresh() {
       const startedAt = log.now();
       return () => void forgetCommitted(startedAt);

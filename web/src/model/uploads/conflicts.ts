@@ -1,6 +1,6 @@
 import type { Decision, QueuedItem } from './upload-item.ts';
 
-/** What a person answers; null where they would rather not be asked any more. */
+/** The user's decision; null if the user dismissed the question. */
 export type ConflictReply = { readonly decision: Decision; readonly forAll: boolean } | null;
 
 /** The items whose names are taken: one is asked about at a time, the others wait behind it. */
@@ -28,7 +28,7 @@ export function createConflicts({ ask, onDecided }: ConflictsOptions): Conflicts
       if (item.state.value !== 'asking') continue;
       if (!item.batch.decision) {
         const reply = await ask(item);
-        // Whoever leaves the question leaves what is there as it is, and does not want it again.
+        // A dismissed question skips this file and all others of the batch.
         const { decision, forAll } = reply ?? { decision: 'skip', forAll: true };
         if (forAll) item.batch.decision = decision;
         decide(item, decision);

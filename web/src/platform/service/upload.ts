@@ -68,7 +68,7 @@ export function sendUpload(url: string, upload: Upload): Promise<UploadedFile> {
   });
 }
 
-/** Appends the file last, so that the service has all other fields before the first byte of the file. */
+/** Appends the file last, so the service has all other fields before the first byte of the file. */
 function formOf({ file, folder, name }: Upload): FormData {
   const form = new FormData();
   form.append('prefix', folder);

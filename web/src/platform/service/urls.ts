@@ -9,7 +9,7 @@ export interface Urls {
   file(path: string): string;
   /** The URL that downloads the file as an attachment. */
   download(path: string): string;
-  /** The thumbnail of a version of a file. Each ETag has its own URL, so that no cache returns an outdated thumbnail. */
+  /** The thumbnail of a version of a file. Each ETag has its own URL, so no cache returns an outdated thumbnail. */
   thumbnail(path: string, etag: string): string;
   /** The page that signs the user in at the identity provider, and then redirects to `here`. */
   signIn(here: URL): string;
@@ -54,7 +54,7 @@ export function escapePath(path: string): string {
   return path.split('/').map(encodeURIComponent).join('/');
 }
 
-/** Decodes a path. Returns an invalid one unchanged, so that the service reports the error. */
+/** Decodes a path. Returns an invalid one unchanged, so the service reports the error. */
 function unescapePath(path: string): string {
   try {
     return decodeURIComponent(path);
