@@ -228,7 +228,7 @@ describe('An unreachable service', () => {
 
 describe('The language', () => {
   it('can be changed to Arabic, from right to left, and to Chinese, with all texts', async (t) => {
-    const { page, site } = await openSite(t, { files: FILES, expectedErrors: [/503.*\/delete\//] });
+    const { page, site } = await openSite(t, { files: FILES, visit: { expectedErrors: [/503.*\/delete\//] } });
     const root = page.locator('html');
     const rename = async () => {
       await row(page, 'one.txt').click();
@@ -263,7 +263,10 @@ describe('The language', () => {
   });
 
   it('is English if the texts of another one can’t be loaded, and the page says so if none can be loaded', async (t) => {
-    const { page, site } = await openSite(t, { files: FILES, expectedErrors: [/\/(zh-Hans|en)-[\w-]+\.js/], isCacheEmpty: true });
+    const { page, site } = await openSite(t, {
+      files: FILES,
+      visit: { expectedErrors: [/\/(zh-Hans|en)-[\w-]+\.js/], isCacheEmpty: true },
+    });
     await choose(page, 'Appearance', '简体中文');
     await button(page, '新建文件夹').waitFor();
     await page.route(/\/zh-Hans-[\w-]+\.js$/, (route) => route.abort());

@@ -4,7 +4,6 @@ import { signal } from '@preact/signals';
 import { until } from '../../../testing/until.ts';
 import { createTakenNames, type TakenNames } from '../../../web/src/model/folder/taken-names.ts';
 import { createPathLocks } from '../../../web/src/model/path-locks.ts';
-import { createConflicts } from '../../../web/src/model/uploads/conflicts.ts';
 import { countOtherConflicts, type QueueOptions, UploadQueue } from '../../../web/src/model/uploads/queue.ts';
 import { UploadTotals } from '../../../web/src/model/uploads/totals.ts';
 import type { QueuedItem } from '../../../web/src/model/uploads/upload-item.ts';
@@ -205,26 +204,39 @@ describe('The path lock of an upload', () => {
 describe('A name conflict of uploads', () => {
   it('is decided once for all files of a batch', async () => {
     const [first, second] = [newBatch(), newBatch()];
-    const items = [first, first, first, second].map((batch, index) => fileItem(`${index}`, { batch }));
     const questions: string[] = [];
-    const decided: string[] = [];
-    const conflicts = createConflicts({
-      ask: async (item) => {
-        questions.push(item.name);
-        return { decision: item.batch === first ? 'replace' : 'skip', forAll: item.batch === first };
-      },
-      onDecided: (item, decision) => {
-        item.state.value = 'waiting';
-        decided.push(`${item.name} ${decision}`);
+    const { queue, idle, states } = createScene({
+      names: namesOf(['0', '1', '2', '3']),
+      ask: async ({ name, batch }) => {
+        questions.push(name);
+        return { decision: batch === first ? 'replace' : 'skip', forAll: batch === first };
       },
     });
-    for (const item of items) {
-      item.state.value = 'asking';
-      conflicts.add(item);
-    }
-    await until('all are decided', () => decided.length === 4);
+    queue.add([first, first, first, second].map((batch, index) => fileItem(`${index}`, { batch })));
+    await idle();
     assert.deepEqual(questions, ['0', '3']);
-    assert.deepEqual(decided, ['0 replace', '1 replace', '2 replace', '3 skip']);
+    assert.deepEqual(states(), ['done', 'done', 'done', 'skipped']);
+    assert.ok(queue.items.value.slice(0, 3).every(({ mayReplace }) => mayReplace));
+  });
+
+  it('is decided again for a file that was cancelled and retried while it waited for its question', async () => {
+    const questions: string[] = [];
+    const { queue, idle, states } = createScene({
+      names: namesOf(['a', 'b']),
+      ask: async ({ name }) => {
+        questions.push(name);
+        if (name === 'b') return { decision: 'replace', forAll: false };
+        const retried = queue.items.value.filter((item) => item.name === 'b');
+        queue.cancel(retried);
+        queue.retry(retried);
+        return { decision: 'skip', forAll: true };
+      },
+    });
+    const batch = newBatch();
+    queue.add(['a', 'b'].map((name) => fileItem(name, { batch })));
+    await idle();
+    assert.deepEqual(questions, ['a', 'b']);
+    assert.deepEqual(states(), ['skipped', 'done']);
   });
 
   it('shows a question for each file, except for cancelled ones', async () => {

@@ -5,9 +5,9 @@ import { createPermissions, type Permission } from '../../../web/src/model/accou
 import { createFolder, type Folder } from '../../../web/src/model/folder/folder.ts';
 import { createMessages, type Messages } from '../../../web/src/model/messages.ts';
 import { createPathLocks, type PathLocks } from '../../../web/src/model/path-locks.ts';
+import type { ConflictAnswer } from '../../../web/src/model/prompts.ts';
 import { createSelection, type Selection } from '../../../web/src/model/selection.ts';
 import { uploadResult } from '../../../web/src/model/uploads/announcements.ts';
-import type { ConflictReply } from '../../../web/src/model/uploads/conflicts.ts';
 import { canRetry, type FileToUpload } from '../../../web/src/model/uploads/upload-item.ts';
 import { createUploadModel, type UploadModel } from '../../../web/src/model/uploads/upload-model.ts';
 import type { Route, Router } from '../../../web/src/platform/router.ts';
@@ -24,6 +24,8 @@ interface Question {
   readonly mayReplace: boolean;
 }
 
+type Answer = ConflictAnswer | null;
+
 export interface UploadSceneOptions {
   /** The stored files by path; a path that ends with "/" is an empty folder. */
   readonly files?: Readonly<Record<string, string>>;
@@ -34,7 +36,8 @@ export interface UploadSceneOptions {
   readonly permissions?: readonly Permission[];
   /** Replaces members of the service. */
   readonly override?: (service: Service) => Partial<Service>;
-  readonly response?: (question: Question) => ConflictReply | Promise<ConflictReply>;
+  /** Returns the user's answer; null if the user cancels. Default: fails the test. */
+  readonly response?: (question: Question) => Answer | Promise<Answer>;
 }
 
 /** The upload model of a page on a service in memory. */

@@ -3,8 +3,7 @@ import type { Order } from '../../platform/preferences.ts';
 import type { Entry, Listing, Service } from '../../platform/service/service.ts';
 import type { ServiceError } from '../../platform/service/service-error.ts';
 import { applyChanges, type Change, createChangeLog, type PendingChange } from './change-log.ts';
-import { createFolderCache } from './folder-cache.ts';
-import { createFolderReader, type FolderReader } from './folder-reader.ts';
+import { createFolderCache, createFolderReader, type FolderReader } from './folder-reader.ts';
 import { type CompareNames, filterEntries, sortEntries } from './order.ts';
 
 /** The shown folder and its entries. */

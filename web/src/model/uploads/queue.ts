@@ -2,19 +2,12 @@ import { batch, type ReadonlySignal, signal } from '@preact/signals';
 import { freeName } from '../../platform/paths.ts';
 import { ServiceError } from '../../platform/service/service-error.ts';
 import type { UploadedFile } from '../../platform/service/upload.ts';
+import { type ConflictDecision, ConflictQueue } from '../conflict-queue.ts';
 import type { TakenNames } from '../folder/taken-names.ts';
 import type { PathLocks } from '../path-locks.ts';
-import { type ConflictReply, createConflicts } from './conflicts.ts';
+import type { ConflictAnswer } from '../prompts.ts';
 import type { UploadTotals } from './totals.ts';
-import {
-  type Batch,
-  type Decision,
-  type ItemLock,
-  isUnfinished,
-  pathOf,
-  type QueuedItem,
-  type UploadItem,
-} from './upload-item.ts';
+import { type ItemLock, isUnfinished, pathOf, type QueuedItem, type UploadItem } from './upload-item.ts';
 
 export interface QueueOptions {
   /** Sends an item. Throws a `ServiceError`, or the signal's reason. */
@@ -24,8 +17,8 @@ export interface QueueOptions {
   readonly names: TakenNames;
   /** Returns the reason why an item can't be sent; null if it can. */
   readonly rejectionOf: (item: QueuedItem) => ServiceError | null;
-  /** Asks the user what to do with an item whose name is taken. */
-  readonly ask: (item: QueuedItem) => Promise<ConflictReply>;
+  /** Asks the user what to do with an item whose name is taken. Resolves to null if the user cancels. */
+  readonly ask: (item: QueuedItem) => Promise<ConflictAnswer | null>;
   /** Called before an item is done, and so before all of them are. */
   readonly onStored: (item: QueuedItem, stored: UploadedFile) => void;
   /** Called before an item ends with an unknown outcome. */
@@ -41,15 +34,17 @@ const MAX_PARALLEL_UPLOADS = 3;
  */
 const MAX_REJECTED_NAMES = 100;
 
+/** Folders never conflict, because a folder is created only if it does not exist. */
+const FILES = { incoming: 'file', existing: 'file' } as const;
+
+const SKIP_ONE = { decision: 'skip', forAll: false } as const;
+
 /** Sends items in the order in which they were added, a few at a time. */
 export class UploadQueue {
   readonly #options: QueueOptions;
   readonly #items = signal<readonly QueuedItem[]>([]);
   readonly items: ReadonlySignal<readonly QueuedItem[]> = this.#items;
-  readonly #conflicts = createConflicts({
-    ask: (item) => this.#options.ask(item),
-    onDecided: (item, decision) => this.#applyDecision(item, decision),
-  });
+  readonly #conflicts = new ConflictQueue();
   /** Items ready to send, including cancelled ones. The items before `#nextIndex` were taken already. */
   #ready: QueuedItem[] = [];
   #nextIndex = 0;
@@ -88,7 +83,7 @@ export class UploadQueue {
   /** Retries items that have ended without being stored. */
   retry(items: Iterable<QueuedItem>): void {
     const { totals, rejectionOf } = this.#options;
-    const retried: Batch = { decision: null };
+    const retried = {};
     batch(() => {
       for (const item of items) {
         if (isUnfinished(item.state.value) || item.state.value === 'done' || rejectionOf(item)) continue;
@@ -188,11 +183,23 @@ export class UploadQueue {
 
   #askAbout(item: QueuedItem): void {
     this.#options.totals.setState(item, 'asking');
-    this.#conflicts.add(item);
+    void this.#decide(item);
   }
 
-  #applyDecision(item: QueuedItem, decision: Decision): void {
-    if (decision === 'skip') this.#end(item, 'skipped');
+  async #decide(item: QueuedItem): Promise<void> {
+    const { batch: currentBatch } = item;
+    // While it waits for a decision, an item can be cancelled, and retried in another batch.
+    const isUndecided = () => item.state.value === 'asking' && item.batch === currentBatch;
+    const decision = await this.#conflicts.decide({
+      batch: currentBatch,
+      findKinds: () => FILES,
+      ask: async () => (isUndecided() ? this.#options.ask(item) : SKIP_ONE),
+    });
+    if (isUndecided()) this.#applyDecision(item, decision);
+  }
+
+  #applyDecision(item: QueuedItem, decision: ConflictDecision): void {
+    if (decision === 'skip' || decision === 'cancel') this.#end(item, 'skipped');
     else this.#options.totals.setState(item, 'waiting');
     item.mayReplace = decision === 'replace';
     item.mayRename = decision === 'keep-both';

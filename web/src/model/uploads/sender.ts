@@ -1,9 +1,9 @@
-import type { Service } from '../../platform/service/service.ts';
+import type { FileEntry, Service } from '../../platform/service/service.ts';
 import { ServiceError } from '../../platform/service/service-error.ts';
 import type { UploadedFile } from '../../platform/service/upload.ts';
-import { storedBefore } from './earlier-attempt.ts';
+import { findStoredFile } from '../lost-responses.ts';
 import type { Connection } from './environment.ts';
-import { pathOf, type QueuedItem } from './upload-item.ts';
+import { pathOf, type QueuedItem, type UncertainAttempt } from './upload-item.ts';
 
 /** Retry delays. After the last one, the upload fails. */
 const RETRY_DELAYS_MS = [1_000, 2_000, 4_000, 8_000];
@@ -64,14 +64,18 @@ export class Sender {
       return stored;
     } catch (error) {
       if (!(error instanceof ServiceError) || error.isOutcomeUnknown) throw error;
-      const modified = item.file?.lastModified ?? Number.NaN;
-      const wanted = { path: pathOf(item), size: item.size, modified, since: earlier?.since ?? 0 };
-      const ours = error.isNameTaken && earlier ? await storedBefore(this.#options.service, wanted, signal) : undefined;
+      const stored = error.isNameTaken && earlier ? await this.#findStored(item, earlier, signal) : undefined;
       // Except for a taken name, an error of this attempt leaves the outcome of earlier attempts unknown.
       item.uncertainAttempt = error.isNameTaken ? undefined : earlier;
-      if (ours) return { path: ours.path, etag: ours.etag };
+      if (stored) return { path: stored.path, etag: stored.etag };
       throw error;
     }
+  }
+
+  /** Returns the file if an earlier attempt has stored it. */
+  #findStored(item: QueuedItem, { since }: UncertainAttempt, signal: AbortSignal): Promise<FileEntry | undefined> {
+    const expected = { path: pathOf(item), size: item.size, modified: item.file?.lastModified ?? Number.NaN, since };
+    return findStoredFile(this.#options.service, expected, signal);
   }
 
   async #request(item: QueuedItem, signal: AbortSignal): Promise<UploadedFile> {

@@ -1,8 +1,6 @@
 import { type ReadonlySignal, type Signal, signal } from '@preact/signals';
 import type { ServiceError } from '../../platform/service/service-error.ts';
 import type { Permissions } from '../account/permissions.ts';
-import type { ConflictAnswer } from '../prompts.ts';
-import type { Attempt } from './earlier-attempt.ts';
 
 /** `asking`: the name is taken, and the user must decide. */
 export type UploadState = 'waiting' | 'asking' | 'sending' | 'done' | 'failed' | 'cancelled' | 'skipped';
@@ -39,13 +37,13 @@ export interface ItemLock {
   release(): void;
 }
 
-/** Items that were added together. */
-export interface Batch {
-  /** The decision for all name conflicts of the batch; null while the user decides each one. */
-  decision: Decision | null;
+/** An upload attempt with an unknown outcome: its response was lost. */
+export interface UncertainAttempt {
+  /** The name that the attempt stores the file under. */
+  readonly name: string;
+  /** When the first attempt with this name began, in milliseconds since 1970. */
+  readonly since: number;
 }
-
-export type Decision = ConflictAnswer['decision'];
 
 /** An item with the internal state of the queue. */
 export interface QueuedItem extends UploadItem {
@@ -55,7 +53,8 @@ export interface QueuedItem extends UploadItem {
   readonly problem: Signal<ServiceError | null>;
   /** Undefined for a folder. */
   readonly file: File | undefined;
-  batch: Batch;
+  /** Identifies the items that were added together. A conflict decision "for all" applies to these. */
+  batch: object;
   /** Whether the user allows replacing the existing file. */
   mayReplace: boolean;
   /** Whether the user keeps both files, so that the item gets a free name. */
@@ -65,7 +64,7 @@ export interface QueuedItem extends UploadItem {
   /** Aborts the upload in progress. */
   sending: AbortController | undefined;
   /** An attempt whose response was lost, so that it may have stored the file. */
-  uncertainAttempt: Attempt | undefined;
+  uncertainAttempt: UncertainAttempt | undefined;
   /** The lock of the current attempt; undefined before the first. */
   lock: ItemLock | undefined;
 }
@@ -74,7 +73,7 @@ let lastId = 0;
 
 export function createItem(
   { folder, name, file }: { readonly folder: string; readonly name: string; readonly file?: File },
-  batch: Batch,
+  batch: object,
 ): QueuedItem {
   return {
     id: ++lastId,

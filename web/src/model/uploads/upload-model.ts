@@ -9,10 +9,9 @@ import type { Folder } from '../folder/folder.ts';
 import { createTakenNames, type TakenNames } from '../folder/taken-names.ts';
 import type { Messages } from '../messages.ts';
 import type { PathLocks } from '../path-locks.ts';
-import type { Prompts } from '../prompts.ts';
+import type { ConflictAnswer, Prompts } from '../prompts.ts';
 import type { Selection } from '../selection.ts';
 import { announceUploads } from './announcements.ts';
-import type { ConflictReply } from './conflicts.ts';
 import { DroppedFolderReader } from './dropped-folders.ts';
 import { createBrowserEnvironment, type UploadEnvironment } from './environment.ts';
 import type { DroppedItems } from './file-sources.ts';
@@ -21,14 +20,7 @@ import { countOtherConflicts, UploadQueue } from './queue.ts';
 import { UploadReconciler } from './reconciler.ts';
 import { Sender } from './sender.ts';
 import { type UploadSummary, UploadTotals } from './totals.ts';
-import {
-  type Batch,
-  canRetry,
-  createItem,
-  type FileToUpload,
-  type QueuedItem,
-  type UploadItem,
-} from './upload-item.ts';
+import { canRetry, createItem, type FileToUpload, type QueuedItem, type UploadItem } from './upload-item.ts';
 
 /** The upload queue with its status and its actions. */
 export interface UploadModel {
@@ -120,7 +112,7 @@ export function createUploadModel(
     // Earlier completed items would otherwise count as part of the current uploads.
     if (!isBusy.value) queue.remove(({ state }) => state.value !== 'failed');
     highlightIn = into;
-    const batch: Batch = { decision: null };
+    const batch = {};
     const folders = emptyFolders.map((path) => createItem({ folder: parentOf(path), name: nameOf(path) }, batch));
     const added = [...folders, ...files.map((file) => createItem(file, batch))];
     reconciler.showFolders(added);
@@ -172,7 +164,7 @@ interface ConflictContext extends Pick<UploadModelOptions, 'messages' | 'permiss
 function askAboutConflict(
   item: QueuedItem,
   { messages, permissions, language, prompts, names, items, summary }: ConflictContext,
-): Promise<ConflictReply> {
+): Promise<ConflictAnswer | null> {
   messages.announce(language.value.text.uploads.announceAsking);
   const { folder, name, file } = item;
   return prompts.resolveConflict({
