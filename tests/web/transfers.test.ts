@@ -40,17 +40,14 @@ test('Paste puts copies beside the originals, undoes moves, and explains impossi
   await row(page, 'photos/file 10.txt').waitFor();
   await said(page, '2 items moved to “⁨photos⁩”');
   await until(
-    'the files are moved',
+    'they are moved',
     async () => (await site.exists('photos/file 2.txt')) && !(await site.exists('file 2.txt')),
   );
   await page.getByRole('button', { name: 'Undo' }).click();
   await row(page, 'photos/file 10.txt').waitFor({ state: 'detached' });
-  await until(
-    'the files are restored',
-    async () => (await site.exists('file 2.txt')) && (await site.exists('file 10.txt')),
-  );
+  await until('they are back', async () => (await site.exists('file 2.txt')) && (await site.exists('file 10.txt')));
 
-  // Pasting into a missing folder does nothing, and the cut file is not moved.
+  // A missing folder takes nothing, and the cut file stays where it is.
   await page.goBack();
   await row(page, 'cat.txt').click();
   await page.keyboard.press('Control+x');
@@ -82,7 +79,7 @@ test('A conflict dialog asks about each taken name, or once for all', async (t) 
   await question.waitFor();
   // "d.txt" does not conflict.
   await question.getByRole('checkbox', { name: '2 other conflicts' }).waitFor();
-  // Several moves run in parallel, so any of them can be the first with a dialog.
+  // Several are under way at once: which of them is asked about first is not settled.
   const [, skipped = ''] = (await question.getByRole('heading').textContent())?.match(/⁨(.*?)⁩/) ?? [];
   await question.getByRole('button', { name: 'Skip' }).click();
   await page.getByRole('dialog').filter({ hasNotText: skipped }).getByRole('checkbox').check();
@@ -109,7 +106,7 @@ test('A conflict dialog asks about each taken name, or once for all', async (t) 
   await said(page, '“⁨sub⁩” moved to “⁨to⁩”');
   assert.ok((await site.exists('to/sub/new.txt')) && !(await site.exists('to/sub/old.txt')));
   const message = page.getByRole('listitem').filter({ hasText: '“⁨sub⁩” moved' });
-  assert.equal(await message.getByRole('button', { name: 'Undo' }).count(), 0, 'A replacement can’t be undone.');
+  assert.equal(await message.getByRole('button', { name: 'Undo' }).count(), 0, 'what was replaced can’t come back');
 });
 
 test('The folder picker finds or creates the destination by keyboard alone, and a copy can be cancelled', async (t) => {
@@ -145,7 +142,7 @@ test('The folder picker finds or creates the destination by keyboard alone, and 
   await here.focus();
   await page.keyboard.press('Enter');
   await said(page, '“⁨report.pdf⁩” moved to “⁨fresh⁩”');
-  await until('the file is moved', () => site.exists('notes/fresh/report.pdf'));
+  await until('it is moved', () => site.exists('notes/fresh/report.pdf'));
   await row(page, 'report.pdf').waitFor({ state: 'detached' });
 
   // A copy in progress can be cancelled.
@@ -154,13 +151,13 @@ test('The folder picker finds or creates the destination by keyboard alone, and 
   await page.keyboard.press('Control+c');
   await row(page, 'photos/').dblclick();
   await row(page, 'photos/2026/').waitFor();
-  // The page lists the folder until the cancelled copy is missing.
-  const copyIsMissing = page.waitForResponse(
+  // The page looks until the copy is gone.
+  const lookedInVain = page.waitForResponse(
     (response) => response.url().includes('prefix=photos%2Fnotes') && response.status() === 404,
   );
   await page.keyboard.press('Control+v');
   await page.getByRole('button', { name: /Cancel.*notes/ }).click();
   await said(page, 'Cancelled: 0 of 1 item copied');
   await row(page, 'photos/notes/').waitFor({ state: 'detached' });
-  await copyIsMissing;
+  await lookedInVain;
 });
