@@ -110,8 +110,6 @@ export interface Replacing {
 
 /** How to keep the file or folder that an operation replaces. */
 export interface Keep {
-  /** A new id (`newKeptId`). A store with version ids of its own ignores it. */
-  readonly id: KeptId;
   /** The username of the user who replaces it. Absent for an anonymous user. */
   readonly user?: string | undefined;
   /**

@@ -1,9 +1,15 @@
 import type { KeptId } from '../model/kept-ids.ts';
 import { pageOfIds } from '../model/page.ts';
 import { type FilePath, type FolderPath, isFolder, isWithin } from '../model/path.ts';
-import type { ExpiredVersions, FileVersion, Keep, TrashedItem, TrashListing, VersionListing } from '../model/store.ts';
+import type { ExpiredVersions, FileVersion, TrashedItem, TrashListing, VersionListing } from '../model/store.ts';
 import { notInTrash, versionNotFound, wrongRestoreKind } from '../model/store-errors.ts';
 import type { MemoryTree, StoredFile, Subtree } from './memory-tree.ts';
+
+/** The id of a new item or version, and the user who deleted or replaced it. */
+interface Kept {
+  readonly id: KeptId;
+  readonly user: string | undefined;
+}
 
 /** The trash of the reference store. */
 export class MemoryTrash {
@@ -14,7 +20,7 @@ export class MemoryTrash {
     this.#tree = tree;
   }
 
-  add(path: FilePath | FolderPath, { id, user }: Pick<Keep, 'id' | 'user'>): TrashedItem {
+  add(path: FilePath | FolderPath, { id, user }: Kept): TrashedItem {
     const content = this.#tree.take(path);
     const item = { id, path, deletedAt: new Date(), size: sizeOf(content), ...(user !== undefined && { user }) };
     this.#items.set(id, { item, content });
@@ -59,7 +65,7 @@ interface StoredVersion extends StoredFile {
 export class MemoryVersions {
   readonly #byPath = new Map<FilePath, Map<KeptId, StoredVersion>>();
 
-  add(path: FilePath, { entry, bytes }: StoredFile, { id, user }: Keep): void {
+  add(path: FilePath, { entry, bytes }: StoredFile, { id, user }: Kept): void {
     const version = {
       id,
       size: entry.size,

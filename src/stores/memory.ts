@@ -1,5 +1,6 @@
 import { addAbortSignal } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
+import { newKeptId } from '../model/kept-ids.ts';
 import { pageOf } from '../model/page.ts';
 import { type FilePath, type FolderPath, isFolder } from '../model/path.ts';
 import { resolveRange } from '../model/range.ts';
@@ -22,9 +23,10 @@ export function createMemoryStore(): Store {
   const keepWith = (keep: Keep | undefined): OnReplace | undefined =>
     keep &&
     ((path) => {
-      if (isFolder(path)) trash.add(path, keep);
-      else versions.add(path, tree.get(path), keep);
-      keep.onKept?.(keep.id);
+      const id = newKeptId();
+      if (isFolder(path)) trash.add(path, { id, user: keep.user });
+      else versions.add(path, tree.get(path), { id, user: keep.user });
+      keep.onKept?.(id);
     });
   const replacing = ({ replace, keep }: Replacing & { keep?: Keep | undefined }) => ({
     replace,

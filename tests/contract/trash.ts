@@ -303,7 +303,7 @@ export function trashContract(backend: Backend): void {
         if (!replace) return;
         await plant(store, { 'a/b': 'new', 'z/old': 'old', 'z/f/c': 'old' });
         const kept: KeptId[] = [];
-        const keep = { id: newKeptId(), user: 'ann', onKept: (id: KeptId) => void kept.push(id) };
+        const keep = { user: 'ann', onKept: (id: KeptId) => void kept.push(id) };
         await replace(folder('a'), folder('y'), { replace: true, keep });
         assert.deepEqual([kept, await items()], [[], []], 'Nothing was replaced.');
         if (name === 'moveFolder') await plant(store, { 'a/b': 'new' });

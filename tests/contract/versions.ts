@@ -34,7 +34,7 @@ export function versionsContract(backend: Backend): void {
       });
     };
 
-    const keep = (user?: string) => ({ id: newKeptId(), user, onKept: (id: KeptId) => void kept.push(id) });
+    const keep = (user?: string) => ({ user, onKept: (id: KeptId) => void kept.push(id) });
     const write = (path: string, text: string, user?: string) =>
       store.write(file(path), upload(text), { keep: keep(user) });
 
