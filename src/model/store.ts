@@ -323,7 +323,7 @@ export interface TrashStore {
   /**
    * Moves a file, or a folder and everything in it, to the trash. The item appears in the trash as soon as nothing of it
    * remains at `path`. At any moment, each file exists at its path or in the trash. An interrupted call completes when it
-   * is called again, even with another `id`: the item then has the id of the first call.
+   * is called again: the item then has the id of the call that began it, which can differ from `id`.
    *
    * Throws `not-found`. Throws `condition-failed`, and moves nothing, if `ifMatch` is set and differs from the ETag of
    * the file. If it is cancelled, it moves everything back or nothing.

@@ -3,7 +3,7 @@ import { access, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { StoreError } from '../../model/error.ts';
 import { EXACT_NAMES, type NameComparison } from '../../model/name-comparison.ts';
-import { ROOT } from '../../model/path.ts';
+import { isFolder, ROOT } from '../../model/path.ts';
 import type { Store } from '../../model/store.ts';
 import { loadSigningKey } from '../local-folders.ts';
 import { toStoreError } from './errors.ts';
@@ -15,6 +15,7 @@ import type { DiskLog } from './recovery.ts';
 import { RESERVED_FOLDER } from './reserved-names.ts';
 import { Root, unusableRoot } from './root.ts';
 import { openTemporary, type Temporary } from './temporary.ts';
+import { DiskTrash } from './trash.ts';
 import { DiskWriter } from './write.ts';
 
 export interface DiskOptions {
@@ -66,8 +67,9 @@ export async function openDisk({
   const list = createLister(root, log);
   const reader = new DiskReader(root);
   const writer = new DiskWriter(root, temporary);
-  const files = new DiskFileOperations(root, temporary, writer);
-  const folders = new DiskFolderOperations({ root, temporary, list, log });
+  const trash = new DiskTrash({ root, temporary, ownFolder, log });
+  const files = new DiskFileOperations({ root, temporary, writer, trash });
+  const folders = new DiskFolderOperations({ root, temporary, trash, list, log });
 
   const store = {
     list,
@@ -84,6 +86,15 @@ export async function openDisk({
     removeTree: (path, options) => folders.removeTree(path, options),
     copyFolder: (from, to, options) => folders.copyFolder(from, to, options),
     moveFolder: (from, to, options) => folders.moveFolder(from, to, options),
+
+    moveToTrash: (path, options) =>
+      isFolder(path) ? folders.moveToTrash(path, options) : files.moveToTrash(path, options),
+    listTrash: (options = {}) => trash.list(options),
+    findTrashed: async (id) => (await trash.find(id)).item,
+    measureTrashed: (id, options = {}) => trash.measure(id, options),
+    restoreTrashed: (id, to, options = {}) =>
+      isFolder(to) ? folders.restoreTrashed(id, to, options) : files.restoreTrashed(id, to, options),
+    purgeTrashed: (id, options = {}) => trash.purge(id, options),
 
     check: () => requireUsable(root, temporary),
     close: () => temporary.close(),

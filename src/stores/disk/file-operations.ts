@@ -2,16 +2,32 @@ import type { BigIntStats } from 'node:fs';
 import { lstat, rename, rm, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isStoreError, quoted, StoreError, systemErrorCode } from '../../model/error.ts';
-import { type FilePath, nameOf } from '../../model/path.ts';
-import type { Cancellable, FileEntry, Replacing } from '../../model/store.ts';
-import { alreadyExists, notFound, requireEtag, versionReplaced } from '../../model/store-errors.ts';
+import type { KeptId } from '../../model/kept-ids.ts';
+import { type FilePath, isFolder, nameOf } from '../../model/path.ts';
+import type { Cancellable, FileEntry, Replacing, TrashedItem } from '../../model/store.ts';
+import {
+  alreadyExists,
+  notFound,
+  notInTrash,
+  requireEtag,
+  versionReplaced,
+  wrongRestoreKind,
+} from '../../model/store-errors.ts';
 import { findFile, inParent, renameToNew } from './atomic-rename.ts';
 import { toStoreError } from './errors.ts';
 import type { Folder } from './folder.ts';
 import { copyOpenFile, entryOf } from './metadata.ts';
 import type { Root } from './root.ts';
 import type { Temporary } from './temporary.ts';
+import type { DiskTrash } from './trash.ts';
 import type { DiskWriter } from './write.ts';
+
+export interface DiskFileOptions {
+  readonly root: Root;
+  readonly temporary: Temporary;
+  readonly writer: DiskWriter;
+  readonly trash: DiskTrash;
+}
 
 /** Maximum attempts of a move that concurrent changes interrupt. */
 const MAX_MOVE_ATTEMPTS = 5;
@@ -21,11 +37,13 @@ export class DiskFileOperations {
   readonly #root: Root;
   readonly #temporary: Temporary;
   readonly #writer: DiskWriter;
+  readonly #trash: DiskTrash;
 
-  constructor(root: Root, temporary: Temporary, writer: DiskWriter) {
+  constructor({ root, temporary, writer, trash }: DiskFileOptions) {
     this.#root = root;
     this.#temporary = temporary;
     this.#writer = writer;
+    this.#trash = trash;
   }
 
   remove(file: FilePath, { ifMatch }: { readonly ifMatch?: string }): Promise<void> {
@@ -51,6 +69,41 @@ export class DiskFileOperations {
     if (version.etag === etag) return unlink(moved);
     await this.#temporary.recovery.restoreFile(moved, path, file);
     throw versionReplaced(file);
+  }
+
+  /** Fulfils the contract of `Store.moveToTrash` for a file. */
+  async moveToTrash(
+    file: FilePath,
+    { id, user, ifMatch, signal }: { id: KeptId; user?: string | undefined; ifMatch?: string } & Cancellable,
+  ): Promise<TrashedItem> {
+    signal?.throwIfAborted();
+    const verify = (found: BigIntStats | undefined) => {
+      if (!found?.isFile()) throw notFound(file);
+      requireEtag(entryOf(file, found), ifMatch);
+    };
+    return inParent(this.#root, file, async (folder) => {
+      verify(await folder.find(nameOf(file)));
+      return this.#trash.receive(file, folder, { id, user }, verify);
+    });
+  }
+
+  /** Fulfils the contract of `Store.restoreTrashed` for a file. */
+  async restoreTrashed(id: KeptId, to: FilePath, { signal }: Cancellable): Promise<void> {
+    const { item, content, stats } = await this.#trash.find(id);
+    if (isFolder(item.path)) throw wrongRestoreKind(item.path, to);
+    signal?.throwIfAborted();
+    await using target = await this.#root.makeParent(to);
+    try {
+      const present = await findFile(target, to);
+      if (present && !isSameInode(present, stats)) throw alreadyExists(to);
+      await renameToNew(content, target.at(nameOf(to)), to, this.#temporary);
+    } catch (error) {
+      if (systemErrorCode(error) === 'EEXIST') throw alreadyExists(to, error);
+      throw systemErrorCode(error) === 'ENOENT' ? notInTrash(id, error) : toStoreError(error, to);
+    }
+    await target.sync();
+    await this.#trash.release(id);
+    await this.#trash.sync();
   }
 
   async copy(from: FilePath, to: FilePath, { replace, signal }: Replacing & Cancellable): Promise<FileEntry> {

@@ -174,6 +174,17 @@ export class Root {
     return this.makeFolder(parentOf(path));
   }
 
+  /** Makes earlier changes to the names in a folder of Holdall's own durable. `absolute` is its path. */
+  async syncOwnFolder(absolute: string): Promise<void> {
+    const { sync } = this.system;
+    const folder = await sync.open(absolute, FOLDER_FLAGS);
+    try {
+      await this.#syncFolder(folder);
+    } finally {
+      await sync.close(folder);
+    }
+  }
+
   async #openOrCreate(folder: FolderPath): Promise<Folder> {
     try {
       return await this.openFolder(folder);
