@@ -16,6 +16,8 @@ import { RESERVED_FOLDER } from './reserved-names.ts';
 import { Root, unusableRoot } from './root.ts';
 import { openTemporary, type Temporary } from './temporary.ts';
 import { DiskTrash } from './trash.ts';
+import { VersionExpiry } from './version-expiry.ts';
+import { DiskVersions } from './versions.ts';
 import { DiskWriter } from './write.ts';
 
 export interface DiskOptions {
@@ -66,9 +68,12 @@ export async function openDisk({
   }
   const list = createLister(root, log);
   const reader = new DiskReader(root);
-  const writer = new DiskWriter(root, temporary);
+  const versionsFolder = join(ownFolder, 'versions');
+  const versions = new DiskVersions(root, temporary, versionsFolder);
+  const expiry = new VersionExpiry(versions, temporary, versionsFolder);
+  const writer = new DiskWriter(root, temporary, versions);
   const trash = new DiskTrash({ root, temporary, ownFolder, log });
-  const files = new DiskFileOperations({ root, temporary, writer, trash });
+  const files = new DiskFileOperations({ root, temporary, writer, versions, trash });
   const folders = new DiskFolderOperations({ root, temporary, trash, list, log });
 
   const store = {
@@ -95,6 +100,12 @@ export async function openDisk({
     restoreTrashed: (id, to, options = {}) =>
       isFolder(to) ? folders.restoreTrashed(id, to, options) : files.restoreTrashed(id, to, options),
     purgeTrashed: (id, options = {}) => trash.purge(id, options),
+
+    listVersions: (file, options = {}) => versions.list(file, options),
+    readVersion: (file, id, options = {}) => files.readVersion(file, id, options),
+    restoreVersion: (file, id, options) => files.restoreVersion(file, id, options),
+    purgeVersions: (path, options = {}) => expiry.purge(path, options),
+    expireVersions: (limits) => expiry.expire(limits),
 
     check: () => requireUsable(root, temporary),
     close: () => temporary.close(),

@@ -28,7 +28,7 @@ export async function copyTree(
   const copyOne = async (file: FileEntry) => {
     await using source = await root.openFile(file.path);
     const target = join(copy, file.path.slice(from.length));
-    await copyOpenFile(source, join(root.path, file.path), target);
+    await copyOpenFile(source, target);
     progress.add(file.size);
   };
   const copyEntry = async (entry: Entry) => {
