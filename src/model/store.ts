@@ -122,7 +122,8 @@ export interface Keeping {
   /**
    * Keeps a file that the operation replaces as a version of its path (`VersionStore`), and a folder that it replaces
    * as an item in the trash (`TrashStore`). Set only if the store has these members. New content never appears without
-   * the old content being kept. A failed operation leaves neither a version nor an item.
+   * the old content being kept. A failed operation leaves neither a version nor an item, unless another change took the
+   * path meanwhile.
    */
   readonly keep?: Keep | undefined;
 }

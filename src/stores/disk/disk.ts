@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { StoreError } from '../../model/error.ts';
 import { EXACT_NAMES, type NameComparison } from '../../model/name-comparison.ts';
 import { isFolder, ROOT } from '../../model/path.ts';
-import type { Store } from '../../model/store.ts';
+import type { Store, TrashStore, VersionStore } from '../../model/store.ts';
 import { loadSigningKey } from '../local-folders.ts';
 import { toStoreError } from './errors.ts';
 import { DiskFileOperations } from './file-operations.ts';
@@ -32,7 +32,7 @@ export interface DiskOptions {
 }
 
 export interface Disk {
-  readonly store: Store;
+  readonly store: Store & Required<TrashStore & VersionStore>;
   /** The key that signs URLs and sessions: the given key, or the stored one. */
   readonly signingKey: Buffer;
   /** Absolute path of the served folder. */

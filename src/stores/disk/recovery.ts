@@ -68,7 +68,7 @@ export class RecoveryFolder {
   async restoreFolder(reserved: string, target: string, path: FolderPath): Promise<void> {
     try {
       await restoreFolder(Buffer.from(reserved), Buffer.from(target));
-      if (dirname(dirname(reserved)) === this.path) await this.release(reserved);
+      await this.release(reserved);
     } catch (error) {
       this.#reportUnrestored(path, reserved, error);
     }

@@ -7,6 +7,7 @@ import { pageOfIds } from '../../model/page.ts';
 import { type FilePath, type FolderPath, isFolder, nameOf, ROOT } from '../../model/path.ts';
 import type { Cancellable, Reporting, TrashedItem, TrashListing } from '../../model/store.ts';
 import { notInTrash } from '../../model/store-errors.ts';
+import { renameTemporaryToNew } from './atomic-rename.ts';
 import { toStoreError } from './errors.ts';
 import type { Folder } from './folder.ts';
 import type { DiskLog } from './recovery.ts';
@@ -68,30 +69,41 @@ export class DiskTrash {
     const deletedAt = new Date();
     const id = await this.#reserve(wanted, formatRecord({ path, deletedAt, user }));
     const [source, content] = [parent.at(nameOf(path)), this.#contentOf(id)];
-    let size: number;
     try {
       await rename(source, content);
-      const stats = await lstat(content, { bigint: true });
-      size = Number(stats.size);
-      await runOrUndo(
-        () => verify(stats),
-        () => this.#temporary.recovery.restoreFile(content, source, path),
-      );
     } catch (error) {
       await this.release(id);
       throw systemErrorCode(error) === 'EXDEV' ? onOtherFileSystem(path, error) : error;
     }
+    const stats = await lstat(content, { bigint: true });
+    try {
+      verify(stats);
+    } catch (error) {
+      await this.undo(id, source);
+      throw error;
+    }
     await Promise.all([this.sync(), parent.sync()]);
-    return { id, path, deletedAt, ...(user !== undefined && { user }), ...(!isFolder(path) && { size }) };
+    return {
+      id,
+      path,
+      deletedAt,
+      ...(user !== undefined && { user }),
+      ...(!isFolder(path) && { size: Number(stats.size) }),
+    };
   }
 
-  /** Moves a folder back to the absolute path `target`, as `RecoveryFolder.restoreFolder` does. */
+  /**
+   * Moves the content of an item back to the absolute path `target`, if that is free. Otherwise the item remains: the
+   * path has newer content, and the older content must not be lost.
+   */
   async undo(id: KeptId, target: string): Promise<void> {
-    const { item, content } = await this.find(id);
-    if (!isFolder(item.path)) return;
-    await this.#temporary.recovery.restoreFolder(content, target, item.path);
-    // What can't be restored remains an item in the trash.
-    if (!(await isPresent(content))) await this.release(id);
+    try {
+      await renameUnlessUsed(this.#contentOf(id), target);
+    } catch (error) {
+      this.#log.warn('An item remains in the trash because it could not return to its path.', { id, err: error });
+      return;
+    }
+    await this.release(id);
   }
 
   /** Removes the record of an item whose content has left the trash. */
@@ -266,14 +278,10 @@ export class DiskTrash {
   }
 }
 
-/** Runs `step`. If it throws, runs `undo` and throws the same error. */
-async function runOrUndo(step: () => void, undo: () => Promise<void>): Promise<void> {
-  try {
-    step();
-  } catch (error) {
-    await undo();
-    throw error;
-  }
+/** Renames a file or folder. Rejects if anything but an empty folder, for a folder, has the name. */
+async function renameUnlessUsed(from: string, to: string): Promise<void> {
+  if ((await lstat(from)).isDirectory()) return rename(from, to);
+  await renameTemporaryToNew(from, to);
 }
 
 function onOtherFileSystem(path: FilePath | FolderPath, cause: unknown): StoreError {
