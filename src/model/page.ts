@@ -1,5 +1,6 @@
 import { partitionPoint } from './binary-search.ts';
 import { quoted, StoreError } from './error.ts';
+import { type KeptId, timeOfKeptId } from './kept-ids.ts';
 import { comparePaths, type FolderPath } from './path.ts';
 
 /** The position at which a listing continues: after the path `last`, and with the store's own token if it has one. */
@@ -81,4 +82,19 @@ function indexAfter<Item>(items: Items<Item>, pathOf: (item: Item) => string, pa
     const item = items.at(index);
     return item !== undefined && comparePaths(pathOf(item), path) <= 0;
   });
+}
+
+/**
+ * Returns one page of `ids`, which are sorted ascending: at most `limit` ids after `cursor`, which is the last id of the
+ * previous page. For stores whose ids come from `newKeptId`.
+ */
+export function pageOfIds(
+  ids: readonly KeptId[],
+  { cursor, limit = ids.length }: { cursor?: string; limit?: number },
+): { ids: readonly KeptId[]; cursor?: string } {
+  if (cursor !== undefined && timeOfKeptId(cursor) === undefined) throw invalidCursor(cursor);
+  const start = cursor === undefined ? 0 : partitionPoint(ids.length, (index) => (ids[index] ?? '') <= cursor);
+  const page = ids.slice(start, start + limit);
+  const last = page.at(-1);
+  return start + limit < ids.length && last !== undefined ? { ids: page, cursor: last } : { ids: page };
 }

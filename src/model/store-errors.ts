@@ -1,4 +1,5 @@
 import { quoted, StoreError } from './error.ts';
+import type { KeptId } from './kept-ids.ts';
 import { type FilePath, type FolderPath, withoutSlash } from './path.ts';
 import type { FileEntry, WriteCondition } from './store.ts';
 
@@ -7,6 +8,22 @@ import type { FileEntry, WriteCondition } from './store.ts';
 /** Returns the error for a missing file or folder. */
 export function notFound(path: FilePath | FolderPath, cause?: unknown): StoreError {
   return new StoreError('not-found', `The ${kindOf(path)} ${quoted(path)} does not exist.`, { cause });
+}
+
+/** Returns the error for an id that no item in the trash has. */
+export function notInTrash(id: KeptId, cause?: unknown): StoreError {
+  return new StoreError('not-found', `The trash has no item ${quoted(id)}.`, { cause });
+}
+
+/** Returns the error for a destination of the other kind than the item in the trash. */
+export function wrongRestoreKind(from: FilePath | FolderPath, to: FilePath | FolderPath): StoreError {
+  const message = `The item is a ${kindOf(from)}, so it can't be restored as the ${kindOf(to)} ${quoted(to)}.`;
+  return new StoreError('invalid-request', message);
+}
+
+/** Returns the error for an id that no version of the file has. */
+export function versionNotFound(file: FilePath, id: KeptId, cause?: unknown): StoreError {
+  return new StoreError('not-found', `The file ${quoted(file)} has no version ${quoted(id)}.`, { cause });
 }
 
 /** Returns the error for a destination that exists, while the caller did not ask to replace it. */

@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import type { KeptId } from './kept-ids.ts';
 import type { FilePath, FolderPath } from './path.ts';
 import type { ByteRange, ResolvedRange } from './range.ts';
 
@@ -107,6 +108,26 @@ export interface Replacing {
   readonly replace: boolean;
 }
 
+/** How to keep the file or folder that an operation replaces. */
+export interface Keep {
+  /** The username of the user who replaces it. Absent for an anonymous user. */
+  readonly user?: string | undefined;
+  /**
+   * Called before the operation ends, with the id under which something was kept. Not called if nothing was replaced.
+   */
+  readonly onKept?: (id: KeptId) => void;
+}
+
+export interface Keeping {
+  /**
+   * Keeps a file that the operation replaces as a version of its path (`VersionStore`), and a folder that it replaces
+   * as an item in the trash (`TrashStore`). Set only if the store has these members. New content never appears without
+   * the old content being kept. A failed operation leaves neither a version nor an item, unless another change took the
+   * path meanwhile.
+   */
+  readonly keep?: Keep | undefined;
+}
+
 /** The request limit of a backend for a period, as of its last response. */
 export interface Quota {
   readonly limit: number;
@@ -123,7 +144,7 @@ export interface StagedUpload {
   commit(
     file: FilePath,
     upload: Pick<Upload, 'type' | 'modified'>,
-    options?: { condition?: WriteCondition },
+    options?: { condition?: WriteCondition } & Keeping,
   ): Promise<FileEntry>;
   /** Discards the staged content. Does nothing after `commit`. */
   abort(): Promise<void>;
@@ -140,7 +161,7 @@ export interface StagedUpload {
  * Every expected error is a `StoreError`. Each member documents the kinds that callers handle. Any member can also
  * throw `denied` and `unavailable`. Any other error is a bug in Holdall.
  */
-export interface Store {
+export interface Store extends Partial<TrashStore>, Partial<VersionStore> {
   /**
    * Lists the direct children of `folder` in the order of `comparePaths`, at most `limit` of them. A page can be
    * shorter although more entries follow. Omits markers and keys that are not valid paths. The root always exists.
@@ -173,7 +194,11 @@ export interface Store {
    * Throws `condition-failed`, `wrong-kind`, `too-large` if the content exceeds the store's limit, and `unsupported`
    * if the store can't enforce the condition.
    */
-  write(file: FilePath, upload: Upload, options?: { condition?: WriteCondition } & Cancellable): Promise<FileEntry>;
+  write(
+    file: FilePath,
+    upload: Upload,
+    options?: { condition?: WriteCondition } & Keeping & Cancellable,
+  ): Promise<FileEntry>;
 
   /**
    * Deletes a file; its folder remains. Throws `not-found`. Throws `condition-failed`, and deletes nothing, if
@@ -200,13 +225,13 @@ export interface Store {
    * Copies a file inside the store, with its media type and, if the store keeps times, its modification time. Atomic.
    * Throws `not-found`, `already-exists`, `wrong-kind`.
    */
-  copy?(from: FilePath, to: FilePath, options: Replacing & Cancellable): Promise<FileEntry>;
+  copy?(from: FilePath, to: FilePath, options: Replacing & Keeping & Cancellable): Promise<FileEntry>;
 
   /**
    * Moves a file. At any moment, it exists at one of the two paths or at both. An interrupted move completes when it
    * is called again. Throws the same errors as `copy`.
    */
-  move?(from: FilePath, to: FilePath, options: Replacing & Cancellable): Promise<void>;
+  move?(from: FilePath, to: FilePath, options: Replacing & Keeping & Cancellable): Promise<void>;
 
   /**
    * Copies a folder and everything in it. `to` and `from` are not inside each other. If a copy to a new destination
@@ -215,14 +240,14 @@ export interface Store {
    *
    * Throws `not-found`, `already-exists`, `wrong-kind`, and `invalid-path` if a path in the copy would be too long.
    */
-  copyFolder?(from: FolderPath, to: FolderPath, options: Replacing & Reporting & Cancellable): Promise<void>;
+  copyFolder?(from: FolderPath, to: FolderPath, options: Replacing & Keeping & Reporting & Cancellable): Promise<void>;
 
   /**
    * Moves a folder and everything in it. At any moment, each file exists at the source or at the destination. Files
    * that arrive in the source during the move are not lost. An interrupted move completes when it is called again.
    * Otherwise the same contract as `copyFolder`.
    */
-  moveFolder?(from: FolderPath, to: FolderPath, options: Replacing & Reporting & Cancellable): Promise<void>;
+  moveFolder?(from: FolderPath, to: FolderPath, options: Replacing & Keeping & Reporting & Cancellable): Promise<void>;
 
   /** Deletes a folder and everything in it. Throws `not-found`. */
   removeTree?(folder: FolderPath, options?: Reporting & Cancellable): Promise<void>;
@@ -269,6 +294,148 @@ export interface Store {
 
   /** Releases the store's resources: connections and temporary files. */
   close?(): Promise<void>;
+}
+
+/** A file or folder in the trash. */
+export interface TrashedItem {
+  readonly id: KeptId;
+  /** The path from which it was deleted. The path of a folder ends with `/`. */
+  readonly path: FilePath | FolderPath;
+  readonly deletedAt: Date;
+  /** The username of the user who deleted it, if known. */
+  readonly user?: string;
+  /** Size in bytes, if known without reading a folder. */
+  readonly size?: number;
+}
+
+/** A page of the trash. */
+export interface TrashListing {
+  readonly items: readonly TrashedItem[];
+  /** The start of the next page; absent on the last page. Only the store interprets it. */
+  readonly cursor?: string;
+}
+
+/**
+ * The members of a store with a trash. Either all of them are present, or none; `purgeTrashed` is absent if the store
+ * can't remove content permanently, as a branch can't. The store itself holds the records, so that the trash survives
+ * the loss of everything else. Items in the trash are invisible to all other members.
+ */
+export interface TrashStore {
+  /**
+   * Moves a file, or a folder and everything in it, to the trash. The item appears in the trash as soon as nothing of it
+   * remains at `path`. At any moment, each file exists at its path or in the trash. An interrupted call completes when it
+   * is called again: the item then has the id of the call that began it, which can differ from `id`.
+   *
+   * Throws `not-found`. Throws `condition-failed`, and moves nothing, if `ifMatch` is set and differs from the ETag of
+   * the file. If it is cancelled, it moves everything back or nothing.
+   */
+  moveToTrash(
+    path: FilePath | FolderPath,
+    options: { id: KeptId; user?: string | undefined; ifMatch?: string } & Reporting & Cancellable,
+  ): Promise<TrashedItem>;
+
+  /**
+   * Lists the trash, the newest items first, at most `limit` of them. A page can be shorter although more items follow.
+   * Items that are added or removed between two pages don't shift the others. Throws `invalid-request` if the cursor is
+   * invalid.
+   */
+  listTrash(options?: { cursor?: string; limit?: number } & Cancellable): Promise<TrashListing>;
+
+  /** Returns an item of the trash. Throws `not-found`, also for an id that the store can't have issued. */
+  findTrashed(id: KeptId, options?: Cancellable): Promise<TrashedItem>;
+
+  /** Returns the size of an item in bytes. Reads a folder once; afterwards its `size` is known. Throws `not-found`. */
+  measureTrashed(id: KeptId, options?: Cancellable): Promise<number>;
+
+  /**
+   * Moves an item out of the trash to `to`, which has the kind of the item, and creates the parents of `to`. Replaces
+   * nothing. The item leaves the trash as soon as all of it is at `to`. An interrupted call completes when it is called
+   * again. Of several calls for one item, one succeeds and the others throw `not-found`.
+   *
+   * Throws `not-found`, `already-exists`, `wrong-kind`, and `invalid-path` if a path would be too long.
+   */
+  restoreTrashed(id: KeptId, to: FilePath | FolderPath, options?: Reporting & Cancellable): Promise<void>;
+
+  /** Permanently removes an item from the trash. Throws `not-found`. */
+  purgeTrashed?(id: KeptId, options?: Reporting & Cancellable): Promise<void>;
+}
+
+/** An earlier content of a file. */
+export interface FileVersion {
+  readonly id: KeptId;
+  /** Size in bytes. */
+  readonly size: number;
+  /** The modification time of the content, if known. */
+  readonly modified: Date | null;
+  /** The time at which the content was replaced. */
+  readonly replacedAt: Date;
+  /** The username of the user who replaced it, if known. */
+  readonly replacedBy?: string;
+  /** The user who wrote it, if the store knows that, as a commit does. */
+  readonly user?: string;
+  /** A description of the change that wrote it, such as a commit message. */
+  readonly message?: string;
+}
+
+/** A page of the versions of a file. */
+export interface VersionListing {
+  readonly versions: readonly FileVersion[];
+  /** The start of the next page; absent on the last page. Only the store interprets it. */
+  readonly cursor?: string;
+}
+
+/**
+ * The members of a store that keeps earlier contents of files. Either all of them are present, or none; the members that
+ * remove versions are absent if the store can't remove content permanently.
+ *
+ * Versions belong to the path at which they were replaced, also after the file was deleted, moved or renamed. A file
+ * that arrives at a path therefore has the versions of that path, and not those of its former path.
+ * docs/decisions/versions-by-path.md gives the reasons.
+ */
+export interface VersionStore {
+  /**
+   * Lists the versions of a path, the most recently replaced first, without the current content. Returns an empty list
+   * for a path without versions. Paginates like `listTrash`.
+   */
+  listVersions(file: FilePath, options?: { cursor?: string; limit?: number } & Cancellable): Promise<VersionListing>;
+
+  /** Opens a version, with the contract of `Store.read`. The ETag belongs to the version and never changes. */
+  readVersion(
+    file: FilePath,
+    id: KeptId,
+    options?: { range?: ByteRange; ifMatch?: string; maxSize?: number } & Cancellable,
+  ): Promise<Content>;
+
+  /**
+   * Writes a copy of a version to `file`, with the media type and the modification time of the version, as far as the
+   * store stores them. Atomic. The version remains. Throws `not-found`, `condition-failed`, and `wrong-kind`.
+   */
+  restoreVersion(
+    file: FilePath,
+    id: KeptId,
+    options: { condition?: WriteCondition } & Keeping & Cancellable,
+  ): Promise<FileEntry>;
+
+  /**
+   * Permanently removes the versions of a file, or of all files below a folder. With `before`, only those that were
+   * replaced earlier.
+   */
+  purgeVersions?(path: FilePath | FolderPath, options?: { before?: Date } & Cancellable): Promise<void>;
+
+  /**
+   * Permanently removes versions of any file: those that were replaced before `before`, and the oldest ones until the
+   * others have at most `maxBytes`. Safe while other processes do the same.
+   */
+  expireVersions?(options: { before?: Date; maxBytes?: number } & Cancellable): Promise<ExpiredVersions>;
+}
+
+/** The result of `expireVersions`. */
+export interface ExpiredVersions {
+  /** Number of removed versions. */
+  readonly removed: number;
+  /** Number and total bytes of the remaining versions. */
+  readonly remaining: number;
+  readonly bytes: number;
 }
 
 /** Maximum and default number of entries on one page of a listing. */

@@ -11,6 +11,11 @@ const READ_ONLY: ReadonlySet<string | symbol> = new Set([
   'check',
   'quota',
   'isPrivileged',
+  'listTrash',
+  'findTrashed',
+  'measureTrashed',
+  'listVersions',
+  'readVersion',
   'close',
 ] satisfies (keyof Store)[]);
 

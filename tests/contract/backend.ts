@@ -72,6 +72,8 @@ export type Trait =
   | 'composed-operations'
   /** Never returns a modification time in the future. */
   | 'past-times'
+  /** Has version ids that name a version of one file only. */
+  | 'versions-of-one-file'
   /** Has presigned URLs that work more than once. */
   | 'lasting-urls'
   /** Has presigned URLs that send a file as an attachment with its name. */

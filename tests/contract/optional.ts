@@ -3,9 +3,13 @@ import { afterEach, beforeEach, describe, it, type TestContext } from 'node:test
 import type { Progress, Store } from '../../src/model/store.ts';
 import type { Backend, Trait } from './backend.ts';
 import { file, folder, ofKind, plant, treeOf, upload, writeAll } from './bytes.ts';
+import { trashContract } from './trash.ts';
+import { versionsContract } from './versions.ts';
 
 /** What `model/store.ts` promises of the members that a store may have, for those that this one has. */
 export function optionalContract(backend: Backend): void {
+  trashContract(backend);
+  versionsContract(backend);
   describe(`The contract of optional store members: ${backend.name}`, () => {
     let store: Store;
     let close: () => Promise<void>;

@@ -233,9 +233,9 @@ describe('read-only', () => {
     assert.deepEqual(await treeOf(store), tree);
   });
 
-  it('classifies write, stage, remove, create, copy and move as writes', () => {
+  it('classifies write, stage, remove, create, copy, move, restore, purge and expire as writes', () => {
     const writes = MEMBERS.filter((member) => EFFECTS[member] === 'writes');
-    const changing = /^(write|stage|remove|create|copy|move)/;
+    const changing = /^(write|stage|remove|create|copy|move|restore|purge|expire)/;
     assert.deepEqual(
       writes,
       MEMBERS.filter((member) => changing.test(member)),

@@ -81,6 +81,20 @@ export async function renameToNew(from: string, to: string, path: FilePath, temp
   else await temporary.recovery.restoreFile(movedPath, from, path);
 }
 
+/**
+ * Gives a temporary file, which nothing else uses, its final name. Throws EEXIST if the name is taken. Two system calls,
+ * a third of those of `renameToNew`. After an interruption between them, the temporary name is removed as orphaned.
+ */
+export async function renameTemporaryToNew(from: string, to: string): Promise<void> {
+  try {
+    await link(from, to);
+  } catch (error) {
+    if (areLinksRefused(error)) return renameUnlessPresent(from, to);
+    throw error;
+  }
+  await unlink(from);
+}
+
 /** Milliseconds within which a concurrent caller of `renameToNew` completes its second step. */
 const MAX_MOVE_DURATION_MS = 2000;
 

@@ -3,8 +3,8 @@ import { access, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { StoreError } from '../../model/error.ts';
 import { EXACT_NAMES, type NameComparison } from '../../model/name-comparison.ts';
-import { ROOT } from '../../model/path.ts';
-import type { Store } from '../../model/store.ts';
+import { isFolder, ROOT } from '../../model/path.ts';
+import type { Store, TrashStore, VersionStore } from '../../model/store.ts';
 import { loadSigningKey } from '../local-folders.ts';
 import { toStoreError } from './errors.ts';
 import { DiskFileOperations } from './file-operations.ts';
@@ -15,6 +15,9 @@ import type { DiskLog } from './recovery.ts';
 import { RESERVED_FOLDER } from './reserved-names.ts';
 import { Root, unusableRoot } from './root.ts';
 import { openTemporary, type Temporary } from './temporary.ts';
+import { DiskTrash } from './trash.ts';
+import { VersionExpiry } from './version-expiry.ts';
+import { DiskVersions } from './versions.ts';
 import { DiskWriter } from './write.ts';
 
 export interface DiskOptions {
@@ -29,7 +32,7 @@ export interface DiskOptions {
 }
 
 export interface Disk {
-  readonly store: Store;
+  readonly store: Store & Required<TrashStore & VersionStore>;
   /** The key that signs URLs and sessions: the given key, or the stored one. */
   readonly signingKey: Buffer;
   /** Absolute path of the served folder. */
@@ -65,9 +68,13 @@ export async function openDisk({
   }
   const list = createLister(root, log);
   const reader = new DiskReader(root);
-  const writer = new DiskWriter(root, temporary);
-  const files = new DiskFileOperations(root, temporary, writer);
-  const folders = new DiskFolderOperations({ root, temporary, list, log });
+  const versionsFolder = join(ownFolder, 'versions');
+  const versions = new DiskVersions(root, temporary, versionsFolder);
+  const expiry = new VersionExpiry(versions, temporary, versionsFolder);
+  const writer = new DiskWriter(root, temporary, versions);
+  const trash = new DiskTrash({ root, temporary, ownFolder, log });
+  const files = new DiskFileOperations({ root, temporary, writer, versions, trash });
+  const folders = new DiskFolderOperations({ root, temporary, trash, list, log });
 
   const store = {
     list,
@@ -84,6 +91,21 @@ export async function openDisk({
     removeTree: (path, options) => folders.removeTree(path, options),
     copyFolder: (from, to, options) => folders.copyFolder(from, to, options),
     moveFolder: (from, to, options) => folders.moveFolder(from, to, options),
+
+    moveToTrash: (path, options) =>
+      isFolder(path) ? folders.moveToTrash(path, options) : files.moveToTrash(path, options),
+    listTrash: (options = {}) => trash.list(options),
+    findTrashed: async (id) => (await trash.find(id)).item,
+    measureTrashed: (id, options = {}) => trash.measure(id, options),
+    restoreTrashed: (id, to, options = {}) =>
+      isFolder(to) ? folders.restoreTrashed(id, to, options) : files.restoreTrashed(id, to, options),
+    purgeTrashed: (id, options = {}) => trash.purge(id, options),
+
+    listVersions: (file, options = {}) => versions.list(file, options),
+    readVersion: (file, id, options = {}) => files.readVersion(file, id, options),
+    restoreVersion: (file, id, options) => files.restoreVersion(file, id, options),
+    purgeVersions: (path, options = {}) => expiry.purge(path, options),
+    expireVersions: (limits) => expiry.expire(limits),
 
     check: () => requireUsable(root, temporary),
     close: () => temporary.close(),

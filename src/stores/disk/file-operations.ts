@@ -2,16 +2,44 @@ import type { BigIntStats } from 'node:fs';
 import { lstat, rename, rm, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isStoreError, quoted, StoreError, systemErrorCode } from '../../model/error.ts';
-import { type FilePath, nameOf } from '../../model/path.ts';
-import type { Cancellable, FileEntry, Replacing } from '../../model/store.ts';
-import { alreadyExists, notFound, requireEtag, versionReplaced } from '../../model/store-errors.ts';
+import type { KeptId } from '../../model/kept-ids.ts';
+import { type FilePath, isFolder, nameOf } from '../../model/path.ts';
+import type { ByteRange } from '../../model/range.ts';
+import type {
+  Cancellable,
+  Content,
+  FileEntry,
+  Keeping,
+  Replacing,
+  TrashedItem,
+  WriteCondition,
+} from '../../model/store.ts';
+import {
+  alreadyExists,
+  notFound,
+  notInTrash,
+  requireEtag,
+  versionReplaced,
+  wrongRestoreKind,
+} from '../../model/store-errors.ts';
 import { findFile, inParent, renameToNew } from './atomic-rename.ts';
 import { toStoreError } from './errors.ts';
 import type { Folder } from './folder.ts';
 import { copyOpenFile, entryOf } from './metadata.ts';
+import { contentOf } from './read.ts';
 import type { Root } from './root.ts';
 import type { Temporary } from './temporary.ts';
+import type { DiskTrash } from './trash.ts';
+import type { DiskVersions } from './versions.ts';
 import type { DiskWriter } from './write.ts';
+
+export interface DiskFileOptions {
+  readonly root: Root;
+  readonly temporary: Temporary;
+  readonly writer: DiskWriter;
+  readonly versions: DiskVersions;
+  readonly trash: DiskTrash;
+}
 
 /** Maximum attempts of a move that concurrent changes interrupt. */
 const MAX_MOVE_ATTEMPTS = 5;
@@ -21,11 +49,15 @@ export class DiskFileOperations {
   readonly #root: Root;
   readonly #temporary: Temporary;
   readonly #writer: DiskWriter;
+  readonly #trash: DiskTrash;
+  readonly #versions: DiskVersions;
 
-  constructor(root: Root, temporary: Temporary, writer: DiskWriter) {
+  constructor({ root, temporary, writer, versions, trash }: DiskFileOptions) {
     this.#root = root;
     this.#temporary = temporary;
     this.#writer = writer;
+    this.#trash = trash;
+    this.#versions = versions;
   }
 
   remove(file: FilePath, { ifMatch }: { readonly ifMatch?: string }): Promise<void> {
@@ -53,16 +85,81 @@ export class DiskFileOperations {
     throw versionReplaced(file);
   }
 
-  async copy(from: FilePath, to: FilePath, { replace, signal }: Replacing & Cancellable): Promise<FileEntry> {
+  /** Fulfils the contract of `Store.moveToTrash` for a file. */
+  async moveToTrash(
+    file: FilePath,
+    { id, user, ifMatch, signal }: { id: KeptId; user?: string | undefined; ifMatch?: string } & Cancellable,
+  ): Promise<TrashedItem> {
+    signal?.throwIfAborted();
+    const verify = (found: BigIntStats | undefined) => {
+      if (!found?.isFile()) throw notFound(file);
+      requireEtag(entryOf(file, found), ifMatch);
+    };
+    return inParent(this.#root, file, async (folder) => {
+      verify(await folder.find(nameOf(file)));
+      return this.#trash.receive(file, folder, { id, user }, verify);
+    });
+  }
+
+  /** Fulfils the contract of `Store.restoreTrashed` for a file. */
+  async restoreTrashed(id: KeptId, to: FilePath, { signal }: Cancellable): Promise<void> {
+    const { item, content, stats } = await this.#trash.find(id);
+    if (isFolder(item.path)) throw wrongRestoreKind(item.path, to);
+    signal?.throwIfAborted();
+    await using target = await this.#root.makeParent(to);
+    try {
+      const present = await findFile(target, to);
+      if (present && !isSameInode(present, stats)) throw alreadyExists(to);
+      await renameToNew(content, target.at(nameOf(to)), to, this.#temporary);
+    } catch (error) {
+      if (systemErrorCode(error) === 'EEXIST') throw alreadyExists(to, error);
+      throw systemErrorCode(error) === 'ENOENT' ? notInTrash(id, error) : toStoreError(error, to);
+    }
+    await target.sync();
+    await this.#trash.release(id);
+    await this.#trash.sync();
+  }
+
+  /** Fulfils the contract of `Store.readVersion`. */
+  async readVersion(file: FilePath, id: KeptId, options: { range?: ByteRange; ifMatch?: string }): Promise<Content> {
+    const opened = await this.#versions.open(file, id);
+    return contentOf(opened, entryOf(file, opened.stats), options);
+  }
+
+  /** Fulfils the contract of `Store.restoreVersion`. */
+  async restoreVersion(
+    file: FilePath,
+    id: KeptId,
+    { condition, keep, signal }: { condition?: WriteCondition } & Keeping & Cancellable,
+  ): Promise<FileEntry> {
+    const copy = await this.#temporary.name();
+    try {
+      await using version = await this.#versions.open(file, id);
+      await this.#writer.requireWritable(file, condition);
+      const stats = await copyOpenFile(version, copy);
+      signal?.throwIfAborted();
+      return await this.#writer.commit({ path: copy, stats }, file, { condition, keep });
+    } catch (error) {
+      throw toStoreError(error, file);
+    } finally {
+      await rm(copy, { force: true });
+    }
+  }
+
+  async copy(
+    from: FilePath,
+    to: FilePath,
+    { replace, keep, signal }: Replacing & Keeping & Cancellable,
+  ): Promise<FileEntry> {
     if (this.#isRespelled(from, to)) throw sameFile(from, to);
     const copy = await this.#temporary.name();
     const condition = replace ? undefined : 'absent';
     try {
       await using source = await this.#root.openFile(from);
       await this.#writer.requireWritable(to, condition);
-      const stats = await copyOpenFile(source, join(this.#root.path, from), copy);
+      const stats = await copyOpenFile(source, copy);
       signal?.throwIfAborted();
-      return await this.#writer.commit({ path: copy, stats }, to, { condition });
+      return await this.#writer.commit({ path: copy, stats }, to, { condition, keep });
     } catch (error) {
       if (!replace && isStoreError(error, 'condition-failed')) throw alreadyExists(to, error);
       throw toStoreError(error, to);
@@ -71,7 +168,7 @@ export class DiskFileOperations {
     }
   }
 
-  move(from: FilePath, to: FilePath, options: Replacing): Promise<void> {
+  move(from: FilePath, to: FilePath, options: Replacing & Keeping): Promise<void> {
     return inParent(this.#root, from, async (folder) => {
       for (let attempt = 1; ; attempt++) {
         const isLast = attempt === MAX_MOVE_ATTEMPTS;
@@ -87,7 +184,7 @@ export class DiskFileOperations {
     folder: Folder,
     from: FilePath,
     to: FilePath,
-    { replace, isLast }: Replacing & { isLast: boolean },
+    { replace, keep, isLast }: Replacing & Keeping & { isLast: boolean },
   ): Promise<boolean> {
     const source = await folder.find(nameOf(from));
     if (!source?.isFile()) throw notFound(from);
@@ -95,14 +192,22 @@ export class DiskFileOperations {
     // Another request moved the folder meanwhile, and the file with it. Both paths are then one name of the file.
     if (nameOf(from) === nameOf(to) && isSameInode(await folder.stats(), await target.stats())) throw notFound(from);
     const [sourcePath, targetPath] = [folder.at(nameOf(from)), target.at(nameOf(to))];
+    const create = () => renameToNew(sourcePath, targetPath, from, this.#temporary);
+    const replaceTarget = () => rename(sourcePath, targetPath);
+    let syncVersion: (() => Promise<void>) | undefined;
     try {
       const present = await findFile(target, to);
       // An interrupted move leaves two names of one file. rename(2) does nothing for these; `renameToNew` completes the
       // move.
-      const isPlainRename = this.#isRespelled(from, to) || (replace && !isSameInode(present, source));
-      await (isPlainRename
-        ? rename(sourcePath, targetPath)
-        : renameToNew(sourcePath, targetPath, from, this.#temporary));
+      if (this.#isRespelled(from, to)) await replaceTarget();
+      else if (!replace || isSameInode(present, source)) await create();
+      else if (!keep) await replaceTarget();
+      else {
+        syncVersion = await this.#versions.replace({ file: to, folder: target }, keep, {
+          replace: replaceTarget,
+          create,
+        });
+      }
     } catch (error) {
       const isNameInUse = systemErrorCode(error) === 'EEXIST';
       // The source, the destination or the destination folder changed meanwhile.
@@ -110,7 +215,7 @@ export class DiskFileOperations {
       if (hasChanged && !isLast) return false;
       throw isNameInUse ? alreadyExists(to, error) : toStoreError(error, to);
     }
-    await target.sync();
+    await Promise.all([target.sync(), syncVersion?.()]);
     await folder.sync();
     return true;
   }

@@ -1,24 +1,35 @@
 import { lstat, mkdir, opendir, rename, rm, rmdir } from 'node:fs/promises';
 import { isStoreError, quoted, StoreError, systemErrorCode, undefinedIfNotFound } from '../../model/error.ts';
+import { type KeptId, newKeptId } from '../../model/kept-ids.ts';
 import type { NameComparison } from '../../model/name-comparison.ts';
-import { type FolderPath, nameOf, ROOT } from '../../model/path.ts';
-import type { Cancellable, Replacing, Reporting, Store } from '../../model/store.ts';
-import { alreadyExists, notEmpty, notFound } from '../../model/store-errors.ts';
+import { type FolderPath, isFolder, nameOf, ROOT } from '../../model/path.ts';
+import type { Cancellable, Keep, Keeping, Replacing, Reporting, Store, TrashedItem } from '../../model/store.ts';
+import { alreadyExists, notEmpty, notFound, notInTrash, wrongRestoreKind } from '../../model/store-errors.ts';
 import { findFolder, inParent } from './atomic-rename.ts';
 import { toStoreError } from './errors.ts';
 import type { Folder } from './folder.ts';
 import { type DiskLog, isNameInUse } from './recovery.ts';
 import type { Root } from './root.ts';
 import type { Temporary } from './temporary.ts';
+import type { DiskTrash } from './trash.ts';
 import { copyTree, removeTree, requirePathLengths } from './trees.ts';
 
-type FolderOptions = Replacing & Reporting & Cancellable;
+type FolderOptions = Replacing & Keeping & Reporting & Cancellable;
 
 export interface DiskFolderOptions {
   readonly root: Root;
   readonly temporary: Temporary;
+  readonly trash: DiskTrash;
   readonly list: Store['list'];
   readonly log: DiskLog;
+}
+
+/** A folder that was moved away because another one replaces it. */
+interface ReplacedFolder {
+  /** Moves it back to the absolute path `target`. */
+  restore(target: string): Promise<void>;
+  /** Called after the other folder has arrived. */
+  finish(): Promise<void>;
 }
 
 /** Maximum attempts to replace a folder that other programs recreate meanwhile. */
@@ -32,12 +43,14 @@ const MAX_REPLACE_ATTEMPTS = 20;
 export class DiskFolderOperations {
   readonly #root: Root;
   readonly #temporary: Temporary;
+  readonly #trash: DiskTrash;
   readonly #list: Store['list'];
   readonly #log: DiskLog;
 
-  constructor({ root, temporary, list, log }: DiskFolderOptions) {
+  constructor({ root, temporary, trash, list, log }: DiskFolderOptions) {
     this.#root = root;
     this.#temporary = temporary;
+    this.#trash = trash;
     this.#list = list;
     this.#log = log;
   }
@@ -68,19 +81,47 @@ export class DiskFolderOperations {
     await removeTree(moved, options).catch((error: unknown) => this.#warnNotDeleted(moved, error));
   }
 
-  async moveFolder(from: FolderPath, to: FolderPath, { replace, signal }: FolderOptions): Promise<void> {
-    if (Buffer.byteLength(to) > Buffer.byteLength(from)) await requirePathLengths(this.#root, from, to);
+  /** Fulfils the contract of `Store.moveToTrash` for a folder. */
+  async moveToTrash(
+    folder: FolderPath,
+    { id, user, signal }: { id: KeptId; user?: string | undefined } & Cancellable,
+  ): Promise<TrashedItem> {
+    signal?.throwIfAborted();
+    return inParent(this.#root, folder, async (parent) => {
+      await requireFolderAt(parent.at(nameOf(folder)), folder);
+      return this.#trash.receive(folder, parent, { id, user }, (moved) => requireFolder(moved, folder));
+    });
+  }
+
+  /** Fulfils the contract of `Store.restoreTrashed` for a folder. */
+  async restoreTrashed(id: KeptId, to: FolderPath, { signal }: Cancellable): Promise<void> {
+    const { item, content } = await this.#trash.find(id);
+    if (!isFolder(item.path)) throw wrongRestoreKind(item.path, to);
+    await requirePathLengths(content, item.path, to);
+    signal?.throwIfAborted();
+    try {
+      await this.#renameTo(content, to, { replace: false });
+    } catch (error) {
+      const isGone = isStoreError(error, 'not-found') && (await isMissing(content));
+      throw isGone ? notInTrash(id, error) : error;
+    }
+    await this.#trash.release(id);
+    await this.#trash.sync();
+  }
+
+  async moveFolder(from: FolderPath, to: FolderPath, { replace, keep, signal }: FolderOptions): Promise<void> {
+    await this.#requirePathLengths(from, to);
     rejectNesting(this.#root.names, from, to);
     signal?.throwIfAborted();
     await using parent = await this.#root.openParent(from);
     const source = parent.at(nameOf(from));
     await requireFolderAt(source, from);
     if (isSameName(this.#root.names, from, to)) await this.#respell(source, to);
-    else await this.#renameTo(source, to, { replace });
+    else await this.#renameTo(source, to, { replace, keep });
     await parent.sync();
   }
 
-  async copyFolder(from: FolderPath, to: FolderPath, { replace, ...options }: FolderOptions): Promise<void> {
+  async copyFolder(from: FolderPath, to: FolderPath, { replace, keep, ...options }: FolderOptions): Promise<void> {
     const copy = await this.#temporary.name();
     try {
       rejectNesting(this.#root.names, from, to);
@@ -90,12 +131,18 @@ export class DiskFolderOperations {
       await mkdir(copy);
       await copyTree({ root: this.#root, list: this.#list }, { from, to, copy }, options);
       options.signal?.throwIfAborted();
-      await this.#renameTo(copy, to, { replace });
+      await this.#renameTo(copy, to, { replace, keep });
     } catch (error) {
       throw toStoreError(error, to);
     } finally {
       await rm(copy, { recursive: true, force: true });
     }
+  }
+
+  async #requirePathLengths(from: FolderPath, to: FolderPath): Promise<void> {
+    if (Buffer.byteLength(to) <= Buffer.byteLength(from)) return;
+    await using folder = await this.#root.openFolder(from);
+    await requirePathLengths(folder.path, from, to);
   }
 
   /** Throws, before anything is copied, if the destination exists and must not be replaced, or is not a folder. */
@@ -105,28 +152,28 @@ export class DiskFolderOperations {
   }
 
   /**
-   * Renames the folder at the absolute path `source` to `to`. Moves an existing folder of that name to the recovery
-   * folder first, as well as any folder that appears there meanwhile. Restores these if the rename fails, and deletes
-   * them otherwise. If the process ends in between, they remain in the recovery folder.
+   * Renames the folder at the absolute path `source` to `to`. Moves an existing folder of that name away first, as well
+   * as any folder that appears there meanwhile: to the trash with `keep`, and to the recovery folder otherwise. Restores
+   * these if the rename fails. If the process ends in between, they remain where they are.
    */
-  async #renameTo(source: string, to: FolderPath, { replace }: Replacing): Promise<void> {
+  async #renameTo(source: string, to: FolderPath, { replace, keep }: Replacing & Keeping): Promise<void> {
     await using parent = await this.#root.makeParent(to);
     const target = parent.at(nameOf(to));
-    const replaced: string[] = [];
+    const replaced: ReplacedFolder[] = [];
     try {
       for (let attempt = 1; ; attempt++) {
         const present = await findFolder(parent, to);
         if (present && !replace) throw alreadyExists(to);
-        const moved = present && (await this.#moveToRecovery(parent, to));
+        const moved = present && (await this.#moveAway(parent, to, keep));
         if (moved !== undefined) replaced.unshift(moved);
         if (await renameToFree(source, target, { isLast: attempt === MAX_REPLACE_ATTEMPTS })) break;
       }
     } catch (error) {
-      for (const moved of replaced) await this.#temporary.recovery.restoreFolder(moved, target, to);
+      for (const moved of replaced) await moved.restore(target);
       throw isNameInUse(error) ? alreadyExists(to, error) : toStoreError(error, to);
     }
     await parent.sync();
-    for (const moved of replaced) await this.#deleteReplaced(moved);
+    for (const moved of replaced) await moved.finish();
   }
 
   /** Renames a folder to another spelling of its name, which the file system treats as equal. */
@@ -140,18 +187,39 @@ export class DiskFolderOperations {
     await parent.sync();
   }
 
-  /** Moves a folder to the recovery folder and returns its new path; undefined if it no longer exists. */
-  async #moveToRecovery(parent: Folder, folder: FolderPath): Promise<string | undefined> {
+  /** Moves a folder away that is replaced; returns undefined if it no longer exists. */
+  async #moveAway(parent: Folder, folder: FolderPath, keep: Keep | undefined): Promise<ReplacedFolder | undefined> {
+    try {
+      return await (keep ? this.#moveReplacedToTrash(parent, folder, keep) : this.#moveToRecovery(parent, folder));
+    } catch (error) {
+      if (isStoreError(error, 'not-found')) return undefined;
+      throw error;
+    }
+  }
+
+  async #moveReplacedToTrash(parent: Folder, folder: FolderPath, keep: Keep): Promise<ReplacedFolder> {
+    await requireFolderAt(parent.at(nameOf(folder)), folder);
+    const options = { id: newKeptId(), user: keep.user };
+    const { id } = await this.#trash.receive(folder, parent, options, (moved) => requireFolder(moved, folder));
+    return {
+      restore: (target) => this.#trash.undo(id, target),
+      finish: async () => keep.onKept?.(id),
+    };
+  }
+
+  async #moveToRecovery(parent: Folder, folder: FolderPath): Promise<ReplacedFolder> {
     const { recovery } = this.#temporary;
     const moved = await recovery.reserve(nameOf(folder));
     try {
       await this.#renameFolder(parent, folder, moved);
-      return moved;
     } catch (error) {
       await recovery.release(moved);
-      if (isStoreError(error, 'not-found')) return undefined;
       throw error;
     }
+    return {
+      restore: (target) => recovery.restoreFolder(moved, target, folder),
+      finish: () => this.#deleteReplaced(moved),
+    };
   }
 
   /** Renames a folder to the absolute path `moved`. Throws `not-found` if it is not a folder. */
@@ -216,9 +284,18 @@ async function isEmpty(folder: string): Promise<boolean> {
 }
 
 async function requireFolderAt(path: string, folder: FolderPath): Promise<void> {
-  const found = await lstat(path).catch(() => undefined);
+  requireFolder(await lstat(path).catch(() => undefined), folder);
+}
+
+function requireFolder(found: { isDirectory(): boolean } | undefined, folder: FolderPath): void {
   if (!found?.isDirectory()) throw notFound(folder);
 }
+
+const isMissing = (path: string): Promise<boolean> =>
+  lstat(path).then(
+    () => false,
+    (error: unknown) => systemErrorCode(error) === 'ENOENT',
+  );
 
 /** Returns whether the file system might treat both paths as one. */
 const isSameName = (names: NameComparison, from: FolderPath, to: FolderPath): boolean =>

@@ -86,12 +86,11 @@ async function ignoreUnsupported(change: Promise<void>): Promise<void> {
 const TIMES_UNSUPPORTED = new Set(['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP', 'EINVAL', 'EOVERFLOW']);
 
 /**
- * Copies an open file with its modification time, and makes the copy durable. Copies from `path` on systems without
+ * Copies an open file with its modification time, and makes the copy durable. Copies from its path on systems without
  * paths of file descriptors. Returns the stats of the copy.
  */
 export async function copyOpenFile(
-  { fd, stats }: { readonly fd: number; readonly stats: BigIntStats },
-  path: string,
+  { fd, path, stats }: { readonly fd: number; readonly path: string; readonly stats: BigIntStats },
   target: string,
 ): Promise<BigIntStats> {
   await copyFile(fdPath(fd, path), target, COPY_MODE);

@@ -51,31 +51,46 @@ export class DiskReader {
     const recent = await this.#root.recent.find(path);
     if (recent?.bytes) return cachedContent(recent.file, recent.bytes, { range, ifMatch });
     const opened = await this.#root.openFile(path);
-    let body: Readable | undefined;
-    try {
-      const file = entryOf(path, opened.stats);
-      requireEtag(file, ifMatch);
-      const resolved = range && resolveRange(range, file.size);
-      // Never read beyond the reported size, even if another program is appending.
-      const part = resolved ?? { start: 0, end: file.size - 1 };
-      if (part.end - part.start < MAX_BUFFERED_BYTES) {
-        const bytes = await readPart(opened, part);
-        if (!resolved) this.#root.recent.note(path, opened.stats, { file, bytes });
-        return new BufferedContent(file, resolved, bytes);
-      }
-      body = streamOf(opened, part);
-      return { file, range: resolved, body };
-    } catch (error) {
-      throw toStoreError(error, path);
-    } finally {
-      if (!body) await opened.close();
-    }
+    const file = entryOf(path, opened.stats);
+    return contentOf(opened, file, { range, ifMatch }, (bytes) =>
+      this.#root.recent.note(path, opened.stats, { file, bytes }),
+    );
   }
 
   /** Fulfils the contract of `Store.readCached`. */
   readCached(path: FilePath): Content | undefined | Promise<Content | undefined> {
     const recent = this.#root.recent.find(path);
     return recent instanceof Promise ? recent.then(wholeContent) : wholeContent(recent);
+  }
+}
+
+/**
+ * Returns the content of an open file, or a range of it, and closes the file when it was read. Passes the content of a
+ * small file, if all of it was requested, to `onWhole`.
+ */
+export async function contentOf(
+  opened: OpenFile,
+  file: FileEntry,
+  { range, ifMatch }: ReadOptions,
+  onWhole?: (bytes: Buffer) => void,
+): Promise<Content> {
+  let body: Readable | undefined;
+  try {
+    requireEtag(file, ifMatch);
+    const resolved = range && resolveRange(range, file.size);
+    // Never read beyond the reported size, even if another program is appending.
+    const part = resolved ?? { start: 0, end: file.size - 1 };
+    if (part.end - part.start < MAX_BUFFERED_BYTES) {
+      const bytes = await readPart(opened, part);
+      if (!resolved) onWhole?.(bytes);
+      return new BufferedContent(file, resolved, bytes);
+    }
+    body = streamOf(opened, part);
+    return { file, range: resolved, body };
+  } catch (error) {
+    throw toStoreError(error, file.path);
+  } finally {
+    if (!body) await opened.close();
   }
 }
 

@@ -18,6 +18,8 @@ import type { Syscalls } from './syscalls.ts';
 export interface OpenFile extends AsyncDisposable {
   /** File descriptor. */
   readonly fd: number;
+  /** The absolute path at which it was opened. */
+  readonly path: string;
   /** The stats at the time of opening. */
   readonly stats: BigIntStats;
   /** The system calls for reading: synchronous if the content is likely cached. */
@@ -119,12 +121,42 @@ export class Root {
   /** Opens a file for reading. Throws `not-found` if it does not exist or is not a regular file. */
   async openFile(file: FilePath): Promise<OpenFile> {
     const { fd, found, syscalls } = await this.#openVerified(file, FILE_FLAGS, statsOfFile);
+    return this.#asOpenFile(fd, found, { path: this.#absolute(file), key: file, syscalls });
+  }
+
+  /**
+   * Opens a file in Holdall's own folder for reading. `absolute` is its path. Returns undefined if it does not exist or
+   * is not a regular file.
+   */
+  async openOwnFile(absolute: string): Promise<OpenFile | undefined> {
+    const { threadpool } = this.system;
+    let fd: number;
+    try {
+      fd = await threadpool.open(absolute, FILE_FLAGS);
+    } catch (error) {
+      const translated = toStoreError(error, ROOT);
+      if (isStoreError(translated, 'not-found')) return undefined;
+      throw translated;
+    }
+    const stats = await statsOfFile(threadpool, fd);
+    if (stats) return this.#asOpenFile(fd, stats, { path: absolute, key: absolute, syscalls: threadpool });
+    await threadpool.close(fd);
+    return undefined;
+  }
+
+  /** `key` identifies the file among those whose content is likely cached. */
+  #asOpenFile(
+    fd: number,
+    stats: BigIntStats,
+    { path, key, syscalls }: { path: string; key: string; syscalls: Syscalls },
+  ): OpenFile {
     return {
       fd,
-      stats: found,
-      syscalls: this.#syscallsFor(this.#cached.read, file),
+      path,
+      stats,
+      syscalls: this.#syscallsFor(this.#cached.read, key),
       threadpoolSyscalls: this.system.threadpool,
-      noteRead: (milliseconds) => this.#cached.read.note(file, milliseconds),
+      noteRead: (milliseconds) => this.#cached.read.note(key, milliseconds),
       close: () => syscalls.close(fd),
       [Symbol.asyncDispose]: async () => syscalls.close(fd),
     };
@@ -172,6 +204,17 @@ export class Root {
   async makeParent(path: FilePath | FolderPath): Promise<Folder> {
     await this.#requireUsable(path);
     return this.makeFolder(parentOf(path));
+  }
+
+  /** Makes earlier changes to the names in a folder of Holdall's own durable. `absolute` is its path. */
+  async syncOwnFolder(absolute: string): Promise<void> {
+    const { sync } = this.system;
+    const folder = await sync.open(absolute, FOLDER_FLAGS);
+    try {
+      await this.#syncFolder(folder);
+    } finally {
+      await sync.close(folder);
+    }
   }
 
   async #openOrCreate(folder: FolderPath): Promise<Folder> {

@@ -28,7 +28,7 @@ export async function copyTree(
   const copyOne = async (file: FileEntry) => {
     await using source = await root.openFile(file.path);
     const target = join(copy, file.path.slice(from.length));
-    await copyOpenFile(source, join(root.path, file.path), target);
+    await copyOpenFile(source, target);
     progress.add(file.size);
   };
   const copyEntry = async (entry: Entry) => {
@@ -59,11 +59,12 @@ const FOLDER_MISSING = new Set(['ENOENT', 'ENOTDIR', 'ELOOP']);
 const FOLDER_REPLACED = new Set(['ENOTDIR', 'ELOOP']);
 
 /**
- * Throws `invalid-path` if a move of `from` to `to` would give an item a path over the limit. No request could address
- * that path.
+ * Throws `invalid-path` if moving the folder `from` to `to` would give an item a path over the limit. No request could
+ * address that path. `absolute` is the path of the folder on the disk, which can be in the trash.
  */
-export async function requirePathLengths(root: Root, from: FolderPath, to: FolderPath): Promise<void> {
+export async function requirePathLengths(absolute: string, from: FolderPath, to: FolderPath): Promise<void> {
   const growth = Buffer.byteLength(to) - Buffer.byteLength(from);
+  if (growth <= 0) return;
   const search = async (folder: string, pathBytes: number): Promise<void> => {
     const children = await readdir(folder, { withFileTypes: true, encoding: 'buffer' }).catch((error: unknown) => {
       if (FOLDER_MISSING.has(systemErrorCode(error) ?? '')) return [];
@@ -77,12 +78,33 @@ export async function requirePathLengths(root: Root, from: FolderPath, to: Folde
       if (child.isDirectory()) await search(join(folder, child.name.toString()), childBytes);
     }
   };
-  await using folder = await root.openFolder(from);
-  await search(folder.path, Buffer.byteLength(from));
+  await search(absolute, Buffer.byteLength(from));
 }
 
 function pathTooLong(): StoreError {
   return new StoreError('path-too-long', `At the destination, a path would exceed ${MAX_PATH_BYTES} bytes.`);
+}
+
+/** Returns the total size of the files in a folder in bytes, or of a single file. Follows no symbolic link. */
+export async function measureTree(absolute: string, { signal }: Cancellable): Promise<number> {
+  const measure = async (path: Buffer): Promise<number> => {
+    signal?.throwIfAborted();
+    await using handle = await openDirHandle(path);
+    let bytes = 0;
+    for (const child of await handle.children()) {
+      const name = handle.at(child.name);
+      if (child.isDirectory()) bytes += await measure(name).catch(zeroIfReplaced);
+      else if (child.isFile()) bytes += (await lstat(name)).size;
+    }
+    return bytes;
+  };
+  const stats = await lstat(absolute);
+  return stats.isDirectory() ? measure(Buffer.from(absolute)) : stats.size;
+}
+
+function zeroIfReplaced(error: unknown): number {
+  if (FOLDER_MISSING.has(systemErrorCode(error) ?? '')) return 0;
+  throw error;
 }
 
 /** Maximum attempts to empty a folder while other programs add files. */

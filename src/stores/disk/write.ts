@@ -3,19 +3,20 @@ import { rm } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { isStoreError, StoreError, systemErrorCode } from '../../model/error.ts';
 import { type FilePath, nameOf, ROOT } from '../../model/path.ts';
-import type { Cancellable, FileEntry, StagedUpload, Upload, WriteCondition } from '../../model/store.ts';
+import type { Cancellable, FileEntry, Keeping, StagedUpload, Upload, WriteCondition } from '../../model/store.ts';
 import { preconditionFailed, requireSize } from '../../model/store-errors.ts';
 import { forEachChunk } from '../../streams/bodies.ts';
 import { recyclerOf } from '../../streams/chunk-recycling.ts';
-import { findFile, renameToNew } from './atomic-rename.ts';
+import { findFile, renameTemporaryToNew, renameToNew } from './atomic-rename.ts';
 import type { MaybePromise } from './blocking-budget.ts';
 import { toStoreError } from './errors.ts';
 import { entryOf, setModified } from './metadata.ts';
 import type { Root } from './root.ts';
 import type { Syscalls } from './syscalls.ts';
 import type { Temporary } from './temporary.ts';
+import type { DiskVersions } from './versions.ts';
 
-type Conditional = { readonly condition?: WriteCondition | undefined };
+type Conditional = { readonly condition?: WriteCondition | undefined } & Keeping;
 
 /** A durable temporary file with its stats. */
 interface StagedFile {
@@ -33,20 +34,26 @@ const MAX_COMMIT_ATTEMPTS = 5;
 export class DiskWriter {
   readonly #root: Root;
   readonly #temporary: Temporary;
+  readonly #versions: DiskVersions;
 
-  constructor(root: Root, temporary: Temporary) {
+  constructor(root: Root, temporary: Temporary, versions: DiskVersions) {
     this.#root = root;
     this.#temporary = temporary;
+    this.#versions = versions;
   }
 
   /** Fulfils the contract of `Store.write`. */
-  async write(file: FilePath, upload: Upload, { condition, signal }: Conditional & Cancellable): Promise<FileEntry> {
+  async write(
+    file: FilePath,
+    upload: Upload,
+    { condition, keep, signal }: Conditional & Cancellable,
+  ): Promise<FileEntry> {
     const { body, size, maxSize = Number.POSITIVE_INFINITY } = upload;
     try {
       // For a small body, the check costs as much as writing the temporary file, and `commit` checks again.
       if (maxSize > MAX_UNCHECKED_BODY_BYTES || condition !== undefined) await this.requireWritable(file, condition);
       const staged = await this.#stage(body, { signal, check: (actual) => requireSize(file, actual, size) });
-      return await this.commit(staged, file, { condition, modified: upload.modified?.() });
+      return await this.commit(staged, file, { condition, keep, modified: upload.modified?.() });
     } catch (error) {
       body.destroy();
       throw toStoreError(error, file);
@@ -116,14 +123,14 @@ export class DiskWriter {
   async commit(
     staged: StagedFile,
     file: FilePath,
-    { condition, modified }: Conditional & { modified?: Date | undefined },
+    { condition, keep, modified }: Conditional & { modified?: Date | undefined },
   ): Promise<FileEntry> {
     try {
       requireSupported(condition);
       const dated = modified ? { ...staged, stats: await setModified(staged, modified) } : staged;
       for (let attempt = 1; ; attempt++) {
         try {
-          return await this.#renameTo(file, dated, condition);
+          return await this.#renameTo(file, dated, { condition, keep });
         } catch (error) {
           // The folder was removed after it was opened. The next attempt creates it again.
           if (!isStoreError(error, 'not-found') || attempt === MAX_COMMIT_ATTEMPTS) throw error;
@@ -135,15 +142,22 @@ export class DiskWriter {
     }
   }
 
-  async #renameTo(file: FilePath, { path, stats }: StagedFile, condition?: WriteCondition): Promise<FileEntry> {
+  async #renameTo(file: FilePath, { path, stats }: StagedFile, { condition, keep }: Conditional): Promise<FileEntry> {
     await using folder = await this.#root.makeParent(file);
     try {
       const present = await findFile(folder, file);
       const target = folder.at(nameOf(file));
-      if (condition === 'absent' && present) throw preconditionFailed(file);
-      if (condition === 'absent') await renameToNew(path, target, file, this.#temporary);
-      else await folder.syscalls.rename(path, target);
-      await folder.sync();
+      let syncVersion: (() => Promise<void>) | undefined;
+      if (condition === 'absent') {
+        if (present) throw preconditionFailed(file);
+        await renameToNew(path, target, file, this.#temporary);
+      } else if (keep) {
+        syncVersion = await this.#versions.replace({ file, folder }, keep, {
+          replace: () => folder.syscalls.rename(path, target),
+          create: () => renameTemporaryToNew(path, target),
+        });
+      } else await folder.syscalls.rename(path, target);
+      await Promise.all([folder.sync(), syncVersion?.()]);
       return entryOf(file, stats);
     } catch (error) {
       throw systemErrorCode(error) === 'EEXIST' ? preconditionFailed(file, error) : toStoreError(error, file);

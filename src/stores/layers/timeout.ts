@@ -24,6 +24,17 @@ const LIMITED = {
   copyFolder: 'nothing',
   moveFolder: 'nothing',
   removeTree: 'nothing',
+  listTrash: 'all',
+  findTrashed: 'all',
+  measureTrashed: 'nothing',
+  moveToTrash: 'nothing',
+  restoreTrashed: 'nothing',
+  purgeTrashed: 'nothing',
+  listVersions: 'all',
+  readVersion: 'all',
+  restoreVersion: 'nothing',
+  purgeVersions: 'nothing',
+  expireVersions: 'nothing',
   close: 'nothing',
 } as const satisfies Record<Call, 'all' | 'after the body' | 'nothing'>;
 

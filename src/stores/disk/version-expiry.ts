@@ -1,0 +1,127 @@
+import { lstat, opendir, rename, rmdir, unlink } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import { SizeBound } from '../../files/size-bound.ts';
+import { systemErrorCode } from '../../model/error.ts';
+import { type FilePath, type FolderPath, isFolder } from '../../model/path.ts';
+import type { Cancellable, ExpiredVersions } from '../../model/store.ts';
+import type { Temporary } from './temporary.ts';
+import { removeTree } from './trees.ts';
+import { fileOfHistory, historyOf, mirrorOf, parseClaimName, parseVersionName } from './version-names.ts';
+import type { DiskVersions } from './versions.ts';
+
+/** A version on the disk. */
+interface StoredVersion {
+  readonly path: string;
+  readonly name: string;
+  readonly replacedAt: Date;
+  readonly size: number;
+}
+
+/** Names that are read in one call. The default of 32 makes large folders four times as slow. */
+const READ_BUFFER_NAMES = 512;
+
+/** Removes versions of any number of files. */
+export class VersionExpiry {
+  readonly #versions: DiskVersions;
+  readonly #temporary: Temporary;
+  readonly #folder: string;
+
+  /** `folder` is the absolute path of the folder with all versions. */
+  constructor(versions: DiskVersions, temporary: Temporary, folder: string) {
+    this.#versions = versions;
+    this.#temporary = temporary;
+    this.#folder = folder;
+  }
+
+  /** Fulfils the contract of `Store.purgeVersions`. */
+  async purge(path: FilePath | FolderPath, { before, signal }: { before?: Date } & Cancellable): Promise<void> {
+    const folder = isFolder(path) ? mirrorOf(this.#folder, path) : historyOf(this.#folder, path);
+    if (before === undefined) return this.#removeFolder(folder);
+    await this.#visit(folder, { signal }, async (version) => {
+      if (version.replacedAt < before) await unlink(version.path).catch(ignoreMissing);
+    });
+  }
+
+  /** Fulfils the contract of `Store.expireVersions`. */
+  async expire({
+    before = new Date(0),
+    maxBytes,
+    signal,
+  }: { before?: Date; maxBytes?: number } & Cancellable): Promise<ExpiredVersions> {
+    const bound = maxBytes === undefined ? undefined : new SizeBound(maxBytes);
+    if (bound) {
+      await this.#visit(this.#folder, { signal }, async ({ replacedAt, size }) => {
+        if (replacedAt >= before) bound.note(replacedAt, size);
+      });
+      bound.decide();
+    }
+    const result = { removed: 0, remaining: 0, bytes: 0 };
+    const undecided: StoredVersion[] = [];
+    const remove = async ({ path }: StoredVersion) => {
+      await unlink(path).catch(ignoreMissing);
+      result.removed++;
+    };
+    await this.#visit(this.#folder, { signal }, async (version) => {
+      const verdict = version.replacedAt < before ? 'remove' : (bound?.verdict(version.replacedAt) ?? 'keep');
+      if (verdict === 'remove') return remove(version);
+      if (verdict === 'undecided') undecided.push(version);
+      result.remaining++;
+      result.bytes += version.size;
+    });
+    // Ids, with which the names begin, sort the newest first.
+    const newestFirst = undecided.toSorted((left, right) => (left.name < right.name ? -1 : 1));
+    for (const version of bound?.choose(newestFirst) ?? []) {
+      await remove(version);
+      result.remaining--;
+      result.bytes -= version.size;
+    }
+    return result;
+  }
+
+  /** Removes a folder with versions. Moves it first, so that they disappear in one step. */
+  async #removeFolder(folder: string): Promise<void> {
+    const removed = await this.#temporary.name();
+    try {
+      await rename(folder, removed);
+    } catch (error) {
+      return ignoreMissing(error);
+    }
+    await removeTree(removed);
+  }
+
+  /** Calls `visit` with each version below a folder, and removes folders that are empty afterwards. */
+  async #visit(
+    folder: string,
+    { signal }: Cancellable,
+    visit: (version: StoredVersion) => Promise<void>,
+  ): Promise<void> {
+    signal?.throwIfAborted();
+    const claims: string[] = [];
+    try {
+      for await (const { name, parentPath } of await opendir(folder, { bufferSize: READ_BUFFER_NAMES })) {
+        const path = join(parentPath, name);
+        const parsed = parseVersionName(name);
+        const stats = await lstat(path).catch(ignoreMissing);
+        if (stats?.isDirectory()) await this.#visit(path, { signal }, visit);
+        else if (parseClaimName(name) !== undefined) claims.push(name);
+        else if (parsed && stats?.isFile()) await visit({ path, name, replacedAt: parsed.time, size: stats.size });
+      }
+    } catch (error) {
+      return ignoreMissing(error);
+    }
+    const file = fileOfHistory(relative(this.#folder, folder));
+    if (file !== undefined && claims.length > 0) await this.#versions.finishInterrupted(file, claims);
+    if (folder !== this.#folder) await rmdir(folder).catch(ignoreUsed);
+  }
+}
+
+function ignoreMissing(error: unknown): undefined {
+  const code = systemErrorCode(error);
+  if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+  throw error;
+}
+
+function ignoreUsed(error: unknown): void {
+  const code = systemErrorCode(error);
+  if (code !== 'ENOTEMPTY' && code !== 'EEXIST') ignoreMissing(error);
+}

@@ -1,0 +1,160 @@
+import { createHash } from 'node:crypto';
+import {
+  comparePaths,
+  type FilePath,
+  type FolderPath,
+  isFolder,
+  isWithin,
+  parentOf,
+  ROOT,
+  rebase,
+  withoutSlash,
+} from '../model/path.ts';
+import type { Entry, FileEntry, Replacing } from '../model/store.ts';
+import { alreadyExists, kindConflict, notEmpty, notFound } from '../model/store-errors.ts';
+
+export interface StoredFile {
+  readonly entry: FileEntry;
+  readonly bytes: Buffer;
+}
+
+/** Called for a file or folder immediately before it is replaced. */
+export type OnReplace = (path: FilePath | FolderPath) => void;
+
+/** A file, or a folder and everything in it. The paths are those at which it was. */
+export interface Subtree {
+  readonly path: FilePath | FolderPath;
+  readonly files: readonly StoredFile[];
+  readonly folders: readonly FolderPath[];
+}
+
+/** Files and folders in memory. Each change is complete when its method returns. */
+export class MemoryTree {
+  readonly #files = new Map<FilePath, StoredFile>();
+  readonly #folders = new Set<FolderPath>([ROOT]);
+
+  find(path: FilePath): StoredFile | undefined {
+    return this.#files.get(path);
+  }
+
+  get(path: FilePath): StoredFile {
+    const file = this.#files.get(path);
+    if (!file) throw notFound(path);
+    return file;
+  }
+
+  put(
+    path: FilePath,
+    bytes: Buffer,
+    { type, modified }: { readonly type: string; readonly modified: Date | null },
+    onReplace?: OnReplace,
+  ): FileEntry {
+    if (this.#folders.has(`${path}/` as FolderPath)) throw kindConflict(path);
+    this.createFolder(parentOf(path));
+    const etag = createHash('sha256').update(bytes).digest('hex').slice(0, 32);
+    const now = new Date();
+    const times = modified ? { modified, changed: now } : { modified: now };
+    const entry: FileEntry = { kind: 'file', path, size: bytes.length, etag, ...times, type };
+    if (this.#files.has(path)) onReplace?.(path);
+    this.#files.set(path, { entry, bytes });
+    return entry;
+  }
+
+  remove(path: FilePath): void {
+    this.#files.delete(path);
+  }
+
+  copy(
+    from: FilePath,
+    to: FilePath,
+    { replace, onReplace }: Replacing & { onReplace?: OnReplace | undefined },
+  ): FileEntry {
+    const { entry, bytes } = this.get(from);
+    if (!replace && this.#files.has(to)) throw alreadyExists(to);
+    return this.put(to, bytes, entry, onReplace);
+  }
+
+  /** Returns the entries of a folder in the order of listings. */
+  childrenOf(folder: FolderPath): Entry[] {
+    this.#requireFolder(folder);
+    const files = Array.from(this.#files.values(), ({ entry }) => entry);
+    const folders = Array.from(this.#folders, (path) => ({ kind: 'folder' as const, path }));
+    return [...files, ...folders]
+      .filter(({ path }) => path !== ROOT && parentOf(path) === folder)
+      .toSorted((left, right) => comparePaths(left.path, right.path));
+  }
+
+  /** Creates a folder and its parents. Checks all names first, so that a conflict changes nothing. */
+  createFolder(folder: FolderPath): void {
+    const missing: FolderPath[] = [];
+    for (let path = folder; !this.#folders.has(path); path = parentOf(path)) {
+      if (this.#files.has(withoutSlash(path) as FilePath)) throw kindConflict(path);
+      missing.push(path);
+    }
+    for (const path of missing) this.#folders.add(path);
+  }
+
+  removeFolder(folder: FolderPath): void {
+    if (this.childrenOf(folder).length > 0) throw notEmpty(folder);
+    this.#folders.delete(folder);
+  }
+
+  removeTree(folder: FolderPath): void {
+    this.#requireFolder(folder);
+    for (const path of this.#files.keys()) if (isWithin(path, folder)) this.#files.delete(path);
+    for (const path of this.#folders) if (path !== ROOT && isWithin(path, folder)) this.#folders.delete(path);
+  }
+
+  copyFolder(
+    from: FolderPath,
+    to: FolderPath,
+    { replace, onReplace }: Replacing & { onReplace?: OnReplace | undefined },
+  ): void {
+    this.#requireFolder(from);
+    if (!replace && this.#folders.has(to)) throw alreadyExists(to);
+    const folders = [...this.#folders].filter((path) => isWithin(path, from)).map((path) => rebase(path, from, to));
+    const files = [...this.#files.keys()]
+      .filter((path) => isWithin(path, from))
+      .map((path) => [path, rebase(path, from, to)] as const);
+    this.createFolder(parentOf(to));
+    if (this.#folders.has(to)) {
+      if (onReplace) onReplace(to);
+      else this.removeTree(to);
+    }
+    this.createFolder(to);
+    for (const folder of folders) this.createFolder(folder);
+    for (const [source, destination] of files) this.copy(source, destination, { replace });
+  }
+
+  /** Removes a file or folder and returns it. */
+  take(path: FilePath | FolderPath): Subtree {
+    if (!isFolder(path)) {
+      const file = this.get(path);
+      this.remove(path);
+      return { path, files: [file], folders: [] };
+    }
+    this.#requireFolder(path);
+    const files = [...this.#files.values()].filter((file) => isWithin(file.entry.path, path));
+    const folders = [...this.#folders].filter((folder) => isWithin(folder, path));
+    this.removeTree(path);
+    return { path, files, folders };
+  }
+
+  /** Adds a subtree at `to`. Replaces nothing. */
+  place({ path, files, folders }: Subtree, to: FilePath | FolderPath): void {
+    if (isFolder(to) ? this.#folders.has(to) : this.#files.has(to)) throw alreadyExists(to);
+    if (!isFolder(to) && this.#folders.has(`${to}/` as FolderPath)) throw kindConflict(to);
+    const move = <Path extends FilePath | FolderPath>(each: Path) =>
+      rebase<FilePath | FolderPath>(each, path as FolderPath, to as FolderPath) as Path;
+    // All paths are checked before the first change.
+    const moved = files.map(({ entry, bytes }) => ({ entry: { ...entry, path: move(entry.path) }, bytes }));
+    const movedFolders = folders.map(move);
+    this.createFolder(isFolder(to) ? to : parentOf(to));
+    for (const folder of movedFolders) this.#folders.add(folder);
+    for (const file of moved) this.#files.set(file.entry.path, file);
+  }
+
+  #requireFolder(folder: FolderPath): void {
+    if (!this.#folders.has(folder)) throw notFound(folder);
+  }
+}

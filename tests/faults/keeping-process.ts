@@ -1,0 +1,58 @@
+import { openSync, writeSync } from 'node:fs';
+import { Readable } from 'node:stream';
+import { newKeptId } from '../../src/model/kept-ids.ts';
+import { parseFile, parseFolder } from '../../src/model/path.ts';
+import { openDisk } from '../../src/stores/disk/disk.ts';
+
+/*
+ * A process of its own that writes, replaces, deletes and restores files and folders at random, until it is killed. Its
+ * arguments are the root, a name that makes its contents unique, the path of its log, and `moves` if it moves files too. It logs each content before
+ * it writes it and after the write was acknowledged, and any error that is not of a `StoreError`.
+ */
+const [root = '', name = '', logPath = '', moves = ''] = process.argv.slice(2);
+const log = openSync(logPath, 'a');
+const note = (word: string, text: string) => writeSync(log, `${word} ${text}\n`);
+
+const { store } = await openDisk({ root, log: { warn() {}, error() {} } });
+const keep = {};
+const FILES = ['a', 'b', 'f/c', 'f/d', 'f/g/e'].map(parseFile);
+const [F, H] = [parseFolder('f'), parseFolder('h')];
+let count = 0;
+
+const pick = <Item>(items: readonly Item[]) => items[Math.floor(Math.random() * items.length)];
+
+const STEPS = [
+  async () => {
+    const path = pick(FILES);
+    const text = `${name}-${count++}`;
+    if (!path) return;
+    note('began', text);
+    await store.write(path, { body: Readable.from([Buffer.from(text)]), type: 'text/plain' }, { keep });
+    note('wrote', text);
+  },
+  async () => {
+    const path = pick([...FILES, F, H]);
+    if (path) await store.moveToTrash(path, { id: newKeptId() });
+  },
+  async () => {
+    const item = pick((await store.listTrash({})).items);
+    if (item) await store.restoreTrashed(item.id, item.path);
+  },
+  async () => store.moveFolder?.(F, H, { replace: true, keep }),
+  async () => {
+    const [from, to] = [pick(FILES), pick(FILES)];
+    if (moves && from && to && from !== to) await store.move?.(from, to, { replace: true, keep });
+  },
+];
+
+const WRITES_PER_STEP = 3;
+
+for (;;) {
+  const step = Math.random() < WRITES_PER_STEP / (WRITES_PER_STEP + STEPS.length - 1) ? STEPS[0] : pick(STEPS.slice(1));
+  try {
+    await step?.();
+  } catch (error) {
+    const isExpected = error instanceof Error && error.name === 'StoreError';
+    if (!isExpected) note('fault', String(error instanceof Error ? error.stack : error).replaceAll('\n', ' '));
+  }
+}
