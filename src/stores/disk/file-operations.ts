@@ -1,6 +1,5 @@
 import type { BigIntStats } from 'node:fs';
 import { lstat, rename, rm, unlink } from 'node:fs/promises';
-import { join } from 'node:path';
 import { isStoreError, quoted, StoreError, systemErrorCode } from '../../model/error.ts';
 import type { KeptId } from '../../model/kept-ids.ts';
 import { type FilePath, isFolder, nameOf } from '../../model/path.ts';

@@ -10,7 +10,6 @@ import { type FilePath, nameOf } from '../../model/path.ts';
 import type { FileVersion, Keep, VersionListing } from '../../model/store.ts';
 import { versionNotFound } from '../../model/store-errors.ts';
 import { findFile } from './atomic-rename.ts';
-import { toStoreError } from './errors.ts';
 import type { Folder } from './folder.ts';
 import { copyOpenFile, dateOf } from './metadata.ts';
 import { areLinksRefused } from './recovery.ts';
