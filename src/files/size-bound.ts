@@ -4,7 +4,7 @@ const MS_PER_MINUTE = 60_000;
 export type Verdict = 'keep' | 'remove' | 'undecided';
 
 /**
- * Finds the oldest items to remove, so that the others fit into a number of bytes, in two scans of any number of
+ * Finds the oldest items to remove, so that the others fit into a number of bytes, in two passes through any number of
  * items. It remembers one number for each minute, and not each item.
  */
 export class SizeBound {
