@@ -17,8 +17,7 @@ export default defineConfig({
     emptyOutDir: true,
     manifest: true,
     license: { fileName: 'licenses.md' },
-    // The first versions with `light-dark()` and `@scope`, which the style sheets need.
-    target: ['chrome123', 'firefox146', 'safari17.5'],
+    target: ['chrome123', 'firefox121', 'safari17.5'],
     // Nothing may be inlined as a `data:` URL, which the page's policy does not allow.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },

@@ -37,41 +37,35 @@ function layersOf(file: string): readonly string[] {
   return [`@layer ${file.slice(0, file.indexOf('/'))}`];
 }
 
-it('Every rule of a component is in the scope of its class', () => {
+it('Every rule of a component is nested in a block of its class, without @scope', () => {
   const found = COMPONENTS.flatMap(({ file, blocks }) =>
     blocks
-      .filter((block) => isStyleRule(block) && !block.within.some(isScope))
-      .map(({ prelude }) => `${file}: "${prelude}" outside of @scope`),
+      .filter((block) => (isOutermostRule(block) ? !COMPONENT.test(block.prelude) : block.prelude.startsWith('@scope')))
+      .map(({ prelude }) => `${file}: "${prelude}" is not the class of a component`),
   );
   assert.deepEqual(found, []);
 });
 
-it('Every scope has its own class, in one style sheet', () => {
+it('Every component has its own class, in one style sheet', () => {
   const owners = new Map<string, string>();
   const found = COMPONENTS.flatMap(({ file, blocks }) =>
     blocks
-      .map(({ prelude }) => prelude)
-      .filter(isScope)
-      .flatMap((scope) => {
-        const classes = SCOPE.exec(scope)?.[1]?.matchAll(/(?:^|, )\.([\w-]+)/g);
-        if (!classes) return [`${file}: "${scope}" does not begin with a class`];
-        return Array.from(classes, ([, name = '']) => name)
-          .filter((name) => !SHARED_SCOPES.includes(name) && owners.getOrInsert(name, file) !== file)
-          .map((name) => `${file}: "${scope}" is also in ${owners.get(name)}`);
-      }),
+      .filter(isOutermostRule)
+      .flatMap(({ prelude }) => Array.from(prelude.matchAll(/(?:^|, )\.([\w-]+)/g), ([, name = '']) => name))
+      .filter((name) => name !== MARKDOWN && owners.getOrInsert(name, file) !== file)
+      .map((name) => `${file}: ".${name}" is also a component of ${owners.get(name)}`),
   );
   assert.deepEqual(found, []);
 });
 
-/** `@scope (.class)` or `@scope (.class, .other.modifier) to (…)`. */
-const SCOPE = /^@scope \((\.[\w-]+(?:\.[\w-]+)*(?:, \.[\w-]+(?:\.[\w-]+)*)*)\)(?: to \(.+\))?$/;
-const isScope = (prelude: string) => prelude.startsWith('@scope');
+/** The class of a component, or several, each with modifiers: `.entries.grid, .other`. */
+const COMPONENT = /^\.[\w-]+(?:\.[\w-]+)*(?:, \.[\w-]+(?:\.[\w-]+)*)*$/;
 
-/** Markdown has styles of its own, and those of highlighted code. */
-const SHARED_SCOPES: readonly string[] = ['markdown'];
+/** Markdown has a style sheet of its own, and also uses the colours of highlighted source code. */
+const MARKDOWN = 'markdown';
 
-function isStyleRule({ prelude, within }: CssBlock): boolean {
-  return !prelude.startsWith('@') && !within.some((outer) => outer.startsWith('@keyframes'));
+function isOutermostRule({ prelude, within }: CssBlock): boolean {
+  return !prelude.startsWith('@') && within.every((outer) => outer.startsWith('@') && !outer.startsWith('@keyframes'));
 }
 
 it('Components use tokens and logical properties', () => {

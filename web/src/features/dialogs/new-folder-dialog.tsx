@@ -5,7 +5,6 @@ import { freeName } from '../../platform/paths.ts';
 import { useFullLanguage } from '../../platform/text/language-context.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog, type Dialogs } from '../../ui/dialog.tsx';
-import './questions.css';
 
 /** Asks for the name of a new folder. Resolves to null if the user cancels. */
 export function askForFolderName(dialogs: Dialogs, parent: NewFolderParent): Promise<string | null> {
