@@ -5,11 +5,12 @@ import { parseFile, parseFolder } from '../../src/model/path.ts';
 import { openDisk } from '../../src/stores/disk/disk.ts';
 
 /*
- * A process of its own that writes, replaces, deletes and restores files and folders at random, until it is killed. Its
- * arguments are the root, a name that makes its contents unique, the path of its log, and `moves` if it moves files too. It logs each content before
- * it writes it and after the write was acknowledged, and any error that is not of a `StoreError`.
+ * A process that writes, replaces, deletes, restores and moves files and folders at random, until it is killed or gets
+ * SIGTERM. Its arguments are the root, a name that makes its contents unique, the path of its log, and `only-writes` if
+ * it only writes files. It logs each content before it writes it and after the write was acknowledged, and any error
+ * that is not a `StoreError`.
  */
-const [root = '', name = '', logPath = '', moves = ''] = process.argv.slice(2);
+const [root = '', name = '', logPath = '', mode] = process.argv.slice(2);
 const log = openSync(logPath, 'a');
 const note = (word: string, text: string) => writeSync(log, `${word} ${text}\n`);
 
@@ -41,14 +42,19 @@ const STEPS = [
   async () => store.moveFolder?.(F, H, { replace: true, keep }),
   async () => {
     const [from, to] = [pick(FILES), pick(FILES)];
-    if (moves && from && to && from !== to) await store.move?.(from, to, { replace: true, keep });
+    if (from && to && from !== to) await store.move?.(from, to, { replace: true, keep });
   },
 ];
 
 const WRITES_PER_STEP = 3;
 
-for (;;) {
-  const step = Math.random() < WRITES_PER_STEP / (WRITES_PER_STEP + STEPS.length - 1) ? STEPS[0] : pick(STEPS.slice(1));
+let isStopped = false;
+process.once('SIGTERM', () => {
+  isStopped = true;
+});
+while (!isStopped) {
+  const isWrite = mode === 'only-writes' || Math.random() < WRITES_PER_STEP / (WRITES_PER_STEP + STEPS.length - 1);
+  const step = isWrite ? STEPS[0] : pick(STEPS.slice(1));
   try {
     await step?.();
   } catch (error) {
@@ -56,3 +62,4 @@ for (;;) {
     if (!isExpected) note('fault', String(error instanceof Error ? error.stack : error).replaceAll('\n', ' '));
   }
 }
+await store.close?.();

@@ -16,58 +16,72 @@ import { isFullForm } from '../full-forms.ts';
 
 const PROCESS = fileURLToPath(new URL('./keeping-process.ts', import.meta.url));
 
-/** Processes that share the folder, and how often each is killed. */
-const PROCESSES = 2;
+/** How often each process is killed, and the maximum operations between two kills. */
 const KILLS = isFullForm ? 60 : 6;
-
-/** Maximum operations between two kills. */
 const MAX_LINES = 150;
 
-/** An interrupted move of a file leaves it at both paths until it is repeated, so contents then exist twice. */
-for (const moves of [false, true]) {
-  const result = moves ? 'loses no content' : 'loses no content and keeps none twice';
-  it(`kill -9 of processes that delete, restore${moves ? ', move' : ''} and replace ${result}`, async (t) => {
-    const folder = await temporaryFolder(t);
-    const root = join(folder, 'root');
-    const logs = Array.from({ length: PROCESSES }, (_, number) => join(folder, `log-${number}`));
-    await Promise.all(logs.map((log, number) => killRepeatedly(t, { root, log, name: String(number), moves })));
-
-    const began = new Set<string>();
-    const wrote = new Set<string>();
-    for (const line of (await Promise.all(logs.map(linesOf))).flat()) {
-      const [word, ...text] = line.split(' ');
-      assert.notEqual(word, 'fault', text.join(' '));
-      (word === 'began' ? began : wrote).add(text.join(' '));
-    }
-    assert.ok(wrote.size > KILLS);
-
-    const { store } = await openDisk({ root, log: silentLog });
-    atEnd(t, () => store.close?.());
-    // An interrupted replacement is completed when it is too old to be in progress.
-    const contents = await until('every acknowledged content is present', async () => {
-      const found = await contentsOf(store);
-      return wrote.isSubsetOf(new Set(found)) ? found : undefined;
-    });
-    if (!moves) assert.equal(new Set(contents).size, contents.length, 'No content is present twice.');
-    assert.ok(new Set(contents).isSubsetOf(began));
-  });
+interface Course {
+  /** Number of processes that share the folder. */
+  readonly processes: number;
+  readonly kills: number;
+  /** Whether the processes only write files. */
+  readonly onlyWrites?: boolean;
 }
 
-/** Runs a process that changes files at random, and kills and restarts it several times. */
-async function killRepeatedly(
+it('A process that deletes, restores, moves and replaces files keeps each content once', (t) =>
+  verifyContents(t, { processes: 1, kills: 0 }));
+
+it('kill -9 of a process that deletes, restores, moves and replaces files loses no content', (t) =>
+  verifyContents(t, { processes: 1, kills: KILLS }));
+
+it('kill -9 of processes that replace the same files loses no version', (t) =>
+  verifyContents(t, { processes: 2, kills: KILLS, onlyWrites: true }));
+
+/** Verifies that each content that was written is a file, a version, or in the trash. */
+async function verifyContents(t: TestContext, course: Course): Promise<void> {
+  const folder = await temporaryFolder(t);
+  const root = join(folder, 'root');
+  const logs = Array.from({ length: course.processes }, (_, number) => join(folder, `log-${number}`));
+  await Promise.all(logs.map((log, number) => runRepeatedly(t, { ...course, root, log, name: String(number) })));
+
+  const began = new Set<string>();
+  const wrote = new Set<string>();
+  for (const line of (await Promise.all(logs.map(linesOf))).flat()) {
+    const [word, ...text] = line.split(' ');
+    assert.notEqual(word, 'fault', text.join(' '));
+    (word === 'began' ? began : wrote).add(text.join(' '));
+  }
+  assert.ok(wrote.size > course.processes * Math.max(course.kills, 1));
+
+  const { store } = await openDisk({ root, log: silentLog });
+  atEnd(t, () => store.close?.());
+  // An interrupted replacement is completed when it is too old to be in progress.
+  const contents = await until('every acknowledged content is present', async () => {
+    const found = await contentsOf(store);
+    return wrote.isSubsetOf(new Set(found)) ? found : undefined;
+  });
+  // An operation that is killed between its two steps leaves a file with two names.
+  const repeated = contents.length - new Set(contents).size;
+  assert.ok(repeated <= course.processes * course.kills, `${repeated} contents are present twice.`);
+  assert.ok(new Set(contents).isSubsetOf(began));
+}
+
+/** Runs a process, kills and restarts it `kills` times, and then lets it complete its last operation. */
+async function runRepeatedly(
   t: TestContext,
-  { root, log, name, moves }: { root: string; log: string; name: string; moves: boolean },
+  { root, log, name, kills, onlyWrites }: Course & { root: string; log: string; name: string },
 ): Promise<void> {
-  for (let kill = 0; kill < KILLS; kill++) {
+  for (let run = 0; run <= kills; run++) {
     const before = (await linesOf(log)).length;
-    const args = [PROCESS, root, `${name}-${kill}`, log, moves ? 'moves' : ''];
+    const args = [PROCESS, root, `${name}-${run}`, log, onlyWrites ? 'only-writes' : ''];
     const child = spawn(process.execPath, args, { stdio: 'inherit' });
     atEnd(t, () => child.kill('SIGKILL'));
     const exited = once(child, 'exit');
-    const lines = 2 + Math.random() * MAX_LINES;
+    const lines = kills === 0 ? MAX_LINES * KILLS : 2 + Math.random() * MAX_LINES;
     await until('the process has done some operations', async () => (await linesOf(log)).length - before > lines);
-    child.kill('SIGKILL');
-    await exited;
+    child.kill(run < kills ? 'SIGKILL' : 'SIGTERM');
+    const [code] = await exited;
+    assert.equal(code, run < kills ? null : 0);
   }
 }
 

@@ -108,6 +108,7 @@ describe('A disk that recovers files and folders', () => {
     beforeEach(async () => {
       recovery = new RecoveryFolder(join(root, 'recovered'), {
         root: { requireSame: async () => {} },
+        versions: join(root, 'versions'),
         log,
         newName: () => 'id',
       });
@@ -123,12 +124,16 @@ describe('A disk that recovers files and folders', () => {
       assert.deepEqual(errors, []);
     });
 
-    it('removes it when a newer file has its name', async () => {
+    it('makes it a version when a newer file has its name', async () => {
       await mkdir(join(root, 'd'));
       await writeFile(join(root, 'd/a'), 'newer');
       await restore();
       assert.equal(await readFile(join(root, 'd/a'), 'utf8'), 'newer');
-      assert.deepEqual((await readdir(root)).toSorted(), ['d']);
+      const history = join(root, 'versions/d/d/v/a');
+      const [version = ''] = await readdir(history);
+      assert.equal(await readFile(join(history, version), 'utf8'), 'x');
+      assert.deepEqual((await readdir(root)).toSorted(), ['d', 'versions']);
+      assert.deepEqual(errors, []);
     });
 
     for (const [event, prepare] of [

@@ -17,6 +17,7 @@ import { Root, unusableRoot } from './root.ts';
 import { openTemporary, type Temporary } from './temporary.ts';
 import { DiskTrash } from './trash.ts';
 import { VersionExpiry } from './version-expiry.ts';
+import { versionsIn } from './version-names.ts';
 import { DiskVersions } from './versions.ts';
 import { DiskWriter } from './write.ts';
 
@@ -68,7 +69,7 @@ export async function openDisk({
   }
   const list = createLister(root, log);
   const reader = new DiskReader(root);
-  const versionsFolder = join(ownFolder, 'versions');
+  const versionsFolder = versionsIn(ownFolder);
   const versions = new DiskVersions(root, temporary, versionsFolder);
   const expiry = new VersionExpiry(versions, temporary, versionsFolder);
   const writer = new DiskWriter(root, temporary, versions);

@@ -1,9 +1,11 @@
 import { link, lstat, mkdir, readdir, rename, rmdir, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { systemErrorCode } from '../../model/error.ts';
+import { newKeptId } from '../../model/kept-ids.ts';
 import { type FilePath, type FolderPath, nameOf } from '../../model/path.ts';
 import { openDirHandle } from './folder.ts';
 import type { Root } from './root.ts';
+import { formatVersionName, historyOf } from './version-names.ts';
 
 /** Logs events of the disk that fail no request. */
 export interface DiskLog {
@@ -14,6 +16,8 @@ export interface DiskLog {
 
 export interface RecoveryFolderOptions {
   readonly root: Pick<Root, 'requireSame'>;
+  /** Absolute path of the folder with the versions of replaced files. */
+  readonly versions: string;
   readonly log: DiskLog;
   /** Returns a new name that identifies this process as its owner. */
   newName(): string;
@@ -48,12 +52,12 @@ export class RecoveryFolder {
   }
 
   /**
-   * Renames the file `moved` back to `target`, the absolute path of `path`. Another file that has the name meanwhile
-   * counts as the newer version, and `moved` is removed. A file that can't be restored is moved to this folder.
+   * Renames the file `moved` back to `target`, the absolute path of `path`. If another file has the name meanwhile,
+   * `moved` becomes a version of it. A file that can't be restored is moved to this folder.
    */
   async restoreFile(moved: string, target: string, path: FilePath | FolderPath): Promise<void> {
     try {
-      await restoreFile(moved, target);
+      await this.#restoreFile(moved, target, path);
     } catch (error) {
       const reserved = await this.reserve(nameOf(path));
       await rename(moved, reserved);
@@ -63,14 +67,58 @@ export class RecoveryFolder {
 
   /**
    * Renames the folder at `reserved` back to `target`, the absolute path of `path`. If another folder has the name
-   * meanwhile, merges into it: its own files win. What can't be restored stays at `reserved`.
+   * meanwhile, merges into it: its own files remain, and replaced ones become versions. What can't be restored stays at
+   * `reserved`.
    */
   async restoreFolder(reserved: string, target: string, path: FolderPath): Promise<void> {
     try {
-      await restoreFolder(Buffer.from(reserved), Buffer.from(target));
+      await this.#restoreFolder(Buffer.from(reserved), Buffer.from(target), path);
       await this.release(reserved);
     } catch (error) {
       this.#reportUnrestored(path, reserved, error);
+    }
+  }
+
+  async #restoreFile(moved: string | Buffer, target: string | Buffer, path: string): Promise<void> {
+    try {
+      await link(moved, target);
+      await unlink(moved);
+    } catch (error) {
+      const isTaken = areLinksRefused(error) ? await isPresent(target) : systemErrorCode(error) === 'EEXIST';
+      if (isTaken) await this.#keepAsVersion(moved, target, path);
+      else if (areLinksRefused(error)) await rename(moved, target);
+      else throw error;
+    }
+  }
+
+  /** Makes the file `moved` a version of the newer file `target`. Rejects if either is not a regular file. */
+  async #keepAsVersion(moved: string | Buffer, target: string | Buffer, path: string): Promise<void> {
+    for (const each of [moved, target]) {
+      if (!(await lstat(each)).isFile()) throw new Error(`${String(each)} is not a regular file.`);
+    }
+    const history = historyOf(this.#options.versions, path.replace(/\/$/, '') as FilePath);
+    await mkdir(history, { recursive: true, mode: 0o700 });
+    await rename(moved, join(history, formatVersionName(newKeptId(), undefined)));
+  }
+
+  async #restoreFolder(moved: Buffer, target: Buffer, path: FolderPath): Promise<void> {
+    try {
+      await rename(moved, target);
+    } catch (error) {
+      if (!isNameInUse(error)) throw error;
+      await this.#mergeFolders(moved, target, path);
+      await rmdir(moved);
+    }
+  }
+
+  async #mergeFolders(moved: Buffer, target: Buffer, path: FolderPath): Promise<void> {
+    await using from = await openDirHandle(moved);
+    await using to = await openDirHandle(target);
+    for (const child of await from.children()) {
+      const [source, destination] = [from.at(child.name), to.at(child.name)];
+      const childPath = `${path}${child.name.toString()}`;
+      if (child.isDirectory()) await this.#restoreFolder(source, destination, `${childPath}/` as FolderPath);
+      else await this.#restoreFile(source, destination, childPath);
     }
   }
 
@@ -110,39 +158,7 @@ async function countUnlessEmpty(folder: string): Promise<0 | 1> {
   );
 }
 
-/**
- * Renames `moved` to `target`. Removes `moved` instead if another file has the name. Rejects with EEXIST if anything
- * else has it.
- */
-async function restoreFile(moved: string | Buffer, target: string | Buffer): Promise<void> {
-  try {
-    await link(moved, target);
-    await unlink(moved);
-  } catch (error) {
-    if (areLinksRefused(error)) await rename(moved, target);
-    else if (systemErrorCode(error) === 'EEXIST' && (await lstat(target)).isFile()) await unlink(moved);
-    else throw error;
-  }
-}
-
-async function restoreFolder(moved: Buffer, target: Buffer): Promise<void> {
-  try {
-    await rename(moved, target);
-  } catch (error) {
-    if (!isNameInUse(error)) throw error;
-    await mergeFolders(moved, target);
-    await rmdir(moved);
-  }
-}
-
-async function mergeFolders(moved: Buffer, target: Buffer): Promise<void> {
-  await using from = await openDirHandle(moved);
-  await using to = await openDirHandle(target);
-  for (const child of await from.children()) {
-    const [source, destination] = [from.at(child.name), to.at(child.name)];
-    await (child.isDirectory() ? restoreFolder(source, destination) : restoreFile(source, destination));
-  }
-}
+const isPresent = (path: string | Buffer): Promise<boolean> => lstat(path).then(Boolean, () => false);
 
 /** Returns whether a rename or link failed because the destination exists. */
 export const isNameInUse = (error: unknown): boolean => NAME_IN_USE_CODES.has(systemErrorCode(error) ?? '');

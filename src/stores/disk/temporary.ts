@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { systemErrorCode } from '../../model/error.ts';
 import { type DiskLog, RecoveryFolder } from './recovery.ts';
 import type { Root } from './root.ts';
+import { versionsIn } from './version-names.ts';
 
 /** The temporary files and folders of this process, on the file system of the root. */
 export interface Temporary {
@@ -47,7 +48,12 @@ export async function openTemporary(
   await mkdir(parent, { recursive: true, mode: 0o700 });
   await sweep(parent, scope);
   await make();
-  const recovery = new RecoveryFolder(join(ownFolder, 'recovered'), { root, log, newName: () => ownedName(scope) });
+  const recovery = new RecoveryFolder(join(ownFolder, 'recovered'), {
+    root,
+    versions: versionsIn(ownFolder),
+    log,
+    newName: () => ownedName(scope),
+  });
   await recovery.reportOrphans((name) => isAbandoned(recovery.path, name, scope));
 
   const heartbeat = async () => {

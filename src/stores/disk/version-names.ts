@@ -9,6 +9,9 @@ import { MAX_SEGMENT_BYTES } from './errors.ts';
  * `d/a/v/b.txt/`. A file and a folder of one name therefore don't conflict.
  */
 
+/** Returns the absolute path of the folder `.holdall/versions`. */
+export const versionsIn = (ownFolder: string): string => join(ownFolder, 'versions');
+
 /** Returns the absolute path of the folder with the versions of a file. */
 export const historyOf = (versions: string, file: FilePath): string =>
   join(mirrorOf(versions, parentOf(file)), 'v', nameOf(file));

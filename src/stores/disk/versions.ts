@@ -31,16 +31,15 @@ export interface Placement {
   create(): Promise<void>;
 }
 
-/** The second name of a file that is being replaced. */
-interface Claim {
-  readonly path: string;
-  /** Number of names of the file, including the claim. */
-  readonly names: bigint;
-}
-
 /** Maximum milliseconds between the two steps of a replacement, and between attempts while another process is at it. */
 const MAX_REPLACE_DURATION_MS = 2000;
 const POLL_INTERVAL_MS = 5;
+
+/**
+ * Milliseconds after which a claim on the current file is void. Until then its process could have been paused, and
+ * replace the file when it continues.
+ */
+const VOID_AFTER_MS = 60 * 60 * 1000;
 
 /** Maximum attempts to claim a file while other processes remove the folder of its versions. */
 const MAX_CLAIM_ATTEMPTS = 20;
@@ -52,7 +51,9 @@ const MAX_CLAIM_ATTEMPTS = 20;
  * A replacement takes three steps: it creates the second name as a claim, renames the new file over the old one, and
  * renames the claim to a version. The name of a claim depends on the inode, so two processes never replace one content:
  * the second one waits and then replaces the content of the first. After an interruption, a claim on the current file
- * is void, and any other claim is a version.
+ * is void, and any other claim is a version. If another request moves the file away between two of the steps, for
+ * example to the trash, its content exists there and as a version. If another process also writes a new file to the path
+ * between two of the steps, a millisecond at most, that file is replaced without a version.
  */
 export class DiskVersions {
   readonly #root: Root;
@@ -85,7 +86,7 @@ export class DiskVersions {
         try {
           await placement.replace();
         } catch (error) {
-          await rm(claim.path, { force: true });
+          await rm(claim, { force: true });
           throw error;
         }
         await this.#finish(file, claim, keep);
@@ -137,9 +138,11 @@ export class DiskVersions {
         inode === undefined ? undefined : await lstat(join(history, name), { bigint: true }).catch(ignoreMissing);
       // The change of its names set `ctime`, so an older claim is not in progress.
       if (!stats || Date.now() - Number(stats.ctimeMs) < MAX_REPLACE_DURATION_MS) continue;
-      const isVoid = inode === current?.ino.toString(36);
-      if (isVoid) await unlink(join(history, name)).catch(ignoreMissing);
-      else {
+      const isCurrent = inode === current?.ino.toString(36);
+      if (isCurrent) {
+        const isVoid = Date.now() - Number(stats.ctimeMs) > VOID_AFTER_MS;
+        if (isVoid) await unlink(join(history, name)).catch(ignoreMissing);
+      } else {
         const version = formatVersionName(newKeptId(Number(stats.ctimeMs)), undefined);
         await rename(join(history, name), join(history, version)).catch(ignoreMissing);
       }
@@ -163,8 +166,11 @@ export class DiskVersions {
     return [];
   }
 
-  /** Creates the second name of the file `present`. Returns undefined if another process replaced the file meanwhile. */
-  async #claim({ file, folder }: Replaceable, present: BigIntStats): Promise<Claim | undefined> {
+  /**
+   * Creates the second name of the file `present` and returns its absolute path; undefined if another process replaced
+   * the file meanwhile.
+   */
+  async #claim({ file, folder }: Replaceable, present: BigIntStats): Promise<string | undefined> {
     const history = historyOf(this.#versions, file);
     const path = join(history, formatClaimName(present.ino));
     const isPresent = async () => (await folder.find(nameOf(file)))?.ino === present.ino;
@@ -187,37 +193,32 @@ export class DiskVersions {
       }
     }
     const claimed = await lstat(path, { bigint: true }).catch(ignoreMissing);
-    if (claimed?.ino === present.ino) return { path, names: claimed.nlink };
+    if (claimed?.ino === present.ino) return path;
     // The file was replaced before the link was created.
     if (claimed) await rm(path, { force: true });
     return undefined;
   }
 
   /** Copies the file to a claim, for file systems without hard links. Processes don't wait for each other then. */
-  async #claimCopy(file: FilePath, path: string): Promise<Claim> {
+  async #claimCopy(file: FilePath, path: string): Promise<string> {
     const copy = await this.#temporary.name();
     try {
       await using source = await this.#root.openFile(file);
       await copyOpenFile(source, copy);
       await this.#makeHistory(file);
       await rename(copy, path);
-      return { path, names: 1n };
+      return path;
     } finally {
       await rm(copy, { force: true });
     }
   }
 
   /** Turns a claim into a version. */
-  async #finish(file: FilePath, { path, names }: Claim, keep: Keep): Promise<void> {
-    const found = await lstat(path, { bigint: true }).catch(ignoreMissing);
-    // The replacement removed one of the names. Otherwise another request moved the file away first, for example to the
-    // trash, and the content exists there.
-    const wasMovedAway = found !== undefined && names > 1n && found.nlink >= names;
-    if (wasMovedAway) return rm(path, { force: true });
+  async #finish(file: FilePath, claim: string, keep: Keep): Promise<void> {
     const id = newKeptId();
     const version = join(historyOf(this.#versions, file), formatVersionName(id, keep.user));
     try {
-      await rename(path, version);
+      await rename(claim, version);
     } catch (error) {
       // Another process took this one for ended, and completed the replacement.
       return ignoreMissing(error);
