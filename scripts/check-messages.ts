@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { glob } from 'node:fs/promises';
 import { basename } from 'node:path';
 import type { CatalogueSource } from '../web/message-compiler.ts';
-import { LANGUAGE_TAGS } from '../web/src/platform/text/choice.ts';
+import { LANGUAGE_TAGS } from '../web/src/platform/text/supported-languages.ts';
 import { checkCatalogue, declareText } from './messages/catalogues.ts';
 
 /*
@@ -22,7 +22,9 @@ const problems = tags.flatMap((tag) =>
   checkCatalogue({ tag, catalogue: readCatalogue(tag), english }).map((problem) => `${FOLDER}/${tag}.json: ${problem}`),
 );
 for (const tag of new Set(tags).symmetricDifference(new Set<string>(LANGUAGE_TAGS))) {
-  problems.push(`${tag} needs both a catalogue in ${FOLDER} and an entry in web/src/platform/text/choice.ts.`);
+  problems.push(
+    `${tag} needs both a catalogue in ${FOLDER} and an entry in web/src/platform/text/supported-languages.ts.`,
+  );
 }
 if (readFileSync(DECLARATION, 'utf8') !== declaration) {
   problems.push(`${DECLARATION} is outdated. Run "npm run messages".`);

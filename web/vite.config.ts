@@ -28,7 +28,7 @@ export default defineConfig({
         // Except what requests the texts, which the browser runs while it loads the rest.
         codeSplitting: {
           groups: [
-            { name: 'language', test: /[\\/]text[\\/](catalogues|choice)\.ts$|preload-helper/, priority: 1 },
+            { name: 'language', test: /[\\/]text[\\/]supported-languages\.ts$|preload-helper/, priority: 1 },
             { name: 'page', test: /[\\/]src[\\/]app[\\/](app|create-page)\.tsx?$/ },
           ],
         },

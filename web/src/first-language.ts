@@ -1,5 +1,4 @@
-import { loadCatalogue } from './platform/text/catalogues.ts';
-import { chooseLanguage } from './platform/text/choice.ts';
+import { chooseLanguage, loadCatalogue } from './platform/text/supported-languages.ts';
 
 // A small script of its own, which the browser runs while it loads the other scripts. It requests the texts at once, so
 // that they are there when the page starts. The page requests them again, and reports a failure.

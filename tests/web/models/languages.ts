@@ -2,8 +2,6 @@ import { readFile } from 'node:fs/promises';
 import type { ReadonlySignal } from '@preact/signals';
 import { type CatalogueSource, compilePart } from '../../../web/message-compiler.ts';
 import { createPreferences } from '../../../web/src/platform/preferences.ts';
-import type { CataloguePart } from '../../../web/src/platform/text/catalogues.ts';
-import type { LanguageTag } from '../../../web/src/platform/text/choice.ts';
 import {
   completeLanguage,
   createLanguage,
@@ -11,6 +9,7 @@ import {
   type Text,
 } from '../../../web/src/platform/text/language.ts';
 import type { Catalogue } from '../../../web/src/platform/text/messages.ts';
+import type { CataloguePart, LanguageTag } from '../../../web/src/platform/text/supported-languages.ts';
 
 /** Compiles a part of the texts of a language, as the build does. */
 export async function loadCatalogue(tag: LanguageTag, part: CataloguePart): Promise<Catalogue> {

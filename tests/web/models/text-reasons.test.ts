@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ERROR_CODES, type ErrorCode } from '../../../src/http/error-codes.ts';
 import { ServiceError, serviceErrorOf } from '../../../web/src/platform/service/service-error.ts';
-import { LANGUAGE_TAGS } from '../../../web/src/platform/text/choice.ts';
+import { LANGUAGE_TAGS } from '../../../web/src/platform/text/supported-languages.ts';
 import { createFullLanguage, withoutIsolates } from './languages.ts';
 
 const CODES = Object.keys(ERROR_CODES) as readonly ErrorCode[];

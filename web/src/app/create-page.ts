@@ -19,8 +19,8 @@ import { createPreferences, type Preferences } from '../platform/preferences.ts'
 import { createRouter, type Router } from '../platform/router.ts';
 import type { Service } from '../platform/service/service.ts';
 import { createUrls, type Urls } from '../platform/service/urls.ts';
-import { loadCatalogue } from '../platform/text/catalogues.ts';
 import { completeLanguage, createLanguage, type Language } from '../platform/text/language.ts';
+import { loadCatalogue } from '../platform/text/supported-languages.ts';
 import { createDialogs, type Dialogs } from '../ui/dialog.tsx';
 import { createMenus, type Menus } from '../ui/menus.tsx';
 

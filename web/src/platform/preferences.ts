@@ -1,5 +1,5 @@
 import { effect, type Signal, signal } from '@preact/signals';
-import { LANGUAGE_TAGS, type LanguageTag } from './text/choice.ts';
+import { LANGUAGE_TAGS, type LanguageTag } from './text/supported-languages.ts';
 
 export type Theme = 'system' | 'light' | 'dark';
 export type View = 'list' | 'grid';

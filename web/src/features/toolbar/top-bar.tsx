@@ -1,13 +1,12 @@
 import type { Signal } from '@preact/signals';
 import type { Density, Preferences, Theme, View } from '../../platform/preferences.ts';
-import { LANGUAGE_TAGS, LANGUAGES } from '../../platform/text/choice.ts';
 import type { InitialText } from '../../platform/text/language.ts';
 import { useLanguage } from '../../platform/text/language-context.ts';
+import { LANGUAGE_TAGS, LANGUAGES } from '../../platform/text/supported-languages.ts';
 import { IconButton } from '../../ui/button.tsx';
 import { keyLabel } from '../../ui/keyboard.ts';
 import mark from '../../ui/mark.svg';
-import type { MenuGroup, MenuItem } from '../../ui/menus.tsx';
-import { MenuButton } from '../../ui/menus.tsx';
+import { MenuButton, type MenuGroup, type MenuItem } from '../../ui/menus.tsx';
 import { NARROW, useMedia } from '../../ui/responsive.ts';
 import { useActions } from '../actions/actions.ts';
 import { useDetails, usePreferences } from '../models.ts';

@@ -1,10 +1,15 @@
 import { effect, type ReadonlySignal, signal } from '@preact/signals';
 import type { Preferences } from '../preferences.ts';
-import type { CataloguePart } from './catalogues.ts';
-import { chooseLanguage, LANGUAGES, type LanguageChoice, type LanguageTag } from './choice.ts';
 import { createFormats, type Formats } from './formats.ts';
 import { bindMessages, type Catalogue, createFormatter } from './messages.ts';
 import type { Reasons } from './reason.ts';
+import {
+  type CataloguePart,
+  chooseLanguage,
+  LANGUAGES,
+  type LanguageChoice,
+  type LanguageTag,
+} from './supported-languages.ts';
 import type { InitialText, LazyText, Text } from './text.ts';
 
 export type { InitialText, Text } from './text.ts';
