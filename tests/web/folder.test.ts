@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core';
 import { entryName } from '../../testing/many-files.ts';
 import { until } from '../../testing/until.ts';
 import { createUrls } from '../../web/src/platform/service/urls.ts';
-import { shownName } from '../../web/src/platform/text/shown-name.ts';
+import { shownName } from '../../web/src/platform/text/names.ts';
 import { isFullForm } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import { assertAccessible } from './axe.ts';

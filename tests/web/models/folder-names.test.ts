@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createUrls } from '../../../web/src/platform/service/urls.ts';
-import { shownName } from '../../../web/src/platform/text/shown-name.ts';
+import { shownName } from '../../../web/src/platform/text/names.ts';
 import { HOSTILE_NAMES } from '../samples.ts';
 
 /** First segments of the service's own routes. */

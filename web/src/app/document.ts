@@ -1,6 +1,6 @@
 import { effect } from '@preact/signals';
 import { nameOf, ROOT } from '../platform/paths.ts';
-import { shownName } from '../platform/text/shown-name.ts';
+import { shownName } from '../platform/text/names.ts';
 import { NARROW } from '../ui/responsive.ts';
 import type { Page } from './create-page.ts';
 

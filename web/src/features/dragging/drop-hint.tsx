@@ -1,7 +1,7 @@
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import { folderName } from '../../platform/text/folder-name.ts';
 import type { InitialText } from '../../platform/text/language.ts';
 import { useLanguage } from '../../platform/text/language-context.ts';
+import { folderName } from '../../platform/text/names.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { type Dragging, useDragging } from './dragging.ts';
 import './dragging.css';

@@ -1,7 +1,7 @@
 import type { RefObject } from 'preact';
 import { useRef } from 'preact/hooks';
-import { folderName } from '../../platform/text/folder-name.ts';
 import { useLanguage } from '../../platform/text/language-context.ts';
+import { folderName } from '../../platform/text/names.ts';
 import { useVirtualRows } from '../../ui/virtual-rows.ts';
 import { useFolder, usePreferences } from '../models.ts';
 import { useEntryFocus } from './entry-focus.ts';

@@ -1,7 +1,7 @@
 import { splitName } from '../../platform/paths.ts';
 import type { Entry } from '../../platform/service/service.ts';
 import { useLanguage } from '../../platform/text/language-context.ts';
-import { shownName } from '../../platform/text/shown-name.ts';
+import { shownName } from '../../platform/text/names.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { useDragging } from '../dragging/dragging.ts';
 import { useChanges, useClipboard, useSelection } from '../models.ts';

@@ -1,6 +1,6 @@
 import type { Account } from '../../model/account/account.ts';
 import { useLanguage } from '../../platform/text/language-context.ts';
-import { shownName } from '../../platform/text/shown-name.ts';
+import { shownName } from '../../platform/text/names.ts';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { MenuButton, type MenuGroup } from '../../ui/menus.tsx';
 import { NARROW, useMedia } from '../../ui/responsive.ts';

@@ -1,4 +1,4 @@
-import { shownName } from './shown-name.ts';
+import { shownName } from './names.ts';
 
 /** A message as `web/message-compiler.ts` compiles it: plain text, or parts if it has parameters. */
 export type Message = string | readonly Part[];
