@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type NavigationGrid, targetIndex } from '../../../web/src/features/folder/grid-layout.ts';
-import { isMac, keysOf } from '../../../web/src/ui/keyboard.ts';
-import { TypeAhead } from '../../../web/src/ui/type-ahead.ts';
+import { isMac, keysOf, TypeAhead } from '../../../web/src/ui/keyboard.ts';
 
 describe('A navigation key', () => {
   const list: NavigationGrid = { count: 20, columns: 1, visibleRows: 6, isRightToLeft: false };

@@ -2,10 +2,9 @@ import { useLayoutEffect, useRef } from 'preact/hooks';
 import { openModal } from './dialog.tsx';
 import { moveFocus } from './focus.ts';
 import { Icon } from './icon.tsx';
-import { ariaKeys, keyLabel } from './keyboard.ts';
+import { ariaKeys, keyLabel, TypeAhead } from './keyboard.ts';
 import { type MenuGroup, type MenuItem, type OpenMenu, useMenus } from './menus.tsx';
 import { placeBeside } from './placement.ts';
-import { TypeAhead } from './type-ahead.ts';
 import './menu.css';
 
 /**
