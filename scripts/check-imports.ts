@@ -75,9 +75,8 @@ const WEB_LAYERS: Readonly<Record<string, readonly string[]>> = {
   model: ['platform'],
   features: ['platform', 'ui', 'model'],
   app: ['platform', 'ui', 'model', 'features'],
-  'main.tsx': ['platform', 'ui', 'app', 'start-failure.ts'],
+  'main.tsx': ['platform', 'ui', 'app'],
   'first-language.ts': ['platform'],
-  'start-failure.ts': [],
   'early.ts': [],
 };
 

@@ -8,7 +8,6 @@ import { createPage, type Page } from './app/create-page.ts';
 import { syncDocument } from './app/document.ts';
 import { syncFolder } from './app/folder-sync.ts';
 import { readEmbedded } from './platform/embedded.ts';
-import { showStartFailure } from './start-failure.ts';
 import { watchRegionKeys } from './ui/focus.ts';
 
 const root = document.querySelector('#page');
@@ -26,4 +25,16 @@ function start(page: Page, container: Element): void {
   syncFolder(page);
   watchRegionKeys();
   render(<App page={page} />, container);
+}
+
+/** Shows that the page could not start. In English, because it is shown if the texts of no language could be loaded. */
+function showStartFailure(container: Element): void {
+  const message = document.createElement('p');
+  message.setAttribute('role', 'alert');
+  message.textContent = 'Couldn’t load this page. Check your connection, then reload.';
+  const button = document.createElement('button');
+  button.type = 'button';
+  button.textContent = 'Reload';
+  button.addEventListener('click', () => window.location.reload());
+  container.replaceChildren(message, button);
 }
