@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { batch, signal } from '@preact/signals';
-import { findNameProblem } from '../../../web/src/model/changes/names.ts';
 import {
   createOperations,
   type Item,
@@ -11,7 +10,7 @@ import {
 import { createClipboard } from '../../../web/src/model/clipboard.ts';
 import { applyChanges, createChangeLog } from '../../../web/src/model/folder/change-log.ts';
 import { createPathLocks, type LockedPaths } from '../../../web/src/model/path-locks.ts';
-import { freeName } from '../../../web/src/platform/paths.ts';
+import { findNameProblem, freeName } from '../../../web/src/platform/paths.ts';
 import type { Entry } from '../../../web/src/platform/service/service.ts';
 import { ServiceError } from '../../../web/src/platform/service/service-error.ts';
 import { refusal } from './service-errors.ts';

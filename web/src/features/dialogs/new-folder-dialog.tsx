@@ -1,7 +1,6 @@
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { findNameProblem } from '../../model/changes/names.ts';
 import type { NewFolderParent } from '../../model/prompts.ts';
-import { freeName } from '../../platform/paths.ts';
+import { findNameProblem, freeName } from '../../platform/paths.ts';
 import { useFullLanguage } from '../../platform/text/language-context.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog, type Dialogs } from '../../ui/dialog.tsx';

@@ -1,7 +1,6 @@
 import { batch } from '@preact/signals';
 import { useId, useLayoutEffect, useRef } from 'preact/hooks';
-import { findNameProblem } from '../../model/changes/names.ts';
-import { parentOf, splitName } from '../../platform/paths.ts';
+import { findNameProblem, parentOf, splitName } from '../../platform/paths.ts';
 import type { Entry } from '../../platform/service/service.ts';
 import { useLanguage } from '../../platform/text/language-context.ts';
 import { placeBeside } from '../../ui/placement.ts';
