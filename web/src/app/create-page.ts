@@ -3,10 +3,9 @@ import { type Actions, createActions } from '../features/actions/actions.ts';
 import { createDragging, type Dragging } from '../features/dragging/dragging.ts';
 import { uploadPastedFiles } from '../features/dragging/pasted-files.ts';
 import type { Details } from '../features/models.ts';
-import { createAccess } from '../model/account/access.ts';
-import type { Account, AccountPrompts } from '../model/account/account.ts';
-import type { Permissions } from '../model/account/permissions.ts';
-import { createBusyRegistry } from '../model/busy-registry.ts';
+import { type Account, type AccountOptions, type AccountPrompts, createAccount } from '../model/account/account.ts';
+import { createPermissions, type Permissions } from '../model/account/permissions.ts';
+import { withReauth } from '../model/account/with-reauth.ts';
 import { type Changes, createChanges } from '../model/changes/changes.ts';
 import { type Clipboard, createClipboard } from '../model/clipboard.ts';
 import { createFolder, type Folder } from '../model/folder/folder.ts';
@@ -17,7 +16,7 @@ import { createUploads, type Uploads } from '../model/uploads/uploads.ts';
 import type { Embedded } from '../platform/embedded.ts';
 import { createPreferences, type Preferences } from '../platform/preferences.ts';
 import { createRouter, type Router } from '../platform/router.ts';
-import type { Service } from '../platform/service/service.ts';
+import { createService, readSessionUser, type Service } from '../platform/service/service.ts';
 import { createUrls, type Urls } from '../platform/service/urls.ts';
 import { completeLanguage, createLanguage, type Language } from '../platform/text/language.ts';
 import { loadCatalogue } from '../platform/text/supported-languages.ts';
@@ -111,13 +110,62 @@ export async function createPage(embedded: Embedded): Promise<Page> {
   return { ...models, actions, dialogs, dragging, isBusy, menus, preferences };
 }
 
-/** Closes the open menu or the topmost dialog. Returns false if there is none. */
-function closeTopmost(menus: Menus, dialogs: Dialogs): boolean {
-  const isMenuOpen = menus.shown.value !== null;
-  const dialog = dialogs.shown.value.at(-1);
-  if (isMenuOpen) menus.close();
-  else dialog?.dismiss();
-  return isMenuOpen || dialog !== undefined;
+/** Knows whether work is in progress that leaving the page would cancel. */
+interface BusyRegistry {
+  readonly isBusy: ReadonlySignal<boolean>;
+  /** Adds a kind of work. `isBusy` reads signals. */
+  register(isBusy: () => boolean): void;
+}
+
+function createBusyRegistry(): BusyRegistry {
+  const sources = signal<readonly (() => boolean)[]>([]);
+  return {
+    isBusy: computed(() => sources.value.some((isBusy) => isBusy())),
+    register(isBusy) {
+      sources.value = [...sources.value, isBusy];
+    },
+  };
+}
+
+interface AccessOptions extends Omit<AccountOptions, 'access' | 'isSignInPage'> {
+  readonly embedded: Embedded;
+  readonly router: Router;
+}
+
+/** The user of the page, their permissions, and the service as the user can access it. */
+interface Access {
+  /** Null without access control. */
+  readonly account: Account | null;
+  readonly permissions: Permissions;
+  readonly service: Service;
+}
+
+function createAccess({ embedded, router, ...options }: AccessOptions): Access {
+  const { access, response, readOnly: isReadOnly } = embedded;
+  const { urls } = options;
+  let activeChanges = 0;
+  const onChange = (by: 1 | -1) => {
+    activeChanges += by;
+  };
+  const isSignInPage = response instanceof Error && (response.isSignInRequired || isOutsideFolders(urls));
+  const isBusy = () => activeChanges > 0 || options.isBusy();
+  const account = access && createAccount({ ...options, access, isSignInPage, isBusy });
+  const shown = computed(() => router.route.value.folder);
+  const isAnonymous = () => account?.username.value === null;
+  const permissions = createPermissions({ isReadOnly, isControlled: account !== null, isAnonymous, shown });
+  if (!(response instanceof Error)) permissions.update(response);
+  const service = createService(urls);
+  const readUser = () => readSessionUser(urls).catch(() => undefined);
+  return {
+    account,
+    permissions,
+    service: account ? withReauth(service, { account, permissions, shown, onChange, readUser }) : service,
+  };
+}
+
+/** Whether the page has the URL of a link to a file or of an endpoint, such as the OIDC callback. */
+function isOutsideFolders(urls: Urls): boolean {
+  return /^(file|-)\//.test(urls.routeOf(new URL(window.location.href)).folder);
 }
 
 /** Creates the questions about signing in and out. Their dialogs load when they are needed. */
@@ -135,6 +183,15 @@ function accountPrompts(dialogs: Dialogs, language: ReadonlySignal<Language>): A
       return confirmSignOut(dialogs);
     },
   };
+}
+
+/** Closes the open menu or the topmost dialog. Returns false if there is none. */
+function closeTopmost(menus: Menus, dialogs: Dialogs): boolean {
+  const isMenuOpen = menus.shown.value !== null;
+  const dialog = dialogs.shown.value.at(-1);
+  if (isMenuOpen) menus.close();
+  else dialog?.dismiss();
+  return isMenuOpen || dialog !== undefined;
 }
 
 /** Returns the local storage; undefined if the browser denies access to it. */
