@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { signal } from '@preact/signals';
 import { until } from '../../../testing/until.ts';
-import { createTakenNames, type TakenNames } from '../../../web/src/model/folder/taken-names.ts';
+import { createTakenNames, type TakenNames } from '../../../web/src/model/name-conflicts.ts';
 import { createPathLocks } from '../../../web/src/model/path-locks.ts';
 import { countOtherConflicts, type QueueOptions, UploadQueue } from '../../../web/src/model/uploads/queue.ts';
 import { UploadTotals } from '../../../web/src/model/uploads/totals.ts';

@@ -3,9 +3,8 @@ import { freeName, isFolderPath, nameOf, parentOf } from '../../platform/paths.t
 import { entriesIn } from '../../platform/service/pages.ts';
 import type { Entry, OperationOptions, Service } from '../../platform/service/service.ts';
 import { asServiceError, isAbort } from '../../platform/service/service-error.ts';
-import { type ConflictDecision, ConflictQueue } from '../conflict-queue.ts';
-import type { TakenNames } from '../folder/taken-names.ts';
 import { findStoredFile } from '../lost-responses.ts';
+import { type ConflictDecision, ConflictQueue, type TakenNames } from '../name-conflicts.ts';
 import type { ItemKind } from '../prompts.ts';
 import type { ChangeContext } from './change-context.ts';
 import type { Item, ItemContext } from './operations.ts';

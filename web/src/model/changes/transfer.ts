@@ -5,7 +5,7 @@ import type { Entry } from '../../platform/service/service.ts';
 import type { Text } from '../../platform/text/language.ts';
 import { folderName } from '../../platform/text/names.ts';
 import type { Change } from '../folder/change-log.ts';
-import { createTakenNames } from '../folder/taken-names.ts';
+import { createTakenNames } from '../name-conflicts.ts';
 import { type ChangeContext, entryAt, moveFocusOff, pendingEntryAt } from './change-context.ts';
 import { describeErrors, subjectOf } from './change-texts.ts';
 import type { Outcome } from './operations.ts';

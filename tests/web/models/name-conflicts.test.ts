@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type ConflictDecision, ConflictQueue } from '../../../web/src/model/conflict-queue.ts';
+import { type ConflictDecision, ConflictQueue } from '../../../web/src/model/name-conflicts.ts';
 import type { ConflictAnswer, ItemKind } from '../../../web/src/model/prompts.ts';
 
 const FILES = { incoming: 'file', existing: 'file' } as const;
