@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict';
 import { type Signal, signal } from '@preact/signals';
-import { itemStatus } from '../../../web/src/features/tray/status-text.ts';
 import { createPermissions, type Permission } from '../../../web/src/model/account/permissions.ts';
 import { createFolder, type Folder } from '../../../web/src/model/folder/folder.ts';
 import { createMessages, type Messages } from '../../../web/src/model/messages.ts';
 import { createPathLocks, type PathLocks } from '../../../web/src/model/path-locks.ts';
 import type { ConflictAnswer } from '../../../web/src/model/prompts.ts';
 import { createSelection, type Selection } from '../../../web/src/model/selection.ts';
-import { uploadResult } from '../../../web/src/model/uploads/announcements.ts';
 import { canRetry, type FileToUpload } from '../../../web/src/model/uploads/upload-item.ts';
 import { createUploadModel, type UploadModel } from '../../../web/src/model/uploads/upload-model.ts';
+import { itemStatus, uploadResult } from '../../../web/src/model/uploads/upload-texts.ts';
 import type { Route, Router } from '../../../web/src/platform/router.ts';
 import type { Service } from '../../../web/src/platform/service/service.ts';
 import { unlessAborted } from '../../../web/src/platform/unless-aborted.ts';

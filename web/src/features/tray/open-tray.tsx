@@ -1,18 +1,16 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useId, useRef } from 'preact/hooks';
 import type { Operation } from '../../model/changes/changes.ts';
-import { uploadResult } from '../../model/uploads/announcements.ts';
 import { canRetry } from '../../model/uploads/upload-item.ts';
 import type { UploadModel } from '../../model/uploads/upload-model.ts';
+import { activeDetails, activeTitle, uploadResult } from '../../model/uploads/upload-texts.ts';
 import { useFullLanguage } from '../../platform/text/language-context.ts';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { focusRegion } from '../../ui/focus.ts';
-import type { IconName } from '../../ui/icon.tsx';
-import { Icon } from '../../ui/icon.tsx';
+import { Icon, type IconName } from '../../ui/icon.tsx';
 import { ProgressBar } from '../../ui/progress-bar.tsx';
 import { NARROW, useMedia } from '../../ui/responsive.ts';
 import { useChanges, usePermissions } from '../models.ts';
-import { activeDetails, activeTitle } from './status-text.ts';
 import { UploadList } from './upload-list.tsx';
 import './tray.css';
 

@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { canRetry, isUnfinished, type UploadItem, type UploadState } from '../../model/uploads/upload-item.ts';
 import type { UploadModel } from '../../model/uploads/upload-model.ts';
+import { itemStatus } from '../../model/uploads/upload-texts.ts';
 import { useFullLanguage } from '../../platform/text/language-context.ts';
 import { shownName } from '../../platform/text/names.ts';
 import { IconButton } from '../../ui/button.tsx';
@@ -9,7 +10,6 @@ import { Icon, type IconName } from '../../ui/icon.tsx';
 import { ProgressBar } from '../../ui/progress-bar.tsx';
 import { useVirtualRows } from '../../ui/virtual-rows.ts';
 import { usePermissions } from '../models.ts';
-import { itemStatus } from './status-text.ts';
 
 /** The height of a row: a name, and two lines for the error. */
 const ROW_HEIGHT_REM = 3.75;

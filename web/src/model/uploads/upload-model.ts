@@ -11,7 +11,6 @@ import { createTakenNames, type TakenNames } from '../name-conflicts.ts';
 import type { PathLocks } from '../path-locks.ts';
 import type { ConflictAnswer, Prompts } from '../prompts.ts';
 import type { Selection } from '../selection.ts';
-import { announceUploads } from './announcements.ts';
 import { DroppedFolderReader } from './dropped-folders.ts';
 import { createBrowserEnvironment, type UploadEnvironment } from './environment.ts';
 import type { DroppedItems } from './file-sources.ts';
@@ -21,6 +20,7 @@ import { UploadReconciler } from './reconciler.ts';
 import { Sender } from './sender.ts';
 import { type UploadSummary, UploadTotals } from './totals.ts';
 import { canRetry, createItem, type FileToUpload, type QueuedItem, type UploadItem } from './upload-item.ts';
+import { announceUploads } from './upload-texts.ts';
 
 /** The upload queue with its status and its actions. */
 export interface UploadModel {
