@@ -1,6 +1,11 @@
 import { computed, type ReadonlySignal, signal } from '@preact/signals';
-import type { DroppedItems } from './file-sources.ts';
 import type { FileToUpload } from './upload-item.ts';
+
+/** The items of a drop or paste. The content of folders has not been read yet. */
+export interface DroppedItems {
+  readonly files: readonly File[];
+  readonly entries: readonly FileSystemEntry[];
+}
 
 /** The dropped files, and all files in dropped folders. */
 export interface FoundFiles {
