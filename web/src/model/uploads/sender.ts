@@ -1,8 +1,9 @@
+import { signal as createSignal, type ReadonlySignal } from '@preact/signals';
 import type { FileEntry, Service } from '../../platform/service/service.ts';
 import { ServiceError } from '../../platform/service/service-error.ts';
 import type { UploadedFile } from '../../platform/service/upload.ts';
+import { unlessAborted } from '../../platform/unless-aborted.ts';
 import { findStoredFile } from '../lost-responses.ts';
-import type { Connection } from './environment.ts';
 import { pathOf, type QueuedItem, type UncertainAttempt } from './upload-item.ts';
 
 /** Retry delays. After the last one, the upload fails. */
@@ -10,6 +11,15 @@ const RETRY_DELAYS_MS = [1_000, 2_000, 4_000, 8_000];
 
 /** The maximum delay that the service can request. */
 const MAX_RETRY_DELAY_MS = 120_000;
+
+/** The network connection of the device, and delays. */
+export interface Connection {
+  readonly isOnline: ReadonlySignal<boolean>;
+  /** Resolves when the device is online. Rejects with the signal's reason. */
+  whenOnline(signal: AbortSignal): Promise<void>;
+  /** Resolves after a number of milliseconds. Rejects with the signal's reason. */
+  delay(milliseconds: number, signal: AbortSignal): Promise<void>;
+}
 
 interface SenderOptions {
   readonly service: Pick<Service, 'upload' | 'createFolder' | 'list'>;
@@ -113,4 +123,29 @@ async function isReadable(file: File | undefined): Promise<boolean> {
   } catch {
     return false;
   }
+}
+
+/** Creates the connection. Its listeners stay for the lifetime of the page. */
+export function createConnection(): Connection {
+  const isOnline = createSignal(navigator.onLine);
+  for (const type of ['online', 'offline']) {
+    window.addEventListener(type, () => {
+      isOnline.value = navigator.onLine;
+    });
+  }
+  return {
+    isOnline,
+    async whenOnline(signal) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const unsubscribe = isOnline.subscribe((isNow) => {
+        if (isNow) resolve();
+      });
+      await unlessAborted(promise, signal).finally(unsubscribe);
+    },
+    async delay(milliseconds, signal) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const timer = setTimeout(resolve, milliseconds);
+      await unlessAborted(promise, signal).finally(() => clearTimeout(timer));
+    },
+  };
 }

@@ -12,11 +12,9 @@ import type { PathLocks } from '../path-locks.ts';
 import type { ConflictAnswer, Prompts } from '../prompts.ts';
 import type { Selection } from '../selection.ts';
 import { DroppedFolderReader, type DroppedItems } from './dropped-folders.ts';
-import { createBrowserEnvironment, type UploadEnvironment } from './environment.ts';
-import { Highlighter, storedEntries } from './highlighter.ts';
+import { Highlighter, storedEntries, UploadReconciler, watchUser } from './folder-updates.ts';
 import { countOtherConflicts, UploadQueue } from './queue.ts';
-import { UploadReconciler } from './reconciler.ts';
-import { Sender } from './sender.ts';
+import { type Connection, createConnection, Sender } from './sender.ts';
 import { type UploadSummary, UploadTotals } from './totals.ts';
 import { canRetry, createItem, type FileToUpload, type QueuedItem, type UploadItem } from './upload-item.ts';
 import { announceUploads } from './upload-texts.ts';
@@ -60,12 +58,20 @@ export interface UploadModelOptions {
   readonly maxUploadSize: number | null;
 }
 
+/** The connection and the input of the user, for which tests have their own. */
+interface UploadEnvironment {
+  readonly connection: Connection;
+  /** Calls `onActivity` when the user does something other than following the uploads. */
+  watchUser(onActivity: () => void): void;
+}
+
 export function createUploadModel(
   options: UploadModelOptions,
   prompts: Pick<Prompts, 'resolveConflict'>,
-  { connection, watchUser }: UploadEnvironment = createBrowserEnvironment(),
+  environment: UploadEnvironment = createEnvironment(),
 ): UploadModel {
   const { service, folder, messages, language, pathLocks, permissions } = options;
+  const { connection } = environment;
   const totals = new UploadTotals();
   const { summary, isBusy } = totals;
   const names = createTakenNames(service, folder);
@@ -90,7 +96,7 @@ export function createUploadModel(
   const { items } = queue;
   /** The folder in which to highlight the items at the end; null once the user does something else. */
   let highlightIn: string | null = null;
-  watchUser(() => {
+  environment.watchUser(() => {
     highlightIn = null;
   });
 
@@ -144,6 +150,12 @@ export function createUploadModel(
       queue.retry(items.value.filter((item) => item.state.value === 'failed' && canRetry(item, permissions))),
     clear: () => queue.remove(() => true),
   };
+}
+
+function createEnvironment(): UploadEnvironment {
+  // Preloads the code that sends files, because the network may fail before the first upload.
+  void import('../../platform/service/upload.ts').catch(() => {});
+  return { connection: createConnection(), watchUser };
 }
 
 /** Returns the reason why an item can't be sent; null if it can. */
