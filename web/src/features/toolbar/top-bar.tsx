@@ -9,11 +9,11 @@ import mark from '../../ui/mark.svg';
 import { MenuButton, type MenuGroup, type MenuItem } from '../../ui/menus.tsx';
 import { NARROW, useMedia } from '../../ui/responsive.ts';
 import { useActions } from '../actions/actions.ts';
+import { useShortcutsDialog } from '../actions/shortcuts.ts';
 import { useDetails, usePreferences } from '../models.ts';
 import { AccountButton } from '../sign-in/account-button.tsx';
 import { Breadcrumb } from './breadcrumb.tsx';
 import { FilterField } from './filter-field.tsx';
-import { useShortcutsDialog } from './show-shortcuts.ts';
 import './top-bar.css';
 
 /** The bar at the top: the path of the folder, the filter, the settings and the account. */

@@ -1,8 +1,8 @@
 import { useFullLanguage } from '../../platform/text/language-context.ts';
 import { Dialog, type Dialogs } from '../../ui/dialog.tsx';
 import { keyLabel } from '../../ui/keyboard.ts';
-import { useActions } from '../actions/actions.ts';
 import { usePreferences } from '../models.ts';
+import { useActions } from './actions.ts';
 import './shortcuts-dialog.css';
 
 /** Shows the keyboard shortcuts. Resolves when the dialog closes. */
