@@ -1,5 +1,6 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { ActionsProvider } from '../features/actions/actions.ts';
+import { usePaste } from '../features/actions/paste.ts';
 import { useShortcuts } from '../features/actions/shortcuts.ts';
 import { DetailsPanel } from '../features/details/details-panel.tsx';
 import { DraggingProvider } from '../features/dragging/dragging.ts';
@@ -50,6 +51,7 @@ function WholePage() {
   const language = useLanguageSignal();
   const onNotLoaded = () => void reportLoadFailure({ messages, language });
   useShortcuts();
+  usePaste();
   return (
     <>
       <Sprite />

@@ -1,7 +1,6 @@
 import { computed, type ReadonlySignal, signal } from '@preact/signals';
 import { type Actions, createActions } from '../features/actions/actions.ts';
 import { createDragging, type Dragging } from '../features/dragging/dragging.ts';
-import { uploadPastedFiles } from '../features/dragging/pasted-files.ts';
 import type { Details } from '../features/models.ts';
 import { type Account, type AccountOptions, type AccountPrompts, createAccount } from '../model/account/account.ts';
 import { createPermissions, type Permissions } from '../model/account/permissions.ts';
@@ -104,7 +103,6 @@ export async function createPage(embedded: Embedded): Promise<Page> {
     uploads,
     urls,
   };
-  uploadPastedFiles(models);
   const actions = createActions(models, menus);
   const dragging = createDragging(models);
   return { ...models, actions, dialogs, dragging, isBusy, menus, preferences };

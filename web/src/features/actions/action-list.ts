@@ -4,8 +4,7 @@ import type { Permissions, RequiredPermission } from '../../model/account/permis
 import type { Changes } from '../../model/changes/changes.ts';
 import type { Clipboard } from '../../model/clipboard.ts';
 import { type Folder, isWritableTarget } from '../../model/folder/folder.ts';
-import type { Messages } from '../../model/messages.ts';
-import { reportLoadFailure } from '../../model/messages.ts';
+import { type Messages, reportLoadFailure } from '../../model/messages.ts';
 import type { Selection } from '../../model/selection.ts';
 import type { Uploads } from '../../model/uploads/uploads.ts';
 import { parentOf, ROOT } from '../../platform/paths.ts';
@@ -121,7 +120,7 @@ export const ACTIONS: readonly ActionDefinition[] = [
   {
     id: 'paste',
     icon: 'paste',
-    // The `paste` event performs it, because it also carries files of other programs.
+    // The `paste` event performs it, because it also carries files of other programs: see `paste.ts`.
     keys: ['mod+v'],
     group: 'clipboard',
     needs: ['write'],

@@ -4,13 +4,12 @@ import { completeLanguage } from '../../platform/text/language.ts';
 import { useLanguageSignal } from '../../platform/text/language-context.ts';
 import { useDialogs } from '../../ui/dialog.tsx';
 import { clearTextSelection, hasTextSelection, isForPage, isKey } from '../../ui/keyboard.ts';
-import { useClipboard, useMessages, usePermissions, usePreferences, useSelection } from '../models.ts';
+import { useClipboard, useMessages, usePreferences, useSelection } from '../models.ts';
 import { useActions } from './actions.ts';
 
 /** Runs actions by their keyboard shortcuts, wherever the focus is. */
 export function useShortcuts(): void {
   const actions = useActions();
-  const permissions = usePermissions();
   const selection = useSelection();
   const clipboard = useClipboard();
   const preferences = usePreferences();
@@ -48,18 +47,12 @@ export function useShortcuts(): void {
       if (event.defaultPrevented || !isForPage(event)) return;
       if (run(event)) event.preventDefault();
     };
-    // The event can also carry files of other programs. The handler for pasted files uploads them and prevents the default.
-    const onPaste = (event: ClipboardEvent) => {
-      if (!event.defaultPrevented && isForPage(event) && permissions.allows('write')) actions.paste();
-    };
     // Selecting entries deselects text, as a click elsewhere does.
     const endMarking = selection.paths.subscribe(clearTextSelection);
     document.addEventListener('keydown', onKeyDown);
-    window.addEventListener('paste', onPaste);
     return () => {
       endMarking();
       document.removeEventListener('keydown', onKeyDown);
-      window.removeEventListener('paste', onPaste);
     };
   }, []);
 }
