@@ -6,6 +6,7 @@ import { DetailsPanel } from '../features/details/details-panel.tsx';
 import { DraggingProvider } from '../features/dragging/dragging.ts';
 import { DropHint } from '../features/dragging/drop-hint.tsx';
 import { FolderView } from '../features/folder/folder-view.tsx';
+import { ProblemBanner } from '../features/folder/problems.tsx';
 import { MessageList } from '../features/messages/message-list.tsx';
 import {
   AccountProvider,
@@ -25,7 +26,6 @@ import {
   useRouter,
 } from '../features/models.ts';
 import { LazySignInPage } from '../features/sign-in/lazy-sign-in-page.tsx';
-import { ProblemBanner } from '../features/toolbar/problem-banner.tsx';
 import { Toolbar } from '../features/toolbar/toolbar.tsx';
 import { TopBar } from '../features/toolbar/top-bar.tsx';
 import { Tray } from '../features/tray/tray.tsx';

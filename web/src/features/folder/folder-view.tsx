@@ -7,7 +7,8 @@ import { useDragging } from '../dragging/dragging.ts';
 import { useFolder, useSelection } from '../models.ts';
 import { Entries } from './entries.tsx';
 import { pointOf } from './pointing.ts';
-import { EmptyFolder, FolderProblem, MoreEntries, NoMatch, Skeleton } from './states.tsx';
+import { FolderProblem } from './problems.tsx';
+import { EmptyFolder, MoreEntries, NoMatch, Skeleton } from './states.tsx';
 import './folder-view.css';
 
 /** The shown folder: its entries, or its state. */

@@ -1,13 +1,8 @@
 import { useEffect, useState } from 'preact/hooks';
-import { parentOf, ROOT } from '../../platform/paths.ts';
-import type { ServiceError } from '../../platform/service/service-error.ts';
-import { completeLanguage } from '../../platform/text/language.ts';
-import { useLanguage, useLanguageSignal } from '../../platform/text/language-context.ts';
+import { useLanguage } from '../../platform/text/language-context.ts';
 import { Button } from '../../ui/button.tsx';
-import { useLoaded } from '../../ui/loading.ts';
 import { useActions } from '../actions/actions.ts';
-import { useAccount, useFolder, usePermissions, useRouter } from '../models.ts';
-import { isTitleEnough, problemTitle } from './problem-title.ts';
+import { useFolder, usePermissions } from '../models.ts';
 import './folder-view.css';
 
 /** The delay before the placeholder appears: most folders load faster. */
@@ -91,57 +86,6 @@ export function NoMatch() {
       </Button>
     </div>
   );
-}
-
-/** Shows why the folder can't be shown, and what the user can do. */
-export function FolderProblem() {
-  const folder = useFolder();
-  const router = useRouter();
-  const account = useAccount();
-  const { text } = useLanguage();
-  const problem = folder.problem.value;
-  const path = folder.path.value;
-  const signIn = account?.canSignIn ? usefulSignIn(problem, account.username.value) : undefined;
-  return (
-    <div class="state" role="alert">
-      <p class="title">{problem ? problemTitle(problem, text) : text.problems.unreachable}</p>
-      {problem && !isTitleEnough(problem) && <ProblemDetail problem={problem} />}
-      <div class="buttons">
-        {signIn && (
-          <Button kind="primary" onClick={() => void account?.requestSignIn({ isSwitch: signIn === 'signInAs' })}>
-            {text.account[signIn]}
-          </Button>
-        )}
-        {signIn !== 'signIn' && (
-          <Button kind={signIn ? 'plain' : 'primary'} icon="refresh" onClick={() => void folder.refresh()}>
-            {text.controls.retry}
-          </Button>
-        )}
-        {path !== ROOT && (
-          <Button icon="arrow-up" onClick={() => router.openFolder(parentOf(path))}>
-            {text.problems.goUp}
-          </Button>
-        )}
-        {parentOf(path) !== ROOT && <Button onClick={() => router.openFolder(ROOT)}>{text.problems.goHome}</Button>}
-      </div>
-    </div>
-  );
-}
-
-/** Returns which kind of sign-in can solve the problem, by the name of its text; undefined if none can. */
-function usefulSignIn(problem: ServiceError | null, name: string | null): 'signIn' | 'signInAs' | undefined {
-  if (problem?.isSignInRequired) return 'signIn';
-  return problem?.isPermissionDenied && name !== null ? 'signInAs' : undefined;
-}
-
-/** Shows the reason in full. Its text loads when it is needed. */
-function ProblemDetail({ problem }: { problem: ServiceError }) {
-  const language = useLanguageSignal();
-  const loaded = useLoaded(async () => {
-    const full = await completeLanguage(language);
-    return () => full.value.reasonOf(problem);
-  }, [problem]);
-  return <p class="detail">{loaded.state === 'ready' && loaded.value()}</p>;
 }
 
 /** The button that loads the rest of a folder with so many entries that the page does not load all of them by itself. */
