@@ -4,16 +4,17 @@ import type { InitialText } from '../../platform/text/language.ts';
 import { useLanguage } from '../../platform/text/language-context.ts';
 import { LANGUAGE_TAGS, LANGUAGES } from '../../platform/text/supported-languages.ts';
 import { IconButton } from '../../ui/button.tsx';
+import { focusRegion } from '../../ui/focus.ts';
+import { Icon } from '../../ui/icon.tsx';
 import { keyLabel } from '../../ui/keyboard.ts';
 import mark from '../../ui/mark.svg';
 import { MenuButton, type MenuGroup, type MenuItem } from '../../ui/menus.tsx';
 import { NARROW, useMedia } from '../../ui/responsive.ts';
 import { useActions } from '../actions/actions.ts';
 import { useShortcutsDialog } from '../actions/shortcuts.ts';
-import { useDetails, usePreferences } from '../models.ts';
+import { useDetails, useFolder, usePreferences } from '../models.ts';
 import { AccountButton } from '../sign-in/account-button.tsx';
 import { Breadcrumb } from './breadcrumb.tsx';
-import { FilterField } from './filter-field.tsx';
 import './top-bar.css';
 
 /** The bar at the top: the path of the folder, the filter, the settings and the account. */
@@ -27,6 +28,53 @@ export function TopBar() {
       {isNarrow ? <NarrowMenu /> : <WideControls />}
       <AccountButton />
     </header>
+  );
+}
+
+/** Filters the folder by name. On a phone, the field is an icon until it is focused or has a text. */
+function FilterField() {
+  const folder = useFolder();
+  const { text } = useLanguage();
+  const { filter } = folder;
+
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.isComposing) return;
+    if (event.key === 'ArrowDown' || event.key === 'Enter') focusRegion('list');
+    else if (event.key !== 'Escape') return;
+    else if (filter.value === '') focusRegion('list');
+    else filter.value = '';
+    // Each Escape does one thing: without this, it would also clear the selection.
+    event.preventDefault();
+    event.stopPropagation();
+  };
+
+  return (
+    <div class={`filter ${filter.value === '' ? '' : 'filled'}`} role="search">
+      <Icon name="search" />
+      <input
+        type="search"
+        aria-label={text.shell.filter}
+        placeholder={text.shell.filter}
+        autocomplete="off"
+        spellcheck={false}
+        enterkeyhint="search"
+        value={filter.value}
+        onInput={({ currentTarget }) => {
+          filter.value = currentTarget.value;
+        }}
+        onKeyDown={onKeyDown}
+      />
+      {filter.value !== '' && (
+        <IconButton
+          icon="close"
+          label={text.shell.clearFilter}
+          onClick={({ currentTarget }) => {
+            filter.value = '';
+            if (currentTarget instanceof Element) currentTarget.closest('.filter')?.querySelector('input')?.focus();
+          }}
+        />
+      )}
+    </div>
   );
 }
 
