@@ -25,16 +25,19 @@ import {
   useMessages,
   useRouter,
 } from '../features/models.ts';
-import { LazySignInPage } from '../features/sign-in/lazy-sign-in-page.tsx';
 import { Toolbar } from '../features/toolbar/toolbar.tsx';
 import { TopBar } from '../features/toolbar/top-bar.tsx';
 import { Tray } from '../features/tray/tray.tsx';
 import { Preview } from '../features/viewer/preview.tsx';
+import type { Account } from '../model/account/account.ts';
 import { reportLoadFailure } from '../model/messages.ts';
 import type { Provider } from '../platform/required-context.ts';
-import { LanguageProvider, useLanguageSignal } from '../platform/text/language-context.ts';
+import { completeLanguage } from '../platform/text/language.ts';
+import { LanguageProvider, useLanguage, useLanguageSignal } from '../platform/text/language-context.ts';
+import { Button } from '../ui/button.tsx';
 import { DialogHost, DialogsProvider } from '../ui/dialog.tsx';
 import { Sprite } from '../ui/icon.tsx';
+import { useLoaded } from '../ui/loading.ts';
 import { MenuHost } from '../ui/menu-host.tsx';
 import { MenusProvider } from '../ui/menus.tsx';
 import type { Page } from './create-page.ts';
@@ -44,6 +47,29 @@ import './app.css';
 export function App({ page }: { page: Page }) {
   const content = page.account?.isSignInPage ? <LazySignInPage account={page.account} /> : <WholePage />;
   return providersOf(page).reduceRight((children, provide) => provide(children), content);
+}
+
+/** Loads the sign-in page and shows it. */
+function LazySignInPage({ account }: { account: Account }) {
+  const { text } = useLanguage();
+  const language = useLanguageSignal();
+  const loaded = useLoaded(async () => {
+    const [{ SignInPage }] = await Promise.all([
+      import('../features/sign-in/sign-in-page.tsx'),
+      completeLanguage(language),
+    ]);
+    return { SignInPage };
+  });
+  if (loaded.state === 'ready') return <loaded.value.SignInPage account={account} />;
+  if (loaded.state === 'loading') return null;
+  return (
+    <main class="state">
+      <p class="title" role="alert">
+        {text.problems.unreachable}
+      </p>
+      <Button onClick={loaded.retry}>{text.controls.retry}</Button>
+    </main>
+  );
 }
 
 function WholePage() {
