@@ -9,7 +9,7 @@ import { useFullLanguage } from '../../platform/text/language-context.ts';
 import { folderName } from '../../platform/text/names.ts';
 import { Button } from '../../ui/button.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
-import { Name } from '../../ui/name.tsx';
+import { Name } from '../folder/entry-parts.tsx';
 import { EntryIcon, Thumbnail } from '../folder/thumbnail.tsx';
 import { useFolder, useService, useUrls } from '../models.ts';
 

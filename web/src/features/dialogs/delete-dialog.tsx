@@ -5,7 +5,7 @@ import { useFullLanguage } from '../../platform/text/language-context.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog, type Dialogs } from '../../ui/dialog.tsx';
 import { useLoaded } from '../../ui/loading.ts';
-import { Name } from '../../ui/name.tsx';
+import { Name } from '../folder/entry-parts.tsx';
 import { useService } from '../models.ts';
 import './questions.css';
 

@@ -9,7 +9,7 @@ import { folderName } from '../../platform/text/names.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog, type Dialogs, useDialogs } from '../../ui/dialog.tsx';
 import { Icon } from '../../ui/icon.tsx';
-import { Name } from '../../ui/name.tsx';
+import { Name } from '../folder/entry-parts.tsx';
 import { usePermissions, useService } from '../models.ts';
 import { askForFolderName } from './new-folder-dialog.tsx';
 import './folder-picker.css';

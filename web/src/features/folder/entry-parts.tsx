@@ -86,8 +86,13 @@ export function MoreButton({ name }: { name: string }) {
   );
 }
 
+/** The name of a file or folder within other text. Its direction does not affect the text around it. */
+export function Name({ of }: { of: string }) {
+  return <bdi>{shownName(of)}</bdi>;
+}
+
 /**
- * The name of an entry. The end of a long name stays visible, because cameras and scanners create names that differ
+ * The name of an entry in a row or tile. The end of a long name stays visible, because cameras and scanners create names that differ
  * only there. Tiles show the end on a second line.
  */
 export function EntryName({ entry }: { entry: Entry }) {

@@ -8,7 +8,7 @@ import { IconButton } from '../../ui/button.tsx';
 import { useModalDialog } from '../../ui/dialog.tsx';
 import { keyLabel } from '../../ui/keyboard.ts';
 import { useLoaded, whenIdle } from '../../ui/loading.ts';
-import { Name } from '../../ui/name.tsx';
+import { Name } from '../folder/entry-parts.tsx';
 import { useRouter } from '../models.ts';
 import { Loading, NotLoadedNotice } from './notices.tsx';
 import { useClosePreview } from './use-close-preview.ts';
