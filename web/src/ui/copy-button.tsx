@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { useFullLanguage } from '../platform/text/language-context.ts';
+import { useFullLanguage } from '../platform/text/language.ts';
 import { Icon, type IconName } from './icon.tsx';
 
 /** Milliseconds that the button shows the outcome. */

@@ -2,7 +2,7 @@ import { type ReadonlySignal, signal } from '@preact/signals';
 import type { ComponentChild, ComponentChildren, RefObject } from 'preact';
 import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 import { createRequiredContext } from '../platform/required-context.ts';
-import { useLanguage } from '../platform/text/language-context.ts';
+import { useLanguage } from '../platform/text/language.ts';
 import { IconButton } from './button.tsx';
 import './dialog.css';
 

@@ -1,6 +1,6 @@
 import { useEffect } from 'preact/hooks';
 import { isWritableTarget } from '../../model/folder/folder.ts';
-import { useLanguageSignal } from '../../platform/text/language-context.ts';
+import { useLanguageSignal } from '../../platform/text/language.ts';
 import { isForPage } from '../../ui/keyboard.ts';
 import { useFolder, useMessages, usePermissions, useUploads } from '../models.ts';
 import { useActions } from './actions.ts';

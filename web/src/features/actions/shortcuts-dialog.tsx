@@ -1,4 +1,4 @@
-import { useFullLanguage } from '../../platform/text/language-context.ts';
+import { useFullLanguage } from '../../platform/text/language.ts';
 import { Dialog, type Dialogs } from '../../ui/dialog.tsx';
 import { keyLabel } from '../../ui/keyboard.ts';
 import { usePreferences } from '../models.ts';

@@ -1,7 +1,6 @@
 import { useEffect } from 'preact/hooks';
 import { reportLoadFailure } from '../../model/messages.ts';
-import { completeLanguage } from '../../platform/text/language.ts';
-import { useLanguageSignal } from '../../platform/text/language-context.ts';
+import { completeLanguage, useLanguageSignal } from '../../platform/text/language.ts';
 import { useDialogs } from '../../ui/dialog.tsx';
 import { clearTextSelection, hasTextSelection, isForPage, isKey } from '../../ui/keyboard.ts';
 import { useClipboard, useMessages, usePreferences, useSelection } from '../models.ts';

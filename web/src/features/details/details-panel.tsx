@@ -1,8 +1,7 @@
 import { useEffect } from 'preact/hooks';
 import { reportLoadFailure } from '../../model/messages.ts';
 import type { Entry } from '../../platform/service/service.ts';
-import { completeLanguage } from '../../platform/text/language.ts';
-import { useLanguageSignal } from '../../platform/text/language-context.ts';
+import { completeLanguage, useLanguageSignal } from '../../platform/text/language.ts';
 import { useLoaded } from '../../ui/loading.ts';
 import { useDetails, useMessages, useRouter, useSelection } from '../models.ts';
 

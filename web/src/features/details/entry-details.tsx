@@ -5,7 +5,7 @@ import { nameOf, ROOT } from '../../platform/paths.ts';
 import { pages } from '../../platform/service/pages.ts';
 import type { Entry, FileEntry } from '../../platform/service/service.ts';
 import { asServiceError, isAbort, type ServiceError } from '../../platform/service/service-error.ts';
-import { useFullLanguage } from '../../platform/text/language-context.ts';
+import { useFullLanguage } from '../../platform/text/language.ts';
 import { folderName } from '../../platform/text/names.ts';
 import { Button } from '../../ui/button.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';

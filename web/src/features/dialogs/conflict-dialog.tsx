@@ -4,7 +4,7 @@ import { isDisplayableImage } from '../../platform/file-kinds.ts';
 import { parentOf } from '../../platform/paths.ts';
 import { findEntry } from '../../platform/service/pages.ts';
 import type { Entry } from '../../platform/service/service.ts';
-import { useFullLanguage } from '../../platform/text/language-context.ts';
+import { useFullLanguage } from '../../platform/text/language.ts';
 import { folderName } from '../../platform/text/names.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog, type Dialogs } from '../../ui/dialog.tsx';

@@ -1,7 +1,6 @@
 import { subjectOf } from '../../model/changes/change-texts.ts';
 import type { Entry, Listing } from '../../platform/service/service.ts';
-import type { Text } from '../../platform/text/language.ts';
-import { useFullLanguage } from '../../platform/text/language-context.ts';
+import { type Text, useFullLanguage } from '../../platform/text/language.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog, type Dialogs } from '../../ui/dialog.tsx';
 import { useLoaded } from '../../ui/loading.ts';

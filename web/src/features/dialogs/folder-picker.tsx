@@ -4,7 +4,7 @@ import { createFolderPickerState, type FolderPickerState } from '../../model/cha
 import type { PickedTransfer } from '../../model/prompts.ts';
 import { ancestorsOf, ROOT } from '../../platform/paths.ts';
 import type { FolderEntry } from '../../platform/service/service.ts';
-import { useFullLanguage } from '../../platform/text/language-context.ts';
+import { useFullLanguage } from '../../platform/text/language.ts';
 import { folderName } from '../../platform/text/names.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog, type Dialogs, useDialogs } from '../../ui/dialog.tsx';

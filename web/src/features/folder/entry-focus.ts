@@ -3,7 +3,7 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Folder } from '../../model/folder/folder.ts';
 import type { Selection } from '../../model/selection.ts';
 import { isWithin } from '../../platform/paths.ts';
-import { useLanguage } from '../../platform/text/language-context.ts';
+import { useLanguage } from '../../platform/text/language.ts';
 import { isForPage, TypeAhead } from '../../ui/keyboard.ts';
 import { type Actions, useActions } from '../actions/actions.ts';
 import { useChanges, useFolder, useRouter, useSelection } from '../models.ts';

@@ -1,6 +1,6 @@
 import { splitName } from '../../platform/paths.ts';
 import type { Entry } from '../../platform/service/service.ts';
-import { useLanguage } from '../../platform/text/language-context.ts';
+import { useLanguage } from '../../platform/text/language.ts';
 import { shownName } from '../../platform/text/names.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { useDragging } from '../dragging/dragging.tsx';

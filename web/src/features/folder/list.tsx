@@ -1,7 +1,7 @@
 import { typeLabel } from '../../platform/file-kinds.ts';
 import type { OrderBy } from '../../platform/preferences.ts';
 import type { Entry, FileEntry } from '../../platform/service/service.ts';
-import { useLanguage } from '../../platform/text/language-context.ts';
+import { useLanguage } from '../../platform/text/language.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { useMessages, usePreferences } from '../models.ts';
 import { Check, EntryName, MoreButton, useEntryState } from './entry-parts.tsx';

@@ -2,7 +2,7 @@ import { batch } from '@preact/signals';
 import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 import { findNameProblem, parentOf, splitName } from '../../platform/paths.ts';
 import type { Entry } from '../../platform/service/service.ts';
-import { useLanguage } from '../../platform/text/language-context.ts';
+import { useLanguage } from '../../platform/text/language.ts';
 import { placeBeside } from '../../ui/placement.ts';
 import { useChanges, useFolder, useMessages } from '../models.ts';
 import './entries.css';

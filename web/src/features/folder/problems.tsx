@@ -1,8 +1,7 @@
 import type { Folder } from '../../model/folder/folder.ts';
 import { parentOf, ROOT } from '../../platform/paths.ts';
 import type { ServiceError } from '../../platform/service/service-error.ts';
-import { completeLanguage, type InitialText } from '../../platform/text/language.ts';
-import { useLanguage, useLanguageSignal } from '../../platform/text/language-context.ts';
+import { completeLanguage, type InitialText, useLanguage, useLanguageSignal } from '../../platform/text/language.ts';
 import { Button } from '../../ui/button.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { useLoaded } from '../../ui/loading.ts';

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import { useLanguage } from '../../platform/text/language-context.ts';
+import { useLanguage } from '../../platform/text/language.ts';
 import { Button } from '../../ui/button.tsx';
 import { useActions } from '../actions/actions.ts';
 import { useFolder, usePermissions } from '../models.ts';

@@ -1,5 +1,5 @@
 import type { Entry } from '../../platform/service/service.ts';
-import { useLanguage } from '../../platform/text/language-context.ts';
+import { useLanguage } from '../../platform/text/language.ts';
 import { Check, EntryName, MoreButton, useEntryState } from './entry-parts.tsx';
 import { NameField } from './name-field.tsx';
 import { Thumbnail, type ThumbnailPriority } from './thumbnail.tsx';

@@ -1,5 +1,5 @@
 import type { Account } from '../../model/account/account.ts';
-import { useLanguage } from '../../platform/text/language-context.ts';
+import { useLanguage } from '../../platform/text/language.ts';
 import { shownName } from '../../platform/text/names.ts';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { MenuButton, type MenuGroup } from '../../ui/menus.tsx';

@@ -1,6 +1,6 @@
 import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import type { Account } from '../../model/account/account.ts';
-import { useLanguage } from '../../platform/text/language-context.ts';
+import { useLanguage } from '../../platform/text/language.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog, type Dialogs } from '../../ui/dialog.tsx';
 import { useAccount, useFolder } from '../models.ts';

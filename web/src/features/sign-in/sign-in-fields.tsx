@@ -1,6 +1,6 @@
 import { useId } from 'preact/hooks';
 import type { Account } from '../../model/account/account.ts';
-import { useLanguage } from '../../platform/text/language-context.ts';
+import { useLanguage } from '../../platform/text/language.ts';
 import { useUrls } from '../models.ts';
 import type { SignInForm } from './sign-in.ts';
 import './sign-in.css';

@@ -3,7 +3,7 @@ import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import type { Account } from '../../model/account/account.ts';
 import { ROOT } from '../../platform/paths.ts';
 import type { ServiceError } from '../../platform/service/service-error.ts';
-import { useFullLanguage, useLanguage } from '../../platform/text/language-context.ts';
+import { useFullLanguage, useLanguage } from '../../platform/text/language.ts';
 import { Button } from '../../ui/button.tsx';
 import mark from '../../ui/mark.svg';
 import { useFolder, useUrls } from '../models.ts';

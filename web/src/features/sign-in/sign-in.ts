@@ -4,8 +4,7 @@ import type { Account } from '../../model/account/account.ts';
 import { readSessionUser, signIn } from '../../platform/service/service.ts';
 import { asServiceError, type ServiceError } from '../../platform/service/service-error.ts';
 import type { Urls } from '../../platform/service/urls.ts';
-import type { FullLanguage } from '../../platform/text/language.ts';
-import { useFullLanguage } from '../../platform/text/language-context.ts';
+import { type FullLanguage, useFullLanguage } from '../../platform/text/language.ts';
 import { useUrls } from '../models.ts';
 
 /** The state of a form for signing in with a password. */

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useRef } from 'preact/hooks';
 import { isWritableTarget } from '../../model/folder/folder.ts';
 import { ancestorsOf, ROOT } from '../../platform/paths.ts';
-import { useLanguage } from '../../platform/text/language-context.ts';
+import { useLanguage } from '../../platform/text/language.ts';
 import { folderName, shownName } from '../../platform/text/names.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { MenuButton, type MenuItem } from '../../ui/menus.tsx';

@@ -1,11 +1,9 @@
 import type { Order, Preferences } from '../../platform/preferences.ts';
-import type { InitialText } from '../../platform/text/language.ts';
-import { useLanguage } from '../../platform/text/language-context.ts';
+import { type InitialText, useLanguage } from '../../platform/text/language.ts';
 import { IconButton } from '../../ui/button.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { keyLabel } from '../../ui/keyboard.ts';
-import type { MenuGroup } from '../../ui/menus.tsx';
-import { MenuButton } from '../../ui/menus.tsx';
+import { MenuButton, type MenuGroup } from '../../ui/menus.tsx';
 import { NARROW, useMedia } from '../../ui/responsive.ts';
 import { useFolder, usePermissions, usePreferences, useSelection } from '../models.ts';
 import { Tools } from './tools.tsx';

@@ -1,5 +1,5 @@
 import { useRef } from 'preact/hooks';
-import { useLanguage } from '../../platform/text/language-context.ts';
+import { useLanguage } from '../../platform/text/language.ts';
 import { useToolbarFocus } from '../../ui/focus.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { keyLabel } from '../../ui/keyboard.ts';

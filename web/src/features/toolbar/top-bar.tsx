@@ -1,7 +1,6 @@
 import type { Signal } from '@preact/signals';
 import type { Density, Preferences, Theme, View } from '../../platform/preferences.ts';
-import type { InitialText } from '../../platform/text/language.ts';
-import { useLanguage } from '../../platform/text/language-context.ts';
+import { type InitialText, useLanguage } from '../../platform/text/language.ts';
 import { LANGUAGE_TAGS, LANGUAGES } from '../../platform/text/supported-languages.ts';
 import { IconButton } from '../../ui/button.tsx';
 import { focusRegion } from '../../ui/focus.ts';

@@ -4,7 +4,7 @@ import type { Operation } from '../../model/changes/changes.ts';
 import { canRetry } from '../../model/uploads/upload-item.ts';
 import type { UploadModel } from '../../model/uploads/upload-model.ts';
 import { activeDetails, activeTitle, uploadResult } from '../../model/uploads/upload-texts.ts';
-import { useFullLanguage } from '../../platform/text/language-context.ts';
+import { useFullLanguage } from '../../platform/text/language.ts';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { focusRegion } from '../../ui/focus.ts';
 import { Icon, type IconName } from '../../ui/icon.tsx';

@@ -3,7 +3,7 @@ import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { canRetry, isUnfinished, type UploadItem, type UploadState } from '../../model/uploads/upload-item.ts';
 import type { UploadModel } from '../../model/uploads/upload-model.ts';
 import { itemStatus } from '../../model/uploads/upload-texts.ts';
-import { useFullLanguage } from '../../platform/text/language-context.ts';
+import { useFullLanguage } from '../../platform/text/language.ts';
 import { shownName } from '../../platform/text/names.ts';
 import { IconButton } from '../../ui/button.tsx';
 import { Icon, type IconName } from '../../ui/icon.tsx';

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { isPageReplaced } from '../../platform/embedded.ts';
-import { useLanguage } from '../../platform/text/language-context.ts';
+import { useLanguage } from '../../platform/text/language.ts';
 import { Button } from '../../ui/button.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { useLoaded } from '../../ui/loading.ts';

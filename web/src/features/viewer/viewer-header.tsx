@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { nameOf } from '../../platform/paths.ts';
 import type { FileEntry } from '../../platform/service/service.ts';
-import { useFullLanguage } from '../../platform/text/language-context.ts';
+import { useFullLanguage } from '../../platform/text/language.ts';
 import { IconButton } from '../../ui/button.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { Icon } from '../../ui/icon.tsx';

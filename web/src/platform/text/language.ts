@@ -1,5 +1,6 @@
 import { effect, type ReadonlySignal, signal } from '@preact/signals';
 import type { Preferences } from '../preferences.ts';
+import { createRequiredContext } from '../required-context.ts';
 import { createFormats, type Formats } from './formats.ts';
 import { bindMessages, type Catalogue, createFormatter } from './messages.ts';
 import type { Reasons } from './reason.ts';
@@ -90,4 +91,19 @@ export async function completeLanguage(language: ReadonlySignal<Language>): Prom
 
 export function isFull(language: Language): language is FullLanguage {
   return 'reasonOf' in language;
+}
+
+/** The hook returns the language as a signal, for callbacks that read it later. */
+export const [useLanguageSignal, LanguageProvider] = createRequiredContext<ReadonlySignal<Language>>('the language');
+
+/** Returns the texts and formats of the page's language. The component renders again if the user chooses another one. */
+export function useLanguage(): Language {
+  return useLanguageSignal().value;
+}
+
+/** Returns all texts. Code that loads the component must first call `completeLanguage`. */
+export function useFullLanguage(): FullLanguage {
+  const language = useLanguage();
+  if (!isFull(language)) throw new Error('A component was rendered before all texts were loaded.');
+  return language;
 }

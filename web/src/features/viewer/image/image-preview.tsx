@@ -1,8 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { hasThumbnail } from '../../../platform/file-kinds.ts';
 import type { FileEntry } from '../../../platform/service/service.ts';
-import type { Text } from '../../../platform/text/language.ts';
-import { useFullLanguage } from '../../../platform/text/language-context.ts';
+import { type Text, useFullLanguage } from '../../../platform/text/language.ts';
 import { useFolder, useUrls } from '../../models.ts';
 import { FailedElement } from '../file-notices.tsx';
 import { preloadNeighbours } from '../gallery.ts';

@@ -1,5 +1,5 @@
 import { useMemo, useState } from 'preact/hooks';
-import { useFullLanguage } from '../../../platform/text/language-context.ts';
+import { useFullLanguage } from '../../../platform/text/language.ts';
 import { Button } from '../../../ui/button.tsx';
 import { WholeText, WithSource } from '../text/rendered-text.tsx';
 import { TextFallback } from '../text/text-fallback.tsx';

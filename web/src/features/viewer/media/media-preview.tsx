@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { previewKindOf } from '../../../platform/preview-kinds.ts';
-import { useFullLanguage } from '../../../platform/text/language-context.ts';
+import { useFullLanguage } from '../../../platform/text/language.ts';
 import { EntryIcon } from '../../folder/thumbnail.tsx';
 import { useUrls } from '../../models.ts';
 import { FailedElement } from '../file-notices.tsx';

@@ -1,5 +1,5 @@
 import type { FileEntry } from '../../../platform/service/service.ts';
-import { useFullLanguage } from '../../../platform/text/language-context.ts';
+import { useFullLanguage } from '../../../platform/text/language.ts';
 import { useLoaded } from '../../../ui/loading.ts';
 import { EntryIcon } from '../../folder/thumbnail.tsx';
 import { useAccount, useService, useUrls } from '../../models.ts';

@@ -1,4 +1,4 @@
-import { useFullLanguage } from '../../../platform/text/language-context.ts';
+import { useFullLanguage } from '../../../platform/text/language.ts';
 import { useLoaded } from '../../../ui/loading.ts';
 import { Loading, NotLoadedNotice } from '../notices.tsx';
 import { WholeText, WithSource } from '../text/rendered-text.tsx';

@@ -1,7 +1,7 @@
 import type { ComponentChild } from 'preact';
 import { useState } from 'preact/hooks';
 import type { FileEntry } from '../../../platform/service/service.ts';
-import { useFullLanguage, useLanguageSignal } from '../../../platform/text/language-context.ts';
+import { useFullLanguage, useLanguageSignal } from '../../../platform/text/language.ts';
 import { useLoaded } from '../../../ui/loading.ts';
 import { useService } from '../../models.ts';
 import { ContentProblem, NoPreview } from '../file-notices.tsx';

@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import { useFullLanguage, useLanguageSignal } from '../../../platform/text/language-context.ts';
+import { useFullLanguage, useLanguageSignal } from '../../../platform/text/language.ts';
 import { Button } from '../../../ui/button.tsx';
 import { useService } from '../../models.ts';
 import { ContentProblem, DownloadLink, NoPreview } from '../file-notices.tsx';
