@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createPreferences, type OrderBy } from '../../../web/src/platform/preferences.ts';
+import { type Column, createPreferences } from '../../../web/src/platform/preferences.ts';
 import type { Entry, FileEntry, Listing, Service } from '../../../web/src/platform/service/service.ts';
 import { FOLDER_FILES as FILES } from '../samples.ts';
 import { createFolderScene, settled, when } from './folder-scene.ts';
@@ -46,7 +46,7 @@ describe('The order of a folder', () => {
       modified: name === 'zebra.bin' ? null : `2026-01-0${name.length % 10}T00:00:00.000Z`,
     }));
     const { shown, preferences } = await createFolderScene({ files: FILES, override });
-    const inOrder = (by: OrderBy, descending: boolean) => {
+    const inOrder = (by: Column, descending: boolean) => {
       preferences.order.value = { by, descending };
       return shown();
     };

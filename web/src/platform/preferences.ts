@@ -4,11 +4,14 @@ import { LANGUAGE_TAGS, type LanguageTag } from './text/supported-languages.ts';
 export type Theme = 'system' | 'light' | 'dark';
 export type View = 'list' | 'grid';
 export type Density = 'comfortable' | 'compact';
-export type OrderBy = 'name' | 'size' | 'type' | 'modified';
+
+/** The columns of the list, from start to end. Users can order the entries by each of them. */
+export const COLUMNS = ['name', 'size', 'type', 'modified'] as const;
+export type Column = (typeof COLUMNS)[number];
 
 /** The order of the entries. Folders always come before files. */
 export interface Order {
-  readonly by: OrderBy;
+  readonly by: Column;
   readonly descending: boolean;
 }
 
@@ -34,7 +37,7 @@ export function createPreferences(storage: Storage | undefined): Preferences {
     view: signal<View>(oneOf(['list', 'grid'], stored['view'])),
     density: signal<Density>(oneOf(['comfortable', 'compact'], stored['density'])),
     order: signal<Order>({
-      by: oneOf(['name', 'size', 'type', 'modified'], stored['by']),
+      by: oneOf(COLUMNS, stored['by']),
       descending: stored['descending'] === true,
     }),
     characterKeys: signal(stored['characterKeys'] !== false),

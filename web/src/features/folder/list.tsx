@@ -1,16 +1,14 @@
+import type { VNode } from 'preact';
 import { typeLabel } from '../../platform/file-kinds.ts';
-import type { OrderBy } from '../../platform/preferences.ts';
+import { COLUMNS, type Column } from '../../platform/preferences.ts';
 import type { Entry, FileEntry } from '../../platform/service/service.ts';
-import { useLanguage } from '../../platform/text/language.ts';
+import { type Language, useLanguage } from '../../platform/text/language.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { useMessages, usePreferences } from '../models.ts';
 import { Check, EntryName, MoreButton, useEntryState } from './entry-parts.tsx';
 import { NameField } from './name-field.tsx';
 import { Thumbnail, type ThumbnailPriority } from './thumbnail.tsx';
 import './entries.css';
-
-/** The columns from start to end. */
-const COLUMNS: readonly OrderBy[] = ['name', 'size', 'type', 'modified'];
 
 /** The header of the list, with buttons that sort. */
 export function ListHeader() {
@@ -19,7 +17,7 @@ export function ListHeader() {
   const { text } = useLanguage();
   const { by, descending } = preferences.order.value;
 
-  const sort = (column: OrderBy) => {
+  const sort = (column: Column) => {
     // Users look for the largest and for the newest files first.
     const isDescending = column === by ? !descending : column === 'size' || column === 'modified';
     preferences.order.value = { by: column, descending: isDescending };
@@ -80,7 +78,7 @@ export function ListRow({ entry, position, start, height, isTabStop, thumbnails 
           {isRenamed ? <NameField entry={entry} /> : <NameAndMore entry={entry} />}
         </span>
       </div>
-      <Facts entry={entry} />
+      <OtherCells entry={entry} />
       <div role="gridcell" class="more">
         <MoreButton name={entry.name} />
       </div>
@@ -109,31 +107,34 @@ function Summary({ entry }: { entry: FileEntry }) {
   );
 }
 
-function Facts({ entry }: { entry: Entry }) {
-  const { text, formats } = useLanguage();
-  if (entry.type === 'folder') {
-    return (
-      <>
-        <div role="gridcell" class="size" />
-        <div role="gridcell" class="type">
-          {text.types.folder}
-        </div>
-        <div role="gridcell" class="modified" />
-      </>
-    );
-  }
-  const modified = entry.modified === null ? undefined : new Date(entry.modified);
-  return (
-    <>
+/** The cells of all columns except the name. */
+function OtherCells({ entry }: { entry: Entry }) {
+  const language = useLanguage();
+  return <>{COLUMNS.map((column) => column !== 'name' && CELLS[column](entry, language))}</>;
+}
+
+/** Folders have neither a size nor a time. The title of a cell is the exact value. */
+const CELLS: Readonly<Record<Exclude<Column, 'name'>, (entry: Entry, language: Language) => VNode>> = {
+  size: (entry, { formats }) =>
+    entry.type === 'folder' ? (
+      <div role="gridcell" class="size" />
+    ) : (
       <div role="gridcell" class="size numbers" title={formats.exactSize(entry.size)}>
         {formats.size(entry.size)}
       </div>
-      <div role="gridcell" class="type" title={entry.contentType}>
-        {typeLabel(entry, text)}
-      </div>
+    ),
+  type: (entry, { text }) => (
+    <div role="gridcell" class="type" title={entry.type === 'folder' ? undefined : entry.contentType}>
+      {entry.type === 'folder' ? text.types.folder : typeLabel(entry, text)}
+    </div>
+  ),
+  modified(entry, { text, formats }) {
+    if (entry.type === 'folder') return <div role="gridcell" class="modified" />;
+    const modified = entry.modified === null ? undefined : new Date(entry.modified);
+    return (
       <div role="gridcell" class="modified numbers" title={modified && formats.exactTime(modified)}>
         {modified ? formats.time(modified) : text.folder.unknownTime}
       </div>
-    </>
-  );
-}
+    );
+  },
+};

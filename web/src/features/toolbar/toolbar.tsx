@@ -1,4 +1,4 @@
-import type { Order, Preferences } from '../../platform/preferences.ts';
+import { COLUMNS, type Preferences } from '../../platform/preferences.ts';
 import { type InitialText, useLanguage } from '../../platform/text/language.ts';
 import { IconButton } from '../../ui/button.tsx';
 import { Icon } from '../../ui/icon.tsx';
@@ -91,10 +91,9 @@ function OrderMenu() {
 }
 
 function orderChoices({ order }: Preferences, { folder, shell }: InitialText): readonly MenuGroup[] {
-  const columns: readonly Order['by'][] = ['name', 'size', 'type', 'modified'];
   const directions = [false, true] as const;
   return [
-    columns.map((by) => ({
+    COLUMNS.map((by) => ({
       id: by,
       label: folder[by],
       isChecked: order.value.by === by,
