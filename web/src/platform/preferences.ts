@@ -5,7 +5,10 @@ export type Theme = 'system' | 'light' | 'dark';
 export type View = 'list' | 'grid';
 export type Density = 'comfortable' | 'compact';
 
-/** The columns of the list, from start to end. Users can order the entries by each of them. */
+/**
+ * The columns of the list, from start to end. Users can order the entries by each of them. The widths are in
+ * `features/folder/entries.css`.
+ */
 export const COLUMNS = ['name', 'size', 'type', 'modified'] as const;
 export type Column = (typeof COLUMNS)[number];
 

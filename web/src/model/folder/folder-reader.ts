@@ -39,7 +39,7 @@ export interface FolderReaderOptions {
 }
 
 /** The number of entries after which the reader pauses. */
-const PAUSE_AFTER = 200_000;
+const PAUSE_AFTER_ENTRIES = 200_000;
 
 export function createFolderReader({
   service,
@@ -54,7 +54,7 @@ export function createFolderReader({
   const listing = signal<ListingState>('partial');
   const entries = signal<readonly Entry[]>([]);
   let cursor: string | undefined;
-  let pauseAfter = PAUSE_AFTER;
+  let pauseAfter = PAUSE_AFTER_ENTRIES;
   let reading = new AbortController();
   let isReading = false;
 
@@ -150,7 +150,7 @@ export function createFolderReader({
     reset(cached) {
       batch(() => {
         problem.value = null;
-        pauseAfter = PAUSE_AFTER;
+        pauseAfter = PAUSE_AFTER_ENTRIES;
         state.value = 'loading';
         listing.value = 'partial';
         if (cached) show(cached);
@@ -162,7 +162,7 @@ export function createFolderReader({
       return start(readAll);
     },
     loadMore() {
-      pauseAfter = entries.value.length + PAUSE_AFTER;
+      pauseAfter = entries.value.length + PAUSE_AFTER_ENTRIES;
       listing.value = 'partial';
       void start(readRest);
     },
