@@ -2,13 +2,13 @@ import { defaultClientConditions, defineConfig } from 'vite';
 import { compileCatalogues } from './message-compiler.ts';
 import { workerLicenses } from './worker-licenses.ts';
 
-/** The web page, built into `web/dist`; `src/http/page` serves it, with the names that the manifest has. */
+/** Builds the web UI into `web/dist`. `src/http/page` serves it, and reads the names of its files from the manifest. */
 export default defineConfig({
   root: import.meta.dirname,
-  // Relative: the page works wherever a proxy puts the service.
+  // Relative URLs, because a proxy can serve the page below any path.
   base: './',
   publicDir: false,
-  // Some of what runs in a worker would else need a document.
+  // In a worker, some packages need another entry point, because it has no document.
   resolve: { conditions: ['worker', ...defaultClientConditions] },
   plugins: [compileCatalogues()],
   worker: { format: 'es', plugins: () => [workerLicenses()] },
@@ -18,14 +18,14 @@ export default defineConfig({
     manifest: true,
     license: { fileName: 'licenses.md' },
     target: ['chrome123', 'firefox121', 'safari17.5'],
-    // Nothing may be inlined as a `data:` URL, which the page's policy does not allow.
+    // The Content-Security-Policy of the page forbids `data:` URLs, so no file is inlined.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     rolldownOptions: {
       input: ['main.tsx', 'early.ts', 'first-language.ts'].map((name) => `${import.meta.dirname}/src/${name}`),
       output: {
-        // What is loaded at first comes in one piece, though parts of it are used by what is loaded later as well.
-        // Except what requests the texts, which the browser runs while it loads the rest.
+        // The first load is one file, although lazily loaded code shares parts of it. The code that requests the texts is
+        // a file of its own, because the browser runs it while it loads the other one.
         codeSplitting: {
           groups: [
             { name: 'language', test: /[\\/]text[\\/]supported-languages\.ts$|preload-helper/, priority: 1 },

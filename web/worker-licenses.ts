@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import type { Plugin } from 'vite';
 
 /**
- * Writes the licences of the packages that are part of a worker into a file of its own, in the form in which Vite writes
- * those of all else: it leaves workers out (8.3).
+ * Writes the licences of the packages in a worker to `worker-licenses.md`, in the format of Vite's `build.license`, which
+ * omits workers (Vite 8.3).
  */
 export function workerLicenses(): Plugin {
   return {
@@ -18,7 +18,7 @@ export function workerLicenses(): Plugin {
   };
 }
 
-/** The innermost package that a module is of. */
+/** Matches the folder of the innermost package that contains a module. */
 const PACKAGE_FOLDER = /^\/.*\/node_modules\/(?:@[^/]+\/)?[^/]+/;
 
 function sectionOf(folder: string): string {

@@ -1,7 +1,7 @@
 import { chooseLanguage, loadCatalogue } from './platform/text/supported-languages.ts';
 
-// A small script of its own, which the browser runs while it loads the other scripts. It requests the texts at once, so
-// that they are there when the page starts. The page requests them again, and reports a failure.
+// A separate small script, which the browser runs while it loads the other scripts, so that the texts load at the same time.
+// The page requests them again, and reports a failure.
 loadCatalogue(chooseLanguage(storedLanguage(), navigator.languages).tag, 'initial').catch(() => {});
 
 /** Returns the language that the user chose, as `preferences.ts` stores it. */
