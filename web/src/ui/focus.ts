@@ -1,5 +1,6 @@
 import type { RefObject } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
+import { rowKeys } from './direction.ts';
 import { isModalOpen } from './keyboard.ts';
 
 /*
@@ -79,12 +80,8 @@ export function useToolbarFocus(toolbar: RefObject<HTMLElement | null>) {
       for (const button of usableButtons()) button.tabIndex = button === target ? 0 : -1;
       last.current = target;
     },
-    onKeyDown(event: KeyboardEvent & { readonly currentTarget: HTMLElement }) {
-      const isRightToLeft = getComputedStyle(event.currentTarget).direction === 'rtl';
-      const [previous, next] = isRightToLeft
-        ? (['ArrowRight', 'ArrowLeft'] as const)
-        : (['ArrowLeft', 'ArrowRight'] as const);
-      moveFocus(event, usableButtons(), { previous, next });
+    onKeyDown(event: KeyboardEvent) {
+      moveFocus(event, usableButtons(), rowKeys());
     },
   };
 }

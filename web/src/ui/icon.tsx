@@ -1,7 +1,8 @@
 /** Renders an icon. Screen readers ignore it, so its meaning must also be in words. */
 export function Icon({ name, class: className = '' }: { name: IconName; class?: string }) {
+  const classes = ['icon', DIRECTIONAL.has(name) && 'directional', className];
   return (
-    <svg class={`icon ${className}`} viewBox="0 0 20 20" aria-hidden="true" focusable="false">
+    <svg class={classes.filter(Boolean).join(' ')} viewBox="0 0 20 20" aria-hidden="true" focusable="false">
       <use href={`#icon-${name}`} />
     </svg>
   );
@@ -21,6 +22,9 @@ export function Sprite() {
 }
 
 export type IconName = keyof typeof PATHS;
+
+/** The icons that point in reading direction. Right-to-left pages mirror them. */
+const DIRECTIONAL = new Set<IconName>(['chevron-left', 'chevron-right', 'list', 'move', 'sign-out', 'wrap']);
 
 /** The icons as the `d` attributes of paths: lines of 1.5 px in a square of 20 px. */
 const PATHS = {

@@ -1,9 +1,12 @@
 import type { RefObject } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
+import { isRightToLeft } from './direction.ts';
 
 export interface Swipes {
-  readonly left: (() => void) | undefined;
-  readonly right: (() => void) | undefined;
+  /** Called by a swipe that moves the next item into view: to the left, or to the right in right-to-left pages. */
+  readonly next?: (() => void) | undefined;
+  /** Called by a swipe in the opposite direction. */
+  readonly previous?: (() => void) | undefined;
   readonly down: (() => void) | undefined;
 }
 
@@ -49,7 +52,7 @@ export function useSwipes(element: RefObject<HTMLElement | null>, swipes: Swipes
         const across = event.clientX - from.clientX;
         const down = event.clientY - from.clientY;
         if (Math.abs(across) > MIN_DISTANCE && Math.abs(across) > MIN_RATIO * Math.abs(down)) {
-          current.current[across < 0 ? 'left' : 'right']?.();
+          current.current[across < 0 === isRightToLeft() ? 'previous' : 'next']?.();
         } else if (down > MIN_DISTANCE && down > MIN_RATIO * Math.abs(across)) {
           current.current.down?.();
         }

@@ -52,7 +52,7 @@ function SidePanel({ onClose, children }: SheetProps) {
 function BottomSheet({ onClose, children }: SheetProps) {
   const titleId = useId();
   const { dialog, listeners } = useModalDialog(onClose);
-  useSwipes(dialog, { left: undefined, right: undefined, down: onClose });
+  useSwipes(dialog, { down: onClose });
   useBackCloses(onClose);
   return (
     <dialog ref={dialog} class="details-sheet below" aria-labelledby={titleId} {...listeners}>

@@ -39,7 +39,7 @@ export function Breadcrumb() {
         <li class="current">
           <h1>
             <FolderLink folder={path}>
-              <bdi title={nameFor(path)}>{shownName(nameFor(path))}</bdi>
+              <span title={nameFor(path)}>{shownName(nameFor(path))}</span>
             </FolderLink>
           </h1>
         </li>
@@ -58,9 +58,9 @@ function Ancestor({ folder, name, isHidden }: { folder: string; name: string; is
   return (
     <li class={`ancestor ${isHidden ? 'hidden' : ''}`} data-folder={folder}>
       <FolderLink folder={folder}>
-        <bdi title={name}>{shownName(name)}</bdi>
+        <span title={name}>{shownName(name)}</span>
       </FolderLink>
-      <Icon name="chevron-right" class="directional" />
+      <Icon name="chevron-right" />
     </li>
   );
 }
@@ -78,7 +78,7 @@ function HiddenAncestors({ folders, nameFor }: { folders: readonly string[]; nam
   return (
     <li class="above">
       <MenuButton icon="more" label={text.shell.hiddenFolders} groups={() => [items()]} />
-      <Icon name="chevron-right" class="directional" />
+      <Icon name="chevron-right" />
     </li>
   );
 }
@@ -113,6 +113,8 @@ function FolderLink({ folder, children }: { folder: string; children: ComponentC
       href={urls.page(folder)}
       aria-current={isShown ? 'page' : undefined}
       data-drop-folder={isShown && !isWritableTarget(shown) ? undefined : folder}
+      // The end of a long name is omitted, in the direction of the name.
+      dir="auto"
       draggable={false}
       onClick={(event) => {
         // With another button or a modifier key, the browser opens a tab or a window, or downloads the page.

@@ -65,7 +65,7 @@ export function ViewerSkeleton({ path, retry }: ViewerSkeletonProps) {
         <div class="heading">
           <IconButton icon="close" label={text.controls.close} shortcut={keyLabel('Escape')} onClick={close} />
           <div class="name">
-            <h1 id={titleId}>
+            <h1 id={titleId} class="truncated-name">
               <Name of={nameOf(path)} />
             </h1>
           </div>

@@ -4,6 +4,7 @@ import type { FileEntry } from '../../platform/service/service.ts';
 import { useFullLanguage } from '../../platform/text/language.ts';
 import { IconButton } from '../../ui/button.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
+import { rowKeys } from '../../ui/direction.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { keyLabel } from '../../ui/keyboard.ts';
 import { useActions } from '../actions/actions.ts';
@@ -30,7 +31,7 @@ export function ViewerHeader({ path, gallery, viewer, titleId, onShow, onClose }
       <div class="heading">
         <IconButton icon="close" label={text.controls.close} shortcut={keyLabel('Escape')} onClick={onClose} />
         <div class="name">
-          <h1 id={titleId} title={nameOf(path)}>
+          <h1 id={titleId} class="truncated-name" title={nameOf(path)}>
             <Name of={nameOf(path)} />
           </h1>
           <p class="numbers">
@@ -50,6 +51,7 @@ export function ViewerHeader({ path, gallery, viewer, titleId, onShow, onClose }
 
 function Steps({ gallery: { place, count, previous, next }, onShow }: Pick<ViewerHeaderProps, 'gallery' | 'onShow'>) {
   const { text } = useFullLanguage();
+  const keys = rowKeys();
   const step = (icon: 'chevron-left' | 'chevron-right', label: string, key: string, file: FileEntry | undefined) => (
     <IconButton
       icon={icon}
@@ -61,11 +63,11 @@ function Steps({ gallery: { place, count, previous, next }, onShow }: Pick<Viewe
   );
   return (
     <Group>
-      {step('chevron-left', text.previews.previous, 'ArrowLeft', previous)}
+      {step('chevron-left', text.previews.previous, keys.previous, previous)}
       <span class="position numbers" aria-hidden="true">
         {place >= 0 && text.previews.position({ position: place + 1, count })}
       </span>
-      {step('chevron-right', text.previews.next, 'ArrowRight', next)}
+      {step('chevron-right', text.previews.next, keys.next, next)}
     </Group>
   );
 }

@@ -2,7 +2,6 @@ import { type Signal, signal } from '@preact/signals';
 import { useLayoutEffect } from 'preact/hooks';
 import type { FileEntry } from '../../platform/service/service.ts';
 import type { IconName } from '../../ui/icon.tsx';
-import { isField, keysOf } from '../../ui/keyboard.ts';
 
 /** A command of a preview: a button in the header, and keyboard shortcuts. */
 export interface ViewerTool {
@@ -49,61 +48,3 @@ export function useTools({ tools }: ViewerState, make: () => readonly ViewerTool
     };
   }, inputs);
 }
-
-interface Targets {
-  readonly stage: HTMLElement | null;
-  readonly tools: readonly ViewerTool[];
-  /** Whether single-character shortcuts are enabled. */
-  readonly characterKeys: boolean;
-  readonly previous: () => void;
-  readonly next: () => void;
-}
-
-/** Handles a key in the viewer. No key reaches the page behind it. */
-export function handleKey(event: KeyboardEvent, { stage, tools, characterKeys, previous, next }: Targets): void {
-  event.stopPropagation();
-  const { target } = event;
-  if (event.defaultPrevented || !(target instanceof Element)) return;
-  // Fields and players use most keys themselves.
-  if (isField(target) || target.closest('video, audio')) return;
-
-  const key = keysOf(event);
-  const scroller = stage?.querySelector('[data-scroller]');
-  const isInScroller = scroller?.contains(target) === true;
-  const isDisabledKey = key.length === 1 && !characterKeys;
-  const tool = isDisabledKey
-    ? undefined
-    : tools.find(({ keys, button }) => keys.includes(key) && button?.disabled !== true);
-  const run =
-    tool?.run ?? (isInScroller && scrollsAcross(scroller) ? undefined : { ArrowLeft: previous, ArrowRight: next }[key]);
-  if (run) {
-    event.preventDefault();
-    run();
-  } else if (scroller && !isInScroller && scroll(scroller, key)) {
-    event.preventDefault();
-  }
-}
-
-function scrollsAcross({ scrollWidth, clientWidth }: Element): boolean {
-  return scrollWidth > clientWidth;
-}
-
-/** Scrolls as the key would with the focus inside the scroller. Returns whether the key scrolls. */
-function scroll(scroller: Element, key: string): boolean {
-  const page = scroller.clientHeight * 0.9;
-  const distance = {
-    ArrowUp: -LINE_HEIGHT,
-    ArrowDown: LINE_HEIGHT,
-    PageUp: -page,
-    PageDown: page,
-    Home: -Infinity,
-    End: Infinity,
-  }[key];
-  if (distance === undefined) return false;
-  const end = distance > 0 ? scroller.scrollHeight : 0;
-  scroller.scrollTop = Number.isFinite(distance) ? scroller.scrollTop + distance : end;
-  return true;
-}
-
-/** Pixels that an arrow key scrolls. */
-const LINE_HEIGHT = 40;

@@ -1,9 +1,12 @@
 import type { RefObject } from 'preact';
 import { useEffect, useId, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import { nameOf } from '../../platform/paths.ts';
+import type { FileEntry } from '../../platform/service/service.ts';
 import { useFullLanguage } from '../../platform/text/language.ts';
 import { shownName } from '../../platform/text/names.ts';
 import { useModalDialog } from '../../ui/dialog.tsx';
+import { rowKeys } from '../../ui/direction.ts';
+import { isField, keysOf } from '../../ui/keyboard.ts';
 import { useSwipes } from '../../ui/use-swipes.ts';
 import { type Actions, useActions } from '../actions/actions.ts';
 import { LazyDetails } from '../details/details-panel.tsx';
@@ -14,7 +17,7 @@ import { useGallery } from './gallery.ts';
 import { LazyPreview } from './lazy-preview.tsx';
 import { useClosePreview } from './use-close-preview.ts';
 import { ViewerHeader } from './viewer-header.tsx';
-import { createViewerState, handleKey, type ViewerTool } from './viewer-tools.ts';
+import { createViewerState, type ViewerTool } from './viewer-tools.ts';
 import './viewer.css';
 
 export interface ViewerProps {
@@ -38,8 +41,9 @@ export function Viewer({ path, isInPlace }: ViewerProps) {
   const close = useClosePreview(path);
   const { dialog, listeners } = useModalDialog(close);
   useFocusOfLastFile(path);
-  const show = (file: typeof next) => file && router.openPreview(file.path);
-  useSwipes(dialog, { left: next && (() => show(next)), right: previous && (() => show(previous)), down: close });
+  const show = (file: FileEntry) => router.openPreview(file.path);
+  const steps = { previous: previous && (() => show(previous)), next: next && (() => show(next)) };
+  useSwipes(dialog, { ...steps, down: close });
   useUnfocusedKeys(dialog);
 
   return (
@@ -53,8 +57,7 @@ export function Viewer({ path, isInPlace }: ViewerProps) {
           stage: stage.current,
           tools: [...viewer.tools.peek(), detailsTool(actions)],
           characterKeys: preferences.characterKeys.peek(),
-          previous: () => show(previous),
-          next: () => show(next),
+          ...steps,
         })
       }
     >
@@ -75,6 +78,66 @@ function detailsTool(actions: Actions): ViewerTool {
   const action = actions.available('details');
   return { id: 'details', keys: action?.keys ?? [], run: () => action?.run() };
 }
+
+interface Targets {
+  readonly stage: HTMLElement | null;
+  readonly tools: readonly ViewerTool[];
+  /** Whether single-character shortcuts are enabled. */
+  readonly characterKeys: boolean;
+  /** Shows the previous file. */
+  readonly previous: (() => void) | undefined;
+  readonly next: (() => void) | undefined;
+}
+
+/** Handles a key in the viewer. No key reaches the page behind it. */
+function handleKey(event: KeyboardEvent, { stage, tools, characterKeys, previous, next }: Targets): void {
+  event.stopPropagation();
+  const { target } = event;
+  if (event.defaultPrevented || !(target instanceof Element)) return;
+  // Fields and players use most keys themselves.
+  if (isField(target) || target.closest('video, audio')) return;
+
+  const key = keysOf(event);
+  const scroller = stage?.querySelector('[data-scroller]');
+  const isInScroller = scroller?.contains(target) === true;
+  const isDisabledKey = key.length === 1 && !characterKeys;
+  const tool = isDisabledKey
+    ? undefined
+    : tools.find(({ keys, button }) => keys.includes(key) && button?.disabled !== true);
+  const keys = rowKeys();
+  const step = { [keys.previous]: previous, [keys.next]: next }[key];
+  const run = tool?.run ?? (isInScroller && scrollsAcross(scroller) ? undefined : step);
+  if (run) {
+    event.preventDefault();
+    run();
+  } else if (scroller && !isInScroller && scroll(scroller, key)) {
+    event.preventDefault();
+  }
+}
+
+function scrollsAcross({ scrollWidth, clientWidth }: Element): boolean {
+  return scrollWidth > clientWidth;
+}
+
+/** Scrolls as the key would with the focus inside the scroller. Returns whether the key scrolls. */
+function scroll(scroller: Element, key: string): boolean {
+  const page = scroller.clientHeight * 0.9;
+  const distance = {
+    ArrowUp: -LINE_HEIGHT,
+    ArrowDown: LINE_HEIGHT,
+    PageUp: -page,
+    PageDown: page,
+    Home: -Infinity,
+    End: Infinity,
+  }[key];
+  if (distance === undefined) return false;
+  const end = distance > 0 ? scroller.scrollHeight : 0;
+  scroller.scrollTop = Number.isFinite(distance) ? scroller.scrollTop + distance : end;
+  return true;
+}
+
+/** Pixels that an arrow key scrolls. */
+const LINE_HEIGHT = 40;
 
 /**
  * When the viewer closes, moves the focus, and the selection of a single file, to the file that was shown last. The
