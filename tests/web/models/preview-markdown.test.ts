@@ -52,6 +52,21 @@ describe('Rendered Markdown', () => {
     assert.ok(!textOf(tree).includes('over everything'));
   });
 
+  it('gives lists, quotes and tables the direction of their text, unless they are in another one', () => {
+    const tree = parse('> words\n>\n> - item\n\n- item\n\nwords\n\n| a |\n| - |\n| b |\n');
+    const directions = elementsOf(tree)
+      .filter(({ tagName }) => /^(blockquote|ul|p|table)$/.test(tagName))
+      .map(({ tagName, properties: { dir } }) => [tagName, dir]);
+    assert.deepEqual(directions, [
+      ['blockquote', 'auto'],
+      ['p', undefined],
+      ['ul', undefined],
+      ['ul', 'auto'],
+      ['p', undefined],
+      ['table', 'auto'],
+    ]);
+  });
+
   it('keeps the harmless part of a hostile file', () => {
     const tree = parse(HOSTILE_MARKDOWN);
     const [heading] = named(tree, 'h2');

@@ -57,6 +57,11 @@ const TEXT_TYPES =
 const TEXT_EXTENSIONS =
   /^(txt|log|md|markdown|csv|tsv|json|jsonl|ndjson|geojson|xml|html?|css|scss|sass|less|[cm]?[jt]sx?|vue|svelte|py|rb|php|pl|lua|r|go|rs|java|kt|swift|c|cc|cpp|h|hpp|cs|sh|bash|zsh|fish|ps1|bat|sql|ya?ml|toml|ini|cfg|conf|env|properties|diff|patch|tex|bib|srt|vtt|graphql|proto|gradle|cmake|mk|nix|tf)$/;
 
+/** Returns whether the lines of a text file are natural language, so each has its own direction. */
+export function isProse(name: string): boolean {
+  return /^(|txt|text|log|md|markdown|mdown|rst|adoc|srt|vtt|tex)$/.test(extensionOf(name));
+}
+
 /** The maximum length in characters of highlighted text. Longer text takes noticeably long. */
 const MAX_HIGHLIGHTED_LENGTH = 200_000;
 

@@ -34,7 +34,14 @@ const STEP = 200;
 function JsonTree({ name, value }: { name: string; value: JsonValue }) {
   const { text } = useFullLanguage();
   return (
-    <div class="json-tree" role="region" aria-label={text.previews.contentsOf({ name })} tabIndex={0} data-scroller>
+    <div
+      class="json-tree"
+      role="region"
+      aria-label={text.previews.contentsOf({ name })}
+      tabIndex={0}
+      dir="ltr"
+      data-scroller
+    >
       <Value value={value} depth={0} />
     </div>
   );
@@ -68,9 +75,7 @@ function Leaf({ label, kind, shown }: { label: string | undefined; kind: string;
   return (
     <div class="leaf">
       <Label label={label} />
-      <span class={`value ${kind}`} dir="auto">
-        {shown}
-      </span>
+      <bdi class={`value ${kind}`}>{shown}</bdi>
     </div>
   );
 }
@@ -90,7 +95,7 @@ function Members({ label, members, isList, depth }: MembersProps) {
         <Label label={label} />
         <span class="summary">
           {isList ? '[ ' : '{ '}
-          {text.folder.items({ count: members.length })}
+          <bdi>{text.folder.items({ count: members.length })}</bdi>
           {isList ? ' ]' : ' }'}
         </span>
       </summary>

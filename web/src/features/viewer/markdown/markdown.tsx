@@ -35,11 +35,10 @@ export function Markdown({ entry, tree }: { entry: FileEntry; tree: Root }) {
       role="region"
       aria-label={text.previews.contentsOf({ name: entry.name })}
       tabIndex={0}
+      dir="auto"
       data-scroller
     >
-      <article class="markdown" dir="auto">
-        {drawn}
-      </article>
+      <article class="markdown">{drawn}</article>
     </div>
   );
 }

@@ -80,7 +80,18 @@ function parseMarkdown(text: string, { footnotes, backToText }: MarkdownLabels):
   // `toHast` drops HTML by default. `sanitize` adds the prefix of ids, once.
   const tree = toHast(markdown, { clobberPrefix: '', footnoteLabel: footnotes, footnoteBackLabel: backToText });
   prepareHeadings(tree, new Map());
-  return sanitize(tree, { ...defaultSchema, clobberPrefix: ID_PREFIX });
+  const sanitized = sanitize(tree, { ...defaultSchema, clobberPrefix: ID_PREFIX });
+  setDirections(sanitized);
+  return sanitized;
+}
+
+/** Gives each list, quote and table the direction of its text. Style sheets do that for blocks of text. */
+function setDirections(tree: Nodes): void {
+  if (!('children' in tree)) return;
+  for (const child of tree.children) {
+    // The direction of an outer element does not depend on inner elements with the attribute.
+    if (child.type === 'element' && /^(ul|ol|blockquote|table)$/.test(child.tagName)) child.properties['dir'] = 'auto';
+  }
 }
 
 /** Removes YAML front matter, which Markdown would parse as a heading. */

@@ -33,19 +33,28 @@ function Parsed({ entry, viewer, source }: PreviewProps & { source: string }) {
 }
 
 function Table({ name, table: { columns, rows, rowCount } }: { name: string; table: ParsedTable }) {
-  const { text } = useFullLanguage();
+  const { text, direction } = useFullLanguage();
   const classes = columns.map(({ isNumeric }) => (isNumeric ? 'numeric' : undefined));
   return (
-    <div class="table-preview" role="region" aria-label={text.previews.contentsOf({ name })} tabIndex={0} data-scroller>
+    <div
+      class="table-preview"
+      role="region"
+      aria-label={text.previews.contentsOf({ name })}
+      tabIndex={0}
+      dir="auto"
+      data-scroller
+    >
       {rowCount > rows.length && (
-        <p class="preview-remark">{text.previews.shownRows({ shown: rows.length, all: rowCount })}</p>
+        <p class="preview-remark" dir={direction}>
+          {text.previews.shownRows({ shown: rows.length, all: rowCount })}
+        </p>
       )}
       <table>
         <thead>
           <tr>
             <td class="number" />
             {columns.map((column, index) => (
-              <th key={index} scope="col" class={classes[index]} dir="auto">
+              <th key={index} scope="col" class={classes[index]}>
                 {column.name}
               </th>
             ))}
@@ -56,7 +65,7 @@ function Table({ name, table: { columns, rows, rowCount } }: { name: string; tab
             <tr key={index}>
               <td class="number">{index + 1}</td>
               {classes.map((className, column) => (
-                <td key={column} class={className} dir="auto">
+                <td key={column} class={className}>
                   {row[column]}
                 </td>
               ))}

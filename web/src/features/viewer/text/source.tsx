@@ -1,7 +1,8 @@
 import { Component, type ComponentChild, type ComponentChildren, h } from 'preact';
 import { useMemo } from 'preact/hooks';
-import { grammarOf } from '../../../platform/preview-kinds.ts';
-import { type Text, useFullLanguage } from '../../../platform/text/language.ts';
+import { grammarOf, isProse } from '../../../platform/preview-kinds.ts';
+import type { Text } from '../../../platform/text/language.ts';
+import { useFullLanguage } from '../../../platform/text/language.ts';
 import { useLoaded } from '../../../ui/loading.ts';
 import { useTools, type ViewerState, type ViewerTool } from '../viewer-tools.ts';
 import { runJob } from '../worker/run-job.ts';
@@ -59,9 +60,10 @@ export function Source({ name, blocks, viewer, children }: SourceProps) {
       role="region"
       aria-label={text.previews.contentsOf({ name })}
       tabIndex={0}
+      dir={isProse(name) ? 'auto' : 'ltr'}
       data-scroller
     >
-      <div class="lines" dir="auto" translate={false}>
+      <div class="lines" translate={false}>
         {blocks.map((block) => (
           <Block key={block.firstLine} block={block} />
         ))}

@@ -97,10 +97,10 @@ function LongText({ entry, viewer, reader, reading, shown: { blocks, rest } }: L
 }
 
 function TextEnd({ entry, reader, reading }: Pick<LongTextProps, 'entry' | 'reader' | 'reading'>) {
-  const { text, formats } = useFullLanguage();
+  const { text, formats, direction } = useFullLanguage();
   if (reading.error) return <ContentProblem entry={entry} error={reading.error} onRetry={reading.readOn} />;
   return (
-    <div class="source-end">
+    <div class="source-end" dir={direction}>
       <p role="status">
         {text.previews.shownPart({ shown: formats.size(reader.position), all: formats.size(entry.size) })}
       </p>
