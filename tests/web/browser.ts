@@ -9,7 +9,7 @@ export interface Visit {
   readonly url: string;
   readonly width: keyof typeof SCREENS;
   readonly theme: 'light' | 'dark';
-  readonly language: 'en' | 'zh-CN';
+  readonly language: keyof typeof LOCALES;
   /**
    * Whether the page shows no animations. Default: true, because drawing them takes a fifth of the time of most tests.
    * The journeys have animations.
@@ -65,7 +65,7 @@ const SCREENS = {
   desktop: { viewport: { width: 1440, height: 900 } },
 } as const;
 
-const LOCALES = { en: 'en-US', 'zh-CN': 'zh-CN' } as const;
+const LOCALES = { ar: 'ar', en: 'en-US', 'zh-CN': 'zh-CN' } as const;
 
 /** Milliseconds that an action waits for its element: as long as `until` waits. */
 const ACTION_TIMEOUT_MS = 20_000;

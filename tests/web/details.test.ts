@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Page } from 'playwright-core';
 import type { Need } from '../runner/needs.ts';
 import { assertAccessible } from './axe.ts';
 import { becomes } from './becomes.ts';
+import { swipe } from './elements.ts';
 import { visitSite } from './open-site.ts';
 import { photo } from './samples.ts';
 
@@ -81,20 +81,3 @@ test('On a phone, swipes show the next file or close the preview, and going back
   await page.getByRole('dialog').waitFor({ state: 'detached' });
   await becomes(() => page.url(), site.url);
 });
-
-/** One finger, from one point of the window to another. */
-async function swipe(page: Page, from: readonly [number, number], to: readonly [number, number]): Promise<void> {
-  const debug = await page.context().newCDPSession(page);
-  // The timestamps determine the speed of the swipe, also on a slow machine.
-  let timestamp = Date.now() / 1000;
-  const send = (type: 'touchStart' | 'touchMove' | 'touchEnd', points: readonly (readonly [number, number])[]) => {
-    timestamp += 0.05;
-    return debug.send('Input.dispatchTouchEvent', { type, touchPoints: points.map(([x, y]) => ({ x, y })), timestamp });
-  };
-  await send('touchStart', [from]);
-  for (const part of [0.3, 0.6, 1]) {
-    await send('touchMove', [[from[0] + (to[0] - from[0]) * part, from[1] + (to[1] - from[1]) * part]]);
-  }
-  await send('touchEnd', []);
-  await debug.detach();
-}

@@ -119,3 +119,20 @@ export async function longPress(page: Page, path: string): Promise<void> {
   await client.send('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [] });
   await client.detach();
 }
+
+/** Moves a finger from one point of the window to another. */
+export async function swipe(page: Page, from: readonly [number, number], to: readonly [number, number]): Promise<void> {
+  const debug = await page.context().newCDPSession(page);
+  // The timestamps determine the speed of the swipe, also on a slow machine.
+  let timestamp = Date.now() / 1000;
+  const send = (type: 'touchStart' | 'touchMove' | 'touchEnd', points: readonly (readonly [number, number])[]) => {
+    timestamp += 0.05;
+    return debug.send('Input.dispatchTouchEvent', { type, touchPoints: points.map(([x, y]) => ({ x, y })), timestamp });
+  };
+  await send('touchStart', [from]);
+  for (const part of [0.3, 0.6, 1]) {
+    await send('touchMove', [[from[0] + (to[0] - from[0]) * part, from[1] + (to[1] - from[1]) * part]]);
+  }
+  await send('touchEnd', []);
+  await debug.detach();
+}

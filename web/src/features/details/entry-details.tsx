@@ -1,4 +1,4 @@
-import type { ComponentChildren } from 'preact';
+import { type ComponentChildren, Fragment } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { typeLabel } from '../../platform/file-kinds.ts';
 import { nameOf, ROOT } from '../../platform/paths.ts';
@@ -123,15 +123,29 @@ function PathFact({ path }: { path: string }) {
   const { details } = useFullLanguage().text;
   return (
     <Fact name={details.path} button={<CopyButton label={details.copyPath} value={path} />}>
-      <Name of={path} />
+      <PathName of={path} />
     </Fact>
+  );
+}
+
+/** A path from left to right. Each name in it has its own direction. */
+function PathName({ of }: { of: string }) {
+  return (
+    <bdi dir="ltr">
+      {of.split('/').map((name, index) => (
+        <Fragment key={index}>
+          {index > 0 && '/'}
+          {name !== '' && <Name of={name} />}
+        </Fragment>
+      ))}
+    </bdi>
   );
 }
 
 function LinkFact({ name, url, label }: { name: string; url: string; label: string }) {
   return (
     <Fact name={name} button={<CopyButton label={label} value={url} />}>
-      <a href={url} target="_blank" rel="noopener noreferrer">
+      <a href={url} target="_blank" rel="noopener noreferrer" dir="ltr">
         {url}
       </a>
     </Fact>

@@ -57,7 +57,7 @@ function Names({ entries, text }: { entries: readonly Entry[]; text: Text }) {
   return (
     <ul>
       {shown.map(({ path, name }) => (
-        <li key={path}>
+        <li key={path} class="truncated-name">
           <Name of={name} />
         </li>
       ))}

@@ -100,11 +100,11 @@ function Breadcrumb({ picker }: { picker: FolderPickerState }) {
         {[ROOT, ...ancestorsOf(path)].map((folder) => (
           <li key={folder}>
             {folder === path ? (
-              <span ref={openFolder} class="here" aria-current="true">
+              <span ref={openFolder} class="here truncated-name" aria-current="true">
                 <Name of={folderName(folder, text)} />
               </span>
             ) : (
-              <button type="button" onClick={() => picker.open(folder)}>
+              <button type="button" class="truncated-name" onClick={() => picker.open(folder)}>
                 <Name of={folderName(folder, text)} />
               </button>
             )}

@@ -5,6 +5,7 @@ import type { Selection } from '../../model/selection.ts';
 import type { Entry } from '../../platform/service/service.ts';
 import type { Urls } from '../../platform/service/urls.ts';
 import type { Language } from '../../platform/text/language.ts';
+import { isRightToLeft } from '../../ui/direction.ts';
 import './dragging.css';
 
 /** Entries of the page that the user drags. */
@@ -68,7 +69,7 @@ function showDragImage(transfer: DataTransfer, icon: 'folder' | 'file', label: s
   name.textContent = label;
   image.append(createIcon(icon), name);
   document.body.append(image);
-  transfer.setDragImage(image, 0, 0);
+  transfer.setDragImage(image, isRightToLeft() ? image.offsetWidth : 0, 0);
   // The browser captures the element after the event.
   setTimeout(() => image.remove());
 }

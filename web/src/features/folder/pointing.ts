@@ -70,8 +70,8 @@ export function usePointing() {
       event.preventDefault();
       // A long press by touch selects instead, see `Press`.
       if (current.isTouch) return;
-      // A `contextmenu` event from the keyboard has no position.
-      const isByKey = event.button !== 2 && event.clientX <= 0;
+      // From the keyboard, the position of the event depends on the browser. On a Mac, Ctrl and a click open the menu.
+      const isByKey = event.button !== 2 && !event.ctrlKey;
       openMenu(path, isByKey ? boxOf(event, '[data-path]') : pointOf(event));
     },
     onFocusIn(event: FocusEvent) {

@@ -1,6 +1,7 @@
 import { type ReadonlySignal, useSignal } from '@preact/signals';
 import type { RefObject } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
+import { isRightToLeft } from '../../ui/direction.ts';
 import { EdgeScroll } from '../../ui/edge-scroll.ts';
 import type { ScrollPosition } from '../../ui/virtual-rows.ts';
 import { useFolder, useSelection } from '../models.ts';
@@ -134,7 +135,8 @@ function pointAt(
   y: number,
 ): Point {
   const box = element.getBoundingClientRect();
-  return { x: x - box.left - padding, y: y - box.top - headerHeight + top };
+  // In right-to-left pages, the scroll bar is at the left.
+  return { x: x - box.left - element.clientLeft - padding, y: y - box.top - headerHeight + top };
 }
 
 function bandBetween(from: Point, to: Point): Band {
@@ -148,14 +150,13 @@ function bandBetween(from: Point, to: Point): Band {
 
 /** Returns the rows and columns that a band touches. */
 function cellsIn(band: Band, { columns, columnWidth, rowHeight }: GridLayout): readonly (readonly [number, number])[] {
-  const isRightToLeft = document.documentElement.dir === 'rtl';
   const columnAt = (x: number) => Math.floor(x / columnWidth);
   const cells: (readonly [number, number])[] = [];
   const lastRow = Math.floor(band.bottom / rowHeight);
   for (let row = Math.max(0, Math.floor(band.top / rowHeight)); row <= lastRow; row++) {
     const lastColumn = Math.min(columns - 1, columnAt(band.right));
     for (let column = Math.max(0, columnAt(band.left)); column <= lastColumn; column++) {
-      cells.push([row, isRightToLeft ? columns - 1 - column : column]);
+      cells.push([row, isRightToLeft() ? columns - 1 - column : column]);
     }
   }
   return cells;
@@ -169,7 +170,8 @@ function isFree(event: PointerEvent, element: HTMLElement): boolean {
     target.closest('[draggable="true"], button, input, a, [data-check], .list-header')
   )
     return false;
-  return event.clientX - element.getBoundingClientRect().left < element.clientWidth;
+  const x = event.clientX - element.getBoundingClientRect().left - element.clientLeft;
+  return x >= 0 && x < element.clientWidth;
 }
 
 function isOnEntry({ target }: Event): boolean {

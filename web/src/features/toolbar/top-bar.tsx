@@ -52,6 +52,7 @@ function FilterField() {
       <Icon name="search" />
       <input
         type="search"
+        dir="auto"
         aria-label={text.shell.filter}
         placeholder={text.shell.filter}
         autocomplete="off"

@@ -139,7 +139,7 @@ function OperationRow({ operation }: { operation: Operation }) {
     <li class="operation">
       <Icon name="folder" />
       <div class="what">
-        <p class="name" dir="auto" title={title}>
+        <p class="name" title={title}>
           {title}
         </p>
         <ProgressBar label={title} part={total === null || total === 0 ? null : done / total} />

@@ -4,11 +4,11 @@ import { canRetry, isUnfinished, type UploadItem, type UploadState } from '../..
 import type { UploadModel } from '../../model/uploads/upload-model.ts';
 import { itemStatus } from '../../model/uploads/upload-texts.ts';
 import { useFullLanguage } from '../../platform/text/language.ts';
-import { shownName } from '../../platform/text/names.ts';
 import { IconButton } from '../../ui/button.tsx';
 import { Icon, type IconName } from '../../ui/icon.tsx';
 import { ProgressBar } from '../../ui/progress-bar.tsx';
 import { useVirtualRows } from '../../ui/virtual-rows.ts';
+import { Name } from '../folder/entry-parts.tsx';
 import { usePermissions } from '../models.ts';
 
 /** The height of a row: a name, and two lines for the error. */
@@ -109,8 +109,8 @@ function UploadRow({ uploads, item, position, onFocus }: UploadRowProps) {
     >
       <Icon name={STATE_ICONS[state] ?? (item.kind === 'folder' ? 'folder' : 'file')} />
       <div class="what">
-        <p class="name" dir="auto" title={item.folder + item.name}>
-          {shownName(item.name)}
+        <p class="name truncated-name" title={item.folder + item.name}>
+          <Name of={item.name} />
         </p>
         {state === 'sending' && item.size >= MIN_BYTES_WITH_PROGRESS && (
           <ProgressBar label={text.uploads.progressOf({ name: item.name })} part={item.sent.value / item.size} />
