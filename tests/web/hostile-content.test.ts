@@ -3,8 +3,7 @@ import { test } from 'node:test';
 import { until } from '../../testing/until.ts';
 import type { Need } from '../runner/needs.ts';
 import { becomes } from './becomes.ts';
-import { HOSTILE_FILES, PAGE } from './hostile-files.ts';
-import { startHostileSite } from './hostile-site.ts';
+import { HOSTILE_FILES, PAGE, startHostileSite } from './hostile-site.ts';
 
 export const needs: readonly Need[] = ['browser'];
 

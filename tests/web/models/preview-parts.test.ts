@@ -4,8 +4,7 @@ import { zoomedBy } from '../../../web/src/features/viewer/image/zoom.ts';
 import { parseJson } from '../../../web/src/features/viewer/json/parse-json.ts';
 import { resolveDestination } from '../../../web/src/features/viewer/markdown/links.ts';
 import { parseTable } from '../../../web/src/features/viewer/table/parse-table.ts';
-import { createTextDecoder } from '../../../web/src/features/viewer/text/read-text.ts';
-import { blocksOf } from '../../../web/src/features/viewer/text/text-blocks.ts';
+import { blocksOf, createTextDecoder } from '../../../web/src/features/viewer/text/read-text.ts';
 import { typeLabel } from '../../../web/src/platform/file-kinds.ts';
 import { previewKindOf } from '../../../web/src/platform/preview-kinds.ts';
 import { textOf, withoutIsolates } from './languages.ts';
@@ -180,6 +179,13 @@ test('JSON keeps numbers and names as they are written, and says where it is non
   assert.notEqual(parseJson('['.repeat(1000) + ']'.repeat(1000)), 'too deep');
 });
 
+test('JSON is too deep for a tree of nested objects, also inside of lists', () => {
+  const objects = (depth: number) => `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`;
+  assert.equal(parseJson(objects(2_000)), 'too deep');
+  assert.equal(parseJson(`[${objects(1_000)}]`), 'too deep');
+  assert.notEqual(parseJson(objects(500)), 'too deep');
+});
+
 test('A column of a table is numeric when each of its cells is a number or empty', () => {
   const columns = (...cells: readonly string[]) =>
     parseTable(`name\n${cells.map((cell) => `"${cell}"`).join('\n')}`, false).columns;
@@ -196,6 +202,14 @@ test('A table is cut to the rows and columns that are shown, and counted as a wh
   const { columns, rows, rowCount } = parseTable(`${line}\n`.repeat(1_501), true);
   assert.deepEqual([columns.length, rows.length, rows[0]?.length, rowCount], [200, 1_000, 200, 1_500]);
   assert.deepEqual(parseTable('', false), { columns: [], rows: [], rowCount: 0 });
+});
+
+test('A table is parsed without backtracking over a cell of spaces, digits and separators', { timeout: 10_000 }, () => {
+  const cell = `${' '.repeat(2_000)}${'0,'.repeat(2_000)}${' '.repeat(2_000)}x`;
+  assert.deepEqual(parseTable(`n,x\n"${cell}",1\n`, false).columns, [
+    { name: 'n', isNumeric: false },
+    { name: 'x', isNumeric: true },
+  ]);
 });
 
 test('Enlarging keeps what is under the pointer there, and never leaves the image', () => {

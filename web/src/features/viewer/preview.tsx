@@ -1,6 +1,6 @@
 import type { ReadonlySignal } from '@preact/signals';
 import type { ComponentType } from 'preact';
-import { useEffect, useId, useState } from 'preact/hooks';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { nameOf } from '../../platform/paths.ts';
 import { completeLanguage, type Language, useLanguage, useLanguageSignal } from '../../platform/text/language.ts';
 import { IconButton } from '../../ui/button.tsx';
@@ -10,7 +10,6 @@ import { useLoaded, whenIdle } from '../../ui/loading.ts';
 import { Name } from '../folder/entry-parts.tsx';
 import { useRouter } from '../models.ts';
 import { Loading, NotLoadedNotice } from './notices.tsx';
-import { useClosePreview } from './use-close-preview.ts';
 import type { ViewerProps } from './viewer.tsx';
 import './viewer.css';
 
@@ -43,21 +42,40 @@ function LazyViewer({ path }: { path: string }) {
   const language = useLanguageSignal();
   const loaded = useLoaded(() => loadViewer(language));
   const [isInPlace] = useState(Viewer === undefined);
-  if (Viewer) return <Viewer path={path} isInPlace={isInPlace} />;
-  return <ViewerSkeleton path={path} retry={loaded.state === 'failed' ? loaded.retry : undefined} />;
+  const close = useClosePreview(path);
+  if (Viewer) return <Viewer path={path} isInPlace={isInPlace} close={close} />;
+  return <ViewerSkeleton path={path} retry={loaded.state === 'failed' ? loaded.retry : undefined} close={close} />;
+}
+
+/** Returns a function that closes the preview. Repeated calls have no effect: going back takes a moment. */
+function useClosePreview(path: string): () => void {
+  const router = useRouter();
+  const closedPath = useRef<string | null>(null);
+  useEffect(() => {
+    closedPath.current = null;
+    // A dialog that is already removed must not close another preview.
+    return () => {
+      closedPath.current = path;
+    };
+  }, [path]);
+  return () => {
+    if (closedPath.current === path || router.route.peek().preview === null) return;
+    closedPath.current = path;
+    router.closePreview();
+  };
 }
 
 interface ViewerSkeletonProps {
   path: string;
   /** Loads the code again after a failure. */
   retry: (() => void) | undefined;
+  close: () => void;
 }
 
 /** The placeholder of the viewer while its code loads. The user can already close it. */
-export function ViewerSkeleton({ path, retry }: ViewerSkeletonProps) {
+function ViewerSkeleton({ path, retry, close }: ViewerSkeletonProps) {
   const { text } = useLanguage();
   const titleId = useId();
-  const close = useClosePreview(path);
   const { dialog, listeners } = useModalDialog(close);
   return (
     <dialog ref={dialog} class="viewer" aria-labelledby={titleId} {...listeners}>

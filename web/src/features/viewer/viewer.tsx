@@ -1,33 +1,35 @@
-import type { RefObject } from 'preact';
+import type { ComponentType, RefObject } from 'preact';
 import { useEffect, useId, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import { nameOf } from '../../platform/paths.ts';
+import { type PreviewKind, previewKindOf } from '../../platform/preview-kinds.ts';
 import type { FileEntry } from '../../platform/service/service.ts';
 import { useFullLanguage } from '../../platform/text/language.ts';
 import { shownName } from '../../platform/text/names.ts';
 import { useModalDialog } from '../../ui/dialog.tsx';
 import { rowKeys } from '../../ui/direction.ts';
 import { isField, keysOf } from '../../ui/keyboard.ts';
+import { useLoaded } from '../../ui/loading.ts';
 import { useSwipes } from '../../ui/use-swipes.ts';
 import { type Actions, useActions } from '../actions/actions.ts';
 import { LazyDetails } from '../details/details-panel.tsx';
 import { MessageList } from '../messages/message-list.tsx';
 import { useDetails, useFolder, usePreferences, useRouter, useSelection } from '../models.ts';
-import { PendingFile } from './file-notices.tsx';
+import { NoPreview, PendingFile } from './file-notices.tsx';
 import { useGallery } from './gallery.ts';
-import { LazyPreview } from './lazy-preview.tsx';
-import { useClosePreview } from './use-close-preview.ts';
+import { Loading, NotLoadedNotice } from './notices.tsx';
 import { ViewerHeader } from './viewer-header.tsx';
-import { createViewerState, type ViewerTool } from './viewer-tools.ts';
+import { createViewerState, type PreviewProps, type ViewerTool } from './viewer-tools.ts';
 import './viewer.css';
 
 export interface ViewerProps {
   path: string;
   /** Whether the viewer replaces `ViewerSkeleton`, and opens without an animation. */
   isInPlace: boolean;
+  close: () => void;
 }
 
 /** Shows a file over the whole window, with buttons for the previous and the next file. */
-export function Viewer({ path, isInPlace }: ViewerProps) {
+export function Viewer({ path, isInPlace, close }: ViewerProps) {
   const actions = useActions();
   const router = useRouter();
   const details = useDetails();
@@ -38,7 +40,6 @@ export function Viewer({ path, isInPlace }: ViewerProps) {
   const stage = useRef<HTMLDivElement>(null);
   const titleId = useId();
 
-  const close = useClosePreview(path);
   const { dialog, listeners } = useModalDialog(close);
   useFocusOfLastFile(path);
   const show = (file: FileEntry) => router.openPreview(file.path);
@@ -71,6 +72,40 @@ export function Viewer({ path, isInPlace }: ViewerProps) {
       <MessageList />
     </dialog>
   );
+}
+
+/** The preview of a file. The code of each kind loads when the first file of that kind is shown. */
+function LazyPreview(props: PreviewProps) {
+  const kind = previewKindOf(props.entry);
+  return kind === 'none' ? <NoPreview {...props} /> : <LoadedPreview kind={kind} {...props} />;
+}
+
+type LazyKind = Exclude<PreviewKind, 'none'>;
+
+const media = () => import('./media/media-preview.tsx').then(({ MediaPreview }) => MediaPreview);
+
+const MODULES: Readonly<Record<LazyKind, () => Promise<ComponentType<PreviewProps>>>> = {
+  image: () => import('./image/image-preview.tsx').then(({ ImagePreview }) => ImagePreview),
+  video: media,
+  audio: media,
+  pdf: () => import('./pdf/pdf-preview.tsx').then(({ PdfPreview }) => PdfPreview),
+  markdown: () => import('./markdown/markdown-preview.tsx').then(({ MarkdownPreview }) => MarkdownPreview),
+  json: () => import('./json/json-preview.tsx').then(({ JsonPreview }) => JsonPreview),
+  table: () => import('./table/table-preview.tsx').then(({ TablePreview }) => TablePreview),
+  text: () => import('./text/text-preview.tsx').then(({ TextPreview }) => TextPreview),
+};
+
+/** The loaded previews, so that the next file of a kind appears immediately. */
+const loadedPreviews = new Map<LazyKind, ComponentType<PreviewProps>>();
+
+function LoadedPreview({ kind, ...props }: PreviewProps & { kind: LazyKind }) {
+  const loaded = useLoaded(async () => {
+    if (!loadedPreviews.has(kind)) loadedPreviews.set(kind, await MODULES[kind]());
+  });
+
+  const Component = loadedPreviews.get(kind);
+  if (Component) return <Component {...props} />;
+  return loaded.state === 'failed' ? <NotLoadedNotice retry={loaded.retry} /> : <Loading />;
 }
 
 /** Returns the tool for the page's action "Details". */

@@ -1,8 +1,7 @@
 import { useMemo, useState } from 'preact/hooks';
 import { useFullLanguage } from '../../../platform/text/language.ts';
 import { Button } from '../../../ui/button.tsx';
-import { WholeText, WithSource } from '../text/rendered-text.tsx';
-import { TextFallback } from '../text/text-fallback.tsx';
+import { TextFallback, WholeText, WithSource } from '../text/rendered-text.tsx';
 import type { PreviewProps } from '../viewer-tools.ts';
 import { type JsonMember, type JsonValue, parseJson } from './parse-json.ts';
 import './json-tree.css';

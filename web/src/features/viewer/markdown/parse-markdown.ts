@@ -5,8 +5,13 @@ import { gfmFromMarkdown } from 'mdast-util-gfm';
 import { toHast } from 'mdast-util-to-hast';
 import { gfm } from 'micromark-extension-gfm';
 import { highlightLines } from '../text/highlighter.ts';
-import type { MarkdownLabels } from '../worker/jobs.ts';
 import { ID_PREFIX } from './links.ts';
+
+/** Labels of footnotes in Markdown. */
+export interface MarkdownLabels {
+  readonly footnotes: string;
+  readonly backToText: string;
+}
 
 /** Limits of the rendered tree: more nodes block the page, deeper nesting overflows the stack. */
 const MAX_NODES = 30_000;

@@ -1,8 +1,7 @@
 import { useFullLanguage } from '../../../platform/text/language.ts';
 import { useLoaded } from '../../../ui/loading.ts';
 import { Loading, NotLoadedNotice } from '../notices.tsx';
-import { WholeText, WithSource } from '../text/rendered-text.tsx';
-import { TextFallback } from '../text/text-fallback.tsx';
+import { TextFallback, WholeText, WithSource } from '../text/rendered-text.tsx';
 import type { PreviewProps } from '../viewer-tools.ts';
 import { runJob, WorkerNotLoaded } from '../worker/run-job.ts';
 import type { ParsedTable } from './parse-table.ts';

@@ -1,8 +1,10 @@
 import type { RootContent } from 'hast';
 import { common, createLowlight } from 'lowlight';
-import type { HighlightedLine } from '../worker/jobs.ts';
 
 const lowlight = createLowlight(common);
+
+/** The tokens of a line, each with its class; the empty string for none. */
+export type HighlightedLine = readonly (readonly [className: string, text: string])[];
 
 /** The maximum number of highlighted tokens, in total and per line. Rendering more blocks the page. */
 const MAX_TOKENS = 50_000;

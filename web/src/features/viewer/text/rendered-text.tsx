@@ -1,4 +1,4 @@
-import type { ComponentChild } from 'preact';
+import { Component, type ComponentChild } from 'preact';
 import { useState } from 'preact/hooks';
 import type { FileEntry } from '../../../platform/service/service.ts';
 import { useFullLanguage, useLanguageSignal } from '../../../platform/text/language.ts';
@@ -6,9 +6,10 @@ import { useLoaded } from '../../../ui/loading.ts';
 import { useService } from '../../models.ts';
 import { ContentProblem, NoPreview } from '../file-notices.tsx';
 import { Loading } from '../notices.tsx';
-import { useTools, type ViewerState, type ViewerTool } from '../viewer-tools.ts';
+import { type PreviewProps, useTools, type ViewerState, type ViewerTool } from '../viewer-tools.ts';
 import { readWholeText } from './read-text.ts';
 import { HighlightedSource, wrapTool } from './source.tsx';
+import { TextPreview } from './text-preview.tsx';
 
 /** Reads the whole text of a file, and renders `children` with it. */
 export function WholeText({ entry, children }: { entry: FileEntry; children: (text: string) => ComponentChild }) {
@@ -44,4 +45,32 @@ export function WithSource({ name, text: source, viewer, children }: WithSourceP
   };
   useTools(viewer, () => (isSource ? [toggle, wrapTool(viewer, text)] : [toggle]), [isSource, isWrapped, text]);
   return isSource ? <HighlightedSource name={name} text={source} viewer={viewer} /> : <>{children}</>;
+}
+
+/** Shows the text of a file, and the reason why it could not be rendered. */
+export function TextFallback({ reason, ...props }: PreviewProps & { reason: string }) {
+  return (
+    <>
+      <p class="preview-remark">{reason}</p>
+      <TextPreview {...props} />
+    </>
+  );
+}
+
+interface TextErrorBoundaryProps extends PreviewProps {
+  reason: string;
+  children: ComponentChild;
+}
+
+/** Shows the text of the file if rendering `children` throws. */
+export class TextErrorBoundary extends Component<TextErrorBoundaryProps, { isFailed: boolean }> {
+  override state = { isFailed: false };
+
+  static override getDerivedStateFromError() {
+    return { isFailed: true };
+  }
+
+  override render({ children, ...props }: TextErrorBoundaryProps) {
+    return this.state.isFailed ? <TextFallback {...props} /> : <>{children}</>;
+  }
 }

@@ -6,7 +6,7 @@ import { useFullLanguage } from '../../../platform/text/language.ts';
 import { useLoaded } from '../../../ui/loading.ts';
 import { useTools, type ViewerState, type ViewerTool } from '../viewer-tools.ts';
 import { runJob } from '../worker/run-job.ts';
-import { blocksOf, type TextBlock } from './text-blocks.ts';
+import { blocksOf, type TextBlock } from './read-text.ts';
 import './source.css';
 
 interface WholeSourceProps {

@@ -5,9 +5,8 @@ import { useService } from '../../models.ts';
 import { ContentProblem, DownloadLink, NoPreview } from '../file-notices.tsx';
 import { Loading } from '../notices.tsx';
 import type { PreviewProps } from '../viewer-tools.ts';
-import { createTextReader, type TextReader } from './read-text.ts';
+import { blocksOf, createTextReader, type TextBlock, type TextReader } from './read-text.ts';
 import { Source, useWrapTool, WholeSource } from './source.tsx';
-import { blocksOf, type TextBlock } from './text-blocks.ts';
 
 /** The maximum number of bytes that the user can load. */
 const LIMIT = 8 * 1024 * 1024;

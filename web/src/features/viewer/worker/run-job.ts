@@ -1,4 +1,4 @@
-import type { Job, Message, Results } from './jobs.ts';
+import type { Job, Message, Results } from './worker.ts';
 // oxlint-disable-next-line import/default -- Vite makes the URL of the built worker of it.
 import workerUrl from './worker.ts?worker&url';
 

@@ -1,12 +1,31 @@
-import { renderableMarkdown } from '../markdown/parse-markdown.ts';
-import { parseTable } from '../table/parse-table.ts';
-import { highlightLines } from '../text/highlighter.ts';
-import type { Job, Message, Results } from './jobs.ts';
+import type { Root } from 'hast';
+import { type MarkdownLabels, renderableMarkdown } from '../markdown/parse-markdown.ts';
+import { type ParsedTable, parseTable } from '../table/parse-table.ts';
+import { type HighlightedLine, highlightLines } from '../text/highlighter.ts';
 
-addEventListener('message', ({ data }: MessageEvent<Job>) => tell({ kind: 'done', result: done(data) }));
-tell({ kind: 'ready' });
+/**
+ * A job on the text of a file. A hostile text can take unlimited time, so a worker runs the job with a timeout, and
+ * the page stays responsive.
+ */
+export type Job =
+  | { readonly kind: 'markdown'; readonly text: string; readonly labels: MarkdownLabels }
+  | { readonly kind: 'highlight'; readonly text: string; readonly grammar: string }
+  | { readonly kind: 'table'; readonly text: string; readonly isTabbed: boolean };
 
-function done(job: Job): Results[Job['kind']] {
+/** The result of each kind of job; undefined if the page can't render it. */
+export interface Results {
+  readonly markdown: Root | 'nothing' | undefined;
+  readonly highlight: readonly HighlightedLine[] | undefined;
+  readonly table: ParsedTable;
+}
+
+/** A message of the worker: ready for its job, or done with a result. */
+export type Message = { readonly kind: 'ready' } | { readonly kind: 'done'; readonly result: Results[Job['kind']] };
+
+addEventListener('message', ({ data }: MessageEvent<Job>) => post({ kind: 'done', result: run(data) }));
+post({ kind: 'ready' });
+
+function run(job: Job): Results[Job['kind']] {
   switch (job.kind) {
     case 'markdown':
       return renderableMarkdown(job.text, job.labels);
@@ -17,6 +36,6 @@ function done(job: Job): Results[Job['kind']] {
   }
 }
 
-function tell(message: Message): void {
+function post(message: Message): void {
   postMessage(message);
 }
