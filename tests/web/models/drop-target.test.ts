@@ -32,10 +32,10 @@ describe('Dropped files', () => {
     assert.deepEqual(targetOfFiles({ ...here, isReadOnly: true, isDialogOpen: true }), { rejection: 'readOnly' });
     assert.deepEqual(targetOfFiles({ ...here, isDialogOpen: true }), { rejection: 'dialogOpen' });
     assert.deepEqual(targetOfFiles({ ...here, shown: null }), { rejection: 'notLoaded' });
-    assert.deepEqual(targetOfFiles({ ...here, mayWrite: () => false }), { rejection: 'mayNotAdd' });
+    assert.deepEqual(targetOfFiles({ ...here, mayWrite: () => false }), { rejection: 'addDenied' });
     // The shown folder is no substitute for a folder that the user may not write to.
     const mayWrite = (folder: string) => folder === 'here/';
-    assert.deepEqual(targetOfFiles({ ...here, pointed: 'here/sub/', mayWrite }), { rejection: 'mayNotAdd' });
+    assert.deepEqual(targetOfFiles({ ...here, pointed: 'here/sub/', mayWrite }), { rejection: 'addDenied' });
   });
 });
 

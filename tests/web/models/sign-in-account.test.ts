@@ -164,7 +164,7 @@ describe('A user who signs in', () => {
   it('sees once that the work of the previous user was cancelled', () => {
     createBrowser().open({ isBusy: true }).account.setUser('bob');
     const reloaded = createBrowser().open({ name: 'bob' });
-    assert.deepEqual(reloaded.messages(), [language.value.text.account.lost({ name: 'bob', before: 'ann' })]);
+    assert.deepEqual(reloaded.messages(), [language.value.text.account.accountChanged({ name: 'bob', before: 'ann' })]);
     assert.deepEqual(createBrowser().open({ name: 'bob' }).messages(), []);
   });
 

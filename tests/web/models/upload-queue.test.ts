@@ -197,7 +197,7 @@ describe('The path lock of an upload', () => {
     await idle();
     const [item] = queue.items.value;
     assert.equal(item?.state.value, 'failed');
-    assert.equal(item?.problem.value?.code, 'folder-not-as-shown');
+    assert.equal(item?.problem.value?.code, 'folder-outdated');
   });
 });
 
@@ -306,7 +306,7 @@ describe('A name conflict of uploads', () => {
     await until('the others are done', () =>
       queue.items.value.every(({ name, state }) => name === 'a' || state.value === 'done'),
     );
-    assert.equal(queue.items.value[0]?.state.value, 'asking');
+    assert.equal(queue.items.value[0]?.state.value, 'conflict');
     question.resolve(null);
   });
 

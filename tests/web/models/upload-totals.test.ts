@@ -76,7 +76,7 @@ describe('The totals of uploads', () => {
     const totals = new UploadTotals(() => time);
     const [sending, requesting] = [fileItem('a', { size: 3000 }), fileItem('b', { size: 90_000 })];
     for (const item of [sending, requesting]) totals.add(item);
-    totals.setState(requesting, 'asking');
+    totals.setState(requesting, 'conflict');
     totals.setState(sending, 'sending');
     totals.publish();
     time = 2000;

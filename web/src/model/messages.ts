@@ -96,7 +96,7 @@ export async function reportLoadFailure(
   const { problems, controls } = language.value.text;
   messages.say({
     kind: 'error',
-    text: isReplaced ? problems.replaced : problems.unreachable,
+    text: isReplaced ? problems.newVersion : problems.unreachable,
     ...(isReplaced && { action: { label: controls.reload, run: () => window.location.reload() } }),
     ...(!isReplaced && retry && { action: { label: controls.retry, run: retry } }),
   });

@@ -9,7 +9,7 @@ const FEEDBACK_MS = 2_500;
 export function CopyButton({ label, value, icon = 'copy' }: { label: string; value: string; icon?: IconName }) {
   const { text } = useFullLanguage();
   const button = useRef<HTMLButtonElement>(null);
-  const [outcome, setOutcome] = useState<'copied' | 'refused' | null>(null);
+  const [outcome, setOutcome] = useState<'copied' | 'copyBlocked' | null>(null);
   useEffect(() => setOutcome(null), [value]);
   useEffect(() => {
     if (outcome === null) return undefined;
@@ -17,7 +17,7 @@ export function CopyButton({ label, value, icon = 'copy' }: { label: string; val
     return () => clearTimeout(timer);
   }, [outcome]);
 
-  const shownIcon = outcome === 'copied' ? 'check' : outcome === 'refused' ? 'warning' : icon;
+  const shownIcon = outcome === 'copied' ? 'check' : outcome === 'copyBlocked' ? 'warning' : icon;
   return (
     <span class="copy-button">
       <button
@@ -26,7 +26,7 @@ export function CopyButton({ label, value, icon = 'copy' }: { label: string; val
         type="button"
         aria-label={label}
         title={outcome === null ? label : text.details[outcome]}
-        onClick={() => void copy(value, button.current).then((isDone) => setOutcome(isDone ? 'copied' : 'refused'))}
+        onClick={() => void copy(value, button.current).then((isDone) => setOutcome(isDone ? 'copied' : 'copyBlocked'))}
       >
         <Icon name={shownIcon} />
       </button>

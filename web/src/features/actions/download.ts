@@ -42,7 +42,7 @@ export async function startDownloads(
     setTimeout(() => clickLink(urls.download(path)), index * INTERVAL_MS);
   }
   if (files.length < entries.length)
-    messages.say({ kind: 'error', text: clipboard.foldersLeftOut({ count: files.length }) });
+    messages.say({ kind: 'error', text: clipboard.foldersSkipped({ count: files.length }) });
 }
 
 /**

@@ -39,7 +39,7 @@ function useUploadOfPastedFiles(): (pasted: DataTransfer) => void {
     const { text } = language.value;
     if (permissions.isReadOnly) return messages.say({ kind: 'error', text: text.dragging.readOnly });
     if (!isWritableTarget(folder)) return;
-    if (!permissions.allows('write')) return messages.say({ kind: 'error', text: text.dragging.mayNotAdd });
+    if (!permissions.allows('write')) return messages.say({ kind: 'error', text: text.dragging.addDenied });
     const image = pastedImage(pasted.files);
     if (!image) return uploads.addFrom(pasted, folder.path.value);
     const name = `${text.clipboard.pastedImage} ${timeForName(new Date())}.png`;

@@ -31,7 +31,7 @@ function ConflictDialog({ conflict, close }: ConflictDialogProps) {
   const answer = (decision: ConflictAnswer['decision']) => close({ decision, forAll });
   const isSameKind = kinds.incoming === kinds.existing;
   const canReplace = isSameKind && mayReplace;
-  const reason = isSameKind ? text.conflicts.mayNotReplace : text.conflicts.otherKind[kinds.existing];
+  const reason = isSameKind ? text.conflicts.replaceDenied : text.conflicts.otherKind[kinds.existing];
 
   return (
     <Dialog
@@ -79,7 +79,7 @@ function Items({ conflict: { name, folder, kinds, incoming } }: { conflict: Conf
   return (
     <ul>
       <Item label={text.conflicts.existing} kind={kinds.existing} item={existing} />
-      <Item label={text.conflicts.arriving} kind={kinds.incoming} item={incoming} />
+      <Item label={text.conflicts.incoming} kind={kinds.incoming} item={incoming} />
     </ul>
   );
 }

@@ -41,8 +41,8 @@ function DeleteDialog({ entries, close }: { entries: readonly Entry[]; close: (a
       <div class="remove-question">
         {entries.length > 1 && <Names entries={entries} text={text} />}
         {only?.type === 'folder' && <FolderSize folder={only.path} />}
-        {entries.length > 1 && hasFolder && <p>{text.changes.foldersToo}</p>}
-        <p>{text.changes.noUndo}</p>
+        {entries.length > 1 && hasFolder && <p>{text.changes.includesFolders}</p>}
+        <p>{text.changes.cannotUndo}</p>
       </div>
     </Dialog>
   );
@@ -78,6 +78,6 @@ function FolderSize({ folder }: { folder: string }) {
 
 function describeSize({ entries, cursor }: Listing, { changes }: Text): string {
   const count = entries.length;
-  if (cursor !== undefined) return changes.holdsMore({ count });
-  return count === 0 ? changes.holdsNothing : changes.holds({ count });
+  if (cursor !== undefined) return changes.folderContainsMore({ count });
+  return count === 0 ? changes.folderIsEmpty : changes.folderContains({ count });
 }

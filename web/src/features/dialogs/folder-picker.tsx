@@ -57,7 +57,7 @@ function FolderPicker({ transfer, close }: { transfer: PickedTransfer; close: (f
         <Breadcrumb picker={picker} />
         <Folders picker={picker} onChoose={choose} />
         <p class="reason" role="status">
-          {reason === 'may-not-add' && text.dragging.mayNotAdd}
+          {reason === 'add-denied' && text.dragging.addDenied}
           {reason === 'already-here' && text.folderPicker.alreadyHere({ count: paths.length })}
           {reason === 'into-itself' && text.folderPicker.intoItself}
         </p>

@@ -11,7 +11,7 @@ export function isInside(folder: string, path: string): boolean {
 }
 
 /** Why a drop of files would fail: the key of the message. */
-export type Rejection = 'readOnly' | 'dialogOpen' | 'notLoaded' | 'mayNotAdd';
+export type Rejection = 'readOnly' | 'dialogOpen' | 'notLoaded' | 'addDenied';
 
 interface FileDrop {
   /** The folder below the pointer; null if there is none. */
@@ -29,7 +29,7 @@ export function targetOfFiles(drop: FileDrop): { readonly folder: string } | { r
   if (drop.isDialogOpen) return { rejection: 'dialogOpen' };
   const folder = drop.pointed ?? drop.shown;
   if (folder === null) return { rejection: 'notLoaded' };
-  return drop.mayWrite(folder) ? { folder } : { rejection: 'mayNotAdd' };
+  return drop.mayWrite(folder) ? { folder } : { rejection: 'addDenied' };
 }
 
 /** Opens a folder when a drag rests on it, like the spring-loaded folders of Finder. */

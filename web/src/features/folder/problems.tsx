@@ -89,7 +89,7 @@ function problemTitle(problem: ServiceError, { problems }: InitialText): string 
   if (problem.isNotFound) return problems.missing;
   if (problem.isSignInRequired) return problems.signIn;
   if (problem.isPermissionDenied) return problems.denied;
-  return problem.isBusy ? problems.busy : problems.refused;
+  return problem.isBusy ? problems.busy : problems.openFailed;
 }
 
 /** Returns whether the title of a problem says everything that the user has to know. */

@@ -96,7 +96,7 @@ export function MoreEntries() {
   return (
     <div class="more-entries" role="status">
       <span>{text.folder.paused({ count: folder.count.value })}</span>
-      <Button onClick={() => folder.loadMore()}>{text.folder.readOn}</Button>
+      <Button onClick={() => folder.loadMore()}>{text.folder.showMore}</Button>
     </div>
   );
 }

@@ -56,8 +56,8 @@ function DialogForm({ account, isSwitch, onClose }: SignInDialogProps & { accoun
       }
     >
       <div class="sign-in-question">
-        {lastUsername !== null && <p>{text.account.ended}</p>}
-        {lastUsername === null && !isSwitch && folder.state.value !== 'ready' && <p>{text.account.needed}</p>}
+        {lastUsername !== null && <p>{text.account.sessionExpired}</p>}
+        {lastUsername === null && !isSwitch && folder.state.value !== 'ready' && <p>{text.account.signInRequired}</p>}
         {password && <SignInFields form={form} lastUsername={lastUsername} />}
         {provider && <ProviderLink account={account} isNewTab={!isSwitch} />}
         {provider && !isSwitch && <p class="hint">{text.account.inNewTab}</p>}

@@ -20,7 +20,7 @@ export function SignInFields({ form, lastUsername = null }: SignInFieldsProps) {
   const state = { 'aria-invalid': form.isWrong, 'aria-describedby': problemId };
   return (
     <div class="fields sign-in-fields">
-      <label for={usernameId}>{text.account.name}</label>
+      <label for={usernameId}>{text.account.username}</label>
       <input
         ref={form.username}
         id={usernameId}

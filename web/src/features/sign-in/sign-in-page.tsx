@@ -38,8 +38,8 @@ function SignIn({ account, problem }: { account: Account; problem: ServiceError 
   const isNeeded = problem === null && account.username.value === null;
   return (
     <Card title={text.account.signIn}>
-      {!account.canSignIn && <p class="why">{text.account.noWay}</p>}
-      {account.canSignIn && isNeeded && <p class="why">{text.account.needed}</p>}
+      {!account.canSignIn && <p class="why">{text.account.signInUnavailable}</p>}
+      {account.canSignIn && isNeeded && <p class="why">{text.account.signInRequired}</p>}
       {problem && (
         <p class="problem" role="alert">
           {language.reasonOf(problem)}
@@ -60,7 +60,7 @@ function FileRefused({ account, onSignIn }: { account: Account; onSignIn: () => 
   const { text } = language;
   const problem = folder.problem.value;
   return (
-    <Card title={text.problems.refusedFile}>
+    <Card title={text.problems.fileOpenFailed}>
       <p class="why" role="alert">
         {problem && language.reasonOf(problem)}
       </p>

@@ -42,7 +42,7 @@ export function OpenTray({ uploads, hasUploads }: OpenTrayProps) {
           type="button"
           aria-expanded={isOpen.value}
           aria-controls={bodyId}
-          title={isOpen.value ? text.uploads.fold : text.uploads.unfold}
+          title={isOpen.value ? text.uploads.minimize : text.uploads.expand}
           onClick={() => {
             isOpen.value = !isOpen.value;
           }}

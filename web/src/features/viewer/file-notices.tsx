@@ -23,7 +23,7 @@ export function PendingFile() {
   if (problem && !problem.isNotFound) {
     const actions = <Button onClick={() => void folder.refresh()}>{text.controls.retry}</Button>;
     return (
-      <Notice icon={<Icon name="warning" />} title={text.previews.unreadable} actions={actions} isAlert>
+      <Notice icon={<Icon name="warning" />} title={text.previews.openFailed} actions={actions} isAlert>
         {language.reasonOf(problem)}
       </Notice>
     );
@@ -34,8 +34,8 @@ export function PendingFile() {
   }
   if (folder.state.value === 'failed' || folder.listing.value === 'complete') return <MissingFile />;
   if (folder.listing.value === 'partial') return <Loading />;
-  const actions = <Button onClick={() => folder.loadMore()}>{text.previews.readOn}</Button>;
-  return <Notice icon={<Icon name="search" />} title={text.previews.notRead} actions={actions} />;
+  const actions = <Button onClick={() => folder.loadMore()}>{text.previews.loadMore}</Button>;
+  return <Notice icon={<Icon name="search" />} title={text.previews.notLoaded} actions={actions} />;
 }
 
 /** Reports that the file does not exist, and leads back to its folder. */
@@ -52,14 +52,14 @@ function MissingFile() {
 function BackToFolder() {
   const router = useRouter();
   const { text } = useFullLanguage();
-  return <Button onClick={() => router.closePreview()}>{text.previews.toFolder}</Button>;
+  return <Button onClick={() => router.closePreview()}>{text.previews.backToFolder}</Button>;
 }
 
 /** The details, thumbnail and download button of a file without a preview. `reason` explains why there is none. */
 export function NoPreview({ entry, reason, hint }: { entry: FileEntry; reason?: string; hint?: string | undefined }) {
   const { text, formats } = useFullLanguage();
   const type = typeLabel(entry, text);
-  const title = reason ?? (entry.size === 0 ? text.previews.empty : text.previews.none);
+  const title = reason ?? (entry.size === 0 ? text.previews.empty : text.previews.noPreview);
   return (
     <Notice icon={<Thumbnail entry={entry} />} title={title} actions={<DownloadLink entry={entry} isPrimary />}>
       {hint !== undefined && <p>{hint}</p>}
@@ -119,10 +119,10 @@ export function ContentProblem({ entry, error, onRetry }: { entry: FileEntry; er
 
 function describe(error: Error, language: FullLanguage): { title: string; more: string } {
   const { errors, previews, problems } = language.text;
-  if (error instanceof StoreAccessError) return { title: previews.storeRefuses, more: previews.storeRefusesHint };
-  if (!(error instanceof ServiceError)) return { title: previews.unreadable, more: errors['invalid-request'] };
+  if (error instanceof StoreAccessError) return { title: previews.storeFailed, more: previews.storeFailedHint };
+  if (!(error instanceof ServiceError)) return { title: previews.openFailed, more: errors['invalid-request'] };
   if (error.status === 0) return { title: problems.unreachable, more: previews.unreachableHint };
-  return { title: previews.unreadable, more: language.reasonOf(error) };
+  return { title: previews.openFailed, more: language.reasonOf(error) };
 }
 
 /** A link that downloads a file. As a link, it has the browser's menu for links. */

@@ -50,7 +50,7 @@ export function NotLoadedNotice({ retry }: { retry: () => void }) {
   return (
     <Notice
       icon={<Icon name="warning" />}
-      title={isReplaced ? text.problems.replaced : text.problems.previewNotLoaded}
+      title={isReplaced ? text.problems.newVersion : text.problems.previewNotLoaded}
       actions={
         <Button kind="primary" onClick={isReplaced ? () => window.location.reload() : retry}>
           {isReplaced ? text.controls.reload : text.controls.retry}

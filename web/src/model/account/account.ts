@@ -98,7 +98,7 @@ export function createAccount(options: AccountOptions, browser: AccountBrowser =
     tabs.post(access.name);
     const before = takeCancelledWork();
     if (before !== null) {
-      const text = language.value.text.account.lost({ name: access.name, before });
+      const text = language.value.text.account.accountChanged({ name: access.name, before });
       messages.say({ kind: 'error', text });
     }
   }

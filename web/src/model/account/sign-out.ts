@@ -28,7 +28,7 @@ export async function signOut(options: SignOutOptions): Promise<void> {
     const { text } = language.value;
     messages.say({
       kind: 'error',
-      text: text.account.notSignedOut,
+      text: text.account.signOutFailed,
       detail: language.value.reasonOf(asServiceError(error)),
     });
     return;

@@ -19,7 +19,7 @@ export interface FolderPickerState {
   /** The subfolder that the keyboard acts on. */
   readonly active: ReadonlySignal<FolderEntry | undefined>;
   /** Why the open folder can't be the destination. */
-  readonly reason: ReadonlySignal<'already-here' | 'into-itself' | 'missing' | 'may-not-add' | undefined>;
+  readonly reason: ReadonlySignal<'already-here' | 'into-itself' | 'missing' | 'add-denied' | undefined>;
   /** Returns whether the open folder has a subfolder with the name, as far as is known. Ignores the filter. */
   isTaken(name: string): boolean;
   /** Returns whether a folder is among the items to copy or move. It can't contain itself. */
@@ -117,7 +117,7 @@ export function createFolderPickerState({
       if (problem.value?.isNotFound || problem.value?.isPermissionDenied) return 'missing';
       if (paths.some((transferred) => isWithin(path.value, transferred))) return 'into-itself';
       if (kind === 'move' && paths.every((transferred) => parentOf(transferred) === path.value)) return 'already-here';
-      return permissions.allowsIn(path.value, 'write') ? undefined : 'may-not-add';
+      return permissions.allowsIn(path.value, 'write') ? undefined : 'add-denied';
     }),
     up() {
       const from = path.value;

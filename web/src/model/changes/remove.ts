@@ -57,7 +57,7 @@ function report(context: ChangeContext, outcome: Outcome<Entry, void>): void {
   const { changes } = text;
   const all = done.length + failed.length + interrupted.length + notStarted.length;
   if (interrupted.length + notStarted.length > 0) {
-    const detail = interrupted.map(({ path }) => changes.deletedInPart({ name: nameOf(path) })).join('\n');
+    const detail = interrupted.map(({ path }) => changes.partlyDeleted({ name: nameOf(path) })).join('\n');
     messages.say({
       kind: 'done',
       text: changes.deleteCancelled({ count: done.length, all }),

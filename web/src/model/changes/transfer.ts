@@ -261,7 +261,7 @@ function describeCancelled(
   { changes }: Text,
 ): { readonly text: string; readonly detail: string | undefined } {
   const describe = kind === 'copy' ? changes.copyCancelled : changes.moveCancelled;
-  const describeInterrupted = kind === 'copy' ? changes.copyTakenBack : changes.moveLeftOver;
+  const describeInterrupted = kind === 'copy' ? changes.copyRolledBack : changes.moveIncomplete;
   const details = interrupted.map(({ path }) => describeInterrupted({ name: nameOf(path) }));
   return {
     text: describe({ count: transferred.length, all }),

@@ -120,7 +120,7 @@ export class UploadQueue {
     const canBeSent = await lock?.acquired;
     if (item.lock !== lock || item.state.value !== 'waiting') return;
     if (!canBeSent)
-      return this.#fail(item, new ServiceError(409, 'An earlier change failed.', { code: 'folder-not-as-shown' }));
+      return this.#fail(item, new ServiceError(409, 'An earlier change failed.', { code: 'folder-outdated' }));
     this.#ready.push(item);
     this.#sendReady();
   }
@@ -181,14 +181,14 @@ export class UploadQueue {
   }
 
   #askAbout(item: QueuedItem): void {
-    this.#options.totals.setState(item, 'asking');
+    this.#options.totals.setState(item, 'conflict');
     void this.#decide(item);
   }
 
   async #decide(item: QueuedItem): Promise<void> {
     const { batch: currentBatch } = item;
     // While it waits for a decision, an item can be cancelled, and retried in another batch.
-    const isUndecided = () => item.state.value === 'asking' && item.batch === currentBatch;
+    const isUndecided = () => item.state.value === 'conflict' && item.batch === currentBatch;
     const decision = await this.#conflicts.decide({
       batch: currentBatch,
       findKinds: () => FILES,
@@ -257,7 +257,7 @@ export function countOtherConflicts(
 ): number {
   const isInConflict = (other: QueuedItem) => {
     const state = other.state.peek();
-    return state === 'asking' || (state === 'waiting' && hasTakenName(other, names));
+    return state === 'conflict' || (state === 'waiting' && hasTakenName(other, names));
   };
   return items.filter((other) => other !== item && other.batch === item.batch && isInConflict(other)).length;
 }

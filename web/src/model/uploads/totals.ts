@@ -91,7 +91,7 @@ export class UploadTotals {
     this.#size[state] += factor * item.size;
     if (state === 'done' && item.kind === 'file') this.#filesDone += factor;
     if (state === 'sending' || state === 'done') this.#sent += factor * item.sent.value;
-    this.#isBusy.value = this.#count.waiting + this.#count.asking + this.#count.sending > 0;
+    this.#isBusy.value = this.#count.waiting + this.#count.conflict + this.#count.sending > 0;
     this.#publishSoon();
   }
 
@@ -99,8 +99,8 @@ export class UploadTotals {
     const count = { ...this.#count };
     const size = this.#size;
     const active = size.waiting + size.sending;
-    const total = active + size.asking + size.done;
-    const items = count.waiting + count.sending + count.asking + count.done;
+    const total = active + size.conflict + size.done;
+    const items = count.waiting + count.sending + count.conflict + count.done;
     const speed = this.#speedometer.speed();
     return {
       count,
@@ -116,7 +116,7 @@ export class UploadTotals {
 }
 
 function zeroPerState(): Record<UploadState, number> {
-  return { waiting: 0, asking: 0, sending: 0, done: 0, failed: 0, cancelled: 0, skipped: 0 };
+  return { waiting: 0, conflict: 0, sending: 0, done: 0, failed: 0, cancelled: 0, skipped: 0 };
 }
 
 /** Milliseconds of which the speed is the average: longer than the bursts in which browsers report progress. */

@@ -2,8 +2,8 @@ import { type ReadonlySignal, type Signal, signal } from '@preact/signals';
 import type { ServiceError } from '../../platform/service/service-error.ts';
 import type { Permissions } from '../account/permissions.ts';
 
-/** `asking`: the name is taken, and the user must decide. */
-export type UploadState = 'waiting' | 'asking' | 'sending' | 'done' | 'failed' | 'cancelled' | 'skipped';
+/** `conflict`: the name is taken, and the user must decide. */
+export type UploadState = 'waiting' | 'conflict' | 'sending' | 'done' | 'failed' | 'cancelled' | 'skipped';
 
 /** A file to upload, or a folder to create. */
 export interface UploadItem {
@@ -104,7 +104,7 @@ export function pathOf({ kind, folder, storedName }: UploadItem): string {
 
 /** Returns whether an item still needs work. */
 export function isUnfinished(state: UploadState): boolean {
-  return state === 'waiting' || state === 'asking' || state === 'sending';
+  return state === 'waiting' || state === 'conflict' || state === 'sending';
 }
 
 /** Returns whether a retry can succeed: a file that is too large or not permitted fails again. */

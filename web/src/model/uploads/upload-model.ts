@@ -137,7 +137,7 @@ export function createUploadModel(
       add(files, emptyFolders, into);
       const missing = files.length + emptyFolders.length === 0 ? Math.max(1, unreadable.length) : unreadable.length;
       if (missing === 0) return;
-      const text = language.value.text.uploads.notRead({ count: missing });
+      const text = language.value.text.uploads.unreadableItems({ count: missing });
       messages.say({ kind: 'error', text, detail: unreadable.slice(0, 20).join('\n') });
     },
     show(id) {
@@ -176,7 +176,7 @@ function askAboutConflict(
   item: QueuedItem,
   { messages, permissions, language, prompts, names, items, summary }: ConflictContext,
 ): Promise<ConflictAnswer | null> {
-  messages.announce(language.value.text.uploads.announceAsking);
+  messages.announce(language.value.text.uploads.announceConflict);
   const { folder, name, file } = item;
   return prompts.resolveConflict({
     folder,

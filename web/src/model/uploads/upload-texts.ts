@@ -15,8 +15,8 @@ export function itemStatus(item: UploadItem, language: FullLanguage): string {
   const problem = item.problem.value;
   switch (state) {
     case 'sending':
-      if (problem) return states.tryingAgain({ message: language.problemOf(problem) });
-      return text.uploads.of({ done: formats.size(item.sent.value), total: formats.size(item.size) });
+      if (problem) return states.retrying({ message: language.problemOf(problem) });
+      return text.uploads.sentOf({ done: formats.size(item.sent.value), total: formats.size(item.size) });
     case 'failed':
       return problem ? language.reasonOf(problem) : '';
     case 'done':
@@ -25,7 +25,7 @@ export function itemStatus(item: UploadItem, language: FullLanguage): string {
       return formats.size(item.size);
     case 'waiting':
       return `${states.waiting} · ${formats.size(item.size)}`;
-    case 'asking':
+    case 'conflict':
     case 'cancelled':
     case 'skipped':
       return states[state];
@@ -37,7 +37,7 @@ const MIN_BYTES_PER_SECOND = 1000;
 
 /** Returns the position of the current upload among those that are expected to complete. */
 export function activeTitle({ count }: UploadSummary, { uploads }: Text): string {
-  const total = count.done + count.sending + count.waiting + count.asking;
+  const total = count.done + count.sending + count.waiting + count.conflict;
   return uploads.uploading({ position: Math.min(total, count.done + 1), total });
 }
 
@@ -52,7 +52,7 @@ export function activeDetails(
   return [
     percent,
     speed !== null && speed >= MIN_BYTES_PER_SECOND ? formats.speed(speed) : '',
-    secondsLeft !== null ? uploads.left({ duration: formats.duration(secondsLeft) }) : '',
+    secondsLeft !== null ? uploads.timeLeft({ duration: formats.duration(secondsLeft) }) : '',
     count.failed > 0 ? uploads.failed({ count: count.failed }) : '',
   ].filter((detail) => detail !== '');
 }
@@ -104,6 +104,6 @@ export function announceUploads({ summary, isBusy, messages, language }: Announc
     if (!wasBusy || part <= lastPart || Date.now() - lastTime < MIN_INTERVAL_MS) return;
     lastPart = part;
     lastTime = Date.now();
-    messages.announce(text.uploads.announcePart({ percentage: formats.percent(part) }));
+    messages.announce(text.uploads.announceProgress({ percentage: formats.percent(part) }));
   });
 }

@@ -1,7 +1,7 @@
 import type { Failure } from '../../../../src/http/schemas.ts';
 
 /** A code of the service, or of a problem that only the page knows. */
-export type ProblemCode = Failure['code'] | 'change-not-started' | 'file-unreadable' | 'folder-not-as-shown';
+export type ProblemCode = Failure['code'] | 'change-not-started' | 'file-unreadable' | 'folder-outdated';
 
 interface ErrorDetails {
   readonly code?: ProblemCode | undefined;

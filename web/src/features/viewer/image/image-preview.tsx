@@ -16,8 +16,8 @@ export function ImagePreview({ entry, viewer }: PreviewProps) {
   const { text } = useFullLanguage();
   const [isFailed, setFailed] = useState(false);
   if (!isFailed) return <Image {...{ entry, viewer }} onFail={() => setFailed(true)} />;
-  const { none, brokenImage, brokenImageHint } = text.previews;
-  const words = isRarelySupported(entry) ? { reason: none } : { reason: brokenImage, hint: brokenImageHint };
+  const { noPreview, imageFailed, imageFailedHint } = text.previews;
+  const words = isRarelySupported(entry) ? { reason: noPreview } : { reason: imageFailed, hint: imageFailedHint };
   return <FailedElement entry={entry} {...words} onRetry={() => setFailed(false)} />;
 }
 

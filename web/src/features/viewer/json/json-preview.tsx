@@ -15,7 +15,7 @@ function Json({ entry, viewer, source }: PreviewProps & { source: string }) {
   const { text } = useFullLanguage();
   const parsed = useMemo(() => parseJson(source), [source]);
   if (parsed === 'invalid') return <TextFallback {...{ entry, viewer }} reason={text.previews.invalidJson} />;
-  if (parsed === 'too deep') return <TextFallback {...{ entry, viewer }} reason={text.previews.deepJson} />;
+  if (parsed === 'too deep') return <TextFallback {...{ entry, viewer }} reason={text.previews.jsonTooDeep} />;
   return (
     <WithSource name={entry.name} text={source} viewer={viewer}>
       <JsonTree name={entry.name} value={parsed} />

@@ -16,8 +16,8 @@ export function MediaPreview({ entry }: PreviewProps) {
     return (
       <FailedElement
         entry={entry}
-        reason={text.previews.unplayable}
-        hint={text.previews.unplayableHint}
+        reason={text.previews.playbackFailed}
+        hint={text.previews.playbackFailedHint}
         onRetry={() => setFailed(false)}
       />
     );

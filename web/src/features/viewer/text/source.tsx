@@ -1,8 +1,7 @@
 import { Component, type ComponentChild, type ComponentChildren, h } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { grammarOf, isProse } from '../../../platform/preview-kinds.ts';
-import type { Text } from '../../../platform/text/language.ts';
-import { useFullLanguage } from '../../../platform/text/language.ts';
+import { type Text, useFullLanguage } from '../../../platform/text/language.ts';
 import { useLoaded } from '../../../ui/loading.ts';
 import { useTools, type ViewerState, type ViewerTool } from '../viewer-tools.ts';
 import { runJob } from '../worker/run-job.ts';
