@@ -10,7 +10,7 @@ import { useFolder } from '../models.ts';
 export interface Gallery {
   readonly entry: FileEntry | undefined;
   /** The position from 0; -1 if the folder does not show the file. */
-  readonly place: number;
+  readonly index: number;
   readonly count: number;
   readonly previous: FileEntry | undefined;
   readonly next: FileEntry | undefined;
@@ -19,18 +19,18 @@ export interface Gallery {
 export function useGallery(path: string): Gallery {
   const folder = useFolder();
   const files = useComputed(() => folder.entries.value.filter((entry): entry is FileEntry => entry.type === 'file'));
-  const lastPlace = useRef(-1);
+  const lastIndex = useRef(-1);
 
   const all = files.value;
-  const place = all.findIndex((file) => file.path === path);
-  if (place >= 0) lastPlace.current = place;
+  const index = all.findIndex((file) => file.path === path);
+  if (index >= 0) lastIndex.current = index;
   // If the file disappears, its neighbours stay reachable.
-  const after = place >= 0 ? place + 1 : lastPlace.current;
-  const before = (place >= 0 ? place : lastPlace.current) - 1;
+  const after = index >= 0 ? index + 1 : lastIndex.current;
+  const before = (index >= 0 ? index : lastIndex.current) - 1;
   const found = folder.entryOf(path);
   return {
     entry: found?.type === 'file' ? found : undefined,
-    place,
+    index,
     count: all.length,
     previous: all[before],
     next: after < 0 ? undefined : all[after],
@@ -38,14 +38,15 @@ export function useGallery(path: string): Gallery {
 }
 
 /** The maximum size in bytes of a preloaded image. */
-const LIMIT = 12e6;
+const MAX_PRELOADED_BYTES = 12e6;
 
 /** Preloads the images before and after a file. */
 export function preloadNeighbours({ path }: FileEntry, folder: Folder, urls: Urls): void {
   const files = folder.entries.peek().filter((entry) => entry.type === 'file');
-  const place = files.findIndex((file) => file.path === path);
-  for (const file of [files[place + 1], files[place - 1]]) {
+  const index = files.findIndex((file) => file.path === path);
+  for (const file of [files[index + 1], files[index - 1]]) {
     // Browsers finish loading an image element without references.
-    if (file && file.size <= LIMIT && previewKindOf(file) === 'image') new Image().src = urls.file(file.path);
+    if (file && file.size <= MAX_PRELOADED_BYTES && previewKindOf(file) === 'image')
+      new Image().src = urls.file(file.path);
   }
 }

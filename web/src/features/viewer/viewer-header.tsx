@@ -25,7 +25,7 @@ interface ViewerHeaderProps {
 /** The name of the shown file, and its buttons. On a phone, some buttons are below the file. */
 export function ViewerHeader({ path, gallery, viewer, titleId, onShow, onClose }: ViewerHeaderProps) {
   const { text, formats } = useFullLanguage();
-  const { entry, place, count } = gallery;
+  const { entry, index, count } = gallery;
   return (
     <div class="top">
       <div class="heading">
@@ -35,7 +35,7 @@ export function ViewerHeader({ path, gallery, viewer, titleId, onShow, onClose }
             <Name of={nameOf(path)} />
           </h1>
           <p class="numbers">
-            {place >= 0 && <span class="position">{text.previews.position({ position: place + 1, count })}</span>}
+            {index >= 0 && <span class="position">{text.previews.position({ position: index + 1, count })}</span>}
             {entry && <span>{formats.size(entry.size)}</span>}
           </p>
         </div>
@@ -49,7 +49,7 @@ export function ViewerHeader({ path, gallery, viewer, titleId, onShow, onClose }
   );
 }
 
-function Steps({ gallery: { place, count, previous, next }, onShow }: Pick<ViewerHeaderProps, 'gallery' | 'onShow'>) {
+function Steps({ gallery: { index, count, previous, next }, onShow }: Pick<ViewerHeaderProps, 'gallery' | 'onShow'>) {
   const { text } = useFullLanguage();
   const keys = rowKeys();
   const step = (icon: 'chevron-left' | 'chevron-right', label: string, key: string, file: FileEntry | undefined) => (
@@ -65,7 +65,7 @@ function Steps({ gallery: { place, count, previous, next }, onShow }: Pick<Viewe
     <Group>
       {step('chevron-left', text.previews.previous, keys.previous, previous)}
       <span class="position numbers" aria-hidden="true">
-        {place >= 0 && text.previews.position({ position: place + 1, count })}
+        {index >= 0 && text.previews.position({ position: index + 1, count })}
       </span>
       {step('chevron-right', text.previews.next, keys.next, next)}
     </Group>

@@ -50,7 +50,7 @@ export function Viewer({ path, isInPlace, close }: ViewerProps) {
   return (
     <dialog
       ref={dialog}
-      class={`viewer ${isInPlace ? 'in-place' : ''}`}
+      class={`viewer ${isInPlace ? 'in-index' : ''}`}
       aria-labelledby={titleId}
       {...listeners}
       onKeyDown={(event) =>
@@ -209,14 +209,14 @@ function useUnfocusedKeys(dialog: RefObject<HTMLElement | null>): void {
 }
 
 /** Announces the shown file to screen readers. The label of the dialog announces the first one. */
-function Announcement({ path, gallery: { place, count } }: { path: string; gallery: ReturnType<typeof useGallery> }) {
+function Announcement({ path, gallery: { index, count } }: { path: string; gallery: ReturnType<typeof useGallery> }) {
   const { text } = useFullLanguage();
   const first = useRef(path);
   return (
     <p class="visually-hidden" role="status">
       {path !== first.current &&
-        (place >= 0
-          ? text.previews.shown({ name: nameOf(path), position: place + 1, count })
+        (index >= 0
+          ? text.previews.shown({ name: nameOf(path), position: index + 1, count })
           : shownName(nameOf(path)))}
     </p>
   );

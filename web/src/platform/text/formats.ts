@@ -1,21 +1,21 @@
-/** Numbers and times in the words of a language. */
+/** Formats of numbers, times and names in a language. */
 export interface Formats {
   /** A whole number, with its separators. */
   readonly number: (value: number) => string;
-  /** Bytes as a person reads them: `1.4 MB`. */
+  /** A rounded number of bytes: `1.4 MB`. */
   readonly size: (bytes: number) => string;
-  /** Bytes exactly: `1,423,112 bytes`. */
+  /** An exact number of bytes: `1,423,112 bytes`. */
   readonly exactSize: (bytes: number) => string;
-  /** A part of one, as `42%`. */
+  /** A number from 0 to 1 as `42%`. */
   readonly percent: (part: number) => string;
   readonly speed: (bytesPerSecond: number) => string;
-  /** A span of time, as short as it can be said: `3 min`. */
+  /** A duration, rounded to one unit: `3 min`. */
   readonly duration: (seconds: number) => string;
-  /** A time as it is said in a list: the hour for today, the day for this year, else with the year. */
+  /** A time for lists: the time of day if it is today, otherwise the date, with the year if it is another one. */
   readonly time: (time: Date) => string;
   /** Date and time to the second, with the time zone. */
   readonly exactTime: (time: Date) => string;
-  /** Compares names as a person orders them: `file 2` before `file 10`. */
+  /** Compares names in natural order: `file 2` before `file 10`. */
   readonly compareNames: (left: string, right: string) => number;
 }
 
@@ -70,7 +70,7 @@ export function createFormats(locale: string): Formats {
       return (time.getFullYear() === now.getFullYear() ? thisYear : anyYear).format(time);
     },
     exactTime: (time) => exactly.format(time),
-    // Names that differ in case alone still have an order of their own.
+    // The collator ignores case. Names that differ only in case need a fixed order as well.
     compareNames: (left, right) => collator.compare(left, right) || (left < right ? -1 : left > right ? 1 : 0),
   };
 }

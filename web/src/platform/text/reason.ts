@@ -25,7 +25,7 @@ export function createReasons({ text, formats }: { readonly text: Text; readonly
     problemOf,
     reasonOf(error) {
       const message = problemOf(error);
-      if (!PASSING.has(messageKeyOf(error))) return message;
+      if (!TRANSIENT.has(messageKeyOf(error))) return message;
       if (error.retryAfter === undefined) return text.retries.soon({ message });
       return text.retries.in({ message, wait: formats.duration(error.retryAfter) });
     },
@@ -43,8 +43,8 @@ function isAlias(code: ProblemCode): code is keyof typeof ALIASES {
   return Object.hasOwn(ALIASES, code);
 }
 
-/** Problems that can end by themselves, so that the same request can succeed later. */
-const PASSING: ReadonlySet<MessageKey | undefined> = new Set<MessageKey>([
+/** Problems that can end without the user, so the same request can succeed later. */
+const TRANSIENT: ReadonlySet<MessageKey | undefined> = new Set<MessageKey>([
   'store-busy',
   'file-busy',
   'internal-error',

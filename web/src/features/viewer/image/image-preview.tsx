@@ -17,8 +17,8 @@ export function ImagePreview({ entry, viewer }: PreviewProps) {
   const [isFailed, setFailed] = useState(false);
   if (!isFailed) return <Image {...{ entry, viewer }} onFail={() => setFailed(true)} />;
   const { noPreview, imageFailed, imageFailedHint } = text.previews;
-  const words = isRarelySupported(entry) ? { reason: noPreview } : { reason: imageFailed, hint: imageFailedHint };
-  return <FailedElement entry={entry} {...words} onRetry={() => setFailed(false)} />;
+  const reasons = isRarelySupported(entry) ? { reason: noPreview } : { reason: imageFailed, hint: imageFailedHint };
+  return <FailedElement entry={entry} {...reasons} onRetry={() => setFailed(false)} />;
 }
 
 /** Returns whether few browsers display the format, so that a failure does not mean a damaged file. */
@@ -65,10 +65,10 @@ function Image({ entry, viewer, onFail }: PreviewProps & { onFail: () => void })
 /** Shows the thumbnail, blurred, until the image has loaded. */
 function Placeholder({ entry }: { entry: FileEntry }) {
   const urls = useUrls();
-  const [isThere, setThere] = useState(false);
+  const [isLoaded, setLoaded] = useState(false);
   if (!hasThumbnail(entry)) return null;
   const url = urls.thumbnail(entry.path, entry.etag);
-  return <img class={`placeholder ${isThere ? 'there' : ''}`} src={url} alt="" onLoad={() => setThere(true)} />;
+  return <img class={`placeholder ${isLoaded ? 'loaded' : ''}`} src={url} alt="" onLoad={() => setLoaded(true)} />;
 }
 
 /** Pixels that an arrow key moves an enlarged image. */

@@ -35,12 +35,12 @@ export function useZoom(stage: RefObject<HTMLElement | null>, image: RefObject<H
         const frame = frameOf(stage.current, image.current);
         return frame && frame.natural.width > 0 ? (scale * frame.fitted.width) / frame.natural.width : scale;
       },
-      follow: (factor, point, by) =>
+      zoomAndMove: (factor, point, by) =>
         change((now, frame) => movedBy(zoomedBy(now, factor, point, frame), by, frame), false),
       toggle: (point) =>
         change((now, frame) => {
-          const wanted = naturalScale(frame) > 1.1 ? naturalScale(frame) : 2;
-          return now.scale > 1 ? FITTED : zoomedBy(now, wanted, point, frame);
+          const factor = naturalScale(frame) > 1.1 ? naturalScale(frame) : 2;
+          return now.scale > 1 ? FITTED : zoomedBy(now, factor, point, frame);
         }, true),
     };
   }, []);
@@ -50,7 +50,7 @@ export function useZoom(stage: RefObject<HTMLElement | null>, image: RefObject<H
 
 interface ZoomGestures {
   readonly zoom: Signal<Zoom>;
-  readonly follow: (factor: number, point: Point, by: Point) => void;
+  readonly zoomAndMove: (factor: number, point: Point, by: Point) => void;
   readonly toggle: (point: Point) => void;
 }
 
@@ -65,7 +65,7 @@ function frameOf(stage: HTMLElement | null, image: HTMLImageElement | null): Fra
 }
 
 /** Returns a function that removes the listeners. */
-function listen(stage: HTMLElement, { zoom, follow, toggle }: ZoomGestures): () => void {
+function listen(stage: HTMLElement, { zoom, zoomAndMove, toggle }: ZoomGestures): () => void {
   const listening = new AbortController();
   const options = { signal: listening.signal };
   const fingers = new Map<number, Point>();
@@ -81,7 +81,7 @@ function listen(stage: HTMLElement, { zoom, follow, toggle }: ZoomGestures): () 
       event.preventDefault();
       // Pinching on a touchpad arrives as a wheel event with Ctrl, in smaller steps.
       const pixels = event.deltaY * (event.deltaMode === WheelEvent.DOM_DELTA_LINE ? 16 : 1);
-      follow(Math.exp(-pixels * (event.ctrlKey ? 0.01 : 0.002)), fromMiddle(event), still);
+      zoomAndMove(Math.exp(-pixels * (event.ctrlKey ? 0.01 : 0.002)), fromMiddle(event), still);
     },
     { ...options, passive: false },
   );
@@ -109,9 +109,9 @@ function listen(stage: HTMLElement, { zoom, follow, toggle }: ZoomGestures): () 
       if (other) {
         const by = { x: (event.x - before.x) / 2, y: (event.y - before.y) / 2 };
         const middle = { x: (before.x + other.x) / 2, y: (before.y + other.y) / 2 };
-        follow(distance(event, other) / Math.max(1, distance(before, other)), fromMiddle(middle), by);
+        zoomAndMove(distance(event, other) / Math.max(1, distance(before, other)), fromMiddle(middle), by);
       } else if (zoom.peek().scale > 1) {
-        follow(1, still, { x: event.x - before.x, y: event.y - before.y });
+        zoomAndMove(1, still, { x: event.x - before.x, y: event.y - before.y });
       }
     },
     options,

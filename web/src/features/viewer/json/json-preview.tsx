@@ -100,8 +100,8 @@ function Members({ label, members, isList, depth }: MembersProps) {
       </summary>
       {isOpen && (
         <ul>
-          {members.slice(0, count).map(([key, value], place) => (
-            <li key={place}>
+          {members.slice(0, count).map(([key, value], index) => (
+            <li key={index}>
               <Value label={key} value={value} depth={depth + 1} />
             </li>
           ))}

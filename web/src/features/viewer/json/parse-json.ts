@@ -45,7 +45,7 @@ class Reader {
       case '[':
         return {
           kind: 'list',
-          members: this.#readMembers(']', (place) => [String(place), this.#readValue(depth + 1)]),
+          members: this.#readMembers(']', (index) => [String(index), this.#readValue(depth + 1)]),
         };
       case '"':
         return { kind: 'string', source: this.#readString() };
@@ -54,21 +54,21 @@ class Reader {
     }
   }
 
-  #readMembers(end: string, readMember: (place: number) => JsonMember): readonly JsonMember[] {
+  #readMembers(end: string, readMember: (index: number) => JsonMember): readonly JsonMember[] {
     const members: JsonMember[] = [];
     this.#at += 1;
-    if (this.#takes(end)) return members;
+    if (this.#skip(end)) return members;
     do {
       members.push(readMember(members.length));
-    } while (this.#takes(','));
-    if (!this.#takes(end)) throw new SyntaxError('A list or an object does not end.');
+    } while (this.#skip(','));
+    if (!this.#skip(end)) throw new SyntaxError('A list or an object does not end.');
     return members;
   }
 
   #readNamed(depth: number): JsonMember {
     if (this.#peek() !== '"') throw new SyntaxError('A member has no name.');
     const key: unknown = JSON.parse(this.#readString());
-    if (!this.#takes(':')) throw new SyntaxError('A member has no value.');
+    if (!this.#skip(':')) throw new SyntaxError('A member has no value.');
     return [String(key), this.#readValue(depth + 1)];
   }
 
@@ -97,7 +97,7 @@ class Reader {
     return { kind: source === 'true' || source === 'false' ? 'boolean' : 'number', source };
   }
 
-  #takes(sign: string): boolean {
+  #skip(sign: string): boolean {
     if (this.#peek() !== sign) return false;
     this.#at += 1;
     return true;

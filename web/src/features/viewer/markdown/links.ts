@@ -12,8 +12,8 @@ export function resolveDestination(folder: string, reference: string): Destinati
   if (reference.startsWith('//')) return { kind: 'external', url: `https:${reference}` };
   if (/^[a-z][a-z\d+.-]*:/i.test(reference)) return { kind: 'external', url: reference };
 
-  const [given = ''] = reference.split(/[?#]/, 1);
-  const path = decoded(given);
+  const [pathname = ''] = reference.split(/[?#]/, 1);
+  const path = decoded(pathname);
   if (path === undefined) return undefined;
   const segments = path.startsWith('/') ? [] : folder.split('/').slice(0, -1);
   for (const segment of path.split('/').slice(0, -1)) step(segments, segment);

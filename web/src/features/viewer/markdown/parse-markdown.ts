@@ -51,12 +51,12 @@ function showsAnything(node: Nodes): boolean {
 function highlightCode(node: Nodes): void {
   if (!('children' in node)) return;
   for (const child of node.children) {
-    if (child.type === 'element' && child.tagName === 'code') colour(child);
+    if (child.type === 'element' && child.tagName === 'code') highlightElement(child);
     else highlightCode(child);
   }
 }
 
-function colour(code: Element): void {
+function highlightElement(code: Element): void {
   const [source] = code.children;
   const names = code.properties['className'];
   const language = Array.isArray(names) ? /^language-(\S+)$/.exec(String(names[0]))?.[1] : undefined;

@@ -22,18 +22,18 @@ export function WholeSource({ name, text, viewer }: WholeSourceProps) {
 
 /** Renders the same without the tool for line wrapping. */
 export function HighlightedSource({ name, text, viewer }: WholeSourceProps) {
-  const coloured = useHighlightedLines(text, grammarOf(name, text));
+  const highlighted = useHighlightedLines(text, grammarOf(name, text));
   const blocks = useMemo(() => {
     const { blocks: plain, rest } = blocksOf(text, 1);
     const last = plain.at(-1);
     const all =
       rest === '' ? plain : [...plain, { firstLine: last ? last.firstLine + last.lines.length : 1, lines: [rest] }];
-    if (!coloured) return all;
+    if (!highlighted) return all;
     return all.map(({ firstLine, lines }) => ({
       firstLine,
-      lines: coloured.slice(firstLine - 1, firstLine - 1 + lines.length),
+      lines: highlighted.slice(firstLine - 1, firstLine - 1 + lines.length),
     }));
-  }, [text, coloured]);
+  }, [text, highlighted]);
   return <Source name={name} blocks={blocks} viewer={viewer} />;
 }
 

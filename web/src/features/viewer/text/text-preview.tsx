@@ -21,7 +21,7 @@ export function TextPreview({ entry, viewer }: PreviewProps) {
   const { shown, error } = reading;
 
   if (!shown) {
-    return error ? <ContentProblem entry={entry} error={error} onRetry={reading.readOn} /> : <Loading />;
+    return error ? <ContentProblem entry={entry} error={error} onRetry={reading.loadMore} /> : <Loading />;
   }
   if (shown === 'binary') return <NoPreview entry={entry} />;
   if (shown.blocks.length === 0 && shown.rest === '') return <NoPreview entry={{ ...entry, size: 0 }} />;
@@ -43,13 +43,13 @@ interface Reading {
   readonly shown: Shown | 'binary' | undefined;
   readonly isBusy: boolean;
   readonly error: Error | undefined;
-  readonly readOn: () => void;
+  readonly loadMore: () => void;
 }
 
 function useReading(reader: TextReader): Reading {
   const [shown, setShown] = useState<Shown | 'binary'>();
   const [error, setError] = useState<Error>();
-  const [wanted, setWanted] = useState(1);
+  const [attempt, setAttempt] = useState(1);
   const [isBusy, setBusy] = useState(true);
 
   const read = async (signal: AbortSignal) => {
@@ -67,8 +67,8 @@ function useReading(reader: TextReader): Reading {
     setError(undefined);
     void read(aborting.signal);
     return () => aborting.abort();
-  }, [wanted]);
-  return { shown, error, isBusy, readOn: () => setWanted(wanted + 1) };
+  }, [attempt]);
+  return { shown, error, isBusy, loadMore: () => setAttempt(attempt + 1) };
 }
 
 function extended(before: Shown | undefined, text: string): Shown {
@@ -87,9 +87,9 @@ interface LongTextProps extends PreviewProps {
 function LongText({ entry, viewer, reader, reading, shown: { blocks, rest } }: LongTextProps) {
   useWrapTool(viewer);
   const last = blocks.at(-1);
-  const cut = { firstLine: last ? last.firstLine + last.lines.length : 1, lines: [rest] };
+  const lastLine = { firstLine: last ? last.firstLine + last.lines.length : 1, lines: [rest] };
   return (
-    <Source name={entry.name} blocks={rest === '' ? blocks : [...blocks, cut]} viewer={viewer}>
+    <Source name={entry.name} blocks={rest === '' ? blocks : [...blocks, lastLine]} viewer={viewer}>
       {!reader.isAtEnd && <TextEnd {...{ entry, reader, reading }} />}
     </Source>
   );
@@ -97,14 +97,14 @@ function LongText({ entry, viewer, reader, reading, shown: { blocks, rest } }: L
 
 function TextEnd({ entry, reader, reading }: Pick<LongTextProps, 'entry' | 'reader' | 'reading'>) {
   const { text, formats, direction } = useFullLanguage();
-  if (reading.error) return <ContentProblem entry={entry} error={reading.error} onRetry={reading.readOn} />;
+  if (reading.error) return <ContentProblem entry={entry} error={reading.error} onRetry={reading.loadMore} />;
   return (
     <div class="source-end" dir={direction}>
       <p role="status">
         {text.previews.shownPart({ shown: formats.size(reader.position), all: formats.size(entry.size) })}
       </p>
       {reader.position < LIMIT ? (
-        <Button disabled={reading.isBusy} onClick={reading.readOn}>
+        <Button disabled={reading.isBusy} onClick={reading.loadMore}>
           {text.previews.showMore}
         </Button>
       ) : (
