@@ -7,9 +7,9 @@ import { withoutIsolates } from './languages.ts';
 type Say = (parameters: Record<string, string | number>) => string;
 
 function messageOf(source: string, locale: string): Say {
-  const { say } = bindMessages(compileCatalogue({ say: source }), createFormatter(locale));
-  assert.ok(typeof say === 'function');
-  return say;
+  const { message } = bindMessages(compileCatalogue({ message: source }), createFormatter(locale));
+  assert.ok(typeof message === 'function');
+  return message;
 }
 
 describe('A message', () => {
@@ -38,9 +38,9 @@ describe('A message', () => {
   });
 
   it('prefers an exact number to a plural category', () => {
-    const say = messageOf('{count, plural, =0 {none} =1 {“{name}”} one {one} other {#}}', 'en');
+    const format = messageOf('{count, plural, =0 {none} =1 {“{name}”} one {one} other {#}}', 'en');
     assert.deepEqual(
-      [0, 1, 2].map((count) => withoutIsolates(say({ count, name: 'a' }))),
+      [0, 1, 2].map((count) => withoutIsolates(format({ count, name: 'a' }))),
       ['none', '“a”', '2'],
     );
   });
@@ -60,21 +60,21 @@ describe('A message', () => {
   });
 
   it('selects by a key, and otherwise "other"', () => {
-    const say = messageOf('{kind, select, folder {Folder of {count, number}} other {File}}', 'en');
-    assert.equal(say({ kind: 'folder', count: 2 }), 'Folder of 2');
-    assert.equal(say({ kind: 'file', count: 2 }), 'File');
+    const format = messageOf('{kind, select, folder {Folder of {count, number}} other {File}}', 'en');
+    assert.equal(format({ kind: 'folder', count: 2 }), 'Folder of 2');
+    assert.equal(format({ kind: 'file', count: 2 }), 'File');
   });
 
   it('isolates the direction of each text, so that no name reorders the sentence', () => {
-    const say = messageOf('“{name}” moved to “{folder}”', 'en');
-    assert.equal(say({ name: 'אב', folder: 'b' }), '“\u2068אב\u2069” moved to “\u2068b\u2069”');
+    const format = messageOf('“{name}” moved to “{folder}”', 'en');
+    assert.equal(format({ name: 'אב', folder: 'b' }), '“\u2068אב\u2069” moved to “\u2068b\u2069”');
   });
 
   it('shows the characters in a name that would reorder or hide it', () => {
-    const say = messageOf('Delete “{name}”?', 'en');
-    assert.equal(say({ name: 'exe.\u202efdp' }), 'Delete “\u2068exe.⟨U+202E⟩fdp\u2069”?');
-    assert.equal(say({ name: 'a\u2069b' }), 'Delete “\u2068a⟨U+2069⟩b\u2069”?');
-    assert.equal(say({ name: ' ' }), 'Delete “\u2068⟨U+0020⟩\u2069”?');
+    const format = messageOf('Delete “{name}”?', 'en');
+    assert.equal(format({ name: 'exe.\u202efdp' }), 'Delete “\u2068exe.⟨U+202E⟩fdp\u2069”?');
+    assert.equal(format({ name: 'a\u2069b' }), 'Delete “\u2068a⟨U+2069⟩b\u2069”?');
+    assert.equal(format({ name: ' ' }), 'Delete “\u2068⟨U+0020⟩\u2069”?');
   });
 
   it('takes a whole message as it is', () => {

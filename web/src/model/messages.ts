@@ -19,7 +19,7 @@ export interface Messages {
    * Shows a message for eight seconds, or longer while it is pointed at or focused. An error stays until it is
    * dismissed.
    */
-  say(message: Omit<Message, 'id'>): void;
+  show(message: Omit<Message, 'id'>): void;
   dismiss(id: number): void;
   /** The pixels at the lower edge of the window that messages cover; 0 without messages. */
   readonly coveredHeight: Signal<number>;
@@ -64,7 +64,7 @@ export function createMessages(): Messages {
     announced,
     announcedError,
     dismiss,
-    say(message) {
+    show(message) {
       const id = ++lastId;
       shown.value = withinLimit([...shown.value, { ...message, id }]);
       if (message.kind !== 'error') dismissLater(id);
@@ -94,7 +94,7 @@ export async function reportLoadFailure(
 ): Promise<void> {
   const isReplaced = await isPageReplaced();
   const { problems, controls } = language.value.text;
-  messages.say({
+  messages.show({
     kind: 'error',
     text: isReplaced ? problems.newVersion : problems.unreachable,
     ...(isReplaced && { action: { label: controls.reload, run: () => window.location.reload() } }),

@@ -279,9 +279,9 @@ async function copyLinks({ urls, messages, language }: ActionModels, entries: re
   const links = entries.map((entry) => (entry.type === 'folder' ? urls.page(entry.path) : urls.file(entry.path)));
   try {
     await navigator.clipboard.writeText(links.join('\n'));
-    messages.say({ kind: 'done', text: text.clipboard.linksCopied({ count: links.length }) });
+    messages.show({ kind: 'done', text: text.clipboard.linksCopied({ count: links.length }) });
   } catch {
     // The browser denies access to the clipboard, or lacks it because the page was loaded without HTTPS.
-    messages.say({ kind: 'error', text: text.clipboard.linksNotCopied, detail: links.join('\n') });
+    messages.show({ kind: 'error', text: text.clipboard.linksNotCopied, detail: links.join('\n') });
   }
 }

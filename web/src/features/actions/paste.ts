@@ -37,9 +37,9 @@ function useUploadOfPastedFiles(): (pasted: DataTransfer) => void {
   const language = useLanguageSignal();
   return (pasted) => {
     const { text } = language.value;
-    if (permissions.isReadOnly) return messages.say({ kind: 'error', text: text.dragging.readOnly });
+    if (permissions.isReadOnly) return messages.show({ kind: 'error', text: text.dragging.readOnly });
     if (!isWritableTarget(folder)) return;
-    if (!permissions.allows('write')) return messages.say({ kind: 'error', text: text.dragging.addDenied });
+    if (!permissions.allows('write')) return messages.show({ kind: 'error', text: text.dragging.addDenied });
     const image = pastedImage(pasted.files);
     if (!image) return uploads.addFrom(pasted, folder.path.value);
     const name = `${text.clipboard.pastedImage} ${timeForName(new Date())}.png`;

@@ -159,7 +159,7 @@ export function createDragging(options: DraggingOptions): Dragging {
     update(event, dataTransfer);
     const [dropped, into, reason, paths] = [kind.value, target.value, rejection.value, dragged?.paths];
     end(into !== null);
-    if (dropped === 'files' && reason) messages.say({ kind: 'error', text: language.value.text.dragging[reason] });
+    if (dropped === 'files' && reason) messages.show({ kind: 'error', text: language.value.text.dragging[reason] });
     if (into === null) return;
     if (dropped === 'files') uploads.addFrom(dataTransfer, into);
     else if (paths) void changes.transfer(isCopy.value ? 'copy' : 'move', paths, into);

@@ -45,7 +45,7 @@ export function NameField({ entry }: { entry: Entry }) {
     if (changes.renaming.value !== entry.path || document.activeElement === input.current) return;
     if (problem === undefined) return commit();
     close();
-    messages.say({ kind: 'error', text: text.names.notRenamed({ name: entry.name }), detail: problem });
+    messages.show({ kind: 'error', text: text.names.notRenamed({ name: entry.name }), detail: problem });
   };
 
   return (

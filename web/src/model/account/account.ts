@@ -99,7 +99,7 @@ export function createAccount(options: AccountOptions, browser: AccountBrowser =
     const before = takeCancelledWork();
     if (before !== null) {
       const text = language.value.text.account.accountChanged({ name: access.name, before });
-      messages.say({ kind: 'error', text });
+      messages.show({ kind: 'error', text });
     }
   }
 

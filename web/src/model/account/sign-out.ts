@@ -26,7 +26,7 @@ export async function signOut(options: SignOutOptions): Promise<void> {
     await endSession(urls);
   } catch (error) {
     const { text } = language.value;
-    messages.say({
+    messages.show({
       kind: 'error',
       text: text.account.signOutFailed,
       detail: language.value.reasonOf(asServiceError(error)),

@@ -41,7 +41,7 @@ export async function createFolder(context: ChangeContext, path: string): Promis
     pending.rollback();
     const { text } = language.value;
     const detail = language.value.reasonOf(asServiceError(error));
-    messages.say({ kind: 'error', text: text.changes.notCreated({ name: nameOf(path) }), detail });
+    messages.show({ kind: 'error', text: text.changes.notCreated({ name: nameOf(path) }), detail });
     context.refresh([parentOf(path)]);
     return false;
   }

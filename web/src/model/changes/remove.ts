@@ -58,21 +58,21 @@ function report(context: ChangeContext, outcome: Outcome<Entry, void>): void {
   const all = done.length + failed.length + interrupted.length + notStarted.length;
   if (interrupted.length + notStarted.length > 0) {
     const detail = interrupted.map(({ path }) => changes.partlyDeleted({ name: nameOf(path) })).join('\n');
-    messages.say({
+    messages.show({
       kind: 'done',
       text: changes.deleteCancelled({ count: done.length, all }),
       detail: detail === '' ? undefined : detail,
     });
   } else if (done.length > 0) {
     const removed = pathsOf(done.map(({ item }) => item));
-    messages.say({ kind: 'done', text: changes.deleted(subjectOf(removed)) });
+    messages.show({ kind: 'done', text: changes.deleted(subjectOf(removed)) });
   }
   if (failed.length === 0) return;
   const items = failed.map(({ item }) => item);
   const errors = failed.map(({ error }) => error);
   const count = failed.length;
   const retry = { label: text.controls.retry, run: () => void removeAll(context, items) };
-  messages.say({
+  messages.show({
     kind: 'error',
     text: count < all ? changes.someNotDeleted({ count, all }) : changes.notDeleted(subjectOf(pathsOf(items))),
     detail: describeErrors(errors, language.value),

@@ -29,12 +29,12 @@ export async function renameEntry(context: RenameContext, entry: Entry, newName:
   if (typeof result === 'string') {
     const run = () => void undo(context, entryAt(result, entry), entry.name);
     const said = text.changes.renamed({ before: entry.name, name: nameOf(result) });
-    messages.say({ kind: 'done', text: said, action: { label: text.controls.undo, run } });
+    messages.show({ kind: 'done', text: said, action: { label: text.controls.undo, run } });
   } else if (result === null) {
-    messages.say({ kind: 'done', text: text.names.notRenamed({ name: entry.name }) });
+    messages.show({ kind: 'done', text: text.names.notRenamed({ name: entry.name }) });
   } else if (!result.is(['already-exists', 'wrong-kind', 'name-taken'], 409) || !reopen(context, entry, newName)) {
     const said = text.changes.notRenamed({ name: entry.name });
-    messages.say({ kind: 'error', text: said, detail: language.value.reasonOf(result) });
+    messages.show({ kind: 'error', text: said, detail: language.value.reasonOf(result) });
   }
 }
 
@@ -94,7 +94,7 @@ async function undo(context: RenameContext, entry: Entry, oldName: string): Prom
   const result = await rename(context, entry, oldName);
   if (typeof result === 'string') messages.announce(text.changes.undone);
   else if (result)
-    messages.say({ kind: 'error', text: text.changes.notUndone, detail: language.value.reasonOf(result) });
+    messages.show({ kind: 'error', text: text.changes.notUndone, detail: language.value.reasonOf(result) });
 }
 
 /** Opens the name field of an entry with a rejected name. Returns false if that is impossible. */

@@ -66,7 +66,7 @@ export async function transferElsewhere(
     // The dialog could not be loaded.
     const { text } = language.value;
     const said = describeFailure(kind, paths, paths.length, text);
-    messages.say({ kind: 'error', text: said, detail: text.problems.unreachable });
+    messages.show({ kind: 'error', text: said, detail: text.problems.unreachable });
   }
 }
 
@@ -82,7 +82,7 @@ function rejectInvalid(
   const intoThemselves = paths.filter((path) => isWithin(target, path));
   if (intoThemselves.length > 0) {
     const subject = subjectOf(intoThemselves);
-    messages.say({
+    messages.show({
       kind: 'error',
       text: kind === 'copy' ? changes.copyIntoItself(subject) : changes.moveIntoItself(subject),
     });
@@ -90,7 +90,7 @@ function rejectInvalid(
   const alreadyThere = kind === 'move' ? paths.filter((path) => parentOf(path) === target) : [];
   if (alreadyThere.length > 0) {
     const said = changes.alreadyThere({ ...subjectOf(alreadyThere), folder: folderName(target, text) });
-    messages.say({ kind: 'done', text: said });
+    messages.show({ kind: 'done', text: said });
   }
   const invalid = new Set([...intoThemselves, ...alreadyThere]);
   return paths.filter((path) => !invalid.has(path));
@@ -135,7 +135,7 @@ async function undo(context: TransferContext, items: readonly TransferItem[]): P
   });
   if (transferred.length > 0) messages.announce(text.changes.undone);
   if (failed.length === 0) return;
-  messages.say({
+  messages.show({
     kind: 'error',
     text: text.changes.notUndone,
     detail: describeErrors(errorsOf(failed), language.value),
@@ -210,16 +210,16 @@ function report(context: TransferContext, kind: TransferKind, outcome: TransferO
   const all = transferred.length + failed.length + interrupted.length + notStarted.length;
   const action = undoAction(context, kind, outcome, target);
   if (interrupted.length + notStarted.length > 0) {
-    messages.say({ kind: 'done', ...describeCancelled(kind, outcome, all + skipped.length, text), action });
+    messages.show({ kind: 'done', ...describeCancelled(kind, outcome, all + skipped.length, text), action });
   } else if (transferred.length > 0) {
     const subject = subjectOf(pathsOf(transferred.map(({ item }) => item)));
     const said = kind === 'copy' ? text.changes.copied : text.changes.moved;
-    messages.say({ kind: 'done', text: said({ ...subject, folder: folderName(target, text) }), action });
+    messages.show({ kind: 'done', text: said({ ...subject, folder: folderName(target, text) }), action });
   }
   if (failed.length === 0) return;
   const items = failed.map(({ item }) => item);
   const retry = { label: text.controls.retry, run: () => void run(context, kind, items, target) };
-  messages.say({
+  messages.show({
     kind: 'error',
     text: describeFailure(kind, pathsOf(items), all, text),
     detail: describeErrors(errorsOf(failed), language.value),

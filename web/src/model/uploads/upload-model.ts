@@ -138,7 +138,7 @@ export function createUploadModel(
       const missing = files.length + emptyFolders.length === 0 ? Math.max(1, unreadable.length) : unreadable.length;
       if (missing === 0) return;
       const text = language.value.text.uploads.unreadableItems({ count: missing });
-      messages.say({ kind: 'error', text, detail: unreadable.slice(0, 20).join('\n') });
+      messages.show({ kind: 'error', text, detail: unreadable.slice(0, 20).join('\n') });
     },
     show(id) {
       for (const item of withId(id)) for (const path of storedEntries([item], item.folder)) highlighter.open(path);
