@@ -102,6 +102,8 @@ test('A text is decoded across its parts, in the encoding that it is in', () => 
   assert.equal(decode([Buffer.from('\ufeffwide', 'utf16le').swap16()]), 'wide');
   assert.equal(decode([Buffer.from('caf\xe9', 'latin1')]), 'café');
   assert.equal(decode([Buffer.from([0xce, 0xc4, 0xbc, 0xfe])], 'text/plain', 'zh-Hans'), '文件');
+  assert.equal(decode([Buffer.from([0x93, 0xfa, 0x96, 0x7b])], 'text/plain', 'ja'), '日本');
+  assert.equal(decode([Buffer.from([0xe3, 0xe1, 0xdd])], 'text/plain', 'ar'), 'ملف');
   assert.equal(decode([Buffer.from([0xce, 0xc4, 0xbc, 0xfe])], 'text/plain; charset=GBK'), '文件');
   assert.equal(decode([Buffer.from('plain')], 'text/plain; charset=nonsense'), 'plain');
   assert.equal(decode([Buffer.from([65, 0, 66])]), undefined);

@@ -106,7 +106,11 @@ function isUtf8(bytes: Uint8Array, isWhole: boolean): boolean {
   }
 }
 
-const legacyEncoding = (language: string) => (language.startsWith('zh') ? 'gb18030' : 'windows-1252');
+/** Returns the encoding that was common for a language before UTF-8. */
+function legacyEncoding(language: string): string {
+  const encodings: Readonly<Record<string, string>> = { ar: 'windows-1256', ja: 'shift_jis', 'zh-Hans': 'gb18030' };
+  return encodings[language] ?? 'windows-1252';
+}
 
 /** Consecutive lines that are rendered together, and skipped while they are far from the visible part. */
 export interface TextBlock {
