@@ -202,11 +202,12 @@ async function openSignedUrls(opened: OpenedStore, { CONTENT_ORIGIN }: Config): 
 
 function openFiles(
   store: Store,
-  { MAX_UPLOAD_SIZE, PRESIGN_EXPIRES, CONTENT_ORIGIN, BASE_PATH }: Config,
+  { MAX_UPLOAD_SIZE, PRESIGN_EXPIRES, CONTENT_ORIGIN, BASE_PATH, TRASH_DAYS, VERSIONS_DAYS }: Config,
   { signedUrls, tracer }: { signedUrls: SignedUrls | undefined; tracer: Tracer | undefined },
 ): Files {
   return createFiles(tracer ? trace(store) : store, {
     maxUploadSize: MAX_UPLOAD_SIZE,
+    retention: { trash: TRASH_DAYS > 0, versions: VERSIONS_DAYS > 0 },
     presignExpires: PRESIGN_EXPIRES,
     signer: signedUrls,
     contentUrl: CONTENT_ORIGIN === undefined ? undefined : CONTENT_ORIGIN + BASE_PATH,

@@ -111,7 +111,8 @@ export async function startService(
   const log: Record<string, unknown>[] = [];
   const logger = pino({ level: 'debug', base: null }, { write: (line: string) => void log.push(JSON.parse(line)) });
   const contentUrl = contentOrigin === undefined ? undefined : contentOrigin + basePath;
-  const files = createFiles(store, { presignExpires: 60, signer: signedUrls, contentUrl, ...options });
+  const retention = { trash: true, versions: true };
+  const files = createFiles(store, { presignExpires: 60, signer: signedUrls, contentUrl, retention, ...options });
   const thumbnails = createThumbnails({ files, cacheFolder, cacheSize: 1024 * 1024, maxRenders: 2 });
   const { maxUploadSize } = options;
   const resources = new AsyncDisposableStack();
