@@ -267,7 +267,7 @@ export const SETTINGS = {
     read: integer(0, MAX_RETENTION_DAYS),
     defaultText: '30',
     example: '90',
-    help: 'Days until deleted files and folders are removed from the trash. 0 deletes them at once.',
+    help: 'Days until deleted files and folders are removed from the trash. 0 deletes at once.',
   },
   TRASH_SIZE: {
     read: size,
