@@ -99,7 +99,10 @@ export function withProgress<Schema>(schema: Schema) {
 const JobDescription = Type.Object(
   {
     id: Type.String(),
-    kind: Type.String({ description: '`copy-folder`, `move-folder`, `rename-folder` or `delete-folder`.' }),
+    kind: Type.String({
+      description:
+        '`copy-folder`, `move-folder`, `rename-folder`, `delete-folder`, or `expire-trash` of the service itself.',
+    }),
     status: Type.Union([
       Type.Literal('queued'),
       Type.Literal('running'),
@@ -107,9 +110,12 @@ const JobDescription = Type.Object(
       Type.Literal('failed'),
       Type.Literal('cancelled'),
     ]),
-    user: Type.Union([Type.String(), Type.Null()], { description: 'The username; null for an anonymous user.' }),
+    user: Type.Union([Type.String(), Type.Null()], {
+      description: 'The username; null for an anonymous user and for jobs of the service itself.',
+    }),
     input: Type.Record(Type.String(), Type.Unknown(), {
-      description: 'For folder operations: `source`, and except for deletions also `destination` and `overwrite`.',
+      description:
+        'For folder operations: `source`; for deletions also `permanent`, and otherwise `destination` and `overwrite`.',
     }),
     attempts: Type.Integer({ description: 'How often the job was started.' }),
     createdAt: Type.String({ format: 'date-time' }),

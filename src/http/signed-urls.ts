@@ -43,7 +43,7 @@ export class SignedUrls implements UrlSigner {
     if (grant.expires * 1000 <= now) {
       throw new HttpError('url-expired', `This URL has expired. ${HOW_TO_RENEW}`);
     }
-    return { ...grant, version: version === undefined ? undefined : parseKeptId(version) };
+    return { file, expires: grant.expires, download, ...(version !== undefined && { version: parseKeptId(version) }) };
   }
 
   #queryOf({ file, version, expires, download }: UnparsedGrant): string {
