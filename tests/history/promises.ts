@@ -228,8 +228,7 @@ export const disk: Promises = {
   copyFolder: copyFolderOnDisk,
   moveFolder: moveFolderOnDisk,
   refused(change, status) {
-    if (status === 404 && (change.does === 'move' || change.does === 'rename'))
-      return lateMoveOnDisk(change);
+    if (status === 404 && (change.does === 'move' || change.does === 'rename')) return lateMoveOnDisk(change);
     const isOverFolder = change.replace && change.does.endsWith(' folder') && change.into.length > 0;
     return isOverFolder ? refusedOverFolderOnDisk(change) : undefined;
   },
