@@ -6,6 +6,7 @@ import {
   type Change,
   disk,
   github,
+  lateRestore,
   only,
   type Promises,
   present,
@@ -113,9 +114,9 @@ export function explainerOf({ store, paths }: Pick<History, 'store' | 'paths'>) 
     const program = promises.refused(change, status);
     if (program) return { program };
     const isOfFile = !change.does.endsWith(' folder');
-    // The item is gone, or something has the name: for a folder, perhaps an empty one.
     if (/^(?:restore|purge)/.test(change.does) && (status === 404 || status === 409)) {
-      return { program: change.does === 'restore' && status === 409 ? [present(change.from)] : [] };
+      if (change.does !== 'restore') return { program: [] };
+      return { program: status === 409 ? [present(change.from)] : lateRestore(change) };
     }
     switch (status) {
       // A folder that a file is in is there; one without any may be there or not.

@@ -77,6 +77,15 @@ export const restoredFolder = (
   files: readonly (readonly [path: number, content: number])[],
 ): Program => [thread(paths, (state) => (areAbsent(state, paths) ? [to(END, having(state, files))] : []))];
 
+/** Of several that restore or remove one file of the trash, those that come late take back the name that they gave it. */
+export const lateRestore: Steps = ({ from, content }) => [
+  thread(
+    from,
+    (state) => [to(END, state), ...(areAbsent(state, from) ? [to(1, having(state, [[only(from), content]]))] : [])],
+    (state) => [to(END, at(state, only(from)) === content ? cleared(state, from) : state)],
+  ),
+];
+
 const deleteAtOnce: Steps = ({ from }) => [
   thread(from, (state) => (areAbsent(state, from) ? [] : [to(END, cleared(state, from))])),
 ];
