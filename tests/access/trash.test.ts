@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, it } from 'node:test';
 import { PERMISSIONS } from '../../src/access/policy.ts';
 import { type KeptId, newKeptId } from '../../src/model/kept-ids.ts';
 import { type FilePath, parseFile, parseFolder } from '../../src/model/path.ts';
-import type { Store } from '../../src/model/store.ts';
+import type { Store, TrashStore } from '../../src/model/store.ts';
 import { disk, memory } from '../contract/backend.ts';
 import { assertFailure, assertSuccess, jsonOf, type Response } from '../http/client.ts';
 import { EVERYONE, type GuardedService, grant, json, startGuardedService } from './guarded-service.ts';
@@ -17,8 +17,17 @@ interface TrashPage {
 for (const backend of [memory, disk]) {
   describe(`Permissions in the trash: ${backend.name}`, () => {
     let service: GuardedService;
+    /** Whether each restore succeeds without an effect. */
+    let isDeceived = false;
     beforeEach(async () => {
-      service = await startGuardedService(backend, { wrap: withPrivilegedFiles });
+      isDeceived = false;
+      const wrap = (store: Store) => ({
+        ...withPrivilegedFiles(store),
+        restoreTrashed: async (...args: Parameters<TrashStore['restoreTrashed']>) => {
+          if (!isDeceived) await store.restoreTrashed?.(...args);
+        },
+      });
+      service = await startGuardedService(backend, { wrap });
     });
     afterEach(() => service.stop());
 
@@ -100,10 +109,13 @@ for (const backend of [memory, disk]) {
       await service.plant({ 'f/a': '1', 'f/closed/b': 'secret', 'g/c': '2', 'h/d': '3' });
       const [folder = '', file = ''] = await trash('f/', 'g/c');
       service.grant(grant('', ['read', 'write']), grant('f/closed/', []), grant('h/', ['read']));
-      // Its closed folder would become readable, or would be written to.
+      // Its closed folder would be written to.
       assertFailure(await restore(folder, { to: 'open' }), 403, /add to all of "f\/"/);
       assertFailure(await restore(folder), 403, /add to all of "f\/"/);
       assertFailure(await restore(file, { to: 'h/c' }), 403, /add to "h\/c"/);
+      // Its closed folder would become readable.
+      service.grant(grant('', ['read', 'write']), grant('f/closed/', ['write']));
+      assertFailure(await restore(folder, { to: 'open' }), 403, /read all of "f\/"/);
       // The name of a closed folder, whether that exists or not.
       service.grant(grant('', ['read', 'write']), grant('g/secret/', []));
       assertFailure(await restore(file, { to: 'g/secret' }), 403, /add to "g\/secret"/);
@@ -128,6 +140,10 @@ for (const backend of [memory, disk]) {
       }
       assertFailure(await restore(pins, { to: 'inbox/folder' }), 403, /permission to replace "inbox\/folder\/"/);
       assert.deepEqual(await service.contents(), present);
+      // Also if the store takes an equal file for the result of an interrupted restore.
+      isDeceived = true;
+      assertFailure(await restore(pin, { to: 'inbox/pin' }), 403, /permission to replace "inbox\/pin"/);
+      isDeceived = false;
       const renamed = await restore(pin, { to: 'inbox/pin', onConflict: 'rename' });
       assertSuccess(renamed, { message: 'Item restored successfully', path: 'inbox/pin (2)' });
     });
