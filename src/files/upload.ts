@@ -6,7 +6,7 @@ import { addAbortSignal, type Readable } from 'node:stream';
 import { isDiskFull, StoreError } from '../model/error.ts';
 import { type FilePath, nameOf } from '../model/path.ts';
 import { mediaTypeOfUpload } from '../model/presentation.ts';
-import type { Cancellable, FileEntry, StagedUpload, Store, Upload, WriteCondition } from '../model/store.ts';
+import type { Cancellable, FileEntry, Keeping, StagedUpload, Store, Upload, WriteCondition } from '../model/store.ts';
 import { checkedBody } from '../streams/bodies.ts';
 
 /** The destination of an upload, and the condition on the file that exists there. */
@@ -33,7 +33,7 @@ export interface IncomingFile {
 }
 
 /** `maxUploadSize`: maximum size of the content in bytes; undefined for no limit. */
-export type UploadOptions = { readonly maxUploadSize: number | undefined } & Cancellable;
+export type UploadOptions = { readonly maxUploadSize: number | undefined } & Keeping & Cancellable;
 
 /**
  * Writes an uploaded file to a store: directly if its destination is known, otherwise staged. Commits only after
@@ -66,7 +66,7 @@ async function write(
 async function stageAndCommit(
   store: Store,
   { target, declaredType, atEnd, modified, ...incoming }: IncomingFile & { target: () => Promise<UploadTarget> },
-  { maxUploadSize, ...options }: UploadOptions,
+  { maxUploadSize, keep, ...options }: UploadOptions,
 ): Promise<FileEntry> {
   const body = checkedBody(incoming.body, { limit: maxUploadSize });
   const staged = await (store.stage ? store.stage({ body }, options) : spool(store, body, options));
@@ -74,7 +74,7 @@ async function stageAndCommit(
     await atEnd?.();
     const { path, condition } = await target();
     const type = mediaTypeOfUpload(declaredType, nameOf(path));
-    return await staged.commit(path, { type, modified }, { condition });
+    return await staged.commit(path, { type, modified }, { condition, keep });
   } finally {
     await staged.abort();
   }
@@ -98,10 +98,10 @@ async function spool(store: Store, body: Readable, options: Cancellable = {}): P
     await file.writeFile(options.signal ? addAbortSignal(options.signal, body) : body);
     const { size } = await file.stat();
     return {
-      async commit(path, { type, modified }, { condition } = {}) {
+      async commit(path, { type, modified }, commitOptions) {
         try {
           const bytes = file.createReadStream({ start: 0, autoClose: false, highWaterMark: READ_AHEAD });
-          return await store.write(path, { body: bytes, size, type, modified }, { condition });
+          return await store.write(path, { body: bytes, size, type, modified }, commitOptions);
         } finally {
           await file.close();
         }

@@ -19,7 +19,9 @@ import { listingRoutes } from './routes/listing.ts';
 import { endSessionRoutes, sessionRoutes, signInRoutes } from './routes/session.ts';
 import { assetRoutes, metricsRoute, securityTextRoute, systemRoutes } from './routes/system.ts';
 import { thumbnailRoute } from './routes/thumbnail.ts';
+import { listTrashRoute, purgeTrashRoutes, restoreTrashRoute } from './routes/trash.ts';
 import { uploadRoute } from './routes/upload.ts';
+import { listVersionsRoute, restoreVersionRoute } from './routes/versions.ts';
 import type { Service } from './service.ts';
 import {
   collectMethods,
@@ -120,6 +122,7 @@ async function registerRoutes(app: App, service: Service): Promise<void> {
     bodiless.addContentTypeParser('*', (_request, _payload, done) => done(null));
     deleteFileRoute(bodiless);
     deleteFolderRoute(bodiless, { operations, jobs });
+    purgeTrashRoutes(bodiless, operations);
     if (service.jobs) jobRoutes(bodiless, service.jobs);
     endSessionRoutes(bodiless, service);
   });
@@ -128,6 +131,8 @@ async function registerRoutes(app: App, service: Service): Promise<void> {
     renameFileRoute(json);
     folderRoutes(json, { operations, jobs });
     transferRoutes(json, { operations, jobs });
+    restoreTrashRoute(json, operations);
+    restoreVersionRoute(json);
     sessionRoutes(json, service);
   });
   await app.register(async (listing: App) => listingRoutes(listing, service));
@@ -136,6 +141,8 @@ async function registerRoutes(app: App, service: Service): Promise<void> {
   await app.register(async (assets: App) => assetRoutes(assets, service));
   await app.register(async (fetching: App) => fetchRoute(fetching, service));
   thumbnailRoute(app, service);
+  listTrashRoute(app);
+  listVersionsRoute(app);
   await app.register(async (signIn: App) => signInRoutes(signIn, service));
   systemRoutes(app, service);
   if (service.metrics) metricsRoute(app, service.metrics);

@@ -7,6 +7,7 @@ import type { Files } from '../files/files.ts';
 import type { AccessControl } from '../http/access/authentication.ts';
 import { problemOf } from '../http/errors.ts';
 import { createFolderKinds } from '../jobs/folder-operations.ts';
+import type { JobKind } from '../jobs/job.ts';
 import { JobQueue } from '../jobs/queue.ts';
 import { JobRunner } from '../jobs/runner.ts';
 
@@ -22,10 +23,19 @@ export interface RunningJobs {
   drain(): Promise<void>;
 }
 
+/** What jobs work with. */
+export interface JobDependencies {
+  readonly files: Files;
+  readonly access: AccessControl;
+  readonly audit: Audit;
+  /** The kinds of jobs that the service itself starts. */
+  readonly scheduled?: readonly JobKind[];
+}
+
 /** Starts the runner of this process. `resources` returns unfinished jobs to the queue. */
 export function startJobs(
   database: Database,
-  { files, access, audit }: { readonly files: Files; readonly access: AccessControl; readonly audit: Audit },
+  { files, access, audit, scheduled = [] }: JobDependencies,
   { logger, resources }: { readonly logger: Logger; readonly resources: AsyncDisposableStack },
 ): RunningJobs {
   const queue = new JobQueue(database, { leaseMs: LEASE_MS });
@@ -38,7 +48,7 @@ export function startJobs(
         record: (event) => audit.write(event, submitter),
       }),
   );
-  const runner = new JobRunner(queue, database, kinds, {
+  const runner = new JobRunner(queue, database, [...kinds, ...scheduled], {
     ...RUNNER,
     describe(error, jobId) {
       const { code, message } = problemOf(error, jobId);

@@ -16,6 +16,7 @@ import type { Limits } from '../../src/http/limits/limits.ts';
 import { BUILT_PAGE, readWebPage } from '../../src/http/page/web-page.ts';
 import type { Service } from '../../src/http/service.ts';
 import { SignedUrls } from '../../src/http/signed-urls.ts';
+import type { JobKind } from '../../src/jobs/job.ts';
 import type { Store } from '../../src/model/store.ts';
 import { MIN_KEY_BYTES } from '../../src/model/url-signer.ts';
 import { startJobs } from '../../src/server/jobs.ts';
@@ -60,6 +61,8 @@ export interface ServiceOptions
   readonly port?: number;
   /** Whether it has a database, and jobs. */
   readonly hasJobs?: boolean;
+  /** The kinds of jobs that the service itself starts. */
+  readonly scheduled?: readonly JobKind[];
   /** Puts something between the service and its store: a fault, a look. */
   readonly wrap?: (store: Store) => Store;
 }
@@ -98,6 +101,7 @@ export async function startService(
     security,
     limits,
     hasJobs = false,
+    scheduled = [],
     port = 0,
     ...options
   }: ServiceOptions = {},
@@ -111,12 +115,13 @@ export async function startService(
   const log: Record<string, unknown>[] = [];
   const logger = pino({ level: 'debug', base: null }, { write: (line: string) => void log.push(JSON.parse(line)) });
   const contentUrl = contentOrigin === undefined ? undefined : contentOrigin + basePath;
-  const files = createFiles(store, { presignExpires: 60, signer: signedUrls, contentUrl, ...options });
+  const retention = { trash: true, versions: true };
+  const files = createFiles(store, { presignExpires: 60, signer: signedUrls, contentUrl, retention, ...options });
   const thumbnails = createThumbnails({ files, cacheFolder, cacheSize: 1024 * 1024, maxRenders: 2 });
   const { maxUploadSize } = options;
   const resources = new AsyncDisposableStack();
   const database = hasJobs ? await startTestDatabase(cacheFolder, resources) : undefined;
-  const jobs = database && startJobs(database, { files, access, audit }, { logger, resources }).queue;
+  const jobs = database && startJobs(database, { files, access, audit, scheduled }, { logger, resources }).queue;
   const app = await buildApp(
     {
       files,
