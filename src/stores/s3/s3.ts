@@ -1,4 +1,6 @@
+import { createKeyedMutex } from '../../concurrency/keyed-mutex.ts';
 import { createItemwiseOperations } from '../../files/folder-operations.ts';
+import type { ItemTree } from '../../files/item-tree.ts';
 import { isStoreError, quoted } from '../../model/error.ts';
 import { attachmentHeader, isDisplayable, presentationOf } from '../../model/presentation.ts';
 import type { Cancellable, Store } from '../../model/store.ts';
@@ -7,17 +9,25 @@ import { Copier } from './copy.ts';
 import { bucketEndpoint } from './endpoint.ts';
 import { createEntries, type Entries } from './entries.ts';
 import { configurationError } from './errors.ts';
-import { copyFile, createFolder, moveFile, removeFolder } from './files.ts';
+import { copyFile, createFolder, type FileContext, moveFile, removeFolder } from './files.ts';
 import { encodeKey } from './keys.ts';
+import { Leases } from './lease.ts';
 import { createLister } from './list.ts';
-import { headBucket, listObjects } from './operations.ts';
+import { headBucket, type ListedObject, listObjects } from './operations.ts';
+import { hideOwnFolder } from './own-folder.ts';
 import { Reader } from './read.ts';
 import { Remover } from './remove.ts';
+import { keepReplacedFolders } from './replaced-folders.ts';
+import { BucketTrash } from './trash.ts';
+import { TrashDeletes } from './trash-deletes.ts';
 import { createObjectTree } from './tree.ts';
 import { walkEntries } from './walk.ts';
 import { Writer } from './write.ts';
 
-/** Opens a bucket of any S3-compatible store. Except for folder markers, Holdall writes only the files of users. */
+/**
+ * Opens a bucket of any S3-compatible store. Holdall writes only the files of users, folder markers, and its own folder,
+ * which holds the trash and the versions.
+ */
 export function openS3(options: S3Options): Store {
   const bucket = openBucket(options);
   const entries = createEntries(publicUrlOf(options));
@@ -26,8 +36,11 @@ export function openS3(options: S3Options): Store {
   const remover = new Remover(bucket, entries, stat);
   const copier = new Copier(bucket, remover, options.maxCopyBytes);
   const context = { bucket, entries, stat, copier, remover };
+  const tree = createObjectTree(bucket, copier, remover, options.concurrency);
+  const folders = createItemwiseOperations(tree);
+  const { trash, deletes } = openTrash(context, tree, options);
 
-  return {
+  return hideOwnFolder({
     list: createLister(bucket, entries),
     walk: (folder, walkOptions = {}) => walkEntries(bucket, entries, folder, walkOptions),
     stat,
@@ -38,11 +51,33 @@ export function openS3(options: S3Options): Store {
     removeFolder: (folder, folderOptions = {}) => removeFolder(context, folder, folderOptions),
     copy: (from, to, copyOptions) => copyFile(context, from, to, copyOptions),
     move: (from, to, moveOptions) => moveFile(context, from, to, moveOptions),
-    ...createItemwiseOperations(createObjectTree(bucket, copier, remover, options.concurrency)),
+    removeTree: folders.removeTree,
+    ...keepReplacedFolders(folders, tree, { trash, deletes }),
     presign: createPresigner(bucket, entries, stat),
     check: createCheck(bucket),
     close: async () => bucket.client.close(),
-  };
+
+    moveToTrash: (path, deleteOptions) => deletes.move(path, deleteOptions),
+    async listTrash(listOptions = {}) {
+      if (listOptions.cursor === undefined) await deletes.completeInterrupted(listOptions);
+      return trash.list(listOptions);
+    },
+    findTrashed: (id, findOptions) => trash.find(id, findOptions),
+    measureTrashed: async (id, findOptions) => (await trash.find(id, findOptions)).size ?? 0,
+    restoreTrashed: (id, to, restoreOptions) => trash.restore(id, to, restoreOptions),
+    purgeTrashed: (id, purgeOptions) => trash.purge(id, purgeOptions),
+  });
+}
+
+function openTrash(context: FileContext, tree: ItemTree<ListedObject>, { leaseMs }: S3Options) {
+  const { bucket } = context;
+  // The objects of the own folder are not remembered with the files of users.
+  const own = createEntries(undefined);
+  const { write } = new Writer(bucket, own, new Reader(bucket, own).stat);
+  const leases = new Leases({ bucket, write, leaseMs });
+  const locks = createKeyedMutex();
+  const trash = new BucketTrash({ context, tree, leases, locks });
+  return { trash, deletes: new TrashDeletes({ context, tree, leases, locks, trash }) };
 }
 
 /** Returns the public URL of the served part of a bucket. */
