@@ -7,6 +7,7 @@ import { forEachConcurrently } from '../../testing/for-each-concurrently.ts';
 import { atEnd } from '../../testing/holdall.ts';
 import { LARGE, MAX_COPY_BYTES, put } from '../../testing/servers/objects.ts';
 import { openProxied, type ProxiedBucket } from '../../testing/servers/proxied-bucket.ts';
+import { type Cost, costOf } from '../../testing/servers/s3-costs.ts';
 import { refusal, type S3Request } from '../../testing/servers/s3-proxy.ts';
 import { until } from '../../testing/until.ts';
 import { file, folder, ofKind, plant, textOf, treeOf, upload } from '../contract/bytes.ts';
@@ -107,6 +108,34 @@ describe("Holdall's own folder in a bucket", () => {
     opened.proxy.forget();
     assert.equal((await Array.fromAsync(opened.store.walk?.(folder('')) ?? [])).length, 1);
     assert.equal(opened.proxy.count('ListObjectsV2'), 2);
+  });
+});
+
+describe('The documented number of S3 requests of the trash', () => {
+  it('matches the requests sent', async (t) => {
+    const { store, proxy } = await openProxied(t);
+    assert.ok(store.restoreTrashed && store.moveToTrash);
+    const names = Array.from({ length: 10 }, (_, number) => `f/${number}`);
+    await plant(store, { a: 'x', ...Object.fromEntries(names.map((name) => [name, name])) });
+    const costs: Cost[] = [];
+    const count = async (work: () => Promise<unknown>) => {
+      proxy.forget();
+      await work();
+      costs.push(costOf(proxy.requests));
+    };
+    const ids = [newKeptId(), newKeptId()] as const;
+    const { moveToTrash, restoreTrashed } = store;
+    await count(() => moveToTrash(file('a'), { id: ids[0] }));
+    await count(() => moveToTrash(folder('f'), { id: ids[1] }));
+    await count(() => restoreTrashed(ids[0], file('a')));
+    await count(() => restoreTrashed(ids[1], folder('f')));
+    const expected = [
+      { a: 3, b: 4 },
+      { a: 25, b: 2 },
+      { a: 2, b: 7 },
+      { a: 21, b: 3 },
+    ];
+    assert.deepEqual(costs, expected);
   });
 });
 

@@ -58,15 +58,15 @@ export class TrashDeletes {
   async move(path: FilePath | FolderPath, options: DeleteOptions): Promise<TrashedItem> {
     options.signal?.throwIfAborted();
     return this.#locks.run(path, async () => {
+      let id: KeptId;
       try {
-        await this.#requirePresent(path, options);
+        [id] = await Promise.all([unusedId(this.#trash, options.id, options), this.#requirePresent(path, options)]);
       } catch (error) {
         // An interrupted move might have removed everything.
         const item = isStoreError(error, 'not-found') && (await this.#completeExpired(leaseOf(path), options));
         if (item) return item;
         throw error;
       }
-      const id = await unusedId(this.#trash, options.id, options);
       const record = { id, path, deletedAt: new Date(), user: options.user };
       for (let attempt = 1; ; attempt++) {
         const item = await this.#tryMove(record, options);
@@ -94,11 +94,10 @@ export class TrashDeletes {
     try {
       if (interrupted && (await this.#trash.has(interrupted.id, options))) return undefined;
       const isResumed = interrupted !== undefined && !(await this.#trash.isEmpty(interrupted, options));
-      if (!(await this.#moveContent(moving, lease, { ...options, isResumed }))) {
-        await this.#complete(moving, options);
-        return undefined;
-      }
-      return await this.#trash.add(moving);
+      const size = await this.#moveContent(moving, lease, { ...options, isResumed });
+      if (size !== undefined) return await this.#trash.add({ ...moving, size });
+      await this.#complete(moving, options);
+      return undefined;
     } catch (error) {
       isEnded = await this.#trash.isEmpty(moving, {}).catch(() => false);
       throw error;
@@ -108,12 +107,15 @@ export class TrashDeletes {
     }
   }
 
-  /** Moves the content of a path to the trash. Returns false if an interrupted move had moved another content. */
+  /**
+   * Moves the content of a path to the trash and returns its size. Returns undefined if the interrupted move had moved
+   * another content.
+   */
   async #moveContent(
     record: ItemRecord,
     lease: Lease,
     { ifMatch, onProgress, signal: cancelled, isResumed }: DeleteOptions & { isResumed: boolean },
-  ): Promise<boolean> {
+  ): Promise<number | undefined> {
     const signal = cancelled ? AbortSignal.any([cancelled, lease.signal]) : lease.signal;
     const content = contentOf(record);
     if (!isFolder(record.path)) {
@@ -133,25 +135,26 @@ export class TrashDeletes {
         signal,
         removalSignal: lease.signal,
       });
-      return true;
+      return await this.#trash.sizeOf(record);
     } catch (error) {
-      if (isResumed && isStoreError(error, 'already-exists')) return false;
+      if (isResumed && isStoreError(error, 'already-exists')) return undefined;
       throw isStoreError(error, 'invalid-path') ? tooLongForTrash(record.path, error) : error;
     }
   }
 
-  async #moveFile({ from, to, ifMatch, isResumed, signal, removalSignal }: FileMove): Promise<boolean> {
+  async #moveFile(move: FileMove): Promise<number | undefined> {
+    const { from, to, ifMatch, isResumed, signal, removalSignal } = move;
     const { stat, copier, remover, entries } = this.#context;
     for (let attempt = 1; ; attempt++) {
       const isLast = attempt === MAX_MOVE_ATTEMPTS;
       const source = await stat(from, { signal });
       requireEtag(source, ifMatch);
-      if (isResumed && !(await this.#isCopied(source, to, { signal }))) return false;
+      if (isResumed && !(await this.#isCopied(source, to, { signal }))) return undefined;
       try {
         await copier.copyQuickly({ ...source, key: from }, to, { exclusive: false, signal });
         entries.forget(from);
         await remover.removeObject(from, { ifMatch: source.etag, signal: removalSignal });
-        return true;
+        return source.size;
       } catch (error) {
         const hasChanged = isStoreError(error, 'condition-failed') || isStoreError(error, 'not-found');
         // The file was not removed, so its copy is not needed.

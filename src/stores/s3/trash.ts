@@ -82,7 +82,7 @@ export class BucketTrash {
 
   /** Adds an item whose content is complete. Afterwards it is visible. */
   async add(record: ItemRecord): Promise<TrashedItem> {
-    const size = record.size ?? (await this.#sizeOf(record));
+    const size = record.size ?? (await this.sizeOf(record));
     const measured = { ...record, size };
     await putObject(this.#context.bucket, keyOfRecord(record.id), Buffer.from(formatRecord(measured)), {
       attributes: { 'content-type': 'application/json' },
@@ -195,7 +195,8 @@ export class BucketTrash {
     await this.#context.remover.removeObject(keyOfRecord(id), {});
   }
 
-  async #sizeOf(record: ItemRecord): Promise<number> {
+  /** Returns the bytes of the content of an item. Lists a folder. */
+  async sizeOf(record: ItemRecord): Promise<number> {
     const content = contentOf(record);
     if (!isFolder(content)) return (await this.#context.copier.find(content, {}))?.size ?? 0;
     let size = 0;
