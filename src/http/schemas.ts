@@ -229,6 +229,10 @@ export interface Embedded {
   readonly readOnly: boolean;
   /** Maximum size of an upload in bytes; null if only the store has a limit. */
   readonly maxUploadSize: number | null;
+  /** The trash; null if deletes are permanent. `days` is null if nothing removes its items, such as in a branch. */
+  readonly trash: { readonly days: number | null } | null;
+  /** Whether the earlier contents of replaced files are kept as versions. */
+  readonly keepsVersions: boolean;
   /** The user, and the available sign-in methods; null if access control has no users. */
   readonly access: { readonly name: string | null; readonly signIn: SignIn } | null;
 }

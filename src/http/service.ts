@@ -25,6 +25,10 @@ export interface Service {
   readonly readOnly: boolean;
   /** Maximum size of an upload in bytes; undefined if only the store has a limit. */
   readonly maxUploadSize?: number | undefined;
+  /** The trash; null if deletes are permanent. `days` is null if nothing removes its items, such as in a branch. */
+  readonly trash: { readonly days: number | null } | null;
+  /** Whether the earlier contents of replaced files are kept as versions. */
+  readonly keepsVersions: boolean;
   /** Authentication and permissions. */
   readonly access: AccessControl;
   /** Records sign-ins, refusals and changes. */

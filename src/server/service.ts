@@ -133,6 +133,8 @@ async function openService(
     contentOrigins: opened.contentOrigins,
     readOnly: config.READ_ONLY,
     maxUploadSize: config.MAX_UPLOAD_SIZE,
+    trash: store.moveToTrash && config.TRASH_DAYS > 0 ? { days: store.purgeTrashed ? config.TRASH_DAYS : null } : null,
+    keepsVersions: config.VERSIONS_DAYS > 0 && store.listVersions !== undefined,
     access,
     audit,
     database,

@@ -102,11 +102,17 @@ describe('The web UI', () => {
       assert.equal((await open('/photos/')).headers['content-encoding'], undefined);
     });
 
-    it('embeds whether changes are allowed', async () => {
-      const strict = await startService(disk, { readOnly: true, maxUploadSize: 1234 });
+    it('embeds whether changes are allowed, and what the service keeps', async () => {
+      const strict = await startService(disk, {
+        readOnly: true,
+        maxUploadSize: 1234,
+        trash: { days: 7 },
+        keepsVersions: false,
+      });
       try {
-        const { readOnly, maxUploadSize } = embeddedIn(await send(strict.port, '/', { headers: { accept: BROWSER } }));
-        assert.deepEqual([readOnly, maxUploadSize], [true, 1234]);
+        const page = await send(strict.port, '/', { headers: { accept: BROWSER } });
+        const { readOnly, maxUploadSize, trash, keepsVersions } = embeddedIn(page);
+        assert.deepEqual([readOnly, maxUploadSize, trash, keepsVersions], [true, 1234, { days: 7 }, false]);
       } finally {
         await strict.stop();
       }
@@ -396,6 +402,8 @@ describe('The document', () => {
     response,
     readOnly: false,
     maxUploadSize: null,
+    trash: { days: 30 },
+    keepsVersions: true,
     access: null,
   });
 
@@ -515,6 +523,8 @@ interface EmbeddedResponse {
   readonly response: Record<string, unknown>;
   readonly readOnly: boolean;
   readonly maxUploadSize: number | null;
+  readonly trash: { readonly days: number | null } | null;
+  readonly keepsVersions: boolean;
 }
 
 function embeddedIn(page: Response | string): EmbeddedResponse {

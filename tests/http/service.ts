@@ -44,6 +44,8 @@ export interface ServiceOptions
         Service,
         | 'contentOrigins'
         | 'readOnly'
+        | 'trash'
+        | 'keepsVersions'
         | 'access'
         | 'audit'
         | 'publicUrl'
@@ -90,6 +92,8 @@ export async function startService(
     wrap,
     contentOrigins = [],
     readOnly = false,
+    trash = { days: 30 },
+    keepsVersions = true,
     access = LOCAL,
     audit = noAudit,
     publicUrl,
@@ -130,6 +134,8 @@ export async function startService(
       page,
       contentOrigins,
       readOnly,
+      trash,
+      keepsVersions,
       maxUploadSize,
       access,
       audit,

@@ -30,6 +30,8 @@ export async function sendListing(
     response,
     readOnly: service.readOnly,
     maxUploadSize: service.maxUploadSize ?? null,
+    trash: service.trash,
+    keepsVersions: service.keepsVersions,
     access: describeUser(service, request),
   });
   const { body, coding } = await compress(html, headers['accept-encoding']?.toString());

@@ -11,6 +11,10 @@ export interface Embedded {
   readonly readOnly: boolean;
   /** Bytes; null without a limit. */
   readonly maxUploadSize: number | null;
+  /** The trash; null if deletes are permanent. `days` is null if nothing removes its items, such as in a branch. */
+  readonly trash: { readonly days: number | null } | null;
+  /** Whether the earlier contents of replaced files are kept as versions. */
+  readonly keepsVersions: boolean;
   /** The user, and the ways to sign in; null without access control. `name` is null for an anonymous user. */
   readonly access: {
     readonly name: string | null;
