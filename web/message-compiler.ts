@@ -12,11 +12,14 @@ export const LAZY_GROUPS: readonly string[] = [
   'changes',
   'conflicts',
   'details',
+  'downloads',
   'errors',
   'folderPicker',
   'previews',
   'retries',
   'shortcuts',
+  'signIn',
+  'signOut',
   'uploads',
 ];
 

@@ -31,10 +31,10 @@ export async function startDownloads(
   entries: readonly Entry[],
 ): Promise<void> {
   const { urls, messages } = models;
-  const { clipboard } = language.text;
+  const { downloads } = language.text;
   const files = entries.filter(({ type }) => type === 'file');
   if (files.length > MAX_FILES) {
-    messages.show({ kind: 'error', text: clipboard.tooManyDownloads({ count: files.length, limit: MAX_FILES }) });
+    messages.show({ kind: 'error', text: downloads.tooManyDownloads({ count: files.length, limit: MAX_FILES }) });
     return;
   }
   if (!(await canDownload(models, language, files))) return;
@@ -42,7 +42,7 @@ export async function startDownloads(
     setTimeout(() => clickLink(urls.download(path)), index * INTERVAL_MS);
   }
   if (files.length < entries.length)
-    messages.show({ kind: 'error', text: clipboard.foldersSkipped({ count: files.length }) });
+    messages.show({ kind: 'error', text: downloads.foldersSkipped({ count: files.length }) });
 }
 
 /**
@@ -60,7 +60,7 @@ async function canDownload(
     return true;
   } catch (error) {
     const detail = language.reasonOf(asServiceError(error));
-    messages.show({ kind: 'error', text: language.text.clipboard.notDownloaded, detail });
+    messages.show({ kind: 'error', text: language.text.downloads.notDownloaded, detail });
     return false;
   }
 }

@@ -1,6 +1,6 @@
 import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import type { Account } from '../../model/account/account.ts';
-import { useLanguage } from '../../platform/text/language.ts';
+import { useFullLanguage } from '../../platform/text/language.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog, type Dialogs } from '../../ui/dialog.tsx';
 import { useAccount, useFolder } from '../models.ts';
@@ -25,7 +25,7 @@ function SignInDialog(props: SignInDialogProps) {
 
 function DialogForm({ account, isSwitch, onClose }: SignInDialogProps & { account: Account }) {
   const folder = useFolder();
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   const form = useSignInForm(account, isSwitch ? account.reload : onClose);
   const { password, provider } = account.signInMethods;
   // Does not change with the signal, which gets the new user shortly before the dialog closes.
@@ -49,18 +49,18 @@ function DialogForm({ account, isSwitch, onClose }: SignInDialogProps & { accoun
           <Button onClick={onClose}>{text.controls.cancel}</Button>
           {password && (
             <Button kind="primary" type="submit">
-              {form.isSending ? text.account.signingIn : text.account.signIn}
+              {form.isSending ? text.signIn.signingIn : text.account.signIn}
             </Button>
           )}
         </>
       }
     >
       <div class="sign-in-question">
-        {lastUsername !== null && <p>{text.account.sessionExpired}</p>}
-        {lastUsername === null && !isSwitch && folder.state.value !== 'ready' && <p>{text.account.signInRequired}</p>}
+        {lastUsername !== null && <p>{text.signIn.sessionExpired}</p>}
+        {lastUsername === null && !isSwitch && folder.state.value !== 'ready' && <p>{text.signIn.signInRequired}</p>}
         {password && <SignInFields form={form} lastUsername={lastUsername} />}
         {provider && <ProviderLink account={account} isNewTab={!isSwitch} />}
-        {provider && !isSwitch && <p class="hint">{text.account.inNewTab}</p>}
+        {provider && !isSwitch && <p class="hint">{text.signIn.inNewTab}</p>}
       </div>
     </Dialog>
   );

@@ -1,6 +1,6 @@
 import { useId } from 'preact/hooks';
 import type { Account } from '../../model/account/account.ts';
-import { useLanguage } from '../../platform/text/language.ts';
+import { useFullLanguage } from '../../platform/text/language.ts';
 import { useUrls } from '../models.ts';
 import type { SignInForm } from './sign-in.ts';
 import './sign-in.css';
@@ -13,14 +13,14 @@ interface SignInFieldsProps {
 
 /** The fields for the username and the password, which password managers recognize, and the reason of a failure. */
 export function SignInFields({ form, lastUsername = null }: SignInFieldsProps) {
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   const usernameId = useId();
   const passwordId = useId();
   const problemId = useId();
   const state = { 'aria-invalid': form.isWrong, 'aria-describedby': problemId };
   return (
     <div class="fields sign-in-fields">
-      <label for={usernameId}>{text.account.username}</label>
+      <label for={usernameId}>{text.signIn.username}</label>
       <input
         ref={form.username}
         id={usernameId}
@@ -36,7 +36,7 @@ export function SignInFields({ form, lastUsername = null }: SignInFieldsProps) {
         defaultValue={lastUsername ?? ''}
         {...state}
       />
-      <label for={passwordId}>{text.account.password}</label>
+      <label for={passwordId}>{text.signIn.password}</label>
       <input
         ref={form.password}
         id={passwordId}
@@ -64,14 +64,14 @@ interface ProviderLinkProps {
 /** The link for signing in at the identity provider, which then returns to the current page. */
 export function ProviderLink({ account, isNewTab = false }: ProviderLinkProps) {
   const urls = useUrls();
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   return (
     <a
       class={`button ${account.signInMethods.password ? 'plain' : 'primary'}`}
       href={urls.signIn(new URL(window.location.href))}
       {...(isNewTab && { target: '_blank', rel: 'noopener' })}
     >
-      <span>{text.account.provider}</span>
+      <span>{text.signIn.provider}</span>
     </a>
   );
 }

@@ -3,7 +3,7 @@ import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import type { Account } from '../../model/account/account.ts';
 import { ROOT } from '../../platform/paths.ts';
 import type { ServiceError } from '../../platform/service/service-error.ts';
-import { useFullLanguage, useLanguage } from '../../platform/text/language.ts';
+import { useFullLanguage } from '../../platform/text/language.ts';
 import { Button } from '../../ui/button.tsx';
 import mark from '../../ui/mark.svg';
 import { useFolder, useUrls } from '../models.ts';
@@ -38,15 +38,15 @@ function SignIn({ account, problem }: { account: Account; problem: ServiceError 
   const isNeeded = problem === null && account.username.value === null;
   return (
     <Card title={text.account.signIn}>
-      {!account.canSignIn && <p class="why">{text.account.signInUnavailable}</p>}
-      {account.canSignIn && isNeeded && <p class="why">{text.account.signInRequired}</p>}
+      {!account.canSignIn && <p class="why">{text.signIn.signInUnavailable}</p>}
+      {account.canSignIn && isNeeded && <p class="why">{text.signIn.signInRequired}</p>}
       {problem && (
         <p class="problem" role="alert">
           {language.reasonOf(problem)}
         </p>
       )}
       {password && <PasswordForm account={account} />}
-      {password && provider && <p class="or">{text.account.or}</p>}
+      {password && provider && <p class="or">{text.signIn.or}</p>}
       {provider && <ProviderLink account={account} />}
       {!isNeeded && <HomeLink />}
     </Card>
@@ -94,7 +94,7 @@ function Card({ title, children }: { title: string; children: ComponentChildren 
 
 function HomeLink() {
   const urls = useUrls();
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   return (
     <a class="button plain" href={urls.page(ROOT)}>
       <span>{text.problems.goHome}</span>
@@ -103,7 +103,7 @@ function HomeLink() {
 }
 
 function PasswordForm({ account }: { account: Account }) {
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   const form = useSignInForm(account, account.reload);
   useLayoutEffect(() => form.username.current?.focus(), []);
   return (
@@ -117,7 +117,7 @@ function PasswordForm({ account }: { account: Account }) {
     >
       <SignInFields form={form} />
       <Button kind="primary" type="submit">
-        {form.isSending ? text.account.signingIn : text.account.signIn}
+        {form.isSending ? text.signIn.signingIn : text.account.signIn}
       </Button>
     </form>
   );

@@ -34,7 +34,7 @@ export function useSignInForm(account: Account, onSignedIn: () => void): SignInF
     try {
       const signedIn = await signIn(urls, { name: usernameField.value, password: passwordField.value });
       const hasCookie = (await readSessionUser(urls)) !== null;
-      if (!hasCookie) return setState({ ...IDLE, problem: language.text.account.noCookies });
+      if (!hasCookie) return setState({ ...IDLE, problem: language.text.signIn.noCookies });
       passwordField.value = '';
       completeSignIn(account, signedIn, onSignedIn);
     } catch (thrown) {

@@ -1,4 +1,4 @@
-import { useLanguage } from '../../platform/text/language.ts';
+import { useFullLanguage } from '../../platform/text/language.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog, type Dialogs } from '../../ui/dialog.tsx';
 
@@ -8,10 +8,10 @@ export function confirmSignOut(dialogs: Dialogs): Promise<true | null> {
 }
 
 function SignOutQuestion({ close }: { close: (answer: true | null) => void }) {
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   return (
     <Dialog
-      title={text.account.signOutTitle}
+      title={text.signOut.title}
       onClose={() => close(null)}
       actions={
         <>
@@ -24,7 +24,7 @@ function SignOutQuestion({ close }: { close: (answer: true | null) => void }) {
         </>
       }
     >
-      <p>{text.account.signOutWhileBusy}</p>
+      <p>{text.signOut.whileBusy}</p>
     </Dialog>
   );
 }

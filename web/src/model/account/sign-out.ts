@@ -28,7 +28,7 @@ export async function signOut(options: SignOutOptions): Promise<void> {
     const { text } = language.value;
     messages.show({
       kind: 'error',
-      text: text.account.signOutFailed,
+      text: text.signOut.failed,
       detail: language.value.reasonOf(asServiceError(error)),
     });
     return;

@@ -69,21 +69,8 @@ export interface InitialText {
     readonly signIn: string;
     readonly signOut: string;
     readonly signedInAs: (parameters: { name: string }) => string;
-    readonly signInRequired: string;
     readonly signInAs: string;
-    readonly sessionExpired: string;
     readonly accountChanged: (parameters: { name: string; before: string }) => string;
-    readonly signInUnavailable: string;
-    readonly username: string;
-    readonly password: string;
-    readonly signingIn: string;
-    readonly or: string;
-    readonly provider: string;
-    readonly inNewTab: string;
-    readonly noCookies: string;
-    readonly signOutFailed: string;
-    readonly signOutTitle: string;
-    readonly signOutWhileBusy: string;
   };
   readonly messages: {
     readonly label: string;
@@ -159,9 +146,6 @@ export interface InitialText {
     readonly copied: (parameters: { count: number }) => string;
     readonly linksCopied: (parameters: { count: number }) => string;
     readonly linksNotCopied: string;
-    readonly notDownloaded: string;
-    readonly tooManyDownloads: (parameters: { count: number; limit: number }) => string;
-    readonly foldersSkipped: (parameters: { count: number }) => string;
     readonly pastedImage: string;
   };
   readonly dragging: {
@@ -177,6 +161,23 @@ export interface InitialText {
 
 /** The texts that only lazily loaded code uses. */
 export interface LazyText {
+  readonly signIn: {
+    readonly signInRequired: string;
+    readonly sessionExpired: string;
+    readonly signInUnavailable: string;
+    readonly username: string;
+    readonly password: string;
+    readonly signingIn: string;
+    readonly or: string;
+    readonly provider: string;
+    readonly inNewTab: string;
+    readonly noCookies: string;
+  };
+  readonly signOut: {
+    readonly title: string;
+    readonly whileBusy: string;
+    readonly failed: string;
+  };
   readonly shortcuts: {
     readonly items: string;
     readonly everywhere: string;
@@ -255,6 +256,11 @@ export interface LazyText {
     readonly copyPublicLink: string;
     readonly copied: string;
     readonly copyBlocked: string;
+  };
+  readonly downloads: {
+    readonly notDownloaded: string;
+    readonly tooManyDownloads: (parameters: { count: number; limit: number }) => string;
+    readonly foldersSkipped: (parameters: { count: number }) => string;
   };
   readonly conflicts: {
     readonly title: (parameters: { name: string; folder: string }) => string;
