@@ -13,6 +13,7 @@ export const LAZY_GROUPS: readonly string[] = [
   'conflicts',
   'details',
   'downloads',
+  'drops',
   'errors',
   'folderPicker',
   'previews',

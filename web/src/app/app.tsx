@@ -3,7 +3,8 @@ import { ActionsProvider } from '../features/actions/actions.ts';
 import { usePaste } from '../features/actions/paste.ts';
 import { useShortcuts } from '../features/actions/shortcuts.ts';
 import { DetailsPanel } from '../features/details/details-panel.tsx';
-import { DraggingProvider, DropHint } from '../features/dragging/dragging.tsx';
+import { DraggingProvider } from '../features/dragging/dragging.ts';
+import { LazyDropHint } from '../features/dragging/lazy-drop-hint.tsx';
 import { FolderView } from '../features/folder/folder-view.tsx';
 import { ProblemBanner } from '../features/folder/problems.tsx';
 import { MessageList } from '../features/messages/message-list.tsx';
@@ -90,7 +91,7 @@ function WholePage() {
         </main>
         <DetailsPanel />
       </div>
-      <DropHint />
+      <LazyDropHint />
       <Preview />
       <Floating />
       <DialogHost />

@@ -1,6 +1,6 @@
 import { computed, type ReadonlySignal, signal } from '@preact/signals';
 import { type Actions, createActions } from '../features/actions/actions.ts';
-import { createDragging, type Dragging } from '../features/dragging/dragging.tsx';
+import { createDragging, type Dragging } from '../features/dragging/dragging.ts';
 import type { Details } from '../features/models.ts';
 import { type Account, type AccountOptions, type AccountPrompts, createAccount } from '../model/account/account.ts';
 import { createPermissions, type Permissions } from '../model/account/permissions.ts';

@@ -3,7 +3,7 @@ import type { Entry } from '../../platform/service/service.ts';
 import { useLanguage } from '../../platform/text/language.ts';
 import { shownName } from '../../platform/text/names.ts';
 import { Icon } from '../../ui/icon.tsx';
-import { useDragging } from '../dragging/dragging.tsx';
+import { useDragging } from '../dragging/dragging.ts';
 import { useChanges, useClipboard, useSelection } from '../models.ts';
 import './entries.css';
 

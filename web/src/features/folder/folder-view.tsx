@@ -3,7 +3,7 @@ import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { type Folder, isWritableTarget } from '../../model/folder/folder.ts';
 import { isModalOpen } from '../../ui/keyboard.ts';
 import { useActions } from '../actions/actions.ts';
-import { useDragging } from '../dragging/dragging.tsx';
+import { useDragging } from '../dragging/dragging.ts';
 import { useFolder, useSelection } from '../models.ts';
 import { Entries } from './entries.tsx';
 import { pointOf } from './pointing.ts';

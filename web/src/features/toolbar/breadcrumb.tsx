@@ -7,7 +7,7 @@ import { folderName, shownName } from '../../platform/text/names.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { MenuButton, type MenuItem } from '../../ui/menus.tsx';
 import { countWithin, useFitting } from '../../ui/responsive.ts';
-import { useDragging } from '../dragging/dragging.tsx';
+import { useDragging } from '../dragging/dragging.ts';
 import { useFolder, useRouter, useUrls } from '../models.ts';
 
 /**

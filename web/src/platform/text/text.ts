@@ -149,9 +149,6 @@ export interface InitialText {
     readonly pastedImage: string;
   };
   readonly dragging: {
-    readonly drop: (parameters: { folder: string }) => string;
-    readonly move: (parameters: { count: number; folder: string }) => string;
-    readonly copy: (parameters: { count: number; folder: string }) => string;
     readonly readOnly: string;
     readonly addDenied: string;
     readonly dialogOpen: string;
@@ -319,6 +316,11 @@ export interface LazyText {
     readonly announceConflict: string;
     readonly itemsOf: (parameters: { count: number; total: number }) => string;
     readonly cancelChange: (parameters: { message: string }) => string;
+  };
+  readonly drops: {
+    readonly upload: (parameters: { folder: string }) => string;
+    readonly move: (parameters: { count: number; folder: string }) => string;
+    readonly copy: (parameters: { count: number; folder: string }) => string;
   };
   readonly changes: {
     readonly more: (parameters: { count: number }) => string;

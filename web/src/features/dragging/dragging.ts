@@ -1,5 +1,4 @@
 import { batch, type ReadonlySignal, signal } from '@preact/signals';
-import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { Permissions } from '../../model/account/permissions.ts';
 import type { Changes } from '../../model/changes/changes.ts';
 import { type Folder, isWritableTarget } from '../../model/folder/folder.ts';
@@ -9,10 +8,8 @@ import type { Uploads } from '../../model/uploads/uploads.ts';
 import { createRequiredContext } from '../../platform/required-context.ts';
 import type { Router } from '../../platform/router.ts';
 import type { Urls } from '../../platform/service/urls.ts';
-import { type InitialText, type Language, useLanguage } from '../../platform/text/language.ts';
-import { folderName } from '../../platform/text/names.ts';
+import type { Language } from '../../platform/text/language.ts';
 import { EdgeScroll } from '../../ui/edge-scroll.ts';
-import { Icon } from '../../ui/icon.tsx';
 import { isField, isMac, isModalOpen } from '../../ui/keyboard.ts';
 import { type DraggedEntries, startDrag } from './drag-source.ts';
 import { acceptsEntries, createSpringLoading, isInside, type Rejection, targetOfFiles } from './drop-target.ts';
@@ -220,39 +217,4 @@ function folderAt(element: EventTarget | null): string | null {
 /** Returns whether the pointer has left the window. Safari sends every `dragleave` without a related element. */
 function isOutside({ clientX, clientY }: DragEvent): boolean {
   return clientX <= 0 || clientY <= 0 || clientX >= window.innerWidth || clientY >= window.innerHeight;
-}
-
-/** Shows the destination of a drop, or why the drop would fail. */
-export function DropHint() {
-  const dragging = useDragging();
-  const { text } = useLanguage();
-  const label = describeDrop(dragging, text);
-  if (label === '') return null;
-  const isUpload = dragging.kind.value === 'files';
-  const icon = dragging.rejection.value ? 'warning' : isUpload ? 'upload' : dragging.isCopy.value ? 'copy' : 'move';
-  return <Hint icon={icon} label={label} />;
-}
-
-function Hint({ icon, label }: { icon: 'warning' | 'upload' | 'copy' | 'move'; label: string }) {
-  const hint = useRef<HTMLDivElement>(null);
-  // A popover is shown above dialogs. Browsers without popovers show it as a normal element.
-  useLayoutEffect(() => hint.current?.showPopover?.(), []);
-  return (
-    <div class={`drop-hint ${icon}`} popover="manual" ref={hint}>
-      <p>
-        <Icon name={icon} />
-        <span>{label}</span>
-      </p>
-    </div>
-  );
-}
-
-function describeDrop({ kind, target, rejection, count, isCopy }: Dragging, text: InitialText): string {
-  const { dragging } = text;
-  const folder = target.value;
-  if (rejection.value) return dragging[rejection.value];
-  if (folder === null) return '';
-  if (kind.value === 'files') return dragging.drop({ folder: folderName(folder, text) });
-  const describe = isCopy.value ? dragging.copy : dragging.move;
-  return describe({ count: count.value, folder: folderName(folder, text) });
 }
