@@ -11,10 +11,10 @@ const FIRST_LOAD = { script: 52_000, styles: 12_000 };
  * @type {Readonly<Record<string, number>>}
  */
 const ON_DEMAND = {
-  'change-model': 7_500,
+  'change-model': 9_000,
   'dialog-prompts': 4_000,
   'upload-model': 8_600,
-  'details-sheet': 3_900,
+  'details-sheet': 4_100,
   'folder-picker': 5_000,
   'image-preview': 6_700,
   'json-preview': 10_300,
@@ -24,6 +24,8 @@ const ON_DEMAND = {
   'open-tray': 4_600,
   'table-preview': 9_100,
   'text-preview': 7_400,
+  'trash-view': 9_400,
+  versions: 2_600,
   viewer: 7_500,
   worker: 108_000,
 };

@@ -21,7 +21,9 @@ export const LAZY_GROUPS: readonly string[] = [
   'shortcuts',
   'signIn',
   'signOut',
+  'trash',
   'uploads',
+  'versions',
 ];
 
 /**

@@ -162,6 +162,8 @@ async function startService(
   const all = {
     SHUTDOWN_TIMEOUT,
     METRICS_TOKEN,
+    // Most tests delete with the confirmation that services without a trash ask for.
+    TRASH_DAYS: '0',
     ...stored.settings,
     ...(accessFile && { ACCESS_FILE: accessFile }),
     ...settings,
@@ -211,10 +213,11 @@ async function onDisk(owner: Owner): Promise<Location> {
   return { stored: storedOnDisk(root), root, open: async () => {} };
 }
 
-/** Removes all files and folders except the service's own. */
+/** Removes all files and folders except the service's own, and what the service keeps of deleted and replaced ones. */
 async function emptyRoot(root: string): Promise<void> {
   const names = (await readdir(root)).filter((name) => name !== '.holdall');
-  await Promise.all(names.map((name) => rm(join(root, name), { recursive: true, force: true })));
+  const kept = ['.holdall/trash', '.holdall/versions'];
+  await Promise.all([...names, ...kept].map((name) => rm(join(root, name), { recursive: true, force: true })));
 }
 
 async function inBucket(owner: Owner, cors: boolean): Promise<Location> {

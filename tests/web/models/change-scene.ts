@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { signal } from '@preact/signals';
-import { createPermissions } from '../../../web/src/model/account/permissions.ts';
+import { createPermissions, type Permission } from '../../../web/src/model/account/permissions.ts';
 import { createChangeModel } from '../../../web/src/model/changes/change-model.ts';
 import type { Operation } from '../../../web/src/model/changes/operations.ts';
 import type { Draft } from '../../../web/src/model/changes/rename.ts';
@@ -18,27 +18,37 @@ export interface ChangeSceneOptions {
   /** The stored files by path; a path that ends with "/" is an empty folder. */
   readonly files: Readonly<Record<string, string>>;
   /** Replaces members of the service. */
-  readonly override?: (service: Service) => Partial<Service>;
+  readonly override?: ((service: Service, files: Map<string, string>) => Partial<Service>) | undefined;
+  /** The permissions in the root folder. Default: all. */
+  readonly rights?: readonly Permission[];
   /** The user's answers. Default: confirms deletions, and fails the test for all other questions. */
   readonly prompts?: Partial<Prompts>;
+  /** Whether the service has a trash. Default: false. */
+  readonly hasTrash?: boolean;
 }
 
 /** The changes of a page on a service in memory. */
-export interface ChangeScene extends Omit<ReturnType<typeof createChangeModel>, 'rename' | 'remove'> {
+export interface ChangeScene extends Omit<ReturnType<typeof createChangeModel>, 'rename' | 'remove' | 'moveToTrash'> {
   readonly folder: Folder;
   readonly clipboard: Clipboard;
   readonly renaming: { readonly value: string | null };
   readonly draft: { readonly value: Draft | null };
   readonly running: { readonly value: readonly Operation[] };
+  readonly undos: { readonly value: readonly (() => void)[] };
   readonly stored: Map<string, string>;
   rename(path: string, newName: string): Promise<void>;
   remove(...paths: readonly string[]): Promise<void>;
+  moveToTrash(...paths: readonly string[]): Promise<void>;
   /** The paths of the shown entries. */
   shown(): readonly string[];
   /** The shown messages, without the Unicode characters that isolate names. */
   shownTexts(): readonly string[];
   /** Presses the button of the newest message that has this label. */
   press(label: string): void;
+  /** Dismisses all messages. */
+  dismissAll(): void;
+  /** Reads the shown folder again. */
+  refresh(): Promise<void>;
   /** Opens a folder, and resolves when it is shown. */
   open(path: string): Promise<void>;
 }
@@ -47,9 +57,11 @@ export async function createChangeScene({
   files,
   override = () => ({}),
   prompts = {},
+  hasTrash = false,
+  rights,
 }: ChangeSceneOptions): Promise<ChangeScene> {
   const memory = createMemoryService(files);
-  const service: Service = { ...memory.service, ...override(memory.service) };
+  const service: Service = { ...memory.service, ...override(memory.service, memory.files) };
   const language = await createEnglish();
   const order = signal({ by: 'name', descending: false } as const);
   const compareNames = signal(language.value.formats.compareNames);
@@ -59,8 +71,17 @@ export async function createChangeScene({
     running: signal<readonly Operation[]>([]),
     renaming: signal<string | null>(null),
     draft: signal<Draft | null>(null),
+    undos: signal<readonly (() => void)[]>([]),
+    trashChanges: signal(0),
   };
   const clipboard = createClipboard();
+  const permissions = createPermissions({
+    isReadOnly: false,
+    isControlled: rights !== undefined,
+    isAnonymous: () => false,
+    shown: folder.path,
+  });
+  if (rights) permissions.update({ prefix: '', rights: [...rights] });
   const model = createChangeModel(
     {
       service,
@@ -68,14 +89,10 @@ export async function createChangeScene({
       clipboard,
       messages,
       language,
+      hasTrash,
       selection: createSelection(folder),
       pathLocks: createPathLocks(),
-      permissions: createPermissions({
-        isReadOnly: false,
-        isControlled: false,
-        isAnonymous: () => false,
-        shown: folder.path,
-      }),
+      permissions,
     },
     state,
     {
@@ -97,6 +114,7 @@ export async function createChangeScene({
     stored: memory.files,
     rename: (path, newName) => model.rename(entryAt(path), newName),
     remove: (...paths) => model.remove(paths.map(entryAt)),
+    moveToTrash: (...paths) => model.moveToTrash(paths.map(entryAt)),
     shown,
     shownTexts: () =>
       messages.shown.value.map(({ text, detail }) =>
@@ -108,6 +126,10 @@ export async function createChangeScene({
       messages.dismiss(message.id);
       message.action.run();
     },
+    dismissAll() {
+      for (const { id } of messages.shown.value) messages.dismiss(id);
+    },
+    refresh: () => folder.refresh(),
     async open(path) {
       folder.open(path);
       await settle();

@@ -27,9 +27,10 @@ const REQUESTS: Readonly<Record<keyof Service, (service: Service, ending: AbortS
   remove: (service, ending) => service.remove('photos/cat.txt', { signal: ending }),
   read: (service, ending) => service.read('photos/cat.txt', { from: 0, length: 4, signal: ending }),
   check: (service, ending) => service.check('photos/cat.txt', ending),
+  send: (service, ending) => service.send('-/trash', { method: 'DELETE', signal: ending }),
 };
 const KINDS = Object.keys(REQUESTS) as readonly (keyof Service)[];
-const CHANGES: readonly (keyof Service)[] = ['upload', 'createFolder', 'rename', 'transfer', 'remove'];
+const CHANGES: readonly (keyof Service)[] = ['upload', 'createFolder', 'rename', 'transfer', 'remove', 'send'];
 
 const expired = () => refusal('sign-in-required', 'Sign in first.');
 const forbidden = () => refusal('permission-denied', 'You may not change this.');
@@ -64,6 +65,7 @@ function createScene({ fail, signsIn = () => true, whoIs = () => 'ann', granted 
     remove: (path) => send('remove', () => memory.remove(path)),
     read: () => send('read', async () => new Uint8Array()),
     check: () => send('check', async () => {}),
+    send: <Body>() => send('send', async () => ({}) as Body),
   };
   const signInCount = signal(0);
   let dialogs = 0;

@@ -191,6 +191,7 @@ function routerOf(folder: Folder): Router {
     route,
     go: ({ folder: path }) => openFolder(path),
     openFolder,
+    openTrash() {},
     openPreview() {},
     closePreview() {},
     watchViewState() {},

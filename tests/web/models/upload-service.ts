@@ -2,7 +2,7 @@ import { nameOf, parentOf } from '../../../web/src/platform/paths.ts';
 import type { Entry, Service } from '../../../web/src/platform/service/service.ts';
 import { refusal } from './service-errors.ts';
 
-/** Returns a service that keeps files in memory, and its files by path. Supports all members except `read`. */
+/** Returns a service that keeps files in memory, and its files by path. Supports all members except `read` and `send`. */
 export function createMemoryService(initial: Readonly<Record<string, string>>): {
   service: Service;
   files: Map<string, string>;
@@ -78,6 +78,7 @@ export function createMemoryService(initial: Readonly<Record<string, string>>): 
     async check(path) {
       if (!files.has(path)) throw refusal('not-found', `There is no file "${path}".`);
     },
+    send: () => Promise.reject(new Error('Not supported.')),
   };
   return { service, files };
 }

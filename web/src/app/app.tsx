@@ -17,6 +17,7 @@ import {
   MessagesProvider,
   PermissionsProvider,
   PreferencesProvider,
+  RetentionProvider,
   RouterProvider,
   SelectionProvider,
   ServiceProvider,
@@ -44,22 +45,27 @@ import './app.css';
 
 /** The page. Shows only the sign-in form if the user can see nothing without signing in. */
 export function App({ page }: { page: Page }) {
-  const content = page.account?.isSignInPage ? <LazySignInPage account={page.account} /> : <WholePage />;
+  const { account } = page;
+  const content = account?.isSignInPage ? <LazyPage load={() => loadSignInPage(account)} /> : <WholePage />;
   return providersOf(page).reduceRight((children, provide) => provide(children), content);
 }
 
-/** Loads the sign-in page and shows it. */
-function LazySignInPage({ account }: { account: Account }) {
+async function loadSignInPage(account: Account): Promise<() => VNode> {
+  const { SignInPage } = await import('../features/sign-in/sign-in-page.tsx');
+  return () => <SignInPage account={account} />;
+}
+
+async function loadTrash(): Promise<() => VNode> {
+  const { TrashView } = await import('../features/trash/trash-view.tsx');
+  return () => <TrashView />;
+}
+
+/** Loads a component and the texts of lazily loaded code, and shows it. */
+function LazyPage({ load }: { load: () => Promise<() => VNode> }) {
   const { text } = useLanguage();
   const language = useLanguageSignal();
-  const loaded = useLoaded(async () => {
-    const [{ SignInPage }] = await Promise.all([
-      import('../features/sign-in/sign-in-page.tsx'),
-      completeLanguage(language),
-    ]);
-    return { SignInPage };
-  });
-  if (loaded.state === 'ready') return <loaded.value.SignInPage account={account} />;
+  const loaded = useLoaded(() => Promise.all([load(), completeLanguage(language)]));
+  if (loaded.state === 'ready') return loaded.value[0]();
   if (loaded.state === 'loading') return null;
   return (
     <main class="state">
@@ -73,29 +79,36 @@ function LazySignInPage({ account }: { account: Account }) {
 
 function WholePage() {
   const messages = useMessages();
+  const router = useRouter();
   const language = useLanguageSignal();
   const onNotLoaded = () => void reportLoadFailure({ messages, language });
-  useShortcuts();
-  usePaste();
   return (
     <>
       <Sprite />
-      <div class="page">
-        <TopBar />
-        <main>
-          <Toolbar />
-          <ProblemBanner />
-          <div class="content">
-            <FolderView />
-          </div>
-        </main>
-        <DetailsPanel />
-      </div>
+      <div class="page">{router.route.value.isTrash ? <LazyPage load={loadTrash} /> : <FolderPage />}</div>
       <LazyDropHint />
       <Preview />
       <Floating />
       <DialogHost />
       <MenuHost onNotLoaded={onNotLoaded} />
+    </>
+  );
+}
+
+function FolderPage() {
+  useShortcuts();
+  usePaste();
+  return (
+    <>
+      <TopBar />
+      <main>
+        <Toolbar />
+        <ProblemBanner />
+        <div class="content">
+          <FolderView />
+        </div>
+      </main>
+      <DetailsPanel />
     </>
   );
 }
@@ -131,6 +144,7 @@ function providersOf(page: Page) {
     provider(MessagesProvider, page.messages),
     provider(PermissionsProvider, page.permissions),
     provider(PreferencesProvider, page.preferences),
+    provider(RetentionProvider, page.retention),
     provider(RouterProvider, page.router),
     provider(SelectionProvider, page.selection),
     provider(ServiceProvider, page.service),

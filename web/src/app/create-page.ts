@@ -1,7 +1,7 @@
 import { computed, type ReadonlySignal, signal } from '@preact/signals';
 import { type Actions, createActions } from '../features/actions/actions.ts';
 import { createDragging, type Dragging } from '../features/dragging/dragging.ts';
-import type { Details } from '../features/models.ts';
+import type { Details, Retention } from '../features/models.ts';
 import { type Account, type AccountOptions, type AccountPrompts, createAccount } from '../model/account/account.ts';
 import { createPermissions, type Permissions } from '../model/account/permissions.ts';
 import { withReauth } from '../model/account/with-reauth.ts';
@@ -33,6 +33,8 @@ export interface Page {
   readonly dialogs: Dialogs;
   readonly dragging: Dragging;
   readonly folder: Folder;
+  /** Whether the service moves deleted files and folders to a trash. */
+  readonly hasTrash: boolean;
   /** Whether work is in progress that leaving the page would cancel. */
   readonly isBusy: ReadonlySignal<boolean>;
   readonly language: ReadonlySignal<Language>;
@@ -40,6 +42,7 @@ export interface Page {
   readonly messages: Messages;
   readonly permissions: Permissions;
   readonly preferences: Preferences;
+  readonly retention: Retention;
   readonly router: Router;
   readonly selection: Selection;
   readonly service: Service;
@@ -52,13 +55,15 @@ export interface Page {
  * page. Rejects if the texts can't be loaded.
  */
 export async function createPage(embedded: Embedded): Promise<Page> {
-  const { folder: path, response, maxUploadSize } = embedded;
+  const { folder: path, response, maxUploadSize, trash, keepsVersions } = embedded;
+  const hasTrash = trash !== null;
   const urls = createUrls(new URL(embedded.base, window.location.href.replace(/[?#].*$/s, '')));
   const preferences = createPreferences(localStorageIfAllowed());
   const language = await createLanguage({ preferences, requested: navigator.languages, loadCatalogue });
   const query = new URL(window.location.href).searchParams;
   const preview = query.get('preview');
-  const router = createRouter(urls, { folder: path, preview: preview ? path + preview : null });
+  const isTrash = hasTrash && urls.routeOf(new URL(window.location.href)).isTrash;
+  const router = createRouter(urls, { folder: path, preview: preview ? path + preview : null, isTrash });
   const messages = createMessages();
   const dialogs = createDialogs();
   const menus = createMenus();
@@ -84,7 +89,7 @@ export async function createPage(embedded: Embedded): Promise<Page> {
   const details = { isOpen: signal(false) };
   const loadPrompts = async () => (await import('../features/dialogs/dialog-prompts.tsx')).createDialogPrompts(dialogs);
   const shared = { service, folder, messages, loadPrompts, pathLocks: createPathLocks(), permissions, language };
-  const changes = createChanges({ ...shared, selection, clipboard });
+  const changes = createChanges({ ...shared, selection, clipboard, hasTrash });
   const uploads = createUploads({ ...shared, selection, router, maxUploadSize });
   busy.register(() => uploads.isBusy.value || changes.running.value.length > 0);
 
@@ -94,9 +99,11 @@ export async function createPage(embedded: Embedded): Promise<Page> {
     clipboard,
     details,
     folder,
+    hasTrash,
     language,
     messages,
     permissions,
+    retention: { trash, keepsVersions },
     router,
     selection,
     service,

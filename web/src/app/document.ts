@@ -27,9 +27,10 @@ export function syncDocument({ account, isBusy, language, preferences, router }:
     updateThemeColor();
   });
   effect(() => {
-    const { folder, preview } = router.route.value;
-    const name = shownName(nameOf(preview ?? folder));
-    const title = account?.isSignInPage && account.username.value === null ? language.value.text.account.signIn : name;
+    const { folder, preview, isTrash } = router.route.value;
+    const { text } = language.value;
+    const name = isTrash ? text.actions.trash : shownName(nameOf(preview ?? folder));
+    const title = account?.isSignInPage && account.username.value === null ? text.account.signIn : name;
     document.title = title === ROOT ? 'Holdall' : `${title} – Holdall`;
   });
   effect(() => {

@@ -7,6 +7,7 @@ import type { Folder } from '../model/folder/folder.ts';
 import type { Messages } from '../model/messages.ts';
 import type { Selection } from '../model/selection.ts';
 import type { Uploads } from '../model/uploads/uploads.ts';
+import type { Embedded } from '../platform/embedded.ts';
 import type { Preferences } from '../platform/preferences.ts';
 import { createRequiredContext } from '../platform/required-context.ts';
 import type { Router } from '../platform/router.ts';
@@ -23,9 +24,13 @@ export interface Details {
   readonly isOpen: Signal<boolean>;
 }
 
+/** What the service keeps of deleted and replaced files. */
+export type Retention = Pick<Embedded, 'trash' | 'keepsVersions'>;
+
 export const [useUrls, UrlsProvider] = createRequiredContext<Urls>('URLs');
 export const [useService, ServiceProvider] = createRequiredContext<Service>('the service');
 export const [usePreferences, PreferencesProvider] = createRequiredContext<Preferences>('preferences');
+export const [useRetention, RetentionProvider] = createRequiredContext<Retention>('the retention');
 export const [useRouter, RouterProvider] = createRequiredContext<Router>('the router');
 export const [useFolder, FolderProvider] = createRequiredContext<Folder>('the folder');
 export const [useSelection, SelectionProvider] = createRequiredContext<Selection>('the selection');

@@ -1,10 +1,13 @@
 import { type ReadonlySignal, signal } from '@preact/signals';
+import { ROOT } from './paths.ts';
 import type { Urls } from './service/urls.ts';
 
-/** The shown folder, and the file of the folder whose preview is open. */
+/** The shown folder, and the file of the folder whose preview is open; or the trash. */
 export interface Route {
   readonly folder: string;
   readonly preview: string | null;
+  /** Whether the trash is shown. Its folder is the root. */
+  readonly isTrash?: boolean;
 }
 
 /** The scroll position and the focus in a folder. The history keeps it, so going back restores it. */
@@ -19,6 +22,7 @@ export interface Router {
   /** Navigates to a route. With `replace`, it replaces the current history entry. */
   go(route: Route, options?: { replace?: boolean }): void;
   openFolder(folder: string): void;
+  openTrash(): void;
   openPreview(path: string): void;
   /** Closes the preview. Goes back in the history if the preview was opened from its folder. */
   closePreview(): void;
@@ -39,6 +43,7 @@ interface HistoryState {
 
 export function createRouter(urls: Urls, first: Route): Router {
   const route = signal(first);
+  const urlOf = ({ folder, preview, isTrash }: Route) => (isTrash ? urls.trash() : urls.page(folder, preview));
   const current = () => (history.state ?? {}) as HistoryState;
   let read: (() => ViewState) | undefined;
   /** The state of the shown history entry. A navigation that only closes a dialog restores it. */
@@ -53,8 +58,7 @@ export function createRouter(urls: Urls, first: Route): Router {
   window.addEventListener('popstate', () => {
     isGoingBack = false;
     if (closeTop()) {
-      const { folder, preview } = route.value;
-      history.pushState(shown, '', urls.page(folder, preview));
+      history.pushState(shown, '', urlOf(route.value));
       return;
     }
     shown = current();
@@ -62,7 +66,7 @@ export function createRouter(urls: Urls, first: Route): Router {
   });
 
   const go = (next: Route, { replace = false }: { replace?: boolean } = {}, state: HistoryState = {}) => {
-    const url = urls.page(next.folder, next.preview);
+    const url = urlOf(next);
     if (replace) {
       history.replaceState(state, '', url);
     } else {
@@ -77,6 +81,7 @@ export function createRouter(urls: Urls, first: Route): Router {
     route,
     go: (next, options) => go(next, options, options?.replace ? current() : {}),
     openFolder: (folder) => go({ folder, preview: null }),
+    openTrash: () => go({ folder: ROOT, preview: null, isTrash: true }),
     openPreview(path) {
       const { folder, preview } = route.value;
       // The next file replaces the history entry of this one, so going back once closes the viewer.

@@ -22,6 +22,7 @@ export interface ActionModels {
   readonly clipboard: Clipboard;
   readonly details: Details;
   readonly folder: Folder;
+  readonly hasTrash: boolean;
   readonly language: ReadonlySignal<Language>;
   readonly messages: Messages;
   readonly permissions: Permissions;
@@ -52,6 +53,8 @@ interface ActionProperties {
 interface ActionDefinition extends ActionProperties {
   /** The permissions that the action requires in the shown folder. Without them, the action is hidden. */
   readonly needs?: readonly RequiredPermission[];
+  /** Whether the action is only for services with a trash (true) or without one (false). Default: for both. */
+  readonly hasTrash?: boolean;
   /** Returns whether the action is currently possible. */
   readonly isAvailable: (models: ActionModels) => boolean;
   readonly run: (models: ActionModels) => void;
@@ -128,6 +131,14 @@ export const ACTIONS: readonly ActionDefinition[] = [
     run: paste,
   },
   {
+    id: 'undo',
+    icon: 'undo',
+    keys: ['mod+z'],
+    group: 'clipboard',
+    isAvailable: ({ changes }) => changes.undos.value.length > 0,
+    run: ({ changes }) => changes.undos.value.at(-1)?.(),
+  },
+  {
     id: 'rename',
     icon: 'rename',
     keys: ['F2'],
@@ -163,8 +174,31 @@ export const ACTIONS: readonly ActionDefinition[] = [
     group: 'change',
     isDangerous: true,
     needs: ['manage'],
+    hasTrash: false,
     isAvailable: hasSelection,
-    run: (models) => void models.changes.remove(selected(models)),
+    run: remove,
+  },
+  {
+    id: 'moveToTrash',
+    icon: 'delete',
+    keys: ['Delete', 'mod+Backspace'],
+    group: 'change',
+    isDangerous: true,
+    needs: ['manage'],
+    hasTrash: true,
+    isAvailable: hasSelection,
+    run: (models) => void models.changes.perform(({ moveToTrash }) => moveToTrash(selected(models))),
+  },
+  {
+    id: 'deletePermanently',
+    icon: 'delete',
+    keys: ['shift+Delete'],
+    group: 'change',
+    isDangerous: true,
+    needs: ['manage'],
+    hasTrash: true,
+    isAvailable: hasSelection,
+    run: remove,
   },
   {
     id: 'newFolder',
@@ -227,7 +261,20 @@ export const ACTIONS: readonly ActionDefinition[] = [
       details.isOpen.value = !details.isOpen.value;
     },
   },
+  {
+    id: 'trash',
+    icon: 'delete',
+    keys: ['alt+shift+g'],
+    group: 'show',
+    hasTrash: true,
+    isAvailable: always,
+    run: ({ router }) => router.openTrash(),
+  },
 ];
+
+function remove(models: ActionModels): void {
+  void models.changes.remove(selected(models));
+}
 
 async function download(models: ActionModels): Promise<void> {
   const entries = selected(models);

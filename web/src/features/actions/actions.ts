@@ -29,11 +29,13 @@ const GROUPS: readonly Action['group'][] = ['create', 'open', 'clipboard', 'chan
 
 export function createActions(models: ActionModels, menus: Menus): Actions {
   const { permissions, selection, language } = models;
-  const bound = ACTIONS.map(({ isAvailable, run, ...action }) => ({
-    ...action,
-    isAvailable: () => isAvailable(models),
-    run: () => run(models),
-  }));
+  const bound = ACTIONS.filter(({ hasTrash = models.hasTrash }) => hasTrash === models.hasTrash).map(
+    ({ isAvailable, run, ...action }) => ({
+      ...action,
+      isAvailable: () => isAvailable(models),
+      run: () => run(models),
+    }),
+  );
   const permitted = () => bound.filter(({ needs = [] }) => needs.every(permissions.allows));
   const menuItem = ({ id, icon, keys, isDangerous = false, run }: Action): MenuItem => ({
     id,
@@ -68,7 +70,6 @@ export function createActions(models: ActionModels, menus: Menus): Actions {
   };
 }
 
-/** "Paste" is an action of the folder, whatever is selected in it. */
-const isForSelection = ({ id, group }: Action) =>
-  id === 'details' || (id !== 'paste' && ['open', 'clipboard', 'change'].includes(group));
-const isForFolder = ({ id, group }: Action) => id === 'paste' || ['create', 'show'].includes(group);
+/** "Paste" and "Undo" are actions of the folder, whatever is selected in it. */
+const isForFolder = ({ id, group }: Action) => id === 'paste' || id === 'undo' || ['create', 'show'].includes(group);
+const isForSelection = (action: Action) => action.id === 'details' || !isForFolder(action);

@@ -65,7 +65,8 @@ async function canDownload(
   }
 }
 
-function clickLink(url: string): void {
+/** Downloads a URL that responds with an attachment. */
+export function clickLink(url: string): void {
   const link = document.createElement('a');
   link.href = url;
   link.download = '';

@@ -9,12 +9,14 @@ import { useFullLanguage } from '../../platform/text/language.ts';
 import { folderName } from '../../platform/text/names.ts';
 import { Button } from '../../ui/button.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
+import { useLoaded } from '../../ui/loading.ts';
 import { Name } from '../folder/entry-parts.tsx';
 import { EntryIcon, Thumbnail } from '../folder/thumbnail.tsx';
-import { useFolder, useService, useUrls } from '../models.ts';
+import { useFolder, useRetention, useService, useUrls } from '../models.ts';
 
 /** Shows all details of one entry. */
 export function EntryDetails({ entry }: { entry: Entry }) {
+  const { keepsVersions } = useRetention();
   return (
     <>
       <div class="picture">
@@ -24,8 +26,15 @@ export function EntryDetails({ entry }: { entry: Entry }) {
         <Name of={entry.name} />
       </h3>
       {entry.type === 'file' ? <FileFacts file={entry} /> : <FolderFacts path={entry.path} />}
+      {entry.type === 'file' && keepsVersions && entry.etag !== '' && <LazyVersions file={entry} />}
     </>
   );
+}
+
+/** Shows the versions of a file once their code is loaded. Shows nothing if that fails. */
+function LazyVersions({ file }: { file: FileEntry }) {
+  const loaded = useLoaded(() => import('./versions.tsx'));
+  return loaded.state === 'ready' ? <loaded.value.Versions file={file} /> : null;
 }
 
 /** Shows the details of a folder that may have no entry, such as the root. */

@@ -51,7 +51,15 @@ function useToolIds(isSelection: boolean): readonly ActionId[] {
   });
 }
 
-const FOR_SELECTION: readonly ActionId[] = ['download', 'rename', 'moveTo', 'copyTo', 'copyLink', 'delete'];
+const FOR_SELECTION: readonly ActionId[] = [
+  'download',
+  'rename',
+  'moveTo',
+  'copyTo',
+  'copyLink',
+  'delete',
+  'moveToTrash',
+];
 const FOR_FOLDER: readonly ActionId[] = ['newFolder', 'upload', 'paste'];
 const PERMANENT: readonly ActionId[] = ['newFolder', 'upload'];
 
@@ -61,6 +69,7 @@ const BY_IMPORTANCE: readonly ActionId[] = [
   'paste',
   'download',
   'delete',
+  'moveToTrash',
   'moveTo',
   'rename',
   'copyTo',

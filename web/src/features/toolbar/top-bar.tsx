@@ -82,7 +82,9 @@ function WideControls() {
   const preferences = usePreferences();
   const { isOpen } = useDetails();
   const showShortcuts = useShortcutsDialog();
-  const details = useActions().available('details');
+  const actions = useActions();
+  const details = actions.available('details');
+  const trash = actions.available('trash');
   const { text } = useLanguage();
   const { view } = preferences;
   return (
@@ -106,7 +108,8 @@ function WideControls() {
         />
       </div>
       <div class="controls">
-        <MenuButton icon="contrast" label={text.shell.settings} groups={() => appearanceChoices(preferences, text)} />
+        {trash && <IconButton icon="delete" label={text.actions.trash} onClick={() => trash.run()} />}
+        <AppearanceButton />
         <IconButton icon="keyboard" label={text.shell.shortcuts} shortcut={keyLabel('?')} onClick={showShortcuts} />
         <IconButton
           icon="details"
@@ -118,6 +121,13 @@ function WideControls() {
       </div>
     </>
   );
+}
+
+/** The menu of the theme, the density and the language. */
+export function AppearanceButton() {
+  const preferences = usePreferences();
+  const { text } = useLanguage();
+  return <MenuButton icon="contrast" label={text.shell.settings} groups={() => appearanceChoices(preferences, text)} />;
 }
 
 /** One menu with all controls, for phones. */

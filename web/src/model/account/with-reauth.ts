@@ -88,6 +88,8 @@ export function withReauth(
     remove: (path, options) => change(() => service.remove(path, options), options?.signal),
     read: (path, range) => withSignIn(() => service.read(path, range), range.signal),
     check: (path, signal) => withSignIn(() => service.check(path, signal), signal),
+    send: (endpoint, options) =>
+      (options?.method ? change : withSignIn)(() => service.send(endpoint, options), options?.signal),
   };
 }
 

@@ -6,7 +6,7 @@ import type { FullLanguage } from '../../platform/text/language.ts';
 import type { Permissions } from '../account/permissions.ts';
 import type { Clipboard } from '../clipboard.ts';
 import { type Folder, refreshUnlessLarge } from '../folder/folder.ts';
-import type { Messages } from '../messages.ts';
+import type { Message, Messages } from '../messages.ts';
 import type { PathLocks } from '../path-locks.ts';
 import type { Prompts } from '../prompts.ts';
 import type { Selection } from '../selection.ts';
@@ -21,16 +21,30 @@ export interface ChangesOptions {
   readonly pathLocks: PathLocks;
   readonly permissions: Permissions;
   readonly language: ReadonlySignal<FullLanguage>;
+  /** Whether the service moves deleted files and folders to a trash. */
+  readonly hasTrash: boolean;
+}
+
+/** State of changes that other parts of the page read. */
+export interface SharedState {
+  /** The operations that take longer than a moment. */
+  readonly running: Signal<readonly Operation[]>;
+  /** Functions that undo changes, the last change at the end. */
+  readonly undos: Signal<readonly (() => void)[]>;
+  /** The number of times that items were added to the trash, or that an undo removed some. */
+  readonly trashChanges: Signal<number>;
 }
 
 /** What all kinds of changes use. */
-export interface ChangeContext extends ChangesOptions {
+export interface ChangeContext extends ChangesOptions, Pick<SharedState, 'trashChanges'> {
   readonly prompts: Prompts;
   readonly operations: Operations;
   /** Returns the error of a change that was not started because an earlier change failed. */
   readonly dependencyError: () => ServiceError;
   /** Refreshes the shown folder if it is one of the changed folders or inside a removed one, unless it is large. */
   refresh(changed: readonly string[], removed?: readonly string[]): void;
+  /** Makes a change undoable by Ctrl+Z, and by the returned button of its message. */
+  offerUndo(undo: () => void): NonNullable<Message['action']>;
   /** Returns whether a folder exists. Assumes that it does if the service can't tell. */
   folderExists(path: string): Promise<boolean>;
 }
@@ -41,7 +55,7 @@ export const FAILED_DEPENDENCY = 424;
 export function createChangeContext(
   options: ChangesOptions,
   prompts: Prompts,
-  running: Signal<readonly Operation[]>,
+  { running, undos, trashChanges }: SharedState,
 ): ChangeContext {
   const { folder, service, pathLocks } = options;
   const dependencyError = () =>
@@ -49,12 +63,14 @@ export function createChangeContext(
   return {
     ...options,
     prompts,
+    trashChanges,
     dependencyError,
     operations: createOperations({ running, pathLocks, dependencyError }),
     refresh(changed, removed = []) {
       const shown = folder.path.value;
       if (changed.includes(shown) || removed.some((path) => isWithin(shown, path))) refreshUnlessLarge(folder);
     },
+    offerUndo: (undo) => offerUndo(options, undos, undo),
     async folderExists(path) {
       try {
         await service.list(path, { limit: 1 });
@@ -64,6 +80,26 @@ export function createChangeContext(
       }
     },
   };
+}
+
+/** The maximum number of changes that can be undone. */
+const MAX_UNDOS = 100;
+
+function offerUndo(
+  { messages, language }: ChangesOptions,
+  undos: SharedState['undos'],
+  undo: () => void,
+): NonNullable<Message['action']> {
+  const run = () => {
+    undos.value = undos.value.filter((other) => other !== run);
+    // After Ctrl+Z, the button of the message would undo the change a second time.
+    const shown = messages.shown.value.find((message) => message.action === action);
+    if (shown) messages.dismiss(shown.id);
+    undo();
+  };
+  const action = { label: language.value.text.controls.undo, run };
+  undos.value = [...undos.value, run].slice(-MAX_UNDOS);
+  return action;
 }
 
 /** Returns a stored entry with another path. */

@@ -1,17 +1,15 @@
 import type { Signal } from '@preact/signals';
 import type { Entry } from '../../platform/service/service.ts';
 import type { Prompts } from '../prompts.ts';
-import { type ChangesOptions, createChangeContext } from './change-context.ts';
+import { type ChangeContext, type ChangesOptions, createChangeContext, type SharedState } from './change-context.ts';
 import { createFolder, createNamedFolder } from './create-folder.ts';
-import type { Operation } from './operations.ts';
-import { removeEntries } from './remove.ts';
+import { moveEntriesToTrash, removeEntries } from './remove.ts';
 import { type Draft, renameEntry } from './rename.ts';
 import { transfer, transferElsewhere } from './transfer.ts';
 import { RetryableTransfers, type TransferKind } from './transfer-requests.ts';
 
 /** The state of changes that the page shows. */
-export interface ChangesState {
-  readonly running: Signal<readonly Operation[]>;
+export interface ChangesState extends SharedState {
   readonly renaming: Signal<string | null>;
   readonly draft: Signal<Draft | null>;
 }
@@ -28,12 +26,15 @@ export interface ChangeModel {
   transfer(kind: TransferKind, paths: readonly string[], folder: string): Promise<void>;
   /** Asks for a folder, and copies or moves into it. */
   transferElsewhere(kind: TransferKind, paths: readonly string[]): Promise<void>;
-  /** Asks for confirmation, and deletes. */
+  /** Asks for confirmation, and deletes permanently. */
   remove(entries: readonly Entry[]): Promise<void>;
+  moveToTrash(entries: readonly Entry[]): Promise<void>;
+  /** For changes whose code is only in lazily loaded parts of the page. */
+  readonly context: ChangeContext;
 }
 
 export function createChangeModel(options: ChangesOptions, state: ChangesState, prompts: Prompts): ChangeModel {
-  const shared = createChangeContext(options, prompts, state.running);
+  const shared = createChangeContext(options, prompts, state);
   const context = { ...shared, ...state, transfers: new RetryableTransfers(shared) };
   const create = (path: string) => createFolder(context, path);
   return {
@@ -42,5 +43,7 @@ export function createChangeModel(options: ChangesOptions, state: ChangesState, 
     transfer: (kind, paths, folder) => transfer(context, kind, paths, folder),
     transferElsewhere: (kind, paths) => transferElsewhere(context, kind, paths, create),
     remove: (entries) => removeEntries(context, entries),
+    moveToTrash: (entries) => moveEntriesToTrash(context, entries),
+    context,
   };
 }

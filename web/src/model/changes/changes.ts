@@ -3,19 +3,23 @@ import { completeLanguage, type Language } from '../../platform/text/language.ts
 import { reportLoadFailure } from '../messages.ts';
 import type { Prompts } from '../prompts.ts';
 import type { ChangesOptions } from './change-context.ts';
-import type { ChangeModel } from './change-model.ts';
+import type { ChangeModel, ChangesState } from './change-model.ts';
 import type { Operation } from './operations.ts';
 import type { Draft } from './rename.ts';
 
 export type { Operation } from './operations.ts';
 
 /** The changes of the page, and their state. */
-export interface Changes extends ChangeModel {
+export interface Changes
+  extends Omit<ChangeModel, 'moveToTrash' | 'context'>,
+    Readonly<Pick<ChangesState, 'undos' | 'trashChanges'>> {
   readonly running: ReadonlySignal<readonly Operation[]>;
   /** The path of the entry whose name is being edited; null if there is none. */
   readonly renaming: Signal<string | null>;
   /** The name that the user has typed for it; null if unchanged. */
   readonly draft: Signal<Draft | null>;
+  /** Makes a change once the code of the changes is loaded. Shows a message if it can't be loaded. */
+  perform(change: (changes: ChangeModel) => Promise<void>): Promise<void>;
 }
 
 export interface LoadedChangesOptions extends Omit<ChangesOptions, 'language'> {
@@ -34,6 +38,8 @@ export function createChanges(options: LoadedChangesOptions): Changes {
     running: signal<readonly Operation[]>([]),
     renaming: signal<string | null>(null),
     draft: signal<Draft | null>(null),
+    undos: signal<readonly (() => void)[]>([]),
+    trashChanges: signal(0),
   };
   const { renaming, draft } = state;
   // If the edited entry is deleted or filtered out, the edit ends.
@@ -62,7 +68,7 @@ export function createChanges(options: LoadedChangesOptions): Changes {
     });
     return loading;
   };
-  const change = async (make: (changes: ChangeModel) => Promise<void>): Promise<void> => {
+  const perform = async (make: (changes: ChangeModel) => Promise<void>): Promise<void> => {
     const changes = await load().catch(() => void reportLoadFailure({ messages, language }));
     if (changes) await make(changes);
   };
@@ -70,10 +76,11 @@ export function createChanges(options: LoadedChangesOptions): Changes {
 
   return {
     ...state,
-    createFolder: () => change(({ createFolder }) => createFolder()),
-    rename: (entry, newName) => change(({ rename }) => rename(entry, newName)),
-    transfer: (kind, paths, target) => change(({ transfer }) => transfer(kind, paths, target)),
-    transferElsewhere: (kind, paths) => change(({ transferElsewhere }) => transferElsewhere(kind, paths)),
-    remove: (entries) => change(({ remove }) => remove(entries)),
+    perform,
+    createFolder: () => perform(({ createFolder }) => createFolder()),
+    rename: (entry, newName) => perform(({ rename }) => rename(entry, newName)),
+    transfer: (kind, paths, target) => perform(({ transfer }) => transfer(kind, paths, target)),
+    transferElsewhere: (kind, paths) => perform(({ transferElsewhere }) => transferElsewhere(kind, paths)),
+    remove: (entries) => perform(({ remove }) => remove(entries)),
   };
 }

@@ -29,7 +29,7 @@ export async function renameEntry(context: RenameContext, entry: Entry, newName:
   if (typeof result === 'string') {
     const run = () => void undo(context, entryAt(result, entry), entry.name);
     const said = text.changes.renamed({ before: entry.name, name: nameOf(result) });
-    messages.show({ kind: 'done', text: said, action: { label: text.controls.undo, run } });
+    messages.show({ kind: 'done', text: said, action: context.offerUndo(run) });
   } else if (result === null) {
     messages.show({ kind: 'done', text: text.names.notRenamed({ name: entry.name }) });
   } else if (!result.is(['already-exists', 'wrong-kind', 'name-taken'], 409) || !reopen(context, entry, newName)) {

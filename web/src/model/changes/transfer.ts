@@ -229,7 +229,7 @@ function report(context: TransferContext, kind: TransferKind, outcome: TransferO
 
 /** Returns the button that moves items back; undefined if that is impossible. A replaced item can't be restored. */
 function undoAction(context: TransferContext, kind: TransferKind, { transferred }: TransferOutcome, target: string) {
-  const { folder, permissions, language } = context;
+  const { folder, permissions } = context;
   const moved = kind === 'move' ? transferred.filter(({ hasReplaced }) => !hasReplaced) : [];
   const canMoveBack =
     moved.length > 0 &&
@@ -244,7 +244,7 @@ function undoAction(context: TransferContext, kind: TransferKind, { transferred 
       moved.map(({ item, path }) => itemOf(path, item.path, known.get(path))),
     );
   };
-  return { label: language.value.text.controls.undo, run: moveBack };
+  return context.offerUndo(moveBack);
 }
 
 /** Describes that some or all items could not be copied or moved. */

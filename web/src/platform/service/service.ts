@@ -12,7 +12,7 @@ export type FolderEntry = Extract<Entry, { type: 'folder' }>;
 export interface OperationOptions {
   readonly signal?: AbortSignal | undefined;
   /** Called only by folder operations. */
-  readonly onProgress?: (progress: Progress) => void;
+  readonly onProgress?: ((progress: Progress) => void) | undefined;
 }
 
 /** The client of the HTTP API, without sessions. Every method throws `ServiceError`. */
@@ -31,11 +31,18 @@ export interface Service {
     destination: string,
     options?: OperationOptions & { overwrite?: boolean },
   ): Promise<void>;
-  remove(path: string, options?: OperationOptions): Promise<void>;
+  /** Moves to the trash, if the service has one; with `permanent`, deletes at once. */
+  remove(path: string, options?: OperationOptions & { permanent?: boolean }): Promise<void>;
   /** Reads a range of a file; returns fewer bytes at the end of the file. Also throws `StoreAccessError`. */
   read(path: string, range: ByteRange): Promise<Uint8Array>;
   /** Resolves if the service would return the file. Media elements don't report why they failed. */
   check(path: string, signal: AbortSignal): Promise<void>;
+  /** Sends a request of a part of the page that loads lazily: see `trash.ts` and `versions.ts`. */
+  send<Body>(endpoint: string, options?: SendOptions): Promise<Body>;
+}
+
+export interface SendOptions extends OperationOptions, Pick<RequestOptions, 'method' | 'body'> {
+  readonly query?: Readonly<Record<string, string>> | undefined;
 }
 
 /**
@@ -50,9 +57,9 @@ export function createService(urls: Urls): Service {
     path: string,
     isFolder: boolean,
     { onProgress = () => {}, signal }: OperationOptions,
-    options: RequestOptions,
+    { query, ...options }: RequestOptions & Pick<SendOptions, 'query'>,
   ): Promise<Body> => {
-    const url = urls.endpoint(path);
+    const url = urls.endpoint(path, query);
     return isFolder
       ? requestWithProgress(url, { ...options, idleTimeout: PROGRESS_TIMEOUT_MS, signal, onProgress })
       : requestJson(url, { ...options, signal });
@@ -84,13 +91,16 @@ export function createService(urls: Urls): Service {
       const body = { source, destination, is_folder: isFolder, ...(overwrite && { overwrite }) };
       return operate(kind, isFolder, options, { method: 'POST', body, idleTimeout: FILE_TIMEOUT_MS });
     },
-    remove(path, options = {}) {
+    remove(path, { permanent = false, ...options } = {}) {
       const isFolder = path.endsWith('/');
       const route = `${isFolder ? 'delete_folder' : 'delete'}/${escapePath(path)}`;
-      return operate(route, isFolder, options, { method: 'DELETE' });
+      const query = permanent ? { permanent: 'true' } : undefined;
+      return operate(route, isFolder, options, { method: 'DELETE', query });
     },
     read: async (path, range) => (await import('./content.ts')).readContent(urls.file(path), range),
     check: async (path, signal) => (await import('./content.ts')).checkContent(urls.file(path), signal),
+    send: (endpoint, { onProgress, signal, ...request } = {}) =>
+      operate(endpoint, onProgress !== undefined, { onProgress, signal }, request),
   };
 }
 

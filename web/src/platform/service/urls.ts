@@ -4,8 +4,10 @@ import { nameOf } from '../paths.ts';
 export interface Urls {
   /** The page of a folder. `preview` is the path of a file in the folder whose preview is open. */
   page(folder: string, preview?: string | null): string;
+  /** The page of the trash. */
+  trash(): string;
   /** Parses a URL of the page. */
-  routeOf(url: URL): { readonly folder: string; readonly preview: string | null };
+  routeOf(url: URL): { readonly folder: string; readonly preview: string | null; readonly isTrash: boolean };
   file(path: string): string;
   /** The URL that downloads the file as an attachment. */
   download(path: string): string;
@@ -36,11 +38,13 @@ export function createUrls(base: URL): Urls {
       const [first = ''] = folder.split('/');
       return RESERVED.has(first) ? endpoint('', { prefix: folder, ...query }) : endpoint(escapePath(folder), query);
     },
+    trash: () => endpoint('', { view: 'trash' }),
     routeOf(url) {
       const path = unescapePath(url.pathname.slice(base.pathname.length));
       const folder = withSlash(url.searchParams.get('prefix') || path);
       const preview = url.searchParams.get('preview');
-      return { folder, preview: preview ? folder + preview : null };
+      const isTrash = folder === '' && url.searchParams.get('view') === 'trash';
+      return { folder, preview: preview ? folder + preview : null, isTrash };
     },
     signIn: ({ pathname, search }) => endpoint('-/sign-in', { return: pathname.slice(base.pathname.length) + search }),
     file: (path) => endpoint(`file/${escapePath(path)}`),

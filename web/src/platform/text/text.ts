@@ -20,6 +20,10 @@ export interface InitialText {
     readonly refresh: string;
     readonly up: string;
     readonly details: string;
+    readonly undo: string;
+    readonly moveToTrash: string;
+    readonly deletePermanently: string;
+    readonly trash: string;
   };
   readonly controls: {
     readonly close: string;
@@ -369,6 +373,41 @@ export interface LazyText {
     readonly someNotCopied: (parameters: { count: number; all: number }) => string;
     readonly someNotMoved: (parameters: { count: number; all: number }) => string;
     readonly someNotDeleted: (parameters: { count: number; all: number }) => string;
+    readonly movingToTrash: (parameters: { count: number; name: string }) => string;
+    readonly movedToTrash: (parameters: { count: number; name: string }) => string;
+    readonly restoring: (parameters: { count: number; name: string }) => string;
+    readonly restored: (parameters: { count: number; name: string }) => string;
+    readonly restoredAs: (parameters: { count: number; before: string; name: string }) => string;
+    readonly notRestored: (parameters: { count: number; name: string }) => string;
+    readonly someNotRestored: (parameters: { count: number; all: number }) => string;
+  };
+  readonly trash: {
+    readonly expiry: (parameters: { days: number }) => string;
+    readonly items: string;
+    readonly originalFolder: string;
+    readonly deleted: string;
+    readonly deletedBy: string;
+    readonly restore: string;
+    readonly showInFolder: string;
+    readonly none: string;
+    readonly noneHint: string;
+    readonly openFailed: string;
+    readonly purgeTitle: (parameters: { count: number; name: string }) => string;
+    readonly empty: string;
+    readonly emptyTitle: string;
+    readonly emptyQuestion: string;
+    readonly emptying: string;
+    readonly emptied: (parameters: { count: number }) => string;
+    readonly emptyCancelled: string;
+    readonly notEmptied: string;
+  };
+  readonly versions: {
+    readonly title: string;
+    readonly none: string;
+    readonly open: string;
+    readonly more: (parameters: { time: string }) => string;
+    readonly restored: (parameters: { name: string }) => string;
+    readonly loadFailed: string;
   };
   readonly folderPicker: {
     readonly copyTitle: (parameters: { count: number; name: string }) => string;

@@ -1,0 +1,72 @@
+import { subjectOf } from '../../model/changes/change-texts.ts';
+import type { TrashedItem } from '../../platform/service/trash.ts';
+import { useFullLanguage } from '../../platform/text/language.ts';
+import { Button } from '../../ui/button.tsx';
+import { Dialog, type Dialogs } from '../../ui/dialog.tsx';
+
+/** Asks whether to delete items permanently. Resolves to null if the user cancels. */
+export function confirmPurge(dialogs: Dialogs, items: readonly TrashedItem[]): Promise<true | null> {
+  return dialogs.open<true>((close) => <PurgeDialog items={items} close={close} />);
+}
+
+/** Asks whether to empty the trash. Resolves to null if the user cancels. */
+export function confirmEmpty(dialogs: Dialogs): Promise<true | null> {
+  return dialogs.open<true>((close) => <EmptyDialog close={close} />);
+}
+
+type Close = (answer: true | null) => void;
+
+function PurgeDialog({ items, close }: { items: readonly TrashedItem[]; close: Close }) {
+  const { text } = useFullLanguage();
+  return (
+    <Confirmation
+      title={text.trash.purgeTitle(subjectOf(items.map(({ path }) => path)))}
+      details={[text.changes.cannotUndo]}
+      verb={text.actions.deletePermanently}
+      close={close}
+    />
+  );
+}
+
+function EmptyDialog({ close }: { close: Close }) {
+  const { text } = useFullLanguage();
+  return (
+    <Confirmation
+      title={text.trash.emptyTitle}
+      details={[text.trash.emptyQuestion, text.changes.cannotUndo]}
+      verb={text.trash.empty}
+      close={close}
+    />
+  );
+}
+
+interface ConfirmationProps {
+  title: string;
+  details: readonly string[];
+  verb: string;
+  close: Close;
+}
+
+function Confirmation({ title, details, verb, close }: ConfirmationProps) {
+  const { text } = useFullLanguage();
+  return (
+    <Dialog
+      title={title}
+      onClose={() => close(null)}
+      actions={
+        <>
+          <Button autofocus onClick={() => close(null)}>
+            {text.controls.cancel}
+          </Button>
+          <Button kind="danger" onClick={() => close(true)}>
+            {verb}
+          </Button>
+        </>
+      }
+    >
+      {details.map((detail) => (
+        <p key={detail}>{detail}</p>
+      ))}
+    </Dialog>
+  );
+}
