@@ -96,9 +96,13 @@ async function takeChanges(page: Page): Promise<void> {
 
   await photo(page, 'First snow field.jpg').click();
   for (const name of ['Morning fog.jpg', 'Pass road.jpg']) await photo(page, name).click({ modifiers: ['Control'] });
-  await page.getByRole('button', { name: 'Delete', exact: true }).click();
-  await page.getByRole('button', { name: 'Delete 3 files' }).waitFor();
-  await picture(page, 'delete');
+  await page.getByRole('button', { name: 'Move to trash' }).click();
+  await page.getByText('3 items moved to trash').first().waitFor();
+  await page.getByRole('button', { name: 'Trash', exact: true }).click();
+  await page.locator('[data-id]').nth(2).waitFor();
+  await picture(page, 'trash');
+  await page.keyboard.press('ControlOrMeta+z');
+  await page.getByText('The trash is empty.').waitFor();
 }
 
 async function takePhonePictures(using: Browser): Promise<void> {
