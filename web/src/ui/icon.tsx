@@ -24,7 +24,7 @@ export function Sprite() {
 export type IconName = keyof typeof PATHS;
 
 /** The icons that point in reading direction. Right-to-left pages mirror them. */
-const DIRECTIONAL = new Set<IconName>(['chevron-left', 'chevron-right', 'list', 'move', 'sign-out', 'wrap']);
+const DIRECTIONAL = new Set<IconName>(['chevron-left', 'chevron-right', 'list', 'move', 'sign-out', 'undo', 'wrap']);
 
 /** The icons as the `d` attributes of paths: lines of 1.5 px in a square of 20 px. */
 const PATHS = {
