@@ -221,6 +221,25 @@ describe('The trash', () => {
     await button(toolbar(page), 'Restore').click();
     await until('the file is restored', () => site.exists('notes.txt'));
   });
+
+  it('offers no permanent deletion in a store that keeps everything', async (t) => {
+    const { page, site } = await openSite(t, { files: FILES, settings: TRASH });
+    await row(page, 'notes.txt').click();
+    await page.keyboard.press('Delete');
+    await waitForDeleted(site, 'notes.txt');
+    // As the service embeds it for a branch, whose history is the trash.
+    await page.route(`${site.url}?view=trash`, async (route) => {
+      const response = await route.fetch();
+      const body = (await response.text()).replace('"trash":{"days":30}', '"trash":{"days":null}');
+      await route.fulfill({ response, body });
+    });
+    await page.goto(`${site.url}?view=trash`);
+    await trashed(page, 'notes.txt').click();
+    await becomes(() => toolbar(page).getByRole('button').allTextContents(), ['Restore']);
+    assert.equal(await page.getByText('deleted permanently').count(), 0);
+    await page.keyboard.press('Escape');
+    await becomes(() => toolbar(page).getByRole('button').count(), 0);
+  });
 });
 
 describe('The versions of a file', () => {
