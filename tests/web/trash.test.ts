@@ -21,6 +21,7 @@ import {
 import { openSite, PHONE } from './open-site.ts';
 import { ANN, accessOf } from './signing-in.ts';
 import type { Site } from './site.ts';
+import { testFile, uploadFiles } from './uploading.ts';
 
 export const needs: readonly Need[] = ['browser'];
 
@@ -281,6 +282,11 @@ describe('The versions of a file', () => {
     await button(messages(page), 'Undo').click();
     await waitForContent('second try');
     await becomes(() => versions.getByRole('listitem').count(), 3);
+
+    await page.keyboard.press('Escape');
+    await uploadFiles(page, [testFile('plan.txt', 'third')]);
+    await page.getByRole('dialog').getByText('You can restore the existing file from its versions.').waitFor();
+    await button(page.getByRole('dialog'), 'Skip').click();
   });
 
   it('are hidden when the service keeps none', async (t) => {

@@ -10,7 +10,7 @@ import { Button } from '../../ui/button.tsx';
 import { Dialog, type Dialogs } from '../../ui/dialog.tsx';
 import { useLoaded } from '../../ui/loading.ts';
 import { EntryIcon, Thumbnail } from '../folder/thumbnail.tsx';
-import { useFolder, useService } from '../models.ts';
+import { useFolder, useRetention, useService } from '../models.ts';
 import './questions.css';
 
 /** Asks what to do with an item whose name is taken. Resolves to null if the user cancels. */
@@ -26,11 +26,14 @@ interface ConflictDialogProps {
 function ConflictDialog({ conflict, close }: ConflictDialogProps) {
   const { name, folder, kinds, mayReplace } = conflict;
   const others = conflict.others();
+  const { keepsVersions } = useRetention();
   const { text } = useFullLanguage();
   const [forAll, setForAll] = useState(false);
   const answer = (decision: ConflictAnswer['decision']) => close({ decision, forAll });
   const isSameKind = kinds.incoming === kinds.existing;
   const canReplace = isSameKind && mayReplace;
+  const hasVersions = keepsVersions && kinds.existing === 'file';
+  const consequence = hasVersions ? text.conflicts.replacingVersion : text.conflicts.replacing[kinds.existing];
   const reason = isSameKind ? text.conflicts.replaceDenied : text.conflicts.otherKind[kinds.existing];
 
   return (
@@ -50,7 +53,7 @@ function ConflictDialog({ conflict, close }: ConflictDialogProps) {
     >
       <div class="conflict-question">
         <Items conflict={conflict} />
-        <p>{canReplace ? text.conflicts.replacing[kinds.existing] : reason}</p>
+        <p>{canReplace ? consequence : reason}</p>
         {others > 0 && (
           <label>
             <input

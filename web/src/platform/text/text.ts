@@ -269,6 +269,7 @@ export interface LazyText {
       readonly file: string;
       readonly folder: string;
     };
+    readonly replacingVersion: string;
     readonly otherKind: {
       readonly file: string;
       readonly folder: string;
