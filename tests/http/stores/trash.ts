@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
+import { Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, it, type TestContext } from 'node:test';
 import { newKeptId } from '../../../src/model/kept-ids.ts';
+import { parseFile } from '../../../src/model/path.ts';
 import { type Backend, emptied } from '../../contract/backend.ts';
 import {
   assertFailure,
@@ -280,6 +282,27 @@ export function withoutTrashSuite(backend: Backend): void {
       const list = await send(port, '/-/trash');
       if (service.store.moveToTrash) assertSuccess(list, { entries: [] });
       else assertFailure(list, 501, 'The store has no trash. Deletes are permanent.');
+    });
+
+    it('keeps what was kept earlier, until a user deletes it permanently', async (context) => {
+      const service = await startService(backend, { retention: { trash: false, versions: false } });
+      context.after(() => service.stop());
+      const { port, store } = service;
+      if (!store.moveToTrash || !store.listVersions) return context.skip('the store keeps nothing');
+      await plant(port, { a: 'old', 'f/b': '1' });
+      const upload = { body: Readable.from(['new']), type: 'text/plain' };
+      await store.write(parseFile('a'), upload, { keep: {} });
+      await store.moveToTrash(parseFile('f/b'), { id: newKeptId() });
+      const versionsOf = async () => (jsonOf(await send(port, '/-/versions/a')) as { versions: object[] }).versions;
+      assert.equal((await send(port, '/delete/a', { method: 'DELETE' })).status, 200);
+      assert.equal((await versionsOf()).length, 1);
+      const response = await send(port, '/delete/a?permanent=true', { method: 'DELETE' });
+      assertFailure(response, 404, 'The file "a" does not exist.');
+      assert.deepEqual(await versionsOf(), []);
+      assertSuccess(await send(port, '/-/trash', { method: 'DELETE' }), {
+        message: 'Trash emptied successfully',
+        removed: 1,
+      });
     });
   });
 }
