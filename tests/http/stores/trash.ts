@@ -105,7 +105,7 @@ export function trashSuite(backend: Backend): void {
       await remove('a', '?permanent=true');
       await remove('f/', '?permanent=true');
       assert.deepEqual([await treeOf(port), await pathsInTrash()], [{}, []]);
-      for (const path of ['a', 'f/b']) {
+      for (const path of service.store.purgeVersions ? ['a', 'f/b'] : []) {
         assertSuccess(await send(port, `/-/versions/${path}`), { versions: [] });
       }
       await plant(port, { c: '1' });
@@ -161,7 +161,7 @@ export function trashSuite(backend: Backend): void {
 
     test('returns 409 where a parent is now a file, and chooses another name where the other kind has the name', async () => {
       if (backend.lacks['one-kind-per-name']) return;
-      await plant(port, { 'f/a': '1', 'g/': null });
+      await plant(port, { 'f/a': '1', 'f/b': '2', 'g/': null });
       await remove('f/a');
       await remove('f/');
       await remove('g/');
@@ -290,7 +290,7 @@ export function withoutTrashSuite(backend: Backend): void {
       const { port, store } = service;
       if (!store.moveToTrash || !store.listVersions) return context.skip('the store keeps nothing');
       await plant(port, { a: 'old', 'f/b': '1' });
-      const upload = { body: Readable.from(['new']), type: 'text/plain' };
+      const upload = { body: Readable.from([Buffer.from('new')]), type: 'text/plain' };
       await store.write(parseFile('a'), upload, { keep: {} });
       await store.moveToTrash(parseFile('f/b'), { id: newKeptId() });
       const versionsOf = async () => (jsonOf(await send(port, '/-/versions/a')) as { versions: object[] }).versions;
