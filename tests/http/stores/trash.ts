@@ -290,8 +290,8 @@ export function withoutTrashSuite(backend: Backend): void {
       const { port, store } = service;
       if (!store.moveToTrash || !store.listVersions) return context.skip('the store keeps nothing');
       await plant(port, { a: 'old', 'f/b': '1' });
-      const upload = { body: Readable.from([Buffer.from('new')]), type: 'text/plain' };
-      await store.write(parseFile('a'), upload, { keep: {} });
+      const newContent = { body: Readable.from([Buffer.from('new')]), type: 'text/plain' };
+      await store.write(parseFile('a'), newContent, { keep: {} });
       await store.moveToTrash(parseFile('f/b'), { id: newKeptId() });
       const versionsOf = async () => (jsonOf(await send(port, '/-/versions/a')) as { versions: object[] }).versions;
       assert.equal((await send(port, '/delete/a', { method: 'DELETE' })).status, 200);
