@@ -66,7 +66,7 @@ export function openS3(options: S3Options): Store {
     copy: (from, to, copyOptions) => copyFile(context, from, to, copyOptions),
     move: (from, to, moveOptions) => moveFile(context, from, to, moveOptions),
     removeTree: folders.removeTree,
-    ...keepReplacedFolders(folders, tree, { trash, deletes }),
+    ...keepReplacedFolders(folders, { tree, trash, deletes, leases }),
     presign: createPresigner(bucket, entries, stat),
     check: createCheck(bucket),
     close: async () => bucket.client.close(),
