@@ -15,9 +15,14 @@ export class Writer {
   readonly #bucket: Bucket;
   readonly #entries: Entries;
   readonly #puts: ConditionalPut;
-  readonly #replacer: Pick<Replacer, 'replace'>;
+  readonly #replacer: Pick<Replacer, 'replace' | 'attributesOf'>;
 
-  constructor(bucket: Bucket, entries: Entries, puts: ConditionalPut, replacer: Pick<Replacer, 'replace'>) {
+  constructor(
+    bucket: Bucket,
+    entries: Entries,
+    puts: ConditionalPut,
+    replacer: Pick<Replacer, 'replace' | 'attributesOf'>,
+  ) {
     this.#bucket = bucket;
     this.#entries = entries;
     this.#puts = puts;
@@ -36,7 +41,7 @@ export class Writer {
   };
 
   async #write(write: Write, { body, size, maxSize: declaredMax }: Upload) {
-    const { file, type, signal } = write;
+    const { file, type, keep, signal } = write;
     const maxSize = size ?? declaredMax;
     const { partSize, maxConcurrent } = planParts(maxSize);
     const splitter = splitIntoParts(signal ? addAbortSignal(signal, body) : body, partSize, maxSize);
@@ -44,15 +49,16 @@ export class Writer {
     const bytes = first.done ? Buffer.alloc(0) : first.value;
     // Some stores ignore conditions, so check them here too.
     await this.#puts.require(file, write.condition, { signal });
+    const attributes = { 'content-type': type, ...(await this.#replacer.attributesOf(keep)) };
     let etag: string;
     if (bytes.length < partSize) {
       requireSize(file, bytes.length, size);
       etag = await this.#replacer.replace(file, write, (condition) =>
-        this.#puts.put(file, bytes, { attributes: { 'content-type': type }, condition, signal }),
+        this.#puts.put(file, bytes, { attributes, condition, signal }),
       );
     } else {
       etag = await uploadParts(this.#bucket, file, {
-        attributes: { 'content-type': type },
+        attributes,
         parts: startingWith(bytes, splitter.parts),
         maxConcurrent,
         signal,
