@@ -108,8 +108,11 @@ export class PermissionChecks {
 
   /** Requires permission to list a folder: to read it, or a folder below it. */
   requireList(folder: FolderPath): void {
-    const isVisible = this.policy.allows(this.user, 'read', folder) || this.policy.isVisible(this.user, folder);
-    if (!isVisible) this.refuse('list', folder, VERBS.read);
+    if (!this.canList(folder)) this.refuse('list', folder, VERBS.read);
+  }
+
+  canList(folder: FolderPath): boolean {
+    return this.policy.allows(this.user, 'read', folder) || this.policy.isVisible(this.user, folder);
   }
 
   /** Requires permission to add files to any folder. */

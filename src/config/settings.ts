@@ -114,6 +114,12 @@ export const SETTINGS = {
     help: 'PostgreSQL database that several machines share. Default: the SQLite file `holdall.sqlite` in `STATE_DIR`.',
     isSecret: true,
   },
+  CHANGES_DAYS: {
+    read: integer(1, 3650),
+    defaultText: '30',
+    example: '90',
+    help: 'Days for which the log of changes is kept. Clients that were away longer read folders again.',
+  },
   OIDC_ISSUER: {
     read: issuer,
     defaultText: null,

@@ -51,7 +51,8 @@ export interface Files extends FolderOperations {
   deleteFile(file: FilePath, options?: Cancellable): Promise<void>;
   /** Renames a file within its folder. Returns the new path. */
   renameFile(file: FilePath, name: string, options: Replacing & Cancellable): Promise<FilePath>;
-  copyFile(from: FilePath, to: FilePath, options: Replacing & Cancellable): Promise<void>;
+  /** Returns the copy. */
+  copyFile(from: FilePath, to: FilePath, options: Replacing & Cancellable): Promise<FileEntry>;
   moveFile(from: FilePath, to: FilePath, options: Replacing & Cancellable): Promise<void>;
   createFolder(folder: FolderPath, options?: Cancellable): Promise<void>;
   /** Renames a folder within its parent. Returns the new path. */
@@ -93,7 +94,7 @@ export function createFiles(store: Store, options: FilesOptions): Files {
 
     async copyFile(from, to, copy) {
       requireDifferent(from, to);
-      await copyFile(store, from, to, copy);
+      return copyFile(store, from, to, copy);
     },
 
     async moveFile(from, to, move) {

@@ -6,7 +6,15 @@ import { addAbortSignal, type Readable } from 'node:stream';
 import { isDiskFull, StoreError } from '../model/error.ts';
 import { type FilePath, nameOf } from '../model/path.ts';
 import { mediaTypeOfUpload } from '../model/presentation.ts';
-import type { Cancellable, FileEntry, StagedUpload, Store, Upload, WriteCondition } from '../model/store.ts';
+import type {
+  Cancellable,
+  FileEntry,
+  StagedUpload,
+  Store,
+  Upload,
+  WriteCondition,
+  WriteOptions,
+} from '../model/store.ts';
 import { checkedBody } from '../streams/bodies.ts';
 
 /** The destination of an upload, and the condition on the file that exists there. */
@@ -30,6 +38,8 @@ export interface IncomingFile {
   readonly maxSize?: number | undefined;
   /** Returns the modification time to store. Called after the end of `body` and `atEnd`. */
   readonly modified?: Upload['modified'];
+  /** See `WriteOptions`. */
+  readonly onOutcome?: WriteOptions['onOutcome'];
 }
 
 /** `maxUploadSize`: maximum size of the content in bytes; undefined for no limit. */
@@ -54,18 +64,26 @@ async function write(
     atEnd,
     maxSize,
     modified,
+    onOutcome,
     ...incoming
   }: IncomingFile & { target: UploadTarget },
   { maxUploadSize, ...options }: UploadOptions,
 ): Promise<FileEntry> {
   const type = mediaTypeOfUpload(declaredType, nameOf(path));
   const body = checkedBody(incoming.body, { limit: maxUploadSize, atEnd });
-  return store.write(path, { body, type, maxSize, modified }, { ...options, condition });
+  return store.write(path, { body, type, maxSize, modified }, { ...options, condition, onOutcome });
 }
 
 async function stageAndCommit(
   store: Store,
-  { target, declaredType, atEnd, modified, ...incoming }: IncomingFile & { target: () => Promise<UploadTarget> },
+  {
+    target,
+    declaredType,
+    atEnd,
+    modified,
+    onOutcome,
+    ...incoming
+  }: IncomingFile & { target: () => Promise<UploadTarget> },
   { maxUploadSize, ...options }: UploadOptions,
 ): Promise<FileEntry> {
   const body = checkedBody(incoming.body, { limit: maxUploadSize });
@@ -74,7 +92,7 @@ async function stageAndCommit(
     await atEnd?.();
     const { path, condition } = await target();
     const type = mediaTypeOfUpload(declaredType, nameOf(path));
-    return await staged.commit(path, { type, modified }, { condition });
+    return await staged.commit(path, { type, modified }, { condition, onOutcome });
   } finally {
     await staged.abort();
   }
@@ -98,10 +116,10 @@ async function spool(store: Store, body: Readable, options: Cancellable = {}): P
     await file.writeFile(options.signal ? addAbortSignal(options.signal, body) : body);
     const { size } = await file.stat();
     return {
-      async commit(path, { type, modified }, { condition } = {}) {
+      async commit(path, { type, modified }, write) {
         try {
           const bytes = file.createReadStream({ start: 0, autoClose: false, highWaterMark: READ_AHEAD });
-          return await store.write(path, { body: bytes, size, type, modified }, { condition });
+          return await store.write(path, { body: bytes, size, type, modified }, write);
         } finally {
           await file.close();
         }

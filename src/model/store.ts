@@ -84,6 +84,19 @@ export interface Upload {
 /** `absent`: the write succeeds only if no file exists. With an ETag: only if the file has this ETag. */
 export type WriteCondition = 'absent' | { readonly etag: string };
 
+/** What a write has done to its path. */
+export interface WriteOutcome {
+  /** Whether the file replaced another one. */
+  readonly replaced: boolean;
+}
+
+/** Options of `Store.write`. */
+export interface WriteOptions {
+  readonly condition?: WriteCondition | undefined;
+  /** Called before the promise resolves. After retries, the last call counts. */
+  readonly onOutcome?: ((outcome: WriteOutcome) => void) | undefined;
+}
+
 /** The progress of a long operation: finished files, all files (null while unknown), and finished bytes. */
 export interface Progress {
   readonly done: number;
@@ -144,7 +157,7 @@ export interface StagedUpload {
   commit(
     file: FilePath,
     upload: Pick<Upload, 'type' | 'modified'>,
-    options?: { condition?: WriteCondition } & Keeping,
+    options?: WriteOptions & Keeping,
   ): Promise<FileEntry>;
   /** Discards the staged content. Does nothing after `commit`. */
   abort(): Promise<void>;
@@ -192,13 +205,10 @@ export interface Store extends Partial<TrashStore>, Partial<VersionStore> {
    * file remains and the body is destroyed.
    *
    * Throws `condition-failed`, `wrong-kind`, `too-large` if the content exceeds the store's limit, and `unsupported`
-   * if the store can't enforce the condition.
+   * if the store can't enforce the condition. Calls `onOutcome` if it is set. A store that can't know the outcome looks
+   * for the file before the write, so that another writer at the same time can make it wrong.
    */
-  write(
-    file: FilePath,
-    upload: Upload,
-    options?: { condition?: WriteCondition } & Keeping & Cancellable,
-  ): Promise<FileEntry>;
+  write(file: FilePath, upload: Upload, options?: WriteOptions & Keeping & Cancellable): Promise<FileEntry>;
 
   /**
    * Deletes a file; its folder remains. Throws `not-found`. Throws `condition-failed`, and deletes nothing, if

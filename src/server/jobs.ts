@@ -1,11 +1,10 @@
 import type { Logger } from 'pino';
-import type { Audit } from '../access/audit.ts';
 import { GuardedFiles } from '../access/guard.ts';
 import { requireValidSubmitter } from '../access/submitter.ts';
 import type { Database } from '../database/database.ts';
-import type { Files } from '../files/files.ts';
-import type { AccessControl } from '../http/access/authentication.ts';
+import { filesOf } from '../http/access/request-access.ts';
 import { problemOf } from '../http/errors.ts';
+import type { Service } from '../http/service.ts';
 import { createFolderKinds } from '../jobs/folder-operations.ts';
 import { JobQueue } from '../jobs/queue.ts';
 import { JobRunner } from '../jobs/runner.ts';
@@ -25,13 +24,13 @@ export interface RunningJobs {
 /** Starts the runner of this process. `resources` returns unfinished jobs to the queue. */
 export function startJobs(
   database: Database,
-  { files, access, audit }: { readonly files: Files; readonly access: AccessControl; readonly audit: Audit },
+  { access, audit, ...service }: Pick<Service, 'files' | 'changes' | 'access' | 'audit'>,
   { logger, resources }: { readonly logger: Logger; readonly resources: AsyncDisposableStack },
 ): RunningJobs {
   const queue = new JobQueue(database, { leaseMs: LEASE_MS });
   const kinds = createFolderKinds(
     (submitter) =>
-      new GuardedFiles(files, {
+      new GuardedFiles(filesOf(service, submitter.user), {
         policy: () => access.policy(),
         user: submitter.user,
         confirm: async () => requireValidSubmitter(submitter, access.policy()),

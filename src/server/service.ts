@@ -22,6 +22,7 @@ import { MAX_CHILD_MEMORY_BYTES, MIN_CHILD_MEMORY_BYTES } from '../thumbnails/li
 import { createThumbnails, type Thumbnails } from '../thumbnails/thumbnails.ts';
 import { openAccess } from './access.ts';
 import { logFormatOf, openAuditLog } from './audit-log.ts';
+import { startChanges } from './changes.ts';
 import { startDatabase } from './database.ts';
 import { startJobs } from './jobs.ts';
 import { limitsOf, openSharedState } from './limits.ts';
@@ -119,7 +120,8 @@ async function openService(
   const files = openFiles(store, config, { signedUrls, tracer });
   const thumbnails = openThumbnails(files, config, { opened, logger, metrics });
   resources.defer(() => thumbnails.close());
-  const jobs = startJobs(database, { files, access, audit }, environment);
+  const changes = await startChanges(database, { config, metrics }, environment);
+  const jobs = startJobs(database, { files, changes, access, audit }, environment);
   metrics?.setGaugeSources({ queuedThumbnails: () => thumbnails.queueLength(), quota: () => files.quota() });
   return {
     files,
@@ -132,6 +134,7 @@ async function openService(
     access,
     audit,
     database,
+    changes,
     jobs: jobs.queue,
     drainJobs: () => jobs.drain(),
     publicUrl: config.PUBLIC_URL,

@@ -18,6 +18,7 @@ import type { Service } from '../../src/http/service.ts';
 import { SignedUrls } from '../../src/http/signed-urls.ts';
 import type { Store } from '../../src/model/store.ts';
 import { MIN_KEY_BYTES } from '../../src/model/url-signer.ts';
+import { startChanges } from '../../src/server/changes.ts';
 import { startJobs } from '../../src/server/jobs.ts';
 import { createThumbnails } from '../../src/thumbnails/thumbnails.ts';
 import type { Backend } from '../contract/backend.ts';
@@ -58,7 +59,7 @@ export interface ServiceOptions
   readonly limits?: Partial<Limits>;
   /** Where it listens, if others have to know before; else on a free one. */
   readonly port?: number;
-  /** Whether it has a database, and jobs. */
+  /** Whether it has a database, jobs and a change log. */
   readonly hasJobs?: boolean;
   /** Puts something between the service and its store: a fault, a look. */
   readonly wrap?: (store: Store) => Store;
@@ -116,7 +117,10 @@ export async function startService(
   const { maxUploadSize } = options;
   const resources = new AsyncDisposableStack();
   const database = hasJobs ? await startTestDatabase(cacheFolder, resources) : undefined;
-  const jobs = database && startJobs(database, { files, access, audit }, { logger, resources }).queue;
+  const changes =
+    database &&
+    (await startChanges(database, { config: { CHANGES_DAYS: 30 }, metrics: undefined }, { logger, resources }));
+  const jobs = database && startJobs(database, { files, changes, access, audit }, { logger, resources }).queue;
   const app = await buildApp(
     {
       files,
@@ -129,6 +133,7 @@ export async function startService(
       access,
       audit,
       database,
+      changes,
       jobs,
       publicUrl,
       basePath,

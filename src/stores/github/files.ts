@@ -11,7 +11,7 @@ import {
   withoutSlash,
 } from '../../model/path.ts';
 import { resolveRange } from '../../model/range.ts';
-import type { Cancellable, Entry, FileEntry, Store, WriteCondition } from '../../model/store.ts';
+import type { Cancellable, Entry, FileEntry, Store, WriteCondition, WriteOptions } from '../../model/store.ts';
 import { notFound, requireEtag, requireSize } from '../../model/store-errors.ts';
 import type { BlobCache } from './blobs/blob-cache.ts';
 import type { LfsObject, LfsObjects } from './blobs/lfs.ts';
@@ -143,27 +143,27 @@ export function createFileOperations(
   const prepareWrite = async (file: FilePath, condition: WriteCondition | undefined, { signal }: Cancellable) => {
     const { root } = await prepare({ signal });
     const draft = new Draft(trees, await trees.read(root, { signal }), served.path);
-    await putFile(file, UNKNOWN_CONTENT, condition).apply(draft);
+    await putFile(file, UNKNOWN_CONTENT, { condition }).apply(draft);
   };
 
   const commit = async (
     file: FilePath,
     content: FileContent,
-    condition: WriteCondition | undefined,
+    options: WriteOptions | undefined,
     signal?: AbortSignal,
-  ): Promise<FileEntry> => queue.run(putFile(file, content, condition), signal);
+  ): Promise<FileEntry> => queue.run(putFile(file, content, options), signal);
 
   return {
-    async write(file, { body, size }, { condition, signal } = {}) {
+    async write(file, { body, size }, { signal, ...options } = {}) {
       try {
         requireWritable(file);
         if (size !== undefined && size > MAX_FILE_BYTES) throw tooLarge();
         const content = await uploader.upload(body, {
-          prepare: () => prepareWrite(file, condition, { signal }),
+          prepare: () => prepareWrite(file, options.condition, { signal }),
           checkSize: (actual) => requireSize(file, actual, size),
           signal,
         });
-        return await commit(file, content, condition, signal);
+        return await commit(file, content, options, signal);
       } finally {
         body.destroy();
       }
@@ -172,7 +172,7 @@ export function createFileOperations(
     // GitHub removes blobs that no commit refers to, so `abort` has nothing to do.
     async stage({ body }, { signal } = {}) {
       const content = await uploader.upload(body, { prepare: async () => void (await prepare({ signal })), signal });
-      return { commit: (file, _upload, { condition } = {}) => commit(file, content, condition), abort: async () => {} };
+      return { commit: (file, _upload, options) => commit(file, content, options), abort: async () => {} };
     },
 
     remove: (file, { ifMatch, signal } = {}) => queue.run(removeFile(file, ifMatch), signal),

@@ -1,5 +1,5 @@
 import { childFolder, type FilePath, type FolderPath, parentOf, ROOT, withoutSlash } from '../../../model/path.ts';
-import type { FileEntry, Replacing, WriteCondition } from '../../../model/store.ts';
+import type { FileEntry, Replacing, WriteOptions } from '../../../model/store.ts';
 import {
   alreadyExists,
   kindConflict,
@@ -41,7 +41,11 @@ export interface FileContent {
   readonly text?: string | undefined;
 }
 
-export function putFile(file: FilePath, content: FileContent, condition?: WriteCondition): Change<FileEntry> {
+export function putFile(
+  file: FilePath,
+  content: FileContent,
+  { condition, onOutcome }: WriteOptions = {},
+): Change<FileEntry> {
   requireWritable(file);
   return {
     summarize: (served) => `Upload ${served}${file}`,
@@ -50,6 +54,7 @@ export function putFile(file: FilePath, content: FileContent, condition?: WriteC
       const present = await findReplaced(draft, file);
       requireCondition(file, present && fileEntry(file, present), condition);
       await draft.put(file, { mode: modeOf(present), sha: content.sha, size: content.size }, content.text);
+      onOutcome?.({ replaced: present !== undefined });
       return fileEntry(file, content);
     },
   };

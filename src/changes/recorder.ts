@@ -1,0 +1,158 @@
+import { randomUUID } from 'node:crypto';
+import type { Database } from '../database/database.ts';
+import type { Change } from '../model/change.ts';
+import { isStoreError } from '../model/error.ts';
+import { type ChangeLog, RESYNC, type Retention } from './log.ts';
+
+/** Changes that one transaction adds. */
+const MAX_BATCH = 500;
+
+/** Changes that wait for the database. More are dropped, and readers get a `resync` instead. */
+const MAX_WAITING = 10_000;
+
+export interface RecorderOptions {
+  readonly retention: Retention;
+  /** Milliseconds between two signs of life of this process. */
+  readonly beatMs: number;
+  /** Milliseconds without a sign of life after which a process counts as killed. */
+  readonly timeoutMs: number;
+  /** Milliseconds between two deletions of old changes. */
+  readonly expiryMs: number;
+  readonly log: { warn(details: object, message: string): void; error(details: object, message: string): void };
+}
+
+interface Waiting {
+  readonly changes: readonly Change[];
+  readonly done: () => void;
+}
+
+/**
+ * Writes the changes of this process to the log. Changes of concurrent requests share a transaction: those that arrive
+ * during one are written together by the next.
+ *
+ * Without the database, changes are dropped, so that file operations continue. The first transaction afterwards adds a
+ * `resync`.
+ */
+export class ChangeRecorder {
+  readonly #log: ChangeLog;
+  readonly #database: Database;
+  readonly #options: RecorderOptions;
+  readonly #writer = randomUUID();
+  #waiting: Waiting[] = [];
+  #waitingChanges = 0;
+  #flushing: Promise<void> | undefined;
+  /** Whether changes were dropped that no `resync` in the log stands for. */
+  #hasGap = false;
+  #timer: NodeJS.Timeout | undefined;
+  #beating: Promise<void> | undefined;
+  #lastExpiry = Number.NEGATIVE_INFINITY;
+  #isClosed = false;
+
+  constructor(log: ChangeLog, database: Database, options: RecorderOptions) {
+    this.#log = log;
+    this.#database = database;
+    this.#options = options;
+  }
+
+  /** Registers this process, so that its end without `close` leads to a `resync`. */
+  async start(): Promise<void> {
+    await this.#beat();
+  }
+
+  /** Resolves when the changes are in the log, or are dropped because the database is unavailable. Never rejects. */
+  record(changes: readonly Change[]): Promise<void> {
+    if (!this.#database.isAvailable || this.#waitingChanges + changes.length > MAX_WAITING) {
+      this.#reportGap(undefined);
+      return Promise.resolve();
+    }
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#waiting.push({ changes, done: resolve });
+    this.#waitingChanges += changes.length;
+    this.#flush();
+    return promise;
+  }
+
+  /** Writes what waits, and ends. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    await this.#beating;
+    await this.#flushing;
+    // With a gap, the row remains: another process, or the next one, adds the `resync`.
+    if (!this.#hasGap && this.#database.isAvailable) await this.#log.leave(this.#writer).catch(() => {});
+  }
+
+  #flush(): void {
+    this.#flushing ??= this.#writeWaiting().finally(() => {
+      this.#flushing = undefined;
+    });
+  }
+
+  async #writeWaiting(): Promise<void> {
+    // Requests whose store has responded in the same turn of the event loop share the first transaction.
+    await new Promise(setImmediate);
+    while (this.#waiting.length > 0) {
+      const batch = this.#takeBatch();
+      await this.#append(batch.flatMap(({ changes }) => changes));
+      for (const { done } of batch) done();
+    }
+  }
+
+  #takeBatch(): Waiting[] {
+    const batch: Waiting[] = [];
+    let count = 0;
+    for (const waiting of this.#waiting) {
+      if (batch.length > 0 && count + waiting.changes.length > MAX_BATCH) break;
+      batch.push(waiting);
+      count += waiting.changes.length;
+    }
+    this.#waiting = this.#waiting.slice(batch.length);
+    this.#waitingChanges -= count;
+    return batch;
+  }
+
+  /** Adds changes to the log, after a `resync` if earlier ones are missing. */
+  async #append(changes: readonly Change[]): Promise<void> {
+    const hasGap = this.#hasGap;
+    this.#hasGap = false;
+    try {
+      await this.#log.append(hasGap ? [RESYNC, ...changes] : changes);
+    } catch (error) {
+      this.#reportGap(error);
+    }
+  }
+
+  #reportGap(error: unknown): void {
+    // An unavailable database is logged where its state changes.
+    if (error !== undefined && !isStoreError(error, 'unavailable')) {
+      this.#options.log.error({ err: error }, 'Changes could not be recorded');
+    } else if (!this.#hasGap) {
+      this.#options.log.warn({}, 'Changes are not recorded; clients will read folders again');
+    }
+    this.#hasGap = true;
+  }
+
+  #schedule(): void {
+    if (this.#isClosed) return;
+    this.#timer = setTimeout(() => {
+      this.#beating = this.#beat();
+    }, this.#options.beatMs).unref();
+  }
+
+  /** Renews the row of this process, replaces a gap by a `resync`, and deletes old changes. Never rejects. */
+  async #beat(): Promise<void> {
+    try {
+      if (!this.#database.isAvailable) return;
+      const { timeoutMs, retention, expiryMs } = this.#options;
+      await this.#log.beat(this.#writer, timeoutMs);
+      if (this.#hasGap && !this.#flushing) await this.#append([]);
+      if (performance.now() - this.#lastExpiry < expiryMs) return;
+      this.#lastExpiry = performance.now();
+      await this.#log.expire(retention);
+    } catch (error) {
+      if (!isStoreError(error, 'unavailable')) this.#options.log.error({ err: error }, 'The change log failed');
+    } finally {
+      this.#schedule();
+    }
+  }
+}

@@ -1,0 +1,205 @@
+import type { Change } from '../model/change.ts';
+import { type ErrorKind, isStoreError } from '../model/error.ts';
+import { type FilePath, type FolderPath, parentOf } from '../model/path.ts';
+import type { FileEntry } from '../model/store.ts';
+import type { Files } from './files.ts';
+
+/** The parameters of a member of `Files`. */
+type Args<Member extends keyof Files> = Parameters<Files[Member]>;
+
+/** Adds changes to the change log. Never rejects. */
+export type RecordChanges = (changes: readonly Change[]) => Promise<void>;
+
+/**
+ * The files of one user, with a log of the changes. Each change is in the log before its promise resolves, except while
+ * the log is unavailable. An operation whose outcome is unknown is recorded as `folder.changed`.
+ */
+export class RecordedFiles implements Files {
+  readonly #files: Files;
+  readonly #record: RecordChanges;
+
+  constructor(files: Files, record: RecordChanges) {
+    this.#files = files;
+    this.#record = record;
+  }
+
+  list(...args: Args<'list'>) {
+    return this.#files.list(...args);
+  }
+
+  stat(...args: Args<'stat'>) {
+    return this.#files.stat(...args);
+  }
+
+  read(...args: Args<'read'>) {
+    return this.#files.read(...args);
+  }
+
+  download(...args: Args<'download'>) {
+    return this.#files.download(...args);
+  }
+
+  downloadUrl(...args: Args<'downloadUrl'>) {
+    return this.#files.downloadUrl(...args);
+  }
+
+  readCached(...args: Args<'readCached'>) {
+    return this.#files.readCached(...args);
+  }
+
+  async upload(...[incoming, options]: Args<'upload'>): Promise<FileEntry> {
+    let path: FilePath | undefined;
+    let replaced = false;
+    const { target } = incoming;
+    const findTarget = async () => {
+      const found = typeof target === 'function' ? await target() : target;
+      path = found.path;
+      return found;
+    };
+    if (typeof target !== 'function') path = target.path;
+    const onOutcome = (outcome: { readonly replaced: boolean }) => {
+      replaced = outcome.replaced;
+    };
+    const staged = typeof target === 'function' ? { ...incoming, target: findTarget } : incoming;
+    return this.#run(
+      () => this.#files.upload({ ...staged, onOutcome }, options),
+      ({ path: uploaded, size, etag }) => ({
+        type: replaced ? 'file.replaced' : 'file.created',
+        path: uploaded,
+        size,
+        etag,
+      }),
+      () => (path === undefined ? [] : [parentOf(path)]),
+      isUnchangedIfAtomic,
+    );
+  }
+
+  deleteFile(...[file, options]: Args<'deleteFile'>) {
+    return this.#run(
+      () => this.#files.deleteFile(file, options),
+      () => ({ type: 'file.deleted', path: file }),
+      () => [parentOf(file)],
+      isUnchangedIfAtomic,
+    );
+  }
+
+  renameFile(...[file, name, options]: Args<'renameFile'>) {
+    return this.#run(
+      () => this.#files.renameFile(file, name, options),
+      (path) => ({ type: 'file.moved', path, from: file }),
+      () => [parentOf(file)],
+      isUnchangedIfStepwise,
+    );
+  }
+
+  copyFile(...[from, to, options]: Args<'copyFile'>) {
+    return this.#run(
+      () => this.#files.copyFile(from, to, options),
+      ({ size, etag }) => ({ type: 'file.copied', path: to, from, size, etag }),
+      () => [parentOf(to)],
+      isUnchangedIfAtomic,
+    );
+  }
+
+  moveFile(...[from, to, options]: Args<'moveFile'>) {
+    return this.#run(
+      () => this.#files.moveFile(from, to, options),
+      () => ({ type: 'file.moved', path: to, from }),
+      () => [parentOf(from), parentOf(to)],
+      isUnchangedIfStepwise,
+    );
+  }
+
+  createFolder(...[folder, options]: Args<'createFolder'>) {
+    return this.#run(
+      () => this.#files.createFolder(folder, options),
+      () => ({ type: 'folder.created', path: folder }),
+      () => [folder],
+      isUnchangedIfAtomic,
+    );
+  }
+
+  renameFolder(...[folder, name, options]: Args<'renameFolder'>) {
+    return this.#run(
+      () => this.#files.renameFolder(folder, name, options),
+      (path) => ({ type: 'folder.moved', path, from: folder }),
+      () => [parentOf(folder)],
+      isUnchangedIfStepwise,
+    );
+  }
+
+  deleteFolder(...[folder, options]: Args<'deleteFolder'>) {
+    return this.#run(
+      () => this.#files.deleteFolder(folder, options),
+      () => ({ type: 'folder.deleted', path: folder }),
+      () => [folder],
+      isUnchangedIfStepwise,
+    );
+  }
+
+  copyFolder(...[from, to, options]: Args<'copyFolder'>) {
+    return this.#run(
+      () => this.#files.copyFolder(from, to, options),
+      () => ({ type: 'folder.copied', path: to, from }),
+      () => [to],
+      isUnchangedIfStepwise,
+    );
+  }
+
+  moveFolder(...[from, to, options]: Args<'moveFolder'>) {
+    return this.#run(
+      () => this.#files.moveFolder(from, to, options),
+      () => ({ type: 'folder.moved', path: to, from }),
+      () => [from, to],
+      isUnchangedIfStepwise,
+    );
+  }
+
+  check(...args: Args<'check'>) {
+    return this.#files.check(...args);
+  }
+
+  quota() {
+    return this.#files.quota();
+  }
+
+  isPrivileged(...args: Args<'isPrivileged'>) {
+    return this.#files.isPrivileged(...args);
+  }
+
+  /**
+   * Runs an operation and records its change. After an error, records the folders of `affected` instead, unless
+   * `isUnchangedAfter` the error.
+   */
+  async #run<Result>(
+    operation: () => Promise<Result>,
+    describe: (result: Result) => Change,
+    affected: () => readonly FolderPath[],
+    isUnchangedAfter: (error: unknown) => boolean,
+  ): Promise<Result> {
+    let result: Result;
+    try {
+      result = await operation();
+    } catch (error) {
+      const changed = isUnchangedAfter(error) ? [] : affected();
+      if (changed.length > 0) await this.#record(changed.map((path) => ({ type: 'folder.changed', path })));
+      throw error;
+    }
+    await this.#record([describe(result)]);
+    return result;
+  }
+}
+
+/** For operations in one step. Only the outcome of a request to a backend that did not respond is unknown. */
+const isUnchangedIfAtomic = (error: unknown) => !isStoreError(error, 'unavailable');
+
+/** The kinds of errors with which an operation of several steps fails before its first change. */
+const EARLY_ERRORS: ReadonlySet<ErrorKind> = new Set([
+  'not-found',
+  'already-exists',
+  'invalid-path',
+  'invalid-request',
+]);
+
+/** In some stores, moves of files and operations on folders leave a part of their changes if they fail or are cancelled. */
+const isUnchangedIfStepwise = (error: unknown) => isStoreError(error) && EARLY_ERRORS.has(error.kind);
