@@ -1,5 +1,5 @@
 import type { LoggedChange } from '../model/change.ts';
-import { type FilePath, type FolderPath, isFolder, ROOT } from '../model/path.ts';
+import { type FilePath, type FolderPath, isFolder, parentOf, ROOT } from '../model/path.ts';
 import type { Identity, Policy } from './policy.ts';
 
 type Path = FilePath | FolderPath;
@@ -36,9 +36,16 @@ function splitByVisibility(change: LoggedChange, policy: Policy, user: Identity 
   ];
 }
 
-/** Returns whether a listing shows the path to the user. */
-const isVisible = (policy: Policy, user: Identity | undefined, path: Path) =>
-  isFolder(path) ? policy.isVisible(user, path) : policy.allows(user, 'read', path);
+/** Returns whether a listing shows the path to the user: see `listVisible`. */
+function isVisible(policy: Policy, user: Identity | undefined, path: Path): boolean {
+  if (policy.allows(user, 'read', path)) return true;
+  if (!isFolder(path) || path === ROOT || !policy.isVisible(user, path)) return false;
+  const parent = parentOf(path);
+  if (policy.allows(user, 'read', parent)) return true;
+  // Without permission to read the parent, only folders that lead to the folder of a grant are visible.
+  const { certain } = policy.names;
+  return policy.grantFoldersBelow(user, parent).some((folder) => certain(folder).startsWith(certain(path)));
+}
 
 const canReadAll = (policy: Policy, user: Identity | undefined, path: Path) =>
   isFolder(path) ? policy.allowsThroughout(user, 'read', path) : policy.allows(user, 'read', path);
