@@ -103,8 +103,8 @@ export class ChangeFeed {
   }
 
   async #readLog(after: Position, limit: number): Promise<LogPage> {
-    const page = await this.log.read(after, limit);
-    if (page.changes.length > 0) this.#remember({ ...page, start: after });
+    const page = { ...(await this.log.read(after, limit)), start: after };
+    if (page.changes.length > 0) this.#remember(page);
     return page;
   }
 

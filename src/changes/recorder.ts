@@ -85,6 +85,8 @@ export class ChangeRecorder {
   #flush(): void {
     this.#flushing ??= this.#writeWaiting().finally(() => {
       this.#flushing = undefined;
+      // Arrived after the last transaction, but before this.
+      if (this.#waiting.length > 0) this.#flush();
     });
   }
 

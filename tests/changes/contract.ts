@@ -69,7 +69,7 @@ export function testChanges(engineName: string, create: () => Promise<DatabaseLo
       const { log } = await open();
       const change: Change = {
         type: 'file.copied',
-        path: parseFile('b/ü\n'),
+        path: parseFile('b/ü "'),
         from: parseFile('a'),
         size: 2 ** 40,
         etag: 'e"tag',

@@ -169,6 +169,7 @@ describe('The error tables of the HTTP API reference', () => {
     'Delete a file': 'DELETE /delete/{path}',
     'Delete a folder': 'DELETE /delete_folder/{path}',
     'Fetch by a signed URL': 'GET /-/signed/{path}',
+    Changes: 'GET /-/changes',
     'List jobs': 'GET /-/jobs',
     'Get or cancel a job': 'DELETE /-/jobs/{id}',
     'Get the session': 'GET /-/session',
