@@ -118,7 +118,7 @@ export const SETTINGS = {
     read: integer(1, 3650),
     defaultText: '30',
     example: '90',
-    help: 'Days for which the log of changes is kept. Clients that were away longer read folders again.',
+    help: 'Days for which the log of changes is kept.',
   },
   OIDC_ISSUER: {
     read: issuer,

@@ -143,7 +143,7 @@ export class ChangeStream {
     }
   }
 
-  /** Tells the client why the stream ends, so that it does not reconnect in vain. */
+  /** Tells the client why the stream ends, so that it does not reconnect without effect. */
   #writeEnd(error: unknown): void {
     if (this.output.destroyed) return;
     const failure = failureOf(problemOf(error, this.#options.requestId));

@@ -24,7 +24,7 @@ export type ChangeType = (typeof CHANGE_TYPES)[number];
 /** A change of a file or folder. */
 export interface Change {
   readonly type: ChangeType;
-  /** The path after the change. A copy or move replaces what was there. The root for `resync`. */
+  /** The path after the change. A copy or move replaces the existing content. The root for `resync`. */
   readonly path: FilePath | FolderPath;
   /** The source of a copy or move. */
   readonly from?: FilePath | FolderPath;

@@ -46,7 +46,7 @@ export function accessTable(
     before(async () => {
       access = await openTestAccess();
       fixture = await startFixture(backend, access);
-      empty = await startService(backend, { access: access.control, publicUrl: access.publicUrl });
+      empty = await startService(backend, { access: access.control, publicUrl: access.publicUrl, hasJobs: true });
       clients = await access.clients();
     });
     after(async () => {
@@ -88,6 +88,7 @@ async function startFixture(backend: Backend, { control, port, publicUrl }: Test
     access: control,
     port,
     publicUrl,
+    hasJobs: true,
     wrap(store) {
       bare = store;
       return reportChanges(store, (member) => calls.push(member));

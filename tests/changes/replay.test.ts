@@ -25,7 +25,9 @@ import { tries } from '../seeds.ts';
 type Operation = (files: Files) => Promise<unknown>;
 
 // Few names, so that operations meet at the same paths.
-const segments = fc.array(fc.constantFrom('a', 'b', 'c'), { minLength: 1, maxLength: 3 }).map((names) => names.join('/'));
+const segments = fc
+  .array(fc.constantFrom('a', 'b', 'c'), { minLength: 1, maxLength: 3 })
+  .map((names) => names.join('/'));
 const file = segments.map(parseFile);
 const folder = segments.map(parseFolder);
 const options = fc.record({ replace: fc.boolean() });
@@ -34,21 +36,57 @@ const name = fc.constantFrom('a', 'b', 'c');
 const operation: fc.Arbitrary<Operation> = fc.oneof(
   {
     weight: 4,
-    arbitrary: fc
-      .tuple(file, fc.constantFrom('one', 'three'), fc.constantFrom('absent' as const, undefined))
-      .map(([path, text, condition]): Operation => (files) =>
-        files.upload({ target: { path, condition }, body: Readable.from([Buffer.from(text)]) }),
-      ),
+    arbitrary: fc.tuple(file, fc.constantFrom('one', 'three'), fc.constantFrom('absent' as const, undefined)).map(
+      ([path, text, condition]): Operation =>
+        (files) =>
+          files.upload({ target: { path, condition }, body: Readable.from([Buffer.from(text)]) }),
+    ),
   },
-  fc.tuple(file).map(([path]): Operation => (files) => files.deleteFile(path)),
-  fc.tuple(file, name, options).map(([path, to, replacing]): Operation => (files) => files.renameFile(path, to, replacing)),
-  fc.tuple(file, file, options).map(([from, to, replacing]): Operation => (files) => files.copyFile(from, to, replacing)),
-  fc.tuple(file, file, options).map(([from, to, replacing]): Operation => (files) => files.moveFile(from, to, replacing)),
-  fc.tuple(folder).map(([path]): Operation => (files) => files.createFolder(path)),
-  fc.tuple(folder).map(([path]): Operation => (files) => files.deleteFolder(path)),
-  fc.tuple(folder, name, options).map(([path, to, replacing]): Operation => (files) => files.renameFolder(path, to, replacing)),
-  fc.tuple(folder, folder, options).map(([from, to, replacing]): Operation => (files) => files.copyFolder(from, to, replacing)),
-  fc.tuple(folder, folder, options).map(([from, to, replacing]): Operation => (files) => files.moveFolder(from, to, replacing)),
+  fc.tuple(file).map(
+    ([path]): Operation =>
+      (files) =>
+        files.deleteFile(path),
+  ),
+  fc.tuple(file, name, options).map(
+    ([path, to, replacing]): Operation =>
+      (files) =>
+        files.renameFile(path, to, replacing),
+  ),
+  fc.tuple(file, file, options).map(
+    ([from, to, replacing]): Operation =>
+      (files) =>
+        files.copyFile(from, to, replacing),
+  ),
+  fc.tuple(file, file, options).map(
+    ([from, to, replacing]): Operation =>
+      (files) =>
+        files.moveFile(from, to, replacing),
+  ),
+  fc.tuple(folder).map(
+    ([path]): Operation =>
+      (files) =>
+        files.createFolder(path),
+  ),
+  fc.tuple(folder).map(
+    ([path]): Operation =>
+      (files) =>
+        files.deleteFolder(path),
+  ),
+  fc.tuple(folder, name, options).map(
+    ([path, to, replacing]): Operation =>
+      (files) =>
+        files.renameFolder(path, to, replacing),
+  ),
+  fc.tuple(folder, folder, options).map(
+    ([from, to, replacing]): Operation =>
+      (files) =>
+        files.copyFolder(from, to, replacing),
+  ),
+  fc.tuple(folder, folder, options).map(
+    ([from, to, replacing]): Operation =>
+      (files) =>
+        files.moveFolder(from, to, replacing),
+  ),
 );
 
 /** A copy of a store that changes only by the changes of the log. A file has its size and ETag; a folder has ''. */

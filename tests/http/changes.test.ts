@@ -25,7 +25,13 @@ interface Page {
 }
 
 const upload = (name: string, content: string, prefix = '', headers = {}) =>
-  form([{ name: 'prefix', value: prefix }, { name: 'file', filename: name, value: content }], headers);
+  form(
+    [
+      { name: 'prefix', value: prefix },
+      { name: 'file', filename: name, value: content },
+    ],
+    headers,
+  );
 
 /** What a change is about, without its ID and time. */
 const summaryOf = ({ type, path, from }: ChangeJson) => [type, path, ...(from === undefined ? [] : [from])].join(' ');
@@ -55,7 +61,12 @@ class EventStream {
   }
 
   get lastId(): string {
-    return this.text.match(/^id: (.*)$/gm)?.at(-1)?.slice('id: '.length) ?? '';
+    return (
+      this.text
+        .match(/^id: (.*)$/gm)
+        ?.at(-1)
+        ?.slice('id: '.length) ?? ''
+    );
   }
 
   async untilChange(summary: string): Promise<void> {
@@ -108,7 +119,15 @@ describe('GET /-/changes', () => {
     ok(await service.asAnn('/upload', upload('a.txt', 'one')));
     ok(await service.asAnn('/upload', upload('a.txt', 'three')));
     ok(await service.asAnn('/upload', upload('b.txt', '', '', { 'if-none-match': '*' })));
-    ok(await service.asAnn('/upload', form([{ name: 'file', filename: 'late.txt', value: 'x' }, { name: 'prefix', value: 'd' }])));
+    ok(
+      await service.asAnn(
+        '/upload',
+        form([
+          { name: 'file', filename: 'late.txt', value: 'x' },
+          { name: 'prefix', value: 'd' },
+        ]),
+      ),
+    );
     ok(await service.asAnn('/rename/a.txt', json({ newName: 'c.txt' })));
     ok(await service.asAnn('/copy', json({ source: 'c.txt', destination: 'e/c.txt', is_folder: false })));
     ok(await service.asAnn('/move', json({ source: 'b.txt', destination: 'e/b.txt', is_folder: false })));
@@ -171,7 +190,11 @@ describe('GET /-/changes', () => {
   });
 
   it('limits changes to a folder and everything that contains or is below it', async () => {
-    for (const [prefix, name] of [['a/b', '1'], ['a', '2'], ['ab', '3']] as const) {
+    for (const [prefix, name] of [
+      ['a/b', '1'],
+      ['a', '2'],
+      ['ab', '3'],
+    ] as const) {
       ok(await service.asAnn('/upload', upload(name, name, prefix)));
     }
     ok(await service.asAnn('/delete_folder/a', { method: 'DELETE' }));

@@ -26,7 +26,7 @@ export interface ChangeFeedTable {
   readonly expired_sequence: number;
 }
 
-/** The processes that record changes. One that is not seen any more was killed, and its last changes can be missing. */
+/** The processes that record changes. A process that is no longer seen was killed, and its last changes can be missing. */
 export interface ChangeWritersTable {
   readonly id: string;
   readonly seen_at: number;
