@@ -141,7 +141,9 @@ async function checkCell(cell: Cell, client: Client, { service, tree, changes }:
   const { name, request, situation, row, isAllowed } = cell;
   const response = await sendAs(service, request, client);
   const isListing = row.title === 'List a folder';
-  if (isAllowed || (isListing && situation.traversable)) {
+  // A user can follow the changes of every folder that they can list.
+  const isTraversing = isListing || row.title === 'Follow changes';
+  if (isAllowed || (isTraversing && situation.traversable)) {
     assert.equal(response.status, 200, `${name}: ${response.body.toString()}`);
     if (isListing) checkListing(cell, response);
     const isChanging = row.needs.some(({ right }) => right !== 'read');

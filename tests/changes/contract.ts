@@ -19,7 +19,8 @@ const DAY_MS = 24 * 60 * 60_000;
 export const RECORDER: RecorderOptions = {
   retention: { ageMs: DAY_MS, maxChanges: 1_000_000 },
   beatMs: 50,
-  timeoutMs: 1000,
+  // Longer than a busy machine suspends a process.
+  timeoutMs: 4000,
   expiryMs: DAY_MS,
   log: { warn: () => {}, error: () => {} },
 };
