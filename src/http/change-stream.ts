@@ -21,7 +21,7 @@ export interface ChangeStreamOptions {
   readonly folder: FolderPath;
   /** Where the stream starts. */
   readonly start: LogPage;
-  readonly access: RequestAccess;
+  readonly access: Pick<RequestAccess, 'files' | 'confirm'>;
   /** Identifies the user for the limit of streams. */
   readonly subscriber: string;
   readonly requestId: string;
