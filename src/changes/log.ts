@@ -44,7 +44,8 @@ export class ChangeLog {
   /** Adds changes in one transaction. */
   async append(changes: readonly Change[]): Promise<void> {
     if (changes.length === 0) return;
-    await this.#database.transaction((db) => this.#append(db, changes));
+    // After a crash of the machine, the row of this process leads to a `resync`, and cursors of lost changes are expired.
+    await this.#database.unsyncedTransaction((db) => this.#append(db, changes));
     // Not awaited: readers also poll.
     void this.#database.notify(CHANGES_TOPIC);
   }

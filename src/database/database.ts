@@ -97,6 +97,11 @@ export class Database {
     return this.run((db) => db.transaction().execute(work));
   }
 
+  /** Runs queries in one transaction that a crash of this machine can undo: see `SqlDialect.runUnsynced`. */
+  unsyncedTransaction<Result>(work: (transaction: Transaction<Tables>) => Promise<Result>): Promise<Result> {
+    return this.run((db) => this.dialect.runUnsynced(db, work));
+  }
+
   /**
    * Notifies the listeners of all processes that use this database. A message can get lost, so that listeners must also
    * poll.

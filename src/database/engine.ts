@@ -90,5 +90,13 @@ export interface SqlDialect {
   skipLocked<Table extends keyof Tables, Selected>(
     query: SelectQueryBuilder<Tables, Table, Selected>,
   ): SelectQueryBuilder<Tables, Table, Selected>;
+  /**
+   * Runs a transaction that a crash of this machine can undo, if the database is on this machine. A crash of the process
+   * does not. On a server, the same as a usual transaction.
+   */
+  runUnsynced<Result>(
+    db: Kysely<Tables>,
+    work: (transaction: Transaction<Tables>) => Promise<Result>,
+  ): Promise<Result>;
   hasTable(db: QueryExecutorProvider, name: string): Promise<boolean>;
 }

@@ -34,6 +34,8 @@ export class PostgresEngine implements Engine {
   readonly place: string;
   readonly dialect: SqlDialect = {
     now: sql<number>`cast(extract(epoch from clock_timestamp()) * 1000 as bigint)`,
+    // A server can crash while this process continues, and would lose transactions without a trace.
+    runUnsynced: (db, work) => db.transaction().execute(work),
     skipLocked: (query) => query.forUpdate().skipLocked(),
     async hasTable(db, name) {
       const { rows } = await sql<{ found: boolean }>`select to_regclass(${name}) is not null as found`.execute(db);

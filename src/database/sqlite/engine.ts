@@ -24,6 +24,16 @@ export class SqliteEngine implements Engine {
     now: sql<number>`cast(unixepoch('subsec') * 1000 as integer)`,
     // A single statement already excludes all other writers.
     skipLocked: (query) => query,
+    // The mode can't change inside a transaction. The connection is exclusive meanwhile, because there is only one.
+    runUnsynced: (db, work) =>
+      db.connection().execute(async (connection) => {
+        await sql`pragma synchronous = normal`.execute(connection);
+        try {
+          return await connection.transaction().execute(work);
+        } finally {
+          await sql`pragma synchronous = full`.execute(connection);
+        }
+      }),
     async hasTable(db, name) {
       const found = sql`select 1 from sqlite_schema where type = 'table' and name = ${name}`;
       return (await found.execute(db)).rows.length > 0;
