@@ -94,9 +94,6 @@ export interface SqlDialect {
    * Runs a transaction that a crash of this machine can undo, if the database is on this machine. A crash of the process
    * does not. On a server, the same as a usual transaction.
    */
-  runUnsynced<Result>(
-    db: Kysely<Tables>,
-    work: (transaction: Transaction<Tables>) => Promise<Result>,
-  ): Promise<Result>;
+  runUnsynced<Result>(db: Kysely<Tables>, work: (transaction: Transaction<Tables>) => Promise<Result>): Promise<Result>;
   hasTable(db: QueryExecutorProvider, name: string): Promise<boolean>;
 }

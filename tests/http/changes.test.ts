@@ -5,7 +5,7 @@ import { PERMISSIONS } from '../../src/access/policy.ts';
 import { until } from '../../testing/until.ts';
 import { EVERYONE, form, type GuardedService, grant, json, startGuardedService } from '../access/guarded-service.ts';
 import { memory } from '../contract/backend.ts';
-import { assertFailure, jsonOf, type Response } from './client.ts';
+import { assertFailure, type Call, jsonOf, type Response } from './client.ts';
 
 interface ChangeJson {
   readonly id: string;
@@ -204,8 +204,8 @@ describe('GET /-/changes', () => {
 
   it('shows a user only what they can read at that moment', async () => {
     service.grant(grant('', PERMISSIONS, EVERYONE));
-    const asAnonymous = async (path: string, call: Parameters<typeof json>[0] | ReturnType<typeof upload>) =>
-      ok(await service.asAnonymous(path, 'method' in call ? (call as ReturnType<typeof upload>) : json(call)));
+    const asAnonymous = async (path: string, call: Call | object) =>
+      ok(await service.asAnonymous(path, 'method' in call ? call : json(call)));
     await asAnonymous('/upload', upload('1', 'x', 'open'));
     await asAnonymous('/upload', upload('2', 'x', 'closed'));
     await asAnonymous('/move', { source: 'open/1', destination: 'closed/1', is_folder: false });
