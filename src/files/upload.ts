@@ -116,10 +116,10 @@ async function spool(store: Store, body: Readable, options: Cancellable = {}): P
     await file.writeFile(options.signal ? addAbortSignal(options.signal, body) : body);
     const { size } = await file.stat();
     return {
-      async commit(path, { type, modified }, write) {
+      async commit(path, { type, modified }, commitOptions) {
         try {
           const bytes = file.createReadStream({ start: 0, autoClose: false, highWaterMark: READ_AHEAD });
-          return await store.write(path, { body: bytes, size, type, modified }, write);
+          return await store.write(path, { body: bytes, size, type, modified }, commitOptions);
         } finally {
           await file.close();
         }
