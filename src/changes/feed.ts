@@ -1,7 +1,11 @@
 import type { Database } from '../database/database.ts';
+import { CHANGES_TOPIC } from '../database/tables/changes.ts';
 import { isStoreError, StoreError } from '../model/error.ts';
 import { type Position, START } from './cursor.ts';
-import { CHANGES_TOPIC, type ChangeLog, type LogPage } from './log.ts';
+import type { ChangeLog, LogPage } from './log.ts';
+
+/** Milliseconds between two searches, so that many changes in a short time cost little. */
+const MIN_SEARCH_INTERVAL_MS = 50;
 
 /** Changes that are kept in memory for all subscribers of the process. */
 const MAX_RECENT = 2000;
@@ -42,6 +46,8 @@ export class ChangeFeed {
   #timer: NodeJS.Timeout | undefined;
   #search: Promise<void> | undefined;
   #isSearchNeeded = false;
+  /** The time before which no other search starts, in the milliseconds of `performance.now`. */
+  #nextSearch = 0;
   #isClosed = false;
 
   constructor(log: ChangeLog, database: Database, options: FeedOptions) {
@@ -124,14 +130,17 @@ export class ChangeFeed {
     this.#options.onSubscribersChanged?.(this.#subscribers.size);
   }
 
-  /** Looks for new changes now, and again after the interval. */
+  /** Looks for new changes, now or at the end of the shortest interval, and again after the usual interval. */
   #wake(): void {
     if (this.#isClosed) return;
     if (this.#search) {
       this.#isSearchNeeded = true;
       return;
     }
+    const pauseMs = this.#nextSearch - performance.now();
+    if (pauseMs > 0) return this.#schedule(pauseMs);
     clearTimeout(this.#timer);
+    this.#nextSearch = performance.now() + MIN_SEARCH_INTERVAL_MS;
     this.#search = this.#notifySubscribers()
       .catch((error: unknown) => {
         if (!isStoreError(error)) this.#options.log.error({ err: error }, 'The change log could not be read');
@@ -145,10 +154,10 @@ export class ChangeFeed {
       });
   }
 
-  #schedule(): void {
+  #schedule(pauseMs = this.#options.pollMs * (0.75 + Math.random() / 2)): void {
     clearTimeout(this.#timer);
     if (this.#isClosed || this.#subscribers.size === 0) return;
-    this.#timer = setTimeout(() => this.#wake(), this.#options.pollMs * (0.75 + Math.random() / 2)).unref();
+    this.#timer = setTimeout(() => this.#wake(), pauseMs).unref();
   }
 
   async #notifySubscribers(): Promise<void> {

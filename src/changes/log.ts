@@ -7,9 +7,6 @@ import { StoreError } from '../model/error.ts';
 import { type FilePath, type FolderPath, ROOT } from '../model/path.ts';
 import { decodeCursor, encodeCursor, type Position, START } from './cursor.ts';
 
-/** The topic of the messages that announce new changes. */
-export const CHANGES_TOPIC = 'changes';
-
 /** Changes that are deleted in one transaction. */
 const EXPIRY_BATCH = 1000;
 
@@ -45,9 +42,7 @@ export class ChangeLog {
   async append(changes: readonly Change[]): Promise<void> {
     if (changes.length === 0) return;
     // After a crash of the machine, the row of this process leads to a `resync`, and cursors of lost changes are expired.
-    await this.#database.unsyncedTransaction((db) => this.#append(db, changes));
-    // Not awaited: readers also poll.
-    void this.#database.notify(CHANGES_TOPIC);
+    await this.#database.appendChanges(changes);
   }
 
   /**
@@ -103,18 +98,23 @@ export class ChangeLog {
     });
   }
 
-  /** Records that a process is alive, and writes `resync` if another one was killed more than `timeoutMs` ago. */
-  async beat(writer: string, timeoutMs: number): Promise<void> {
+  /**
+   * Records that a process is alive. Returns true if it must write a `resync` for another process, which was killed more
+   * than `timeoutMs` ago. Several processes can notice the same loss, but only one is told.
+   */
+  async beat(writer: string, timeoutMs: number): Promise<boolean> {
     const { now } = this.#database.dialect;
-    const found = await this.#database.run(async (db) => {
+    const isLost = sql<boolean>`id <> ${writer} and seen_at < ${now} - ${sql.lit(timeoutMs)}`;
+    return this.#database.run(async (db) => {
       await db
         .insertInto('change_writers')
         .values({ id: writer, seen_at: now })
         .onConflict((conflict) => conflict.column('id').doUpdateSet({ seen_at: now }))
         .execute();
-      return db.selectFrom('change_writers').select('id').where(this.#isLost(writer, timeoutMs)).execute();
+      // If this process is killed before it writes the `resync`, its own row leads to another one.
+      const lost = await db.deleteFrom('change_writers').where(isLost).returning('id').execute();
+      return lost.length > 0;
     });
-    if (found.length > 0) await this.#replaceLost(writer, timeoutMs);
   }
 
   /** Removes a process that ends, and has no changes that are not in the log. */
@@ -144,46 +144,6 @@ export class ChangeLog {
       });
       if (isDone) return;
     }
-  }
-
-  async #append(db: Transaction<Tables>, changes: readonly Change[]): Promise<void> {
-    const { now } = this.#database.dialect;
-    // The row remains locked until the end of the transaction: no other process can commit a larger number before.
-    const { last_sequence: last, last_time: time } = await db
-      .updateTable('change_feed')
-      .set(({ eb }) => ({ last_sequence: eb('last_sequence', '+', changes.length), last_time: now }))
-      .returning(['last_sequence', 'last_time'])
-      .executeTakeFirstOrThrow();
-    const first = last - changes.length + 1;
-    const rows = changes.map(({ type, path, from, size, etag, user }, index) => ({
-      sequence: first + index,
-      time,
-      type,
-      path,
-      source: from ?? null,
-      size: size ?? null,
-      etag: etag ?? null,
-      user_name: user ?? null,
-    }));
-    await db.insertInto('changes').values(rows).execute();
-  }
-
-  async #replaceLost(writer: string, timeoutMs: number): Promise<void> {
-    const isReplaced = await this.#database.transaction(async (db) => {
-      // Several processes can notice the same loss. Only one deletes the row.
-      const lost = await db
-        .deleteFrom('change_writers')
-        .where(this.#isLost(writer, timeoutMs))
-        .returning('id')
-        .execute();
-      if (lost.length > 0) await this.#append(db, [RESYNC]);
-      return lost.length > 0;
-    });
-    if (isReplaced) void this.#database.notify(CHANGES_TOPIC);
-  }
-
-  #isLost(writer: string, timeoutMs: number) {
-    return sql<boolean>`id <> ${writer} and seen_at < ${this.#database.dialect.now} - ${sql.lit(timeoutMs)}`;
   }
 
   async #state(db: Pick<Transaction<Tables>, 'selectFrom'>) {

@@ -146,7 +146,7 @@ export class ChangeRecorder {
     try {
       if (!this.#database.isAvailable) return;
       const { timeoutMs, retention, expiryMs } = this.#options;
-      await this.#log.beat(this.#writer, timeoutMs);
+      this.#hasGap = (await this.#log.beat(this.#writer, timeoutMs)) || this.#hasGap;
       if (this.#hasGap && !this.#flushing) await this.#append([]);
       if (performance.now() - this.#lastExpiry < expiryMs) return;
       this.#lastExpiry = performance.now();

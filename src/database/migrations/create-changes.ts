@@ -4,10 +4,10 @@ import type { Migration } from './migration.ts';
 
 export const CREATE_CHANGES: Migration = {
   name: 'create changes',
-  async up(db) {
+  async up(db, { keyType }) {
     await db.schema
       .createTable('changes')
-      .addColumn('sequence', 'bigint', (column) => column.primaryKey())
+      .addColumn('sequence', keyType, (column) => column.primaryKey())
       .addColumn('time', 'bigint', (column) => column.notNull())
       .addColumn('type', 'text', (column) => column.notNull())
       .addColumn('path', 'text', (column) => column.notNull())

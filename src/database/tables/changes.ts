@@ -1,5 +1,8 @@
 import type { ChangeType } from '../../model/change.ts';
 
+/** The topic of the messages that announce new changes. */
+export const CHANGES_TOPIC = 'changes';
+
 /** The log of changes. Times are milliseconds since 1970, by the clock of the database. */
 export interface ChangesTable {
   /** Consecutive numbers in the order of commits. */
