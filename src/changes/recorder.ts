@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import type { Database } from '../database/database.ts';
 import type { Change } from '../model/change.ts';
 import { isStoreError } from '../model/error.ts';
@@ -9,6 +10,16 @@ const MAX_BATCH = 500;
 
 /** Changes that wait for the database. More are dropped, and readers get a `resync` instead. */
 const MAX_WAITING = 10_000;
+
+/**
+ * Milliseconds for which the first change waits for those of other operations, and the number of operations in progress
+ * from which it waits. As `commit_delay` and `commit_siblings` of PostgreSQL, this makes transactions fewer and larger.
+ */
+const GATHER_MS = 2;
+const MIN_SIBLINGS = 4;
+
+/** Milliseconds for which `close` waits for operations in progress, such as uploads whose clients have disconnected. */
+const CLOSE_TIMEOUT_MS = 1000;
 
 export interface RecorderOptions {
   readonly retention: Retention;
@@ -27,8 +38,7 @@ interface Waiting {
 }
 
 /**
- * Writes the changes of this process to the log. Changes of concurrent requests share a transaction: those that arrive
- * during one are written together by the next.
+ * Writes the changes of this process to the log. Changes of concurrent operations share a transaction.
  *
  * Without the database, changes are dropped, so that file operations continue. The first transaction afterwards adds a
  * `resync`.
@@ -41,6 +51,9 @@ export class ChangeRecorder {
   #waiting: Waiting[] = [];
   #waitingChanges = 0;
   #flushing: Promise<void> | undefined;
+  /** Operations that have begun and not ended. */
+  #inProgress = 0;
+  #onIdle: (() => void) | undefined;
   /** Whether changes were dropped that no `resync` in the log stands for. */
   #hasGap = false;
   #timer: NodeJS.Timeout | undefined;
@@ -59,6 +72,19 @@ export class ChangeRecorder {
     await this.#beat();
   }
 
+  /** Announces an operation, for which `end` will be called. */
+  begin(): void {
+    this.#inProgress++;
+  }
+
+  /** Records the changes of an operation, if any. Resolves as `record` does. Never rejects. */
+  async end(changes: readonly Change[]): Promise<void> {
+    this.#inProgress--;
+    const recorded = changes.length > 0 ? this.record(changes) : undefined;
+    if (this.#inProgress === 0) this.#onIdle?.();
+    await recorded;
+  }
+
   /** Resolves when the changes are in the log, or are dropped because the database is unavailable. Never rejects. */
   record(changes: readonly Change[]): Promise<void> {
     if (!this.#database.isAvailable || this.#waitingChanges + changes.length > MAX_WAITING) {
@@ -72,14 +98,23 @@ export class ChangeRecorder {
     return promise;
   }
 
-  /** Writes what waits, and ends. */
+  /** Writes what waits, also for operations that end in the next second. */
   async close(): Promise<void> {
+    await this.#untilIdle();
     this.#isClosed = true;
     clearTimeout(this.#timer);
     await this.#beating;
     await this.#flushing;
-    // With a gap, the row remains: another process, or the next one, adds the `resync`.
-    if (!this.#hasGap && this.#database.isAvailable) await this.#log.leave(this.#writer).catch(() => {});
+    // If changes are missing, the row remains: another process, or the next one, adds the `resync`.
+    const isComplete = !this.#hasGap && this.#inProgress === 0;
+    if (isComplete && this.#database.isAvailable) await this.#log.leave(this.#writer).catch(() => {});
+  }
+
+  async #untilIdle(): Promise<void> {
+    if (this.#inProgress === 0) return;
+    const idle = new AbortController();
+    this.#onIdle = () => idle.abort();
+    await delay(CLOSE_TIMEOUT_MS, undefined, { signal: idle.signal }).catch(() => {});
   }
 
   #flush(): void {
@@ -91,8 +126,8 @@ export class ChangeRecorder {
   }
 
   async #writeWaiting(): Promise<void> {
-    // Requests whose store has responded in the same turn of the event loop share the first transaction.
-    await new Promise(setImmediate);
+    if (this.#inProgress >= MIN_SIBLINGS) await delay(GATHER_MS);
+    else await nextTurn();
     while (this.#waiting.length > 0) {
       const batch = this.#takeBatch();
       await this.#append(batch.flatMap(({ changes }) => changes));

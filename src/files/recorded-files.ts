@@ -7,8 +7,13 @@ import type { Files } from './files.ts';
 /** The parameters of a member of `Files`. */
 type Args<Member extends keyof Files> = Parameters<Files[Member]>;
 
-/** Adds changes to the change log. Never rejects. */
-export type RecordChanges = (changes: readonly Change[]) => Promise<void>;
+/** Adds the changes of operations to the change log. */
+export interface ChangeRecording {
+  /** Announces an operation, for which `end` will be called. */
+  begin(): void;
+  /** Adds the changes of an operation, if any. Resolves when they are in the log, or when it is unavailable. Never rejects. */
+  end(changes: readonly Change[]): Promise<void>;
+}
 
 /**
  * The files of one user, with a log of the changes. Each change is in the log before its promise resolves, except while
@@ -16,11 +21,14 @@ export type RecordChanges = (changes: readonly Change[]) => Promise<void>;
  */
 export class RecordedFiles implements Files {
   readonly #files: Files;
-  readonly #record: RecordChanges;
+  readonly #recording: ChangeRecording;
+  readonly #user: string | undefined;
 
-  constructor(files: Files, record: RecordChanges) {
+  /** `user` is the username; undefined for an anonymous user. */
+  constructor(files: Files, recording: ChangeRecording, user: string | undefined) {
     this.#files = files;
-    this.#record = record;
+    this.#recording = recording;
+    this.#user = user;
   }
 
   list(...args: Args<'list'>) {
@@ -177,16 +185,19 @@ export class RecordedFiles implements Files {
     affected: () => readonly FolderPath[],
     isUnchangedAfter: (error: unknown) => boolean,
   ): Promise<Result> {
-    let result: Result;
+    this.#recording.begin();
+    let changes: readonly Change[] = [];
     try {
-      result = await operation();
+      const result = await operation();
+      changes = [describe(result)];
+      return result;
     } catch (error) {
-      const changed = isUnchangedAfter(error) ? [] : affected();
-      if (changed.length > 0) await this.#record(changed.map((path) => ({ type: 'folder.changed', path })));
+      if (!isUnchangedAfter(error)) changes = affected().map((path) => ({ type: 'folder.changed', path }));
       throw error;
+    } finally {
+      const user = this.#user;
+      await this.#recording.end(user === undefined ? changes : changes.map((change) => ({ ...change, user })));
     }
-    await this.#record([describe(result)]);
-    return result;
   }
 }
 

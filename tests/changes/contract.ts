@@ -191,6 +191,21 @@ export function testChanges(engineName: string, create: () => Promise<DatabaseLo
       );
     });
 
+    it('records operations that end while it closes, and expects a resync for one that does not', async () => {
+      const { database, log } = await open();
+      const writers = () => database.run((db) => db.selectFrom('change_writers').select('id').execute());
+      for (const endsInTime of [true, false]) {
+        const recorder = new ChangeRecorder(log, database, RECORDER);
+        await recorder.start();
+        recorder.begin();
+        const closing = recorder.close();
+        if (endsInTime) await recorder.end([created('late')]);
+        await closing;
+        assert.deepEqual(pathsOf(await readAll(log)), ['late']);
+        assert.equal((await writers()).length, endsInTime ? 0 : 1);
+      }
+    });
+
     it('wakes up subscribers of other processes, which share what they read', async () => {
       const location = await create();
       const [reader, writer] = [await open(location), await open(location)];

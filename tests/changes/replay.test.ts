@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { walk } from '../../src/files/fallbacks.ts';
 import { createFiles, type Files } from '../../src/files/files.ts';
-import { RecordedFiles } from '../../src/files/recorded-files.ts';
+import { type ChangeRecording, RecordedFiles } from '../../src/files/recorded-files.ts';
 import type { Change } from '../../src/model/change.ts';
 import { isStoreError } from '../../src/model/error.ts';
 import {
@@ -144,9 +144,11 @@ describe('Replaying the change log', () => {
           const { store, close } = await backend.open();
           try {
             const replica = new Replica();
-            const files = new RecordedFiles(createFiles(store, { presignExpires: 60 }), async (changes) => {
-              for (const change of changes) replica.apply(change);
-            });
+            const recording: ChangeRecording = {
+              begin: () => {},
+              end: async (changes) => changes.forEach((change) => replica.apply(change)),
+            };
+            const files = new RecordedFiles(createFiles(store, { presignExpires: 60 }), recording, undefined);
             for (const operate of operations) {
               await operate(files).catch((error: unknown) => assert.ok(isStoreError(error), String(error)));
             }

@@ -207,11 +207,7 @@ class UserRequestAccess implements RequestAccess {
 
 /** Returns the files, with the changes of this user recorded. */
 export function filesOf({ files, changes }: Pick<Service, 'files' | 'changes'>, user: Identity | undefined): Files {
-  if (!changes) return files;
-  const { recorder } = changes;
-  return new RecordedFiles(files, (made) =>
-    recorder.record(user ? made.map((change) => ({ ...change, user: user.name })) : made),
-  );
+  return changes ? new RecordedFiles(files, changes.recorder, user?.name) : files;
 }
 
 /** Returns whether the request has credentials that browsers send automatically, even for requests from other sites. */
