@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { afterEach, describe, it } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { START } from '../../src/changes/cursor.ts';
 import { ChangeFeed } from '../../src/changes/feed.ts';
@@ -199,6 +200,7 @@ export function testChanges(engineName: string, create: () => Promise<DatabaseLo
         await recorder.start();
         recorder.begin();
         const closing = recorder.close();
+        await nextTurn();
         if (endsInTime) await recorder.end([created('late')]);
         await closing;
         assert.deepEqual(pathsOf(await readAll(log)), ['late']);
