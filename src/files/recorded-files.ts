@@ -1,4 +1,4 @@
-import type { Change } from '../model/change.ts';
+import type { Change, ChangeType } from '../model/change.ts';
 import { type ErrorKind, isStoreError } from '../model/error.ts';
 import { type FilePath, type FolderPath, parentOf } from '../model/path.ts';
 import type { FileEntry } from '../model/store.ts';
@@ -57,7 +57,7 @@ export class RecordedFiles implements Files {
 
   async upload(...[incoming, options]: Args<'upload'>): Promise<FileEntry> {
     let path: FilePath | undefined;
-    let replaced = false;
+    let isReplaced: boolean | undefined;
     const { target } = incoming;
     const findTarget = async () => {
       const found = typeof target === 'function' ? await target() : target;
@@ -66,17 +66,12 @@ export class RecordedFiles implements Files {
     };
     if (typeof target !== 'function') path = target.path;
     const onOutcome = (outcome: { readonly replaced: boolean }) => {
-      replaced = outcome.replaced;
+      isReplaced = outcome.replaced;
     };
     const staged = typeof target === 'function' ? { ...incoming, target: findTarget } : incoming;
     return this.#run(
       () => this.#files.upload({ ...staged, onOutcome }, options),
-      ({ path: uploaded, size, etag }) => ({
-        type: replaced ? 'file.replaced' : 'file.created',
-        path: uploaded,
-        size,
-        etag,
-      }),
+      ({ path: uploaded, size, etag }) => ({ type: typeOfWrite(isReplaced), path: uploaded, size, etag }),
       () => (path === undefined ? [] : [parentOf(path)]),
       isUnchangedIfAtomic,
     );
@@ -199,6 +194,12 @@ export class RecordedFiles implements Files {
       await this.#recording.end(user === undefined ? changes : changes.map((change) => ({ ...change, user })));
     }
   }
+}
+
+/** `isReplaced` is undefined if the store does not know. */
+function typeOfWrite(isReplaced: boolean | undefined): ChangeType {
+  if (isReplaced === undefined) return 'file.written';
+  return isReplaced ? 'file.replaced' : 'file.created';
 }
 
 /** For operations in one step. Only the outcome of a request to a backend that did not respond is unknown. */

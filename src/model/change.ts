@@ -2,12 +2,14 @@ import type { FilePath, FolderPath } from './path.ts';
 
 /**
  * The types of changes.
+ * - `file.written`: the file was created or replaced, in a store that does not tell which.
  * - `folder.changed`: anything in the folder can have changed, as after an operation that failed halfway.
  * - `resync`: changes are missing from the log, so anything can have changed.
  */
 export const CHANGE_TYPES = [
   'file.created',
   'file.replaced',
+  'file.written',
   'file.copied',
   'file.moved',
   'file.deleted',
@@ -28,7 +30,7 @@ export interface Change {
   readonly path: FilePath | FolderPath;
   /** The source of a copy or move. */
   readonly from?: FilePath | FolderPath;
-  /** Size in bytes of a file that was created, replaced or copied. */
+  /** Size in bytes of a file that was written or copied. */
   readonly size?: number;
   /** The ETag of that file. */
   readonly etag?: string;

@@ -93,7 +93,10 @@ export interface WriteOutcome {
 /** Options of `Store.write`. */
 export interface WriteOptions {
   readonly condition?: WriteCondition | undefined;
-  /** Called before the promise resolves. After retries, the last call counts. */
+  /**
+   * Called before the promise resolves, unless the store would need another request to know the outcome. After retries,
+   * the last call counts. Another writer at the same time can make the outcome wrong.
+   */
   readonly onOutcome?: ((outcome: WriteOutcome) => void) | undefined;
 }
 
@@ -205,8 +208,7 @@ export interface Store extends Partial<TrashStore>, Partial<VersionStore> {
    * file remains and the body is destroyed.
    *
    * Throws `condition-failed`, `wrong-kind`, `too-large` if the content exceeds the store's limit, and `unsupported`
-   * if the store can't enforce the condition. Calls `onOutcome` if it is set. A store that can't know the outcome looks
-   * for the file before the write, so that another writer at the same time can make it wrong.
+   * if the store can't enforce the condition.
    */
   write(file: FilePath, upload: Upload, options?: WriteOptions & Keeping & Cancellable): Promise<FileEntry>;
 

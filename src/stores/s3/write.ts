@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { addAbortSignal } from 'node:stream';
 import { isStoreError, undefinedIfNotFound } from '../../model/error.ts';
 import type { FilePath } from '../../model/path.ts';
-import type { Store, Upload, WriteCondition, WriteOptions } from '../../model/store.ts';
+import type { Store, Upload, WriteCondition } from '../../model/store.ts';
 import { preconditionFailed, requireCondition, requireSize, versionReplaced } from '../../model/store-errors.ts';
 import type { Bucket } from './bucket.ts';
 import { type ConditionHeaders, IF_ABSENT, sendConditionally, writeCapability } from './capabilities.ts';
@@ -28,7 +28,10 @@ export class Writer {
 
   readonly write: Store['write'] = async (file, upload, { condition, onOutcome, signal } = {}) => {
     try {
-      return await this.#write({ file, type: upload.type, condition, onOutcome, signal }, upload);
+      const entry = await this.#write({ file, type: upload.type, condition, signal }, upload);
+      // The response to a PUT does not tell whether it replaced an object, but its condition does.
+      if (condition !== undefined) onOutcome?.({ replaced: condition !== 'absent' });
+      return entry;
     } catch (error) {
       this.#entries.forget(file);
       throw condition === undefined ? error : toConditionError(error, file, condition);
@@ -37,19 +40,8 @@ export class Writer {
     }
   };
 
-  /** Returns whether a file exists at the path before a write; false if that is unknown. Never rejects. */
-  async #isReplacing({ file, condition, signal }: Write): Promise<boolean> {
-    if (condition !== undefined) return condition !== 'absent';
-    return this.#stat(file, { signal }).then(
-      () => true,
-      () => false,
-    );
-  }
-
   async #write(write: Write, { body, size, maxSize: declaredMax }: Upload) {
-    const { file, type, condition, onOutcome, signal } = write;
-    // A PUT does not report whether it replaced an object. The request for that runs while the body arrives.
-    const replacing = onOutcome && this.#isReplacing(write);
+    const { file, type, condition, signal } = write;
     const maxSize = size ?? declaredMax;
     const { partSize, maxConcurrent } = planParts(maxSize);
     const splitter = splitIntoParts(signal ? addAbortSignal(signal, body) : body, partSize, maxSize);
@@ -57,7 +49,6 @@ export class Writer {
     const bytes = first.done ? Buffer.alloc(0) : first.value;
     // Some stores ignore conditions, so check them here too.
     await this.#requireCondition(write);
-    const replaced = (await replacing) ?? false;
     let etag: string;
     if (bytes.length < partSize) {
       requireSize(file, bytes.length, size);
@@ -80,7 +71,6 @@ export class Writer {
         },
       });
     }
-    onOutcome?.({ replaced });
     return this.#entries.of(file, { size: splitter.size(), etag, contentType: type });
   }
 
@@ -127,7 +117,6 @@ interface Write {
   readonly file: FilePath;
   readonly type: string;
   readonly condition: WriteCondition | undefined;
-  readonly onOutcome: WriteOptions['onOutcome'];
   readonly signal: AbortSignal | undefined;
 }
 
