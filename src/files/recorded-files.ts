@@ -17,9 +17,10 @@ export interface ChangeRecording {
 
 /**
  * The files of one user, with a log of the changes. Each change is in the log before its promise resolves, except while
- * the log is unavailable. An operation whose outcome is unknown is recorded as `folder.changed`.
+ * the log is unavailable. An operation whose outcome is unknown is recorded as `folder.changed`. `Required` makes a new
+ * member of `Files` a type error here, also if it is optional.
  */
-export class RecordedFiles implements Files {
+export class RecordedFiles implements Required<Files> {
   readonly #files: Files;
   readonly #recording: ChangeRecording;
   readonly #user: string | undefined;
