@@ -21,6 +21,14 @@ export interface LogPage {
   readonly hasMore: boolean;
 }
 
+/** What a process learns of the others. */
+export interface Beat {
+  /** Whether changes of a process that was killed can be missing. */
+  readonly hasLost: boolean;
+  /** Whether the process has been alive for the longest time. */
+  readonly isOldest: boolean;
+}
+
 /** How long changes are kept. */
 export interface Retention {
   readonly ageMs: number;
@@ -99,21 +107,28 @@ export class ChangeLog {
   }
 
   /**
-   * Records that a process is alive. Returns true if it must write a `resync` for another process, which was killed more
-   * than `timeoutMs` ago. Several processes can notice the same loss, but only one is told.
+   * Records that a process is alive, and removes processes that were killed more than `timeoutMs` ago. Several processes
+   * can notice the same loss, but only one is told that it has to write a `resync`.
    */
-  async beat(writer: string, timeoutMs: number): Promise<boolean> {
+  async beat(writer: string, timeoutMs: number): Promise<Beat> {
     const { now } = this.#database.dialect;
     const isLost = sql<boolean>`id <> ${writer} and seen_at < ${now} - ${sql.lit(timeoutMs)}`;
     return this.#database.run(async (db) => {
       await db
         .insertInto('change_writers')
-        .values({ id: writer, seen_at: now })
+        .values({ id: writer, started_at: now, seen_at: now })
         .onConflict((conflict) => conflict.column('id').doUpdateSet({ seen_at: now }))
         .execute();
       // If this process is killed before it writes the `resync`, its own row leads to another one.
       const lost = await db.deleteFrom('change_writers').where(isLost).returning('id').execute();
-      return lost.length > 0;
+      const oldest = await db
+        .selectFrom('change_writers')
+        .select('id')
+        .orderBy('started_at')
+        .orderBy('id')
+        .limit(1)
+        .executeTakeFirst();
+      return { hasLost: lost.length > 0, isOldest: oldest?.id === writer };
     });
   }
 

@@ -29,6 +29,8 @@ export interface RecorderOptions {
   readonly timeoutMs: number;
   /** Milliseconds between two deletions of old changes. */
   readonly expiryMs: number;
+  /** Called regularly. Of all processes, it is true for one, except for seconds after that one was killed. */
+  readonly onOldest?: (isOldest: boolean) => void;
   readonly log: { warn(details: object, message: string): void; error(details: object, message: string): void };
 }
 
@@ -180,8 +182,10 @@ export class ChangeRecorder {
   async #beat(): Promise<void> {
     try {
       if (!this.#database.isAvailable) return;
-      const { timeoutMs, retention, expiryMs } = this.#options;
-      this.#hasGap = (await this.#log.beat(this.#writer, timeoutMs)) || this.#hasGap;
+      const { timeoutMs, retention, expiryMs, onOldest } = this.#options;
+      const { hasLost, isOldest } = await this.#log.beat(this.#writer, timeoutMs);
+      this.#hasGap ||= hasLost;
+      if (!this.#isClosed) onOldest?.(isOldest);
       if (this.#hasGap && !this.#flushing) await this.#append([]);
       if (performance.now() - this.#lastExpiry < expiryMs) return;
       this.#lastExpiry = performance.now();

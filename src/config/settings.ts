@@ -120,6 +120,12 @@ export const SETTINGS = {
     example: '90',
     help: 'Days for which the log of changes is kept.',
   },
+  WATCH_CHANGES: {
+    read: yesOrNo,
+    defaultText: 'false',
+    example: 'true',
+    help: 'Whether the log of changes also has changes by other programs.',
+  },
   OIDC_ISSUER: {
     read: issuer,
     defaultText: null,

@@ -144,6 +144,12 @@ export interface Keeping {
   readonly keep?: Keep | undefined;
 }
 
+/**
+ * Gets the files that appeared, changed or disappeared, and the folders that appeared or disappeared; undefined if any
+ * file or folder can have changed. A folder that appeared can have content that is not reported.
+ */
+export type ReportChanges = (paths: readonly (FilePath | FolderPath)[] | undefined) => void;
+
 /** The request limit of a backend for a period, as of its last response. */
 export interface Quota {
   readonly limit: number;
@@ -303,6 +309,13 @@ export interface Store extends Partial<TrashStore>, Partial<VersionStore> {
    * throws.
    */
   isPrivileged?(file: FilePath): boolean;
+
+  /**
+   * Reports changes in the store, also those by other programs, until `signal` aborts. Reports undefined when it has
+   * started, and when it might have missed changes. Can report a path several times, and without a change. Reports
+   * nothing while the store is unavailable. Never throws.
+   */
+  watch?(report: ReportChanges, options: { readonly signal: AbortSignal }): void;
 
   /** Releases the store's resources: connections and temporary files. */
   close?(): Promise<void>;

@@ -120,7 +120,7 @@ async function openService(
   const files = openFiles(store, config, { signedUrls, tracer });
   const thumbnails = openThumbnails(files, config, { opened, logger, metrics });
   resources.defer(() => thumbnails.close());
-  const changes = await startChanges(database, { config, metrics }, environment);
+  const changes = await startChanges(database, { config, store, metrics }, environment);
   const jobs = startJobs(database, { files, changes, access, audit }, environment);
   metrics?.setGaugeSources({ queuedThumbnails: () => thumbnails.queueLength(), quota: () => files.quota() });
   return {

@@ -61,6 +61,8 @@ export interface ServiceOptions
   readonly port?: number;
   /** Whether it has a database, jobs and a change log. */
   readonly hasJobs?: boolean;
+  /** Whether the change log also has changes by other programs. */
+  readonly watchesChanges?: boolean;
   /** Puts something between the service and its store: a fault, a look. */
   readonly wrap?: (store: Store) => Store;
 }
@@ -99,6 +101,7 @@ export async function startService(
     security,
     limits,
     hasJobs = false,
+    watchesChanges = false,
     port = 0,
     ...options
   }: ServiceOptions = {},
@@ -119,7 +122,11 @@ export async function startService(
   const database = hasJobs ? await startTestDatabase(cacheFolder, resources) : undefined;
   const changes =
     database &&
-    (await startChanges(database, { config: { CHANGES_DAYS: 30 }, metrics: undefined }, { logger, resources }));
+    (await startChanges(
+      database,
+      { config: { CHANGES_DAYS: 30, WATCH_CHANGES: watchesChanges }, store, metrics: undefined },
+      { logger, resources },
+    ));
   const jobs = database && startJobs(database, { files, changes, access, audit }, { logger, resources }).queue;
   const app = await buildApp(
     {

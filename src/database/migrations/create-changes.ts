@@ -30,6 +30,7 @@ export const CREATE_CHANGES: Migration = {
     await db.schema
       .createTable('change_writers')
       .addColumn('id', 'text', (column) => column.primaryKey())
+      .addColumn('started_at', 'bigint', (column) => column.notNull())
       .addColumn('seen_at', 'bigint', (column) => column.notNull())
       .execute();
   },

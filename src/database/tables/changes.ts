@@ -32,5 +32,6 @@ export interface ChangeFeedTable {
 /** The processes that record changes. A process that is no longer seen was killed, and its last changes can be missing. */
 export interface ChangeWritersTable {
   readonly id: string;
+  readonly started_at: number;
   readonly seen_at: number;
 }
