@@ -43,7 +43,7 @@ interface Remembered {
 /**
  * Records the changes of other programs that a store reports. The store also reports the changes of all processes through
  * Holdall. Those are in the log, and the path still has the state that the log describes. In case of doubt, a change is
- * recorded: clients then see the state of the path once more.
+ * recorded: clients then see the state of the path again.
  *
  * Only one process of all may run it.
  */

@@ -16,12 +16,13 @@ async function watchFolder(t: TestContext, options: Pick<DiskWatcherOptions, 'ma
   const warnings: string[] = [];
   const ended = new AbortController();
   t.after(() => ended.abort());
-  new DiskWatcher(await Root.open(path, 4), {
+  const watcher = new DiskWatcher(await Root.open(path, 4), {
     ...options,
     report: (paths) => void seen.push(...(paths ?? ['?'])),
     signal: ended.signal,
     log: { warn: (message) => void warnings.push(message) },
   });
+  watcher.start();
   await until('the watches are set', () => seen.includes('?'));
   seen.length = 0;
   const untilSeen = (...paths: string[]) =>

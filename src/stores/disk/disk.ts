@@ -109,7 +109,7 @@ export async function openDisk({
     purgeVersions: (path, options = {}) => expiry.purge(path, options),
     expireVersions: (limits) => expiry.expire(limits),
 
-    watch: (report, { signal }) => void new DiskWatcher(root, { report, signal, log }),
+    watch: (report, { signal }) => new DiskWatcher(root, { report, signal, log }).start(),
 
     check: () => requireUsable(root, temporary),
     close: () => temporary.close(),

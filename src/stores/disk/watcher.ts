@@ -61,7 +61,11 @@ export class DiskWatcher {
     this.#root = root;
     this.#options = options;
     this.#maxFolders = options.maxFolders ?? MAX_WATCHED_FOLDERS;
-    options.signal.addEventListener('abort', () => this.#close(), { once: true });
+  }
+
+  /** Watches until the signal aborts. */
+  start(): void {
+    this.#options.signal.addEventListener('abort', () => this.#close(), { once: true });
     void this.#watchAll();
   }
 
@@ -162,7 +166,8 @@ export class DiskWatcher {
     if (this.#timer || this.#options.signal.aborted) return;
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
-      void this.#flush();
+      if (this.#isScanning) this.#schedule(GATHER_MS);
+      else void this.#flush();
     }, milliseconds).unref();
   }
 

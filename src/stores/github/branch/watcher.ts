@@ -55,7 +55,7 @@ export class BranchWatcher {
   async #compare(before: string, after: string): Promise<readonly (FilePath | FolderPath)[] | undefined> {
     const { signal } = this.#options;
     const changed: (FilePath | FolderPath)[] = [];
-    const pairs = before === after ? [] : [{ folder: ROOT as FolderPath, before, after }];
+    const pairs = before === after ? [] : [{ folder: ROOT, before, after }];
     for (const pair of pairs) {
       const old = (await this.#trees.read(pair.before, { signal })).entries;
       const now = (await this.#trees.read(pair.after, { signal })).entries;
