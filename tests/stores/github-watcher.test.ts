@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { until } from '../../testing/until.ts';
-import { file, upload } from '../contract/bytes.ts';
+import { file, folder, upload } from '../contract/bytes.ts';
 import type { Need } from '../runner/needs.ts';
 import { GET_BRANCH, having, openRepository } from './github-writing.ts';
 
@@ -12,23 +12,32 @@ async function watchBranch(t: TestContext, files: Record<string, string>) {
   const opened = await openRepository(t, { files }, { pollEvery: 20, trust: 0 });
   const seen: string[] = [];
   const ended = new AbortController();
-  t.after(() => ended.abort());
   having(opened.store, 'watch')((paths) => void seen.push(...(paths ?? ['?'])), { signal: ended.signal });
   await until('the branch is watched', () => seen.includes('?'));
   seen.length = 0;
-  return { ...opened, seen };
+  return {
+    ...opened,
+    seen,
+    async [Symbol.asyncDispose]() {
+      ended.abort();
+      // The host serves requests in order, so it has served those of the watcher afterwards.
+      await opened.store.list(folder(''));
+    },
+  };
 }
 
 describe('The watcher of a branch', () => {
   it('reports what differs between two heads, and a new folder without its content', async (t) => {
-    const { repository, seen } = await watchBranch(t, { 'f/a': 'a', 'f/b': 'b', c: 'c', 'g/d': 'd' });
+    await using watched = await watchBranch(t, { 'f/a': 'a', 'f/b': 'b', c: 'c', 'g/d': 'd' });
+    const { repository, seen } = watched;
     await repository.commit({ 'f/a': 'changed', c: null, 'g/d': null, 'new/x/y': 'y', e: 'e' });
     await until('the commit is reported', () => seen.length >= 5);
     assert.deepEqual(seen.toSorted(), ['c', 'e', 'f/a', 'g/', 'new/']);
   });
 
   it('reports the changes through the store as well, and continues after an outage', async (t) => {
-    const { host, store, seen } = await watchBranch(t, { a: 'a' });
+    await using watched = await watchBranch(t, { a: 'a' });
+    const { host, store, seen } = watched;
     let failures = 0;
     host.intercept(({ route }) => (route === GET_BRANCH && ++failures <= 8 ? 'cut' : undefined));
     await until('requests have failed', () => failures >= 8);
@@ -38,7 +47,8 @@ describe('The watcher of a branch', () => {
   });
 
   it('reports unknown changes if too many paths differ', async (t) => {
-    const { repository, seen } = await watchBranch(t, { a: 'a' });
+    await using watched = await watchBranch(t, { a: 'a' });
+    const { repository, seen } = watched;
     await repository.commit(Object.fromEntries(Array.from({ length: 1001 }, (_, index) => [`${index}`, 'x'])));
     await until('unknown changes are reported', () => seen.includes('?'));
     assert.deepEqual(seen, ['?']);
