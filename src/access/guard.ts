@@ -2,19 +2,24 @@ import type { Files } from '../files/files.ts';
 import type { IncomingFile, UploadTarget } from '../files/upload.ts';
 import type { LoggedChange } from '../model/change.ts';
 import { isStoreError } from '../model/error.ts';
-import { childFile, childFolder, type FilePath, type FolderPath, parentOf } from '../model/path.ts';
-import type { Cancellable, FileEntry } from '../model/store.ts';
+import type { KeptId } from '../model/kept-ids.ts';
+import { childFile, childFolder, type FilePath, type FolderPath, isFolder, parentOf, ROOT } from '../model/path.ts';
+import type { Cancellable, FileEntry, TrashedItem } from '../model/store.ts';
+import { notInTrash } from '../model/store-errors.ts';
 import { type GuardOptions, PermissionChecks } from './permission-checks.ts';
-import type { Policy } from './policy.ts';
+import type { Permission, Policy } from './policy.ts';
 import { visibleChanges } from './visible-changes.ts';
 import { listVisible } from './visible-entries.ts';
 
 /** The parameters of a member of `Files`. */
 type Args<Member extends keyof Files> = Parameters<Files[Member]>;
 
+/** The action of the permanent removal of an item in the trash. */
+const PURGE = 'delete from trash';
+
 /** A change of a whole folder, as a user requests it. */
 export type FolderOperation =
-  | { readonly action: 'delete folder'; readonly from: FolderPath }
+  | { readonly action: 'delete folder'; readonly from: FolderPath; readonly permanent: boolean }
   | {
       readonly action: 'copy folder' | 'move folder' | 'rename folder';
       readonly from: FolderPath;
@@ -101,17 +106,20 @@ export class GuardedFiles implements Files {
         isNew: upload.target.condition === 'absent',
       };
     return this.#checks.record('upload', change, () =>
-      this.#files.upload(upload.incoming, options).catch((error: unknown) => upload.fail(error)),
+      this.#files
+        .upload(upload.incoming, { ...options, user: this.#username })
+        .catch((error: unknown) => upload.fail(error)),
     );
   }
 
   async deleteFile(...[file, options]: Args<'deleteFile'>) {
     await this.#checks.confirmIdentity();
-    this.#checks.require('manage', 'delete', file);
+    const action = options?.permanent ? 'delete permanently' : 'delete';
+    this.#checks.require('manage', action, file);
     return this.#checks.record(
-      'delete',
+      action,
       () => ({ path: file }),
-      () => this.#files.deleteFile(file, options),
+      () => this.#files.deleteFile(file, { ...options, user: this.#username }),
     );
   }
 
@@ -125,18 +133,18 @@ export class GuardedFiles implements Files {
     return this.#checks.record(
       'rename',
       () => ({ path: file, destination }),
-      () => this.#files.renameFile(file, name, options),
+      () => this.#files.renameFile(file, name, { ...options, user: this.#username }),
     );
   }
 
   copyFile(...[from, to, options]: Args<'copyFile'>) {
     const transfer = { from, to, isMove: false, replace: options.replace };
-    return this.#transfer('copy', transfer, () => this.#files.copyFile(from, to, options));
+    return this.#transfer('copy', transfer, () => this.#files.copyFile(from, to, { ...options, user: this.#username }));
   }
 
   moveFile(...[from, to, options]: Args<'moveFile'>) {
     const transfer = { from, to, isMove: true, replace: options.replace };
-    return this.#transfer('move', transfer, () => this.#files.moveFile(from, to, options));
+    return this.#transfer('move', transfer, () => this.#files.moveFile(from, to, { ...options, user: this.#username }));
   }
 
   async createFolder(...[folder, options]: Args<'createFolder'>) {
@@ -152,27 +160,139 @@ export class GuardedFiles implements Files {
   async renameFolder(...[folder, name, options]: Args<'renameFolder'>) {
     const to = childFolder(parentOf(folder), name);
     const transfer = { from: folder, to, isMove: true, replace: options.replace };
-    return this.#transfer('rename folder', transfer, () => this.#files.renameFolder(folder, name, options));
+    return this.#transfer('rename folder', transfer, () =>
+      this.#files.renameFolder(folder, name, { ...options, user: this.#username }),
+    );
   }
 
   async deleteFolder(...[folder, options]: Args<'deleteFolder'>) {
     await this.#checks.confirmIdentity();
-    this.#checks.requireThroughout('manage', 'delete folder', folder);
+    const action = options?.permanent ? 'delete folder permanently' : 'delete folder';
+    this.#checks.requireThroughout('manage', action, folder);
     return this.#checks.record(
-      'delete folder',
+      action,
       () => ({ path: folder }),
-      () => this.#files.deleteFolder(folder, options),
+      () => this.#files.deleteFolder(folder, { ...options, user: this.#username }),
     );
   }
 
   copyFolder(...[from, to, options]: Args<'copyFolder'>) {
     const transfer = { from, to, isMove: false, replace: options.replace };
-    return this.#transfer('copy folder', transfer, () => this.#files.copyFolder(from, to, options));
+    return this.#transfer('copy folder', transfer, () =>
+      this.#files.copyFolder(from, to, { ...options, user: this.#username }),
+    );
   }
 
   moveFolder(...[from, to, options]: Args<'moveFolder'>) {
     const transfer = { from, to, isMove: true, replace: options.replace };
-    return this.#transfer('move folder', transfer, () => this.#files.moveFolder(from, to, options));
+    return this.#transfer('move folder', transfer, () =>
+      this.#files.moveFolder(from, to, { ...options, user: this.#username }),
+    );
+  }
+
+  async listTrash(...[options = {}]: Args<'listTrash'>) {
+    this.#checks.requireList(options.folder ?? ROOT, 'list trash');
+    const { isShown = () => true } = options;
+    const page = await this.#files.listTrash({ ...options, isShown: (item) => this.#canSee(item) && isShown(item) });
+    return { ...page, items: page.items.map((item) => this.#withVisibleSize(item)) };
+  }
+
+  async findTrashed(...[id, options]: Args<'findTrashed'>) {
+    return this.#withVisibleSize(await this.#findVisible('see trash', id, options));
+  }
+
+  async restoreTrashed(...[id, options = {}]: Args<'restoreTrashed'>) {
+    const action = 'restore';
+    await this.#checks.confirmIdentity();
+    const { path } = await this.#findVisible(action, id, options);
+    const { to = path } = options;
+    this.#checks.requireThroughout('write', action, path);
+    // The content becomes readable at another path, as by a move.
+    if (to !== path) this.#checks.requireThroughout('read', action, path);
+    let destination = to;
+    const permit = async (next: FilePath | FolderPath) => {
+      destination = next;
+      this.#checks.requireThroughout('write', action, next);
+      this.#checks.requireForContents(action, next);
+      await this.#checks.requireUnusedIfHidden(next);
+      await options.permit?.(next);
+    };
+    return this.#checks.record(
+      action,
+      () => ({ path, destination }),
+      () => this.#files.restoreTrashed(id, { ...options, to, permit }),
+    );
+  }
+
+  async purgeTrashed(...[id, options]: Args<'purgeTrashed'>) {
+    await this.#checks.confirmIdentity();
+    const { path } = await this.#findVisible(PURGE, id, options);
+    this.#checks.requireThroughout('manage', PURGE, path);
+    return this.#checks.record(
+      PURGE,
+      () => ({ path }),
+      () => this.#files.purgeTrashed(id, options),
+    );
+  }
+
+  /** Throws `AccessDenied` if the user can't read and manage `folder`, or any folder below it. */
+  async emptyTrash(...[options = {}]: Args<'emptyTrash'>) {
+    await this.#checks.confirmIdentity();
+    this.#checks.requireManageWithin('empty trash', options.folder ?? ROOT);
+    const { isShown = () => true, onRemoved = () => {} } = options;
+    return this.#files.emptyTrash({
+      ...options,
+      isShown: (item) => this.#canSee(item) && this.#canPurge(item) && isShown(item),
+      onRemoved: (item) => {
+        this.#checks.recordDone(PURGE, { path: item.path });
+        onRemoved(item);
+      },
+    });
+  }
+
+  async listVersions(...[file, options]: Args<'listVersions'>) {
+    this.#checks.require('read', 'list versions', file);
+    return this.#files.listVersions(file, options);
+  }
+
+  async statVersion(...[file, id, options]: Args<'statVersion'>) {
+    this.#checks.require('read', 'fetch version', file);
+    return this.#files.statVersion(file, id, options);
+  }
+
+  async readVersion(...[file, id, options]: Args<'readVersion'>) {
+    this.#checks.require('read', 'fetch version', file);
+    return this.#files.readVersion(file, id, options);
+  }
+
+  async downloadVersion(...[file, id, options]: Args<'downloadVersion'>) {
+    this.#checks.require('read', 'fetch version', file);
+    return this.#files.downloadVersion(file, id, options);
+  }
+
+  async versionUrl(...[entry, id, options]: Args<'versionUrl'>) {
+    this.#checks.require('read', 'fetch version', entry.path);
+    return this.#files.versionUrl(entry, id, options);
+  }
+
+  async restoreVersion(...[file, id, options]: Args<'restoreVersion'>) {
+    const action = 'restore version';
+    await this.#checks.confirmIdentity();
+    this.#checks.require('read', action, file);
+    const canReplace = this.#checks.requireUpload(file, options?.condition, action);
+    const condition = canReplace ? options?.condition : 'absent';
+    return this.#checks.record(
+      action,
+      () => ({ path: file, destination: file, isNew: options?.condition === 'absent' }),
+      () =>
+        this.#files
+          .restoreVersion(file, id, { ...options, condition, user: this.#username })
+          .catch((error: unknown) => {
+            const isNameInUse = !canReplace && options?.condition === undefined;
+            if (isNameInUse && isStoreError(error, 'condition-failed')) this.#checks.refuse(action, file, 'replace');
+            throw error;
+          }),
+    );
   }
 
   /** Throws `AccessDenied` if the user has no permission for an operation at this moment. Changes nothing. */
@@ -194,6 +314,39 @@ export class GuardedFiles implements Files {
 
   isPrivileged(...[file]: Args<'isPrivileged'>) {
     return this.#files.isPrivileged(file);
+  }
+
+  get #username(): string | undefined {
+    return this.#checks.user?.name;
+  }
+
+  /**
+   * Returns an item that the user can see. For any other id, throws the same `not-found` as for an id that does not
+   * exist. Throws `AccessDenied` if the user can see nothing at all.
+   */
+  async #findVisible(action: string, id: KeptId, options: Cancellable = {}): Promise<TrashedItem> {
+    this.#checks.requireList(ROOT, action);
+    const item = await this.#files.findTrashed(id, options);
+    if (this.#canSee(item)) return item;
+    throw notInTrash(id);
+  }
+
+  #canSee({ path }: TrashedItem): boolean {
+    return this.#checks.policy.allows(this.#checks.user, 'read', path);
+  }
+
+  #canPurge({ path }: TrashedItem): boolean {
+    return this.#allowsThroughout('manage', path);
+  }
+
+  /** Omits the size of a folder if the user can't read all of it. */
+  #withVisibleSize({ size, ...item }: TrashedItem): TrashedItem {
+    return size === undefined || !this.#allowsThroughout('read', item.path) ? item : { ...item, size };
+  }
+
+  #allowsThroughout(permission: Permission, path: FilePath | FolderPath): boolean {
+    const { policy, user } = this.#checks;
+    return isFolder(path) ? policy.allowsThroughout(user, permission, path) : policy.allows(user, permission, path);
   }
 
   async #transfer<Path extends FilePath | FolderPath, Result>(

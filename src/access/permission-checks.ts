@@ -11,6 +11,7 @@ import {
   ROOT,
 } from '../model/path.ts';
 import type { WriteCondition } from '../model/store.ts';
+import { alreadyExists } from '../model/store-errors.ts';
 import type { AuditEvent } from './audit.ts';
 import type { Identity, Permission, Policy } from './policy.ts';
 
@@ -107,12 +108,20 @@ export class PermissionChecks {
   }
 
   /** Requires permission to list a folder: to read it, or a folder below it. */
-  requireList(folder: FolderPath): void {
-    if (!this.canList(folder)) this.refuse('list', folder, VERBS.read);
+  requireList(folder: FolderPath, action = 'list'): void {
+    if (!this.canList(folder)) this.refuse(action, folder, VERBS.read);
   }
 
   canList(folder: FolderPath): boolean {
     return this.policy.allows(this.user, 'read', folder) || this.policy.isVisible(this.user, folder);
+  }
+
+  /** Requires permission to read and to change a folder, or a folder below it. */
+  requireManageWithin(action: string, folder: FolderPath): void {
+    const folders = [folder, ...this.policy.grantFoldersBelow(this.user, folder)];
+    const isAllowed = (permission: Permission, each: FolderPath) => this.policy.allows(this.user, permission, each);
+    if (folders.some((each) => isAllowed('read', each) && isAllowed('manage', each))) return;
+    this.refuse(action, folder, VERBS.manage);
   }
 
   /** Requires permission to add files to any folder. */
@@ -144,12 +153,12 @@ export class PermissionChecks {
    * Requires permission to upload a file. Returns whether the upload may replace an existing file; users who may only
    * add files never replace one.
    */
-  requireUpload(file: FilePath, condition: WriteCondition | undefined): boolean {
-    this.require('write', 'upload', file);
-    this.requireForContents('upload', file);
+  requireUpload(file: FilePath, condition: WriteCondition | undefined, action = 'upload'): boolean {
+    this.require('write', action, file);
+    this.requireForContents(action, file);
     const canReplace = this.policy.allows(this.user, 'manage', file);
     // An ETag condition asks to replace the existing file.
-    if (!canReplace && condition !== undefined && condition !== 'absent') this.refuse('upload', file, 'replace');
+    if (!canReplace && condition !== undefined && condition !== 'absent') this.refuse(action, file, 'replace');
     return canReplace;
   }
 
@@ -175,6 +184,19 @@ export class PermissionChecks {
   }
 
   /**
+   * Rejects with `already-exists` if the destination exists and the user can't read it. Otherwise, a store could mistake
+   * it for the result of an interrupted operation, which would reveal its content.
+   */
+  async requireUnusedIfHidden(to: Path): Promise<void> {
+    if (!this.policy.allows(this.user, 'read', to) && (await isPathInUse(this.#files, to))) throw alreadyExists(to);
+  }
+
+  /** Records a change that is done. */
+  recordDone(action: string, change: Change): void {
+    this.#options.record({ ...eventOf(action, change), outcome: 'done' });
+  }
+
+  /**
    * Makes a change that is allowed, and records how it ended. `change` is called when the change has ended, and returns
    * undefined if its path is still unknown: nothing is recorded then.
    *
@@ -185,7 +207,7 @@ export class PermissionChecks {
     try {
       const result = await run();
       const changed = change();
-      if (changed) this.#options.record({ ...eventOf(action, changed), outcome: 'done' });
+      if (changed) this.recordDone(action, changed);
       return result;
     } catch (error) {
       const changed = change();

@@ -12,7 +12,20 @@ export interface Submitter extends Actor {
   readonly tokenHash: string | undefined;
   /** A hash of the user's entry in the access file; undefined for an anonymous user. */
   readonly entryHash: string | undefined;
+  /** Set for work that the service itself starts, on behalf of no user. */
+  readonly isService?: true;
 }
+
+/** The submitter of the work that the service itself starts. */
+export const SERVICE: Submitter = {
+  user: undefined,
+  authMethod: undefined,
+  clientAddress: '',
+  requestId: '',
+  tokenHash: undefined,
+  entryHash: undefined,
+  isService: true,
+};
 
 export function createSubmitter(actor: Actor, tokenHash: string | undefined, policy: Policy): Submitter {
   return { ...actor, tokenHash, entryHash: actor.user && hashEntry(policy, actor.user.name) };

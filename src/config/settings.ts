@@ -33,6 +33,9 @@ import { BACKEND_SETTINGS, STORAGE_TYPES, type StorageType } from '../stores/reg
 /** Minimum length of a token in bytes, so that it can't be guessed. */
 const MIN_TOKEN_BYTES = 16;
 
+/** Maximum days that deleted and replaced content is kept: a hundred years. */
+const MAX_RETENTION_DAYS = 36_500;
+
 /** Default number of workers: one per core, at most 8 to limit their memory. */
 const DEFAULT_WORKERS = Math.min(availableParallelism(), 8);
 
@@ -271,6 +274,30 @@ export const SETTINGS = {
     defaultText: null,
     example: '5GiB',
     help: 'Maximum size of an uploaded file. Default: the limit of the store.',
+  },
+  TRASH_DAYS: {
+    read: integer(0, MAX_RETENTION_DAYS),
+    defaultText: '30',
+    example: '90',
+    help: 'Days until deleted files and folders are removed from the trash. 0 deletes at once.',
+  },
+  TRASH_SIZE: {
+    read: size,
+    defaultText: null,
+    example: '100GB',
+    help: 'Maximum bytes in the trash. The oldest items are removed first. Default: no limit.',
+  },
+  VERSIONS_DAYS: {
+    read: integer(0, MAX_RETENTION_DAYS),
+    defaultText: '30',
+    example: '365',
+    help: 'Days until the earlier contents of replaced files are removed. 0 keeps none.',
+  },
+  VERSIONS_SIZE: {
+    read: size,
+    defaultText: '10GB',
+    example: '50GB',
+    help: 'Maximum bytes of earlier contents of files. The oldest ones are removed first.',
   },
   PRESIGN_EXPIRES: {
     read: duration('s', 1, 604_800),

@@ -1,8 +1,10 @@
 import { isStoreError, quoted, StoreError } from '../model/error.ts';
+import type { KeptId } from '../model/kept-ids.ts';
 import type { FilePath } from '../model/path.ts';
 import type { ByteRange } from '../model/range.ts';
 import type { Cancellable, Content, FileEntry, Store } from '../model/store.ts';
-import type { UrlSigner } from '../model/url-signer.ts';
+import type { DownloadGrant, UrlSigner } from '../model/url-signer.ts';
+import type { VersionOperations } from './versions.ts';
 
 /**
  * Maximum size of a file whose content the service sends itself: just below 6 MiB (6,291,456 bytes), the limit of the
@@ -36,8 +38,11 @@ export class Downloads {
   readonly #store: Store;
   readonly #options: ContentOptions;
 
-  constructor(store: Store, options: ContentOptions) {
+  readonly #versions: Pick<VersionOperations, 'statVersion' | 'readVersion'>;
+
+  constructor(store: Store, versions: Pick<VersionOperations, 'statVersion' | 'readVersion'>, options: ContentOptions) {
     this.#store = store;
+    this.#versions = versions;
     this.#options = options;
   }
 
@@ -59,14 +64,37 @@ export class Downloads {
     const presigned = isDirect ? undefined : await this.#store.presign?.(file, options);
     if (presigned !== undefined || (isDirect && contentUrl === undefined)) return presigned;
     if (!signer) throw noDownloadUrl(file);
-    const isCacheable = contentUrl !== undefined;
-    const expires = expiryAfter(presignExpires, { now: Date.now(), isCacheable });
-    return (contentUrl ?? '') + signer.sign({ file: file.path, expires, download: asAttachment });
+    return this.#sign(signer, { file: file.path, download: asAttachment });
+  }
+
+  /** See `Files.downloadVersion`. */
+  async downloadVersion(path: FilePath, id: KeptId, options: DownloadOptions): Promise<Download> {
+    const { range, ifMatch, signal } = options;
+    const file = await this.#versions.statVersion(path, id, { signal });
+    const url = this.versionUrl(file, id, options);
+    if (url !== undefined) return { url };
+    return { content: await this.#versions.readVersion(path, id, { range, ifMatch, signal }) };
+  }
+
+  /** See `Files.versionUrl`. */
+  versionUrl(file: FileEntry, version: KeptId, { asAttachment }: { asAttachment: boolean }): string | undefined {
+    const { signer, contentUrl } = this.#options;
+    // Stores have presigned URLs only for the current content. Without URLs of its own, the service sends any version.
+    const isDirect = file.size <= MAX_DIRECT_BYTES || !signer;
+    if (contentUrl === undefined && isDirect) return undefined;
+    if (!signer) throw noDownloadUrl(file);
+    return this.#sign(signer, { file: file.path, version, download: asAttachment });
   }
 
   /** See `Files.readCached`. */
   readCached(file: FilePath): ReturnType<NonNullable<Store['readCached']>> {
     return this.#options.contentUrl === undefined ? this.#store.readCached?.(file) : undefined;
+  }
+
+  #sign(signer: UrlSigner, grant: Omit<DownloadGrant, 'expires'>): string {
+    const { presignExpires, contentUrl } = this.#options;
+    const expires = expiryAfter(presignExpires, { now: Date.now(), isCacheable: contentUrl !== undefined });
+    return (contentUrl ?? '') + signer.sign({ ...grant, expires });
   }
 
   /** Returns the URL of a file to read; undefined if the service sends the content. */

@@ -1,7 +1,7 @@
 import { concurrently } from '../concurrency/concurrently.ts';
 import { exists, isStoreError, undefinedIfNotFound } from '../model/error.ts';
 import { type FilePath, type FolderPath, rebase, withoutSlash } from '../model/path.ts';
-import type { Cancellable, Entry, FileEntry, Replacing, Store } from '../model/store.ts';
+import type { Cancellable, Entry, FileEntry, Keeping, Replacing, Store } from '../model/store.ts';
 import { alreadyExists, inconsistentStore, versionReplaced } from '../model/store-errors.ts';
 import type { ItemTree, Removal } from './item-tree.ts';
 
@@ -15,9 +15,9 @@ export async function copyFile(
   store: Store,
   from: FilePath,
   to: FilePath,
-  { replace, ...options }: Replacing & Cancellable,
+  { replace, keep, ...options }: Replacing & Keeping & Cancellable,
 ): Promise<FileEntry> {
-  if (store.copy) return store.copy(from, to, { replace, ...options });
+  if (store.copy) return store.copy(from, to, { replace, keep, ...options });
   const source = await store.stat(from, options);
   if (!replace && (await undefinedIfNotFound(store.stat(to, options)))) throw alreadyExists(to);
   const { body, file } = await store.read(from, { ...options, ifMatch: source.etag }).catch(async (error: unknown) => {
@@ -27,7 +27,8 @@ export async function copyFile(
   try {
     const condition = replace ? undefined : 'absent';
     const modified = () => file.modified ?? undefined;
-    return await store.write(to, { body, size: file.size, type: file.type, modified }, { ...options, condition });
+    const upload = { body, size: file.size, type: file.type, modified };
+    return await store.write(to, upload, { ...options, keep, condition });
   } catch (error) {
     throw !replace && isStoreError(error, 'condition-failed') ? alreadyExists(to, error) : error;
   }
@@ -42,7 +43,7 @@ export async function moveFile(
   store: Store,
   from: FilePath,
   to: FilePath,
-  options: Replacing & Cancellable,
+  options: Replacing & Keeping & Cancellable,
 ): Promise<void> {
   if (store.move) return store.move(from, to, options);
   const source = await store.stat(from, options);

@@ -1,4 +1,5 @@
 import { quoted, StoreError } from '../model/error.ts';
+import type { KeptId } from '../model/kept-ids.ts';
 import { childFile, childFolder, type FilePath, type FolderPath, nameOf, parentOf, ROOT } from '../model/path.ts';
 import {
   type Cancellable,
@@ -12,20 +13,28 @@ import {
 } from '../model/store.ts';
 import { type ContentOptions, type Download, type DownloadOptions, Downloads, type ReadOptions } from './download.ts';
 import { copyFile, moveFile } from './fallbacks.ts';
-import { createFolderOperations, type FolderOperations } from './folder-operations.ts';
+import { createFolderOperations } from './folder-operations.ts';
 import type { FolderOptions } from './folder-transfer.ts';
+import { type ByUser, type DeleteOptions, Retention, type RetentionOptions } from './retention.ts';
+import { createTrashOperations, type TrashOperations } from './trash.ts';
 import { type IncomingFile, upload } from './upload.ts';
+import { createVersionOperations, type VersionOperations } from './versions.ts';
 
 export interface FilesOptions extends ContentOptions {
   /** Maximum size of an upload in bytes; undefined for no limit. */
   readonly maxUploadSize?: number | undefined;
+  /** What is kept of content that users delete or replace. Default: nothing. */
+  readonly retention?: RetentionOptions | undefined;
 }
+
+type FileChangeOptions = Replacing & ByUser & Cancellable;
+type FolderChangeOptions = FolderOptions & ByUser;
 
 /**
  * The operations on files and folders, with all rules, on any store. Every expected error is a `StoreError` of the
  * kinds that the members of `Store` document.
  */
-export interface Files extends FolderOperations {
+export interface Files extends TrashOperations, VersionOperations {
   /** Returns one page of a folder: at most `limit` entries, from 1 to `MAX_PAGE`. */
   list(folder: FolderPath, options?: { cursor?: string; limit?: number } & Cancellable): Promise<Listing>;
   stat(file: FilePath, options?: Cancellable): Promise<FileEntry>;
@@ -46,17 +55,26 @@ export interface Files extends FolderOperations {
   ): Promise<string | undefined>;
   /** Returns the cached content (`Store.readCached`) if `download` would return the content; otherwise undefined. */
   readCached(file: FilePath): ReturnType<NonNullable<Store['readCached']>>;
+  /** Returns the content of a version, or a URL, like `download`. */
+  downloadVersion(file: FilePath, id: KeptId, options: DownloadOptions): Promise<Download>;
+  /** Returns the URL that `downloadVersion` returns for a version; undefined if that returns the content. */
+  versionUrl(file: FileEntry, id: KeptId, options: { asAttachment: boolean }): Promise<string | undefined>;
   /** Writes an uploaded file, or nothing if any part of the upload fails. Consumes `incoming.body`. */
-  upload(incoming: IncomingFile, options?: Cancellable): Promise<FileEntry>;
-  deleteFile(file: FilePath, options?: Cancellable): Promise<void>;
+  upload(incoming: IncomingFile, options?: ByUser & Cancellable): Promise<FileEntry>;
+  /** Moves a file to the trash, or deletes it permanently: with `permanent`, and if there is no trash. */
+  deleteFile(file: FilePath, options?: DeleteOptions): Promise<void>;
   /** Renames a file within its folder. Returns the new path. */
-  renameFile(file: FilePath, name: string, options: Replacing & Cancellable): Promise<FilePath>;
+  renameFile(file: FilePath, name: string, options: FileChangeOptions): Promise<FilePath>;
   /** Returns the copy. */
-  copyFile(from: FilePath, to: FilePath, options: Replacing & Cancellable): Promise<FileEntry>;
-  moveFile(from: FilePath, to: FilePath, options: Replacing & Cancellable): Promise<void>;
+  copyFile(from: FilePath, to: FilePath, options: FileChangeOptions): Promise<FileEntry>;
+  moveFile(from: FilePath, to: FilePath, options: FileChangeOptions): Promise<void>;
   createFolder(folder: FolderPath, options?: Cancellable): Promise<void>;
+  /** Deletes a folder and everything in it, like `deleteFile`. */
+  deleteFolder(folder: FolderPath, options?: DeleteOptions): Promise<void>;
+  copyFolder(from: FolderPath, to: FolderPath, options: FolderChangeOptions): Promise<void>;
+  moveFolder(from: FolderPath, to: FolderPath, options: FolderChangeOptions): Promise<void>;
   /** Renames a folder within its parent. Returns the new path. */
-  renameFolder(folder: FolderPath, name: string, options: FolderOptions): Promise<FolderPath>;
+  renameFolder(folder: FolderPath, name: string, options: FolderChangeOptions): Promise<FolderPath>;
   /** Checks that the store is usable. Throws the reason if it is not. */
   check(options?: Cancellable): Promise<void>;
   /**
@@ -70,10 +88,21 @@ export interface Files extends FolderOperations {
 
 export function createFiles(store: Store, options: FilesOptions): Files {
   const folders = createFolderOperations(store);
-  const downloads = new Downloads(store, options);
+  const retention = new Retention(store, options.retention ?? { trash: false, versions: false });
+  const versions = createVersionOperations(store, retention);
+  const downloads = new Downloads(store, versions, options);
+  const keeping = <Options extends ByUser>({ user, ...change }: Options) => ({
+    ...change,
+    keep: retention.keepFile({ user }),
+  });
+  const moveFolder: Files['moveFolder'] = (from, to, { user, ...move }) =>
+    folders.moveFolder(from, to, { ...move, keep: retention.keepFolder('moveFolder', { user }) });
 
   return {
-    ...folders,
+    ...createTrashOperations(store),
+    ...versions,
+    downloadVersion: (file, id, download) => downloads.downloadVersion(file, id, download),
+    versionUrl: async (file, id, download) => downloads.versionUrl(file, id, download),
     list: (folder, page = {}) => store.list(folder, { ...page, limit: page.limit ?? MAX_PAGE }),
     stat: (file, cancel) => store.stat(file, cancel),
     read: (file, read) => store.read(file, read),
@@ -81,25 +110,26 @@ export function createFiles(store: Store, options: FilesOptions): Files {
     downloadUrl: (file, download) => downloads.downloadUrl(file, download),
     readCached: (file) => downloads.readCached(file),
 
-    upload: (incoming, cancel) => upload(store, incoming, { ...cancel, maxUploadSize: options.maxUploadSize }),
+    upload: (incoming, change = {}) =>
+      upload(store, incoming, { ...keeping(change), maxUploadSize: options.maxUploadSize }),
 
-    deleteFile: (file, cancel) => store.remove(file, cancel),
+    deleteFile: (file, remove = {}) => retention.delete(file, remove, (rest) => store.remove(file, rest)),
 
     async renameFile(file, name, rename) {
       const to = childFile(parentOf(file), name);
       requireNewName(file, to);
-      await moveFile(store, file, to, rename);
+      await moveFile(store, file, to, keeping(rename));
       return to;
     },
 
     async copyFile(from, to, copy) {
       requireDifferent(from, to);
-      return copyFile(store, from, to, copy);
+      return copyFile(store, from, to, keeping(copy));
     },
 
     async moveFile(from, to, move) {
       requireDifferent(from, to);
-      await moveFile(store, from, to, move);
+      await moveFile(store, from, to, keeping(move));
     },
 
     async createFolder(folder, cancel) {
@@ -107,10 +137,19 @@ export function createFiles(store: Store, options: FilesOptions): Files {
       await store.createFolder(folder, cancel);
     },
 
+    async deleteFolder(folder, remove = {}) {
+      if (folder === ROOT) throw new StoreError('root-not-allowed', "The root can't be deleted.");
+      await retention.delete(folder, remove, (rest) => folders.deleteFolder(folder, rest));
+    },
+
+    copyFolder: (from, to, { user, ...copy }) =>
+      folders.copyFolder(from, to, { ...copy, keep: retention.keepFolder('copyFolder', { user }) }),
+    moveFolder,
+
     async renameFolder(folder, name, rename) {
       const to = childFolder(parentOf(folder), name);
       if (folder !== ROOT) requireNewName(folder, to);
-      await folders.moveFolder(folder, to, rename);
+      await moveFolder(folder, to, rename);
       return to;
     },
 

@@ -22,7 +22,6 @@ export function createFolderOperations(store: Store): FolderOperations {
 
   return {
     async deleteFolder(folder, options) {
-      if (folder === ROOT) throw new StoreError('root-not-allowed', "The root can't be deleted.");
       await (store.removeTree ?? itemwise.removeTree)(folder, options);
     },
 

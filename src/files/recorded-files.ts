@@ -1,6 +1,6 @@
 import type { Change, ChangeType } from '../model/change.ts';
 import { type ErrorKind, isStoreError } from '../model/error.ts';
-import { type FilePath, type FolderPath, parentOf } from '../model/path.ts';
+import { type FilePath, type FolderPath, isFolder, parentOf, ROOT } from '../model/path.ts';
 import type { FileEntry } from '../model/store.ts';
 import type { Files } from './files.ts';
 
@@ -72,7 +72,7 @@ export class RecordedFiles implements Required<Files> {
     const staged = typeof target === 'function' ? { ...incoming, target: findTarget } : incoming;
     return this.#run(
       () => this.#files.upload({ ...staged, onOutcome }, options),
-      ({ path: uploaded, size, etag }) => ({ type: typeOfWrite(isReplaced), path: uploaded, size, etag }),
+      (file) => describeFile(typeOfWrite(isReplaced), file),
       () => (path === undefined ? [] : [parentOf(path)]),
       isUnchangedIfAtomic,
     );
@@ -99,7 +99,7 @@ export class RecordedFiles implements Required<Files> {
   copyFile(...[from, to, options]: Args<'copyFile'>) {
     return this.#run(
       () => this.#files.copyFile(from, to, options),
-      ({ size, etag }) => ({ type: 'file.copied', path: to, from, size, etag }),
+      (file) => ({ ...describeFile('file.copied', file), from }),
       () => [parentOf(to)],
       isUnchangedIfAtomic,
     );
@@ -159,6 +159,67 @@ export class RecordedFiles implements Required<Files> {
     );
   }
 
+  listTrash(...args: Args<'listTrash'>) {
+    return this.#files.listTrash(...args);
+  }
+
+  findTrashed(...args: Args<'findTrashed'>) {
+    return this.#files.findTrashed(...args);
+  }
+
+  async restoreTrashed(...[id, options]: Args<'restoreTrashed'>) {
+    const restored = await this.#run(
+      async () => {
+        const path = await this.#files.restoreTrashed(id, options);
+        const file = isFolder(path) ? undefined : await this.#files.stat(path).catch(() => undefined);
+        return { path, file };
+      },
+      // The content of a restored folder is unknown.
+      ({ path, file }) =>
+        file ? describeFile('file.created', file) : { type: 'folder.changed', path: folderOf(path) },
+      () => [options?.to === undefined ? ROOT : parentOf(options.to)],
+      isUnchangedIfStepwise,
+    );
+    return restored.path;
+  }
+
+  purgeTrashed(...args: Args<'purgeTrashed'>) {
+    return this.#files.purgeTrashed(...args);
+  }
+
+  emptyTrash(...args: Args<'emptyTrash'>) {
+    return this.#files.emptyTrash(...args);
+  }
+
+  listVersions(...args: Args<'listVersions'>) {
+    return this.#files.listVersions(...args);
+  }
+
+  statVersion(...args: Args<'statVersion'>) {
+    return this.#files.statVersion(...args);
+  }
+
+  readVersion(...args: Args<'readVersion'>) {
+    return this.#files.readVersion(...args);
+  }
+
+  downloadVersion(...args: Args<'downloadVersion'>) {
+    return this.#files.downloadVersion(...args);
+  }
+
+  versionUrl(...args: Args<'versionUrl'>) {
+    return this.#files.versionUrl(...args);
+  }
+
+  restoreVersion(...[file, id, options]: Args<'restoreVersion'>) {
+    return this.#run(
+      () => this.#files.restoreVersion(file, id, options),
+      (entry) => describeFile('file.written', entry),
+      () => [parentOf(file)],
+      isUnchangedIfAtomic,
+    );
+  }
+
   check(...args: Args<'check'>) {
     return this.#files.check(...args);
   }
@@ -196,6 +257,11 @@ export class RecordedFiles implements Required<Files> {
     }
   }
 }
+
+const describeFile = (type: ChangeType, { path, size, etag }: FileEntry): Change => ({ type, path, size, etag });
+
+/** Returns the path itself if it is a folder; otherwise the folder that contains it. */
+const folderOf = (path: FilePath | FolderPath): FolderPath => (isFolder(path) ? path : parentOf(path));
 
 /** `isReplaced` is undefined if the store does not know. */
 function typeOfWrite(isReplaced: boolean | undefined): ChangeType {

@@ -9,6 +9,7 @@ import { mediaTypeOfUpload } from '../model/presentation.ts';
 import type {
   Cancellable,
   FileEntry,
+  Keeping,
   StagedUpload,
   Store,
   Upload,
@@ -43,7 +44,7 @@ export interface IncomingFile {
 }
 
 /** `maxUploadSize`: maximum size of the content in bytes; undefined for no limit. */
-export type UploadOptions = { readonly maxUploadSize: number | undefined } & Cancellable;
+export type UploadOptions = { readonly maxUploadSize: number | undefined } & Keeping & Cancellable;
 
 /**
  * Writes an uploaded file to a store: directly if its destination is known, otherwise staged. Commits only after
@@ -84,7 +85,7 @@ async function stageAndCommit(
     onOutcome,
     ...incoming
   }: IncomingFile & { target: () => Promise<UploadTarget> },
-  { maxUploadSize, ...options }: UploadOptions,
+  { maxUploadSize, keep, ...options }: UploadOptions,
 ): Promise<FileEntry> {
   const body = checkedBody(incoming.body, { limit: maxUploadSize });
   const staged = await (store.stage ? store.stage({ body }, options) : spool(store, body, options));
@@ -92,7 +93,7 @@ async function stageAndCommit(
     await atEnd?.();
     const { path, condition } = await target();
     const type = mediaTypeOfUpload(declaredType, nameOf(path));
-    return await staged.commit(path, { type, modified }, { condition, onOutcome });
+    return await staged.commit(path, { type, modified }, { condition, keep, onOutcome });
   } finally {
     await staged.abort();
   }

@@ -32,9 +32,12 @@ const TRANSFER = [...RENAME, 'folder-into-itself', 'destination-contains-source'
 
 const success = (message: string, more: object = {}) => ({ success: true, message, ...more });
 
-const deleteFile = { errors: [...WRITE, 'not-found'], response: success('File deleted successfully') } as const;
+const deleteFile = {
+  errors: [...WRITE, 'invalid-parameter', 'not-found'],
+  response: success('File deleted successfully'),
+} as const;
 const deleteFolder = {
-  errors: [...WRITE, 'root-not-allowed', 'not-found'],
+  errors: [...WRITE, 'invalid-parameter', 'root-not-allowed', 'not-found'],
   response: success('Folder deleted successfully'),
 } as const;
 const list = {
@@ -67,6 +70,21 @@ const job = {
   createdAt: '2026-11-25T09:30:00.000Z',
   startedAt: '2026-11-25T09:30:00.012Z',
   progress: { done: 120, total: 2000, bytes: 52428800 },
+} as const;
+const trashEntry = {
+  id: '01xukb5bwzzz-4f2k9q1x',
+  type: 'file',
+  path: 'notes/hello.txt',
+  size: 12,
+  deletedAt: '2026-11-25T09:30:00.000Z',
+  user: 'ann',
+} as const;
+const fileVersion = {
+  id: '01xukb5bwzzy-8s0c2m5d',
+  size: 12,
+  modified: '2026-11-20T09:30:00.000Z',
+  replacedAt: '2026-11-25T09:30:00.000Z',
+  replacedBy: 'ann',
 } as const;
 const JOBS = ['invalid-token', 'token-expired', 'rate-limited', 'internal-error', 'database-unavailable'] as const;
 const signOut = { errors: ['sessions-unavailable'], response: success('Signed out.') } as const;
@@ -180,6 +198,61 @@ export const OPERATIONS: Readonly<Record<string, OperationDescription>> = {
       cursor: 'Wm1aQ0pXb0J1bGxpbmdzMQ',
       hasMore: false,
     },
+  },
+  'GET /-/trash': {
+    operationId: 'listTrash',
+    errors: [...READ.filter((code) => code !== 'not-found'), 'invalid-parameter', 'invalid-cursor', 'unsupported'],
+    response: { success: true, entries: [trashEntry] },
+  },
+  'POST /-/trash/{id}/restore': {
+    operationId: 'restoreTrashedItem',
+    errors: [
+      ...WRITE,
+      'json-required',
+      'invalid-json',
+      'invalid-parameter',
+      'invalid-request',
+      'root-not-allowed',
+      'not-found',
+      'already-exists',
+      'wrong-kind',
+      'unsupported',
+    ],
+    request: { onConflict: 'rename' },
+    response: success('Item restored successfully', { path: 'notes/hello (2).txt' }),
+  },
+  'DELETE /-/trash/{id}': {
+    operationId: 'deleteTrashedItem',
+    errors: ['invalid-request', ...ACCESS, 'read-only', 'not-found', ...STORE, 'unsupported'],
+    response: success('Item deleted permanently'),
+  },
+  'DELETE /-/trash': {
+    operationId: 'emptyTrash',
+    errors: ['invalid-path', ...ACCESS, 'read-only', ...STORE, 'unsupported'],
+    response: success('Trash emptied successfully', { removed: 12 }),
+  },
+  'GET /-/versions/{path}': {
+    operationId: 'listVersions',
+    errors: [...READ.filter((code) => code !== 'not-found'), 'invalid-parameter', 'invalid-cursor', 'unsupported'],
+    response: { success: true, versions: [fileVersion] },
+  },
+  'POST /-/versions/{path}': {
+    operationId: 'restoreVersion',
+    errors: [
+      ...WRITE,
+      'json-required',
+      'invalid-json',
+      'invalid-parameter',
+      'invalid-request',
+      'not-found',
+      'wrong-kind',
+      'name-taken',
+      'file-changed',
+      'unsupported-condition',
+      'unsupported',
+    ],
+    request: { version: fileVersion.id },
+    response: success('Version restored successfully', { path: 'notes/hello.txt' }),
   },
   'GET /-/jobs': {
     operationId: 'listJobs',

@@ -20,7 +20,9 @@ import { listingRoutes } from './routes/listing.ts';
 import { endSessionRoutes, sessionRoutes, signInRoutes } from './routes/session.ts';
 import { assetRoutes, metricsRoute, securityTextRoute, systemRoutes } from './routes/system.ts';
 import { thumbnailRoute } from './routes/thumbnail.ts';
+import { listTrashRoute, purgeTrashRoutes, restoreTrashRoute } from './routes/trash.ts';
 import { uploadRoute } from './routes/upload.ts';
+import { listVersionsRoute, restoreVersionRoute } from './routes/versions.ts';
 import type { Service } from './service.ts';
 import {
   collectMethods,
@@ -121,6 +123,7 @@ async function registerRoutes(app: App, service: Service): Promise<void> {
     bodiless.addContentTypeParser('*', (_request, _payload, done) => done(null));
     deleteFileRoute(bodiless);
     deleteFolderRoute(bodiless, { operations, jobs });
+    purgeTrashRoutes(bodiless, operations);
     if (service.jobs) jobRoutes(bodiless, service.jobs);
     if (service.changes) changeRoutes(bodiless, service.changes.feed);
     endSessionRoutes(bodiless, service);
@@ -130,6 +133,8 @@ async function registerRoutes(app: App, service: Service): Promise<void> {
     renameFileRoute(json);
     folderRoutes(json, { operations, jobs });
     transferRoutes(json, { operations, jobs });
+    restoreTrashRoute(json, operations);
+    restoreVersionRoute(json);
     sessionRoutes(json, service);
   });
   await app.register(async (listing: App) => listingRoutes(listing, service));
@@ -138,6 +143,8 @@ async function registerRoutes(app: App, service: Service): Promise<void> {
   await app.register(async (assets: App) => assetRoutes(assets, service));
   await app.register(async (fetching: App) => fetchRoute(fetching, service));
   thumbnailRoute(app, service);
+  listTrashRoute(app);
+  listVersionsRoute(app);
   await app.register(async (signIn: App) => signInRoutes(signIn, service));
   systemRoutes(app, service);
   if (service.metrics) metricsRoute(app, service.metrics);

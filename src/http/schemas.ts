@@ -100,7 +100,10 @@ export function withProgress<Schema>(schema: Schema) {
 const JobDescription = Type.Object(
   {
     id: Type.String(),
-    kind: Type.String({ description: '`copy-folder`, `move-folder`, `rename-folder` or `delete-folder`.' }),
+    kind: Type.String({
+      description:
+        '`copy-folder`, `move-folder`, `rename-folder`, `delete-folder`, or `expire-trash` of the service itself.',
+    }),
     status: Type.Union([
       Type.Literal('queued'),
       Type.Literal('running'),
@@ -108,9 +111,12 @@ const JobDescription = Type.Object(
       Type.Literal('failed'),
       Type.Literal('cancelled'),
     ]),
-    user: Type.Union([Type.String(), Type.Null()], { description: 'The username; null for an anonymous user.' }),
+    user: Type.Union([Type.String(), Type.Null()], {
+      description: 'The username; null for an anonymous user and for jobs of the service itself.',
+    }),
     input: Type.Record(Type.String(), Type.Unknown(), {
-      description: 'For folder operations: `source`, and except for deletions also `destination` and `overwrite`.',
+      description:
+        'For folder operations: `source`; for deletions also `permanent`, and otherwise `destination` and `overwrite`.',
     }),
     attempts: Type.Integer({ description: 'How often the job was started.' }),
     createdAt: Type.String({ format: 'date-time' }),
@@ -282,9 +288,135 @@ export const SignIn = Type.Object(
 );
 export type SignIn = Static<typeof SignIn>;
 
+const version = Type.Optional(
+  Type.String({ description: 'The `id` of a version of the file. Default: the current content.' }),
+);
+
+/** The query of a request for the file or one of its versions. */
+export const VersionQuery = Type.Object({ version });
+
 export const FileQuery = Type.Object({
+  version,
   download: Type.Optional(Type.String({ description: '`1` sends the file as an attachment, which browsers save.' })),
 });
+
+export const DeleteQuery = Type.Object({
+  permanent: Type.Optional(
+    Type.Boolean({
+      default: false,
+      description: 'Deletes at once, and with all versions, instead of moving to the trash.',
+    }),
+  ),
+});
+
+const cursor = Type.Optional(Type.String({ description: 'The `cursor` of the previous page.' }));
+const nextCursor = Type.Optional(Type.String({ description: 'The cursor of the next page. Absent on the last page.' }));
+
+/** The folder in the query of requests for several items of the trash. */
+const trashFolder = Type.Optional(
+  Type.String({ description: 'Only items from this folder, at any depth. Default: the root.' }),
+);
+
+export const TrashQuery = Type.Object({
+  folder: trashFolder,
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: MAX_PAGE, default: MAX_PAGE, description: 'Maximum number of items.' }),
+  ),
+  cursor,
+});
+
+export const EmptyTrashQuery = Type.Object({ folder: trashFolder });
+
+export const TrashList = Type.Object(
+  {
+    success: Type.Literal(true),
+    entries: Type.Array(
+      Type.Object(
+        {
+          id: Type.String(),
+          type: Type.Union([Type.Literal('file'), Type.Literal('folder')]),
+          path: Type.String({ description: 'The path from which it was deleted. For a folder, with a trailing "/".' }),
+          size: Type.Optional(Type.Integer({ description: 'The size in bytes. Absent while it is unknown.' })),
+          deletedAt: Type.String({ format: 'date-time' }),
+          user: Type.Optional(Type.String({ description: 'The user who deleted it. Absent for an anonymous user.' })),
+        },
+        { title: 'TrashEntry' },
+      ),
+      { description: 'The newest first.' },
+    ),
+    cursor: nextCursor,
+  },
+  { title: 'TrashList' },
+);
+export type TrashList = Static<typeof TrashList>;
+
+export const TrashId = Type.Object({ id: Type.String({ description: 'The `id` of an item in the trash.' }) });
+
+export const Restore = Type.Object(
+  {
+    to: Type.Optional(Type.String({ description: 'The new path. Default: the path from which it was deleted.' })),
+    onConflict: Type.Optional(
+      Type.Union([Type.Literal('fail'), Type.Literal('rename')], {
+        default: 'fail',
+        description: 'For a name that is taken: `fail` responds with 409, `rename` adds a number, as in `cat (2).jpg`.',
+      }),
+    ),
+  },
+  { title: 'RestoreRequest' },
+);
+
+export const Restored = successWith('Restored', 'path', 'The path of the restored file or folder.');
+
+export const Emptied = Type.Object(
+  {
+    success: Type.Literal(true),
+    message: Type.String(),
+    removed: Type.Integer({ description: 'The number of removed items.' }),
+  },
+  { title: 'Emptied' },
+);
+
+export const VersionsQuery = Type.Object({
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: MAX_PAGE, default: MAX_PAGE, description: 'Maximum number of versions.' }),
+  ),
+  cursor,
+});
+
+export const VersionList = Type.Object(
+  {
+    success: Type.Literal(true),
+    versions: Type.Array(
+      Type.Object(
+        {
+          id: Type.String(),
+          size: Type.Integer({ description: 'The size in bytes.' }),
+          modified: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
+            description: 'The modification time of the content, or null if the store does not know it.',
+          }),
+          replacedAt: Type.String({ format: 'date-time', description: 'When the content was replaced.' }),
+          replacedBy: Type.Optional(Type.String({ description: 'The user who replaced it.' })),
+          user: Type.Optional(Type.String({ description: 'The user who wrote it, if the store knows that.' })),
+          message: Type.Optional(
+            Type.String({ description: 'A description of the change, such as a commit message.' }),
+          ),
+        },
+        { title: 'FileVersion' },
+      ),
+      { description: 'The most recently replaced first, without the current content.' },
+    ),
+    cursor: nextCursor,
+  },
+  { title: 'VersionList' },
+);
+export type VersionList = Static<typeof VersionList>;
+
+export const RestoreVersion = Type.Object(
+  { version: Type.String({ description: 'The `id` of the version.' }) },
+  { title: 'RestoreVersionRequest' },
+);
+
+export const VersionRestored = successWith('VersionRestored', 'path', 'The path of the file.');
 
 const overwrite = Type.Optional(
   Type.Boolean({ default: false, description: 'Replaces an existing destination. Otherwise, the response is 409.' }),

@@ -1,7 +1,11 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import { parseKeptId } from '../model/kept-ids.ts';
 import { encodePath, type FilePath } from '../model/path.ts';
 import type { DownloadGrant, UrlSigner } from '../model/url-signer.ts';
 import { HttpError } from './errors.ts';
+
+/** A grant whose version is not parsed. */
+type UnparsedGrant = Omit<DownloadGrant, 'version'> & { readonly version?: string | undefined };
 
 /** Path prefix of signed URLs. */
 export const SIGNED_URL_PREFIX = '/-/signed/';
@@ -27,7 +31,8 @@ export class SignedUrls implements UrlSigner {
   verify(file: FilePath, query: string, now: number): DownloadGrant {
     const parameters = new URLSearchParams(query);
     const download = parameters.get('download') === '1';
-    const grant = { file, expires: Number(parameters.get('expires')), download };
+    const version = parameters.get('version') ?? undefined;
+    const grant = { file, version, expires: Number(parameters.get('expires')), download };
     const received = Buffer.from(query);
     // Signs the parsed grant again and compares the whole query, so that parameters can't be added, removed or
     // reordered.
@@ -38,11 +43,12 @@ export class SignedUrls implements UrlSigner {
     if (grant.expires * 1000 <= now) {
       throw new HttpError('url-expired', `This URL has expired. ${HOW_TO_RENEW}`);
     }
-    return grant;
+    return { file, expires: grant.expires, download, ...(version !== undefined && { version: parseKeptId(version) }) };
   }
 
-  #queryOf({ file, expires, download }: DownloadGrant): string {
+  #queryOf({ file, version, expires, download }: UnparsedGrant): string {
     const query = new URLSearchParams({ expires: String(expires) });
+    if (version !== undefined) query.set('version', version);
     if (download) query.set('download', '1');
     query.set('signature', createHmac('sha256', this.#key).update(`${query.toString()}\n${file}`).digest('base64url'));
     return query.toString();

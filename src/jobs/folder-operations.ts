@@ -5,7 +5,8 @@ import { exists, isStoreError } from '../model/error.ts';
 import { type FolderPath, nameOf, parseFolder } from '../model/path.ts';
 import { defineKind, type JobContext, type JobKind } from './job.ts';
 
-const Source = Type.Object({ source: Type.String() });
+// Jobs that an earlier version stored lack `permanent`.
+const Source = Type.Object({ source: Type.String(), permanent: Type.Optional(Type.Boolean()) });
 const Transfer = Type.Object({ source: Type.String(), destination: Type.String(), overwrite: Type.Boolean() });
 
 /** The kinds of jobs for folder operations, and the action that each stands for in the audit log. */
@@ -17,7 +18,10 @@ const TRANSFERS = {
 
 /** The kind and the input of a job for a folder operation. */
 export function jobOf(operation: FolderOperation): { readonly kind: string; readonly input: object } {
-  if (operation.action === 'delete folder') return { kind: 'delete-folder', input: { source: operation.from } };
+  if (operation.action === 'delete folder') {
+    const { from: source, permanent } = operation;
+    return { kind: 'delete-folder', input: { source, permanent } };
+  }
   const { action, from: source, to: destination, replace: overwrite } = operation;
   return { kind: action.replace(' ', '-'), input: { source, destination, overwrite } };
 }
@@ -38,18 +42,18 @@ export function createFolderKinds(filesOf: (submitter: Submitter) => GuardedFile
   const remove = defineKind({
     name: 'delete-folder',
     input: Source,
-    async run({ source }, context) {
+    async run({ source, permanent }, context) {
       const { isResumed, ...options } = context;
       await filesOf(context.submitter)
-        .deleteFolder(parseFolder(source), options)
+        .deleteFolder(parseFolder(source), { ...options, permanent })
         .catch((error: unknown) => {
           // The last attempt deleted it, but ended before that was stored.
           if (!isResumed || !isStoreError(error, 'not-found')) throw error;
         });
       return {};
     },
-    confirm: ({ source }, submitter) =>
-      filesOf(submitter).requireFolderOperation({ action: 'delete folder', from: parseFolder(source) }),
+    confirm: ({ source, permanent = false }, submitter) =>
+      filesOf(submitter).requireFolderOperation({ action: 'delete folder', from: parseFolder(source), permanent }),
   });
   return [...transfers, remove];
 }

@@ -45,6 +45,11 @@ export interface JobContext {
 export interface JobKind<Schema extends TSchema = TSchema> {
   readonly name: string;
   readonly input: Schema;
+  /**
+   * Milliseconds after the end of a job until the service itself starts the next one. All processes together run one at a
+   * time. Absent for kinds that users start. The input of such a job is empty.
+   */
+  readonly intervalMs?: number;
   /** Returns the result, which is stored as JSON. Is retried after a `StoreError` of the kind `unavailable`. */
   run(input: Static<Schema>, context: JobContext): Promise<object>;
   /** Throws if the submitter lacks a permission. Called at intervals while the job runs. */

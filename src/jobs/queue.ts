@@ -1,6 +1,6 @@
-import { randomUUID } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import { type ExpressionBuilder, type Selectable, sql } from 'kysely';
-import type { Submitter } from '../access/submitter.ts';
+import { SERVICE, type Submitter } from '../access/submitter.ts';
 import type { Database } from '../database/database.ts';
 import type { JobsTable } from '../database/tables/jobs.ts';
 import type { Tables } from '../database/tables/tables.ts';
@@ -76,6 +76,45 @@ export class JobQueue {
     });
     await this.#database.notify(JOBS_TOPIC);
     return toJob(row);
+  }
+
+  /**
+   * Adds the job of a kind that the service itself starts, unless one is unfinished or ended less than `intervalMs` ago.
+   * Any number of processes can call this: the kind has one row, which is queued again.
+   */
+  async schedule(kind: string, intervalMs: number): Promise<void> {
+    const { now } = this.#database.dialect;
+    const id = scheduledId(kind);
+    const latestEnd = sql<number>`${now} - ${sql.lit(intervalMs)}`;
+    const queued = {
+      status: 'queued',
+      attempts: 0,
+      run_at: now,
+      created_at: now,
+      cancel_requested: 0,
+      progress: null,
+      result: null,
+      failure: null,
+      started_at: null,
+      finished_at: null,
+    } as const;
+    const isAdded = await this.#database.run(async (db) => {
+      // On SQLite, an insert waits for the lock of writers, but there is rarely anything to add.
+      const pending = await db
+        .selectFrom('jobs')
+        .select('id')
+        .where('id', '=', id)
+        .where(({ eb, or }) => or([eb('finished_at', 'is', null), eb('finished_at', '>', latestEnd)]))
+        .executeTakeFirst();
+      if (pending) return false;
+      await db
+        .insertInto('jobs')
+        .values({ ...queued, id, kind, input: '{}', owner: null, submitter: JSON.stringify(SERVICE) })
+        .onConflict((conflict) => conflict.column('id').doUpdateSet(queued).where('jobs.finished_at', '<=', latestEnd))
+        .execute();
+      return true;
+    });
+    if (isAdded) await this.#database.notify(JOBS_TOPIC);
   }
 
   async find(id: string): Promise<Job | undefined> {
@@ -258,6 +297,18 @@ export class JobQueue {
   #leaseEnd() {
     return sql<number>`${this.#database.dialect.now} + ${sql.lit(this.#leaseMs)}`;
   }
+}
+
+/** Returns the id of the only job of a kind that the service itself starts. It has the form of the other ids. */
+function scheduledId(kind: string): string {
+  const digits = hash('sha256', kind);
+  return [
+    digits.slice(0, 8),
+    digits.slice(8, 12),
+    digits.slice(12, 16),
+    digits.slice(16, 20),
+    digits.slice(20, 32),
+  ].join('-');
 }
 
 function toJob(row: Selectable<JobsTable>): Job {

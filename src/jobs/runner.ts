@@ -16,7 +16,7 @@ const MAX_RETRY_MS = 5 * 60_000;
 /** Milliseconds between two attempts to store how a job ended, while the database is unavailable. */
 const STORE_RETRY_MS = 1000;
 
-/** How often expired jobs are removed. */
+/** How often expired jobs are removed, and the jobs of the service itself are added. */
 const CLEANUP_INTERVAL_MS = 60_000;
 
 export interface RunnerOptions {
@@ -128,6 +128,9 @@ export class JobRunner {
     if (performance.now() - this.#lastCleanup > CLEANUP_INTERVAL_MS) {
       this.#lastCleanup = performance.now();
       await this.#queue.removeFinished(this.#options.finishedLifetimeMs);
+      for (const { name, intervalMs } of this.#kinds.values()) {
+        if (intervalMs !== undefined) await this.#queue.schedule(name, intervalMs);
+      }
     }
     while (this.#running.size < this.#options.maxRunning && !this.#closing.signal.aborted) {
       const running = [...this.#running.keys()].map(({ job }) => job.id);

@@ -1,11 +1,13 @@
+import type { KeptId } from './kept-ids.ts';
 import type { FilePath } from './path.ts';
 
 /**
- * The access that a signed URL grants: reading one file until `expires` (seconds since 1970), as an attachment or
- * not.
+ * The access that a signed URL grants: reading one file, or one version of it, until `expires` (seconds since 1970), as
+ * an attachment or not.
  */
 export interface DownloadGrant {
   readonly file: FilePath;
+  readonly version?: KeptId | undefined;
   readonly expires: number;
   readonly download: boolean;
 }

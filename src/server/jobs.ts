@@ -6,6 +6,7 @@ import { filesOf } from '../http/access/request-access.ts';
 import { problemOf } from '../http/errors.ts';
 import type { Service } from '../http/service.ts';
 import { createFolderKinds } from '../jobs/folder-operations.ts';
+import type { JobKind } from '../jobs/job.ts';
 import { JobQueue } from '../jobs/queue.ts';
 import { JobRunner } from '../jobs/runner.ts';
 
@@ -21,10 +22,16 @@ export interface RunningJobs {
   drain(): Promise<void>;
 }
 
+/** What jobs work with. */
+export interface JobDependencies extends Pick<Service, 'files' | 'changes' | 'access' | 'audit'> {
+  /** The kinds of jobs that the service itself starts. */
+  readonly scheduled?: readonly JobKind[];
+}
+
 /** Starts the runner of this process. `resources` returns unfinished jobs to the queue. */
 export function startJobs(
   database: Database,
-  { access, audit, ...service }: Pick<Service, 'files' | 'changes' | 'access' | 'audit'>,
+  { access, audit, scheduled = [], ...service }: JobDependencies,
   { logger, resources }: { readonly logger: Logger; readonly resources: AsyncDisposableStack },
 ): RunningJobs {
   const queue = new JobQueue(database, { leaseMs: LEASE_MS });
@@ -37,7 +44,7 @@ export function startJobs(
         record: (event) => audit.write(event, submitter),
       }),
   );
-  const runner = new JobRunner(queue, database, kinds, {
+  const runner = new JobRunner(queue, database, [...kinds, ...scheduled], {
     ...RUNNER,
     describe(error, jobId) {
       const { code, message } = problemOf(error, jobId);

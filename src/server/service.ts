@@ -2,12 +2,15 @@ import { availableParallelism, totalmem } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Config } from '../config/settings.ts';
+import { expireKept } from '../files/expiry.ts';
 import { createFiles, type Files } from '../files/files.ts';
 import type { CorsOrigins } from '../http/access/cors.ts';
 import { buildApp } from '../http/app.ts';
 import { BUILT_PAGE, readWebPage, type WebPage } from '../http/page/web-page.ts';
 import type { Service } from '../http/service.ts';
 import { SignedUrls } from '../http/signed-urls.ts';
+import { createExpiryKind } from '../jobs/expiry.ts';
+import type { JobKind } from '../jobs/job.ts';
 import type { Store } from '../model/store.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Tracer } from '../observability/tracer.ts';
@@ -121,7 +124,8 @@ async function openService(
   const thumbnails = openThumbnails(files, config, { opened, logger, metrics });
   resources.defer(() => thumbnails.close());
   const changes = await startChanges(database, { config, store, metrics }, environment);
-  const jobs = startJobs(database, { files, changes, access, audit }, environment);
+  const scheduled = config.READ_ONLY ? [] : [expiryOf(store, config, logger)];
+  const jobs = startJobs(database, { files, changes, access, audit, scheduled }, environment);
   metrics?.setGaugeSources({ queuedThumbnails: () => thumbnails.queueLength(), quota: () => files.quota() });
   return {
     files,
@@ -205,14 +209,29 @@ async function openSignedUrls(opened: OpenedStore, { CONTENT_ORIGIN }: Config): 
 
 function openFiles(
   store: Store,
-  { MAX_UPLOAD_SIZE, PRESIGN_EXPIRES, CONTENT_ORIGIN, BASE_PATH }: Config,
+  { MAX_UPLOAD_SIZE, PRESIGN_EXPIRES, CONTENT_ORIGIN, BASE_PATH, TRASH_DAYS, VERSIONS_DAYS }: Config,
   { signedUrls, tracer }: { signedUrls: SignedUrls | undefined; tracer: Tracer | undefined },
 ): Files {
   return createFiles(tracer ? trace(store) : store, {
     maxUploadSize: MAX_UPLOAD_SIZE,
+    retention: { trash: TRASH_DAYS > 0, versions: VERSIONS_DAYS > 0 },
     presignExpires: PRESIGN_EXPIRES,
     signer: signedUrls,
     contentUrl: CONTENT_ORIGIN === undefined ? undefined : CONTENT_ORIGIN + BASE_PATH,
+  });
+}
+
+/** Returns the kind of job that removes expired items of the trash and expired versions. */
+function expiryOf(store: Store, config: Config, logger: Logger): JobKind {
+  const { TRASH_DAYS, TRASH_SIZE, VERSIONS_DAYS, VERSIONS_SIZE } = config;
+  const limits = {
+    trash: TRASH_DAYS > 0 ? { days: TRASH_DAYS, maxBytes: TRASH_SIZE } : undefined,
+    versions: VERSIONS_DAYS > 0 ? { days: VERSIONS_DAYS, maxBytes: VERSIONS_SIZE } : undefined,
+  };
+  return createExpiryKind(async (options) => {
+    const expired = await expireKept(store, limits, options);
+    if (expired.trashed + expired.versions > 0) logger.info({ ...expired }, 'Trash and versions expired');
+    return expired;
   });
 }
 

@@ -18,6 +18,14 @@ import {
 import { MAX_CHILD_MEMORY_BYTES } from './limits.ts';
 import { needsChildProcess, readSource, startRender } from './render.ts';
 
+/** What a thumbnail is drawn from. */
+export interface ImageSource {
+  readonly read: Files['read'];
+}
+
+/** `source`: reads a version that is not the current content of the file. Default: the files of the store. */
+export type ThumbnailOptions = { readonly source?: ImageSource | undefined } & Cancellable;
+
 /** Draws and caches the thumbnails of the files of one store. */
 export interface Thumbnails {
   /**
@@ -31,7 +39,7 @@ export interface Thumbnails {
    * @throws condition-failed if the file has changed
    * @throws unavailable if the queue is full, the server runs out of memory, or after `close`
    */
-  get(file: FileEntry, options?: Cancellable): Promise<Buffer>;
+  get(file: FileEntry, options?: ThumbnailOptions): Promise<Buffer>;
   /** Returns the thumbnail if it is in memory. */
   peek(file: FileEntry): Buffer | undefined;
   /** Returns the number of queued images. */
@@ -41,7 +49,7 @@ export interface Thumbnails {
 }
 
 export interface ThumbnailsOptions {
-  readonly files: Pick<Files, 'read'>;
+  readonly files: ImageSource;
   /** The cache folder. Created if missing, with access for the owner only. Shared by processes and across restarts. */
   readonly cacheFolder: string;
   /** Maximum bytes in `cacheFolder`. 0 caches thumbnails in memory only and leaves the folder unused. */
@@ -106,12 +114,13 @@ class CachedThumbnails implements Thumbnails {
     return this.#isClosed ? undefined : this.#peek(cacheKeyOf(file));
   }
 
-  async get(file: FileEntry, { signal }: Cancellable = {}): Promise<Buffer> {
+  async get(file: FileEntry, { source, signal }: ThumbnailOptions = {}): Promise<Buffer> {
     signal?.throwIfAborted();
     if (this.#isClosed) throw this.#closed;
     requireUsableSize(file);
     const key = cacheKeyOf(file);
-    return this.#peek(key) ?? this.#flights.run(key, (flightSignal) => this.#make(file, key, flightSignal), signal);
+    const make = (flightSignal: AbortSignal) => this.#make(file, key, { source, signal: flightSignal });
+    return this.#peek(key) ?? this.#flights.run(key, make, signal);
   }
 
   queueLength(): number {
@@ -132,14 +141,14 @@ class CachedThumbnails implements Thumbnails {
     return entry;
   }
 
-  async #make(file: FileEntry, key: string, signal: AbortSignal): Promise<Buffer> {
+  async #make(file: FileEntry, key: string, { source, signal }: RenderSource): Promise<Buffer> {
     try {
       const cached = this.#resultOf(await this.#cache.get(key), file);
       if (cached) {
         this.#onServed('cache');
         return cached;
       }
-      const thumbnail = await this.#renderer.render(file, signal);
+      const thumbnail = await this.#renderer.render(file, { source, signal });
       this.#cache.set(key, thumbnail);
       this.#onServed('render');
       return thumbnail;
@@ -167,9 +176,14 @@ class CachedThumbnails implements Thumbnails {
   }
 }
 
+interface RenderSource {
+  readonly source: ImageSource | undefined;
+  readonly signal: AbortSignal;
+}
+
 /** Renders thumbnails within the limits of parallel renders and child processes. */
 class ThumbnailRenderer {
-  readonly #files: Pick<Files, 'read'>;
+  readonly #files: ImageSource;
   readonly #limits: RenderLimits;
   readonly #renders: Semaphore;
   readonly #childProcesses: Semaphore;
@@ -190,13 +204,13 @@ class ThumbnailRenderer {
     });
   }
 
-  async render(file: FileEntry, signal: AbortSignal): Promise<Buffer> {
+  async render(file: FileEntry, { source = this.#files, signal }: RenderSource): Promise<Buffer> {
     const releaseRender = await this.#renders.acquire(signal);
     // The slots are released only when the render has ended, which can be after the response.
     let ended = Promise.resolve();
     let releaseChildProcess = () => {};
     try {
-      const image = await readSource(this.#files, file, { signal, timeoutMs: READ_TIMEOUT_MS });
+      const image = await readSource(source, file, { signal, timeoutMs: READ_TIMEOUT_MS });
       const inChildProcess = needsChildProcess(image);
       if (inChildProcess) releaseChildProcess = await this.#childProcesses.acquire(signal);
       const render = startRender(image, { ...this.#limits, signal, inChildProcess });

@@ -17,6 +17,8 @@ export interface DocumentedRow {
   readonly needs: readonly Need[];
   /** Whether the URL carries its own permission. */
   readonly isSigned: boolean;
+  /** Whether the request names an item in the trash. */
+  readonly isOfItem: boolean;
 }
 
 /** Reads the table in docs/reference/access-file.md. */
@@ -34,17 +36,18 @@ export async function readDocumentedNeeds(): Promise<readonly DocumentedRow[]> {
     title,
     routes: [...requests.matchAll(/`([A-Z]+) (\/[^`]*)`/g)].map(([, method = '', path = '']) => ({
       method,
-      url: path.replace(/\{.*\}/, '*'),
+      url: path.replace(/\{[^}]*\}/, '*'),
     })),
     needs: PERMISSIONS.flatMap((right, index) => needsOf(right, cells[index] ?? assert.fail(title))),
     isSigned: cells[0] === 'the signature',
+    isOfItem: requests.includes('/-/trash/{id}'),
   }));
 }
 
 function needsOf(right: Permission, cell: string): readonly Need[] {
   if (cell === '' || cell === 'the signature') return [];
   return cell.split(', ').map((place) => {
-    const [, all, what] = /^(all of )?the (file|folder|source|destination)$/.exec(place) ?? assert.fail(place);
+    const [, all, what] = /^(all of )?the (file|folder|item|source|destination)$/.exec(place) ?? assert.fail(place);
     return { right, at: what === 'destination' ? what : 'source', throughout: all !== undefined };
   });
 }

@@ -1,11 +1,14 @@
 import type { FolderPath } from '../../src/model/path.ts';
 import { BOUNDARY, type Call, formOf } from '../http/client.ts';
-import { DESTINATION, RENAMED, SOURCE } from './tree.ts';
+import { DESTINATION, GONE, RENAMED, SOURCE } from './tree.ts';
 
-/** A request for files in `SOURCE`, and in `destination` where it has one. */
+/** A request for files in `source`, and in `destination` where it has one. The path can have ids of `TestTree.withIds`. */
 export interface TableRequest extends Call {
   readonly method: string;
   readonly path: string;
+  readonly body?: string | Buffer;
+  /** Default: `SOURCE`. */
+  readonly source?: FolderPath;
   readonly destination?: FolderPath;
 }
 
@@ -40,8 +43,27 @@ export const REQUESTS: Readonly<Record<string, readonly TableRequest[]>> = {
     { method: 'DELETE', path: `/delete_folder/${SOURCE}` },
     { method: 'POST', path: `/delete_folder/${SOURCE}` },
   ],
-  'Rename a folder': [json('/rename_folder/top/ab/', { newName: 'ef' }, RENAMED)],
-  'Rename a folder over another': [json('/rename_folder/top/ab/', { newName: 'cd', overwrite: true }, DESTINATION)],
+  'Rename a folder': [json('/rename_folder/top/ab/', { newName: 'ef' }, { destination: RENAMED })],
+  'Rename a folder over another': [
+    json('/rename_folder/top/ab/', { newName: 'cd', overwrite: true }, { destination: DESTINATION }),
+  ],
+  'List the trash': [{ method: 'GET', path: `/-/trash?folder=${SOURCE}` }],
+  'Restore an item': [json('/-/trash/{gone}/restore', {}, { source: GONE })],
+  'Restore an item to another path': [
+    json('/-/trash/{gone}/restore', { to: RENAMED }, { source: GONE, destination: RENAMED }),
+  ],
+  'Delete an item permanently': [{ method: 'DELETE', path: '/-/trash/{gone}', source: GONE }],
+  'Empty the trash': [{ method: 'DELETE', path: `/-/trash?folder=${SOURCE}` }],
+  'List versions': [{ method: 'GET', path: '/-/versions/top/ab/x.txt' }],
+  'Fetch a version': [
+    { method: 'GET', path: '/file/top/ab/x.txt?version={version of top/ab/x.txt}' },
+    { method: 'HEAD', path: '/file/top/ab/x.txt?version={version of top/ab/x.txt}' },
+  ],
+  'Fetch the thumbnail of a version': [
+    { method: 'GET', path: '/thumb/top/ab/picture.png?version={version of top/ab/picture.png}' },
+  ],
+  'Restore a version': [restoreVersion('top/ab/former.txt')],
+  'Restore a version over a file': [restoreVersion('top/ab/x.txt')],
   ...transfers('Copy', '/copy'),
   ...transfers('Move', '/move'),
 };
@@ -51,16 +73,24 @@ function transfers(verb: string, path: string): Record<string, readonly TableReq
   const folder = { source: SOURCE, is_folder: true };
   const over = { overwrite: true };
   return {
-    [`${verb} a file`]: [json(path, { ...file, destination: 'top/cd/new.txt' }, DESTINATION)],
-    [`${verb} a file over another`]: [json(path, { ...file, ...over, destination: 'top/cd/taken.txt' }, DESTINATION)],
-    [`${verb} a folder`]: [json(path, { ...folder, destination: RENAMED }, RENAMED)],
-    [`${verb} a folder over another`]: [json(path, { ...folder, ...over, destination: DESTINATION }, DESTINATION)],
+    [`${verb} a file`]: [json(path, { ...file, destination: 'top/cd/new.txt' }, { destination: DESTINATION })],
+    [`${verb} a file over another`]: [
+      json(path, { ...file, ...over, destination: 'top/cd/taken.txt' }, { destination: DESTINATION }),
+    ],
+    [`${verb} a folder`]: [json(path, { ...folder, destination: RENAMED }, { destination: RENAMED })],
+    [`${verb} a folder over another`]: [
+      json(path, { ...folder, ...over, destination: DESTINATION }, { destination: DESTINATION }),
+    ],
   };
 }
 
-function json(path: string, body: object, destination?: FolderPath): TableRequest {
-  const call = { method: 'POST', path, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
-  return destination === undefined ? call : { ...call, destination };
+function json(path: string, body: object, folders: Pick<TableRequest, 'source' | 'destination'> = {}): TableRequest {
+  const headers = { 'content-type': 'application/json' };
+  return { method: 'POST', path, headers, body: JSON.stringify(body), ...folders };
+}
+
+function restoreVersion(path: string): TableRequest {
+  return json(`/-/versions/${path}`, { version: `{version of ${path}}` });
 }
 
 /** Uploads with both orders of the form parts. */

@@ -129,14 +129,21 @@ function rowOf(method: string, url: string): DocumentedRow | undefined {
 
 /** Returns whether a documented path includes the path of a route. A `*` below `/-/` stands for several routes. */
 function includesRoute(documented: string, url: string): boolean {
-  if (documented.startsWith('/-/') && documented.endsWith('/*')) return url.startsWith(documented.slice(0, -1));
-  return documented === url;
+  const path = url.replace(':id', '*');
+  if (path === documented) return true;
+  return (
+    documented.startsWith('/-/') &&
+    documented.endsWith('/*') &&
+    !path.includes('*') &&
+    path.startsWith(documented.slice(0, -1))
+  );
 }
 
 /** Returns whether a request goes to the route of a documented path. */
 function isSentTo(documented: string, path: string): boolean {
   const [bare = ''] = path.split('?');
-  return documented.endsWith('*') ? bare.startsWith(documented.slice(0, -1)) : bare === documented;
+  const [start = '', end] = documented.split('*');
+  return end === undefined ? bare === documented : bare.startsWith(start) && bare.endsWith(end);
 }
 
 function kindOf({ needs, isSigned }: DocumentedRow): keyof typeof DECLARED {

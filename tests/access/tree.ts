@@ -1,10 +1,12 @@
+import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import sharp from 'sharp';
 import { walk } from '../../src/files/fallbacks.ts';
 import { createFiles } from '../../src/files/files.ts';
+import { type KeptId, newKeptId } from '../../src/model/kept-ids.ts';
 import { parseFile, parseFolder, ROOT } from '../../src/model/path.ts';
 import { mediaTypeOf } from '../../src/model/presentation.ts';
-import type { Store } from '../../src/model/store.ts';
+import type { Keep, Store } from '../../src/model/store.ts';
 
 /** The folders in the requests of the table. `RENAMED` does not exist. */
 export const SOURCE = parseFolder('top/ab');
@@ -26,10 +28,21 @@ const PLANTED: Readonly<Record<string, Buffer>> = {
   'root.txt': Buffer.from('root'),
 };
 
+/** A folder that is only in the trash. */
+export const GONE = parseFolder('top/gh');
+
+/** The file in the trash that `top/ab/` had. */
+export const GONE_FILE = 'top/ab/gone.txt';
+
+/** Files with one version. The last one exists only as a version. */
+const WITH_VERSIONS = ['top/ab/x.txt', 'top/ab/picture.png', 'top/ab/former.txt'];
+
 /** The files of a store under test. */
 export interface TestTree {
-  /** Restores all files. Returns whether nothing had changed. */
+  /** Restores all files, and the items in the trash. Returns whether nothing had changed. */
   restore(): Promise<boolean>;
+  /** Replaces `{gone}` with the id of `GONE` in the trash, and `{version of PATH}` with the id of the version. */
+  withIds(text: string): string;
 }
 
 export async function plantStore(store: Store): Promise<TestTree> {
@@ -43,9 +56,14 @@ export async function plantStore(store: Store): Promise<TestTree> {
       else await files.deleteFile(parseFile(path));
     }
   };
+  const write = (path: string, bytes: Buffer, keep?: Keep) =>
+    store.write(
+      parseFile(path),
+      { body: Readable.from([bytes]), size: bytes.length, type: mediaTypeOf(path) },
+      { keep },
+    );
   const plant = async (path: string, bytes: Buffer) => {
-    const upload = { body: Readable.from([bytes]), size: bytes.length, type: mediaTypeOf(path) };
-    planted.set(path, (await store.write(parseFile(path), upload)).etag);
+    planted.set(path, (await write(path, bytes)).etag);
   };
 
   const restore = async () => {
@@ -56,10 +74,41 @@ export async function plantStore(store: Store): Promise<TestTree> {
     );
     await remove(unplanted);
     await Promise.all(missing.map(([path, bytes]) => plant(path, bytes)));
-    return unplanted.size === 0 && missing.length === 0;
+    const isTrashUnchanged = await restoreTrash();
+    return unplanted.size === 0 && missing.length === 0 && isTrashUnchanged;
   };
+
+  /** The ids of the planted items in the trash, by path. */
+  const trashed = new Map<string, KeptId>();
+  const restoreTrash = async () => {
+    if (!store.listTrash || !store.moveToTrash) return true;
+    const { items } = await store.listTrash();
+    const extra = items.filter(({ path, id }) => trashed.get(path) !== id);
+    for (const { id } of extra) await store.purgeTrashed?.(id);
+    const lost = [GONE, GONE_FILE].filter((path) => !items.some(({ id }) => trashed.get(path) === id));
+    for (const path of lost) {
+      const id = newKeptId();
+      const isFolder = path.endsWith('/');
+      await write(isFolder ? `${path}sub/deep.txt` : path, Buffer.from('gone'));
+      await store.moveToTrash(isFolder ? parseFolder(path) : parseFile(path), { id });
+      trashed.set(path, id);
+    }
+    return extra.length === 0 && lost.length === 0;
+  };
+
+  const versions = new Map<string, KeptId>();
+  for (const path of store.listVersions ? WITH_VERSIONS : []) {
+    await write(path, PICTURE);
+    await write(path, Buffer.from('replaced'), { onKept: (id) => void versions.set(path, id) });
+  }
   await restore();
-  return { restore };
+  return {
+    restore,
+    withIds: (text) =>
+      text
+        .replace('{gone}', () => trashed.get(GONE) ?? assert.fail('The folder is not in the trash.'))
+        .replace(/\{version of (.*?)\}/, (_, path: string) => versions.get(path) ?? assert.fail(path)),
+  };
 }
 
 /** Returns the topmost ancestor folder that was not planted, or the path itself if it was not. */

@@ -24,6 +24,7 @@ type Event =
   | readonly [operation: Operation, outcome: Outcome]
   | { readonly calls: string; readonly operation: Operation }
   | { readonly ends: string; readonly outcome: Outcome }
+  | { readonly kept: readonly number[] }
   | 'barrier'
   | 'cut';
 
@@ -43,6 +44,15 @@ const transfer = (does: 'copy' | 'move' | 'copy folder' | 'move folder', from: s
   replace: false,
 });
 const replacing = (operation: Operation): Operation => ({ ...operation, replace: true }) as Operation;
+
+const restore = (path: string, content: number): Operation => ({ does: 'restore', item: 'id', path, content });
+const restoreFolder = (folder: string, files: Readonly<Record<string, number>>): Operation => ({
+  does: 'restore folder',
+  item: 'id',
+  folder,
+  files,
+});
+const purge = (...contents: readonly number[]): Operation => ({ does: 'purge', item: 'id', contents });
 
 const done: Outcome = { is: 'done' };
 const found = (content: number): Outcome => ({ is: 'found', content });
@@ -215,9 +225,56 @@ const VIOLATIONS: readonly Case[] = [
     ends('p', done),
   ],
   ['an answer that is none', ALL, [upload('a', 1), refused(404)]],
+  ['a deleted content that the store lost', DISK, stored('a', 1), [remove('a'), done], { kept: [] }],
+  ['a replaced content that the store lost', DISK, stored('a', 1), stored('a', 2), { kept: [2] }],
+  ['a content that the store lost at its path', DISK, stored('a', 1), { kept: [2] }],
+  ['a removal of another content', DISK, stored('a', 1), [purge(2), done], { kept: [] }],
+  ['a restore that replaces', DISK, stored('a', 1), [restore('a', 2), done]],
+  ['a restore that is refused without reason', DISK, [restore('a', 2), refused(409)]],
+  ['a restored file that is not there', DISK, [restore('a', 2), done], holds('a', 0)],
+  ['a restored folder that lacks a file', DISK, [restoreFolder('f/', { 'f/x': 1, 'f/y': 2 }), done], holds('f/y', 0)],
+  ['a folder that is restored into another one', DISK, stored('f/y', 1), [restoreFolder('f/', { 'f/x': 2 }), done]],
 ];
 
 const EXPLAINED: readonly Case[] = [
+  [
+    'a file that is deleted and restored',
+    DISK,
+    stored('a', 1),
+    [remove('a'), done],
+    { kept: [1] },
+    [restore('a', 1), done],
+    holds('a', 1),
+    { kept: [1] },
+  ],
+  ['a content that was removed on purpose', DISK, stored('a', 1), [remove('a'), done], [purge(1), done], { kept: [] }],
+  ['a content that was perhaps removed', DISK, stored('a', 1), [remove('a'), done], [purge(1), unknown], { kept: [] }],
+  ['an upload that perhaps was not, and is not kept', DISK, [upload('a', 1), unknown], { kept: [] }],
+  ['a restore for which the name is taken', DISK, stored('a', 1), [restore('a', 2), refused(409)], holds('a', 1)],
+  ['a restore of what another one restored', DISK, [restore('a', 2), refused(404)], holds('a', 0)],
+  [
+    'a folder that is restored at once, seen before the end',
+    DISK,
+    calls('p', restoreFolder('f/', { 'f/x': 1, 'f/y': 2 })),
+    holds('f/x', 0),
+    holds('f/y', 2),
+    holds('f/x', 1),
+    ends('p', done),
+  ],
+  ['a restore of an empty folder', DISK, [restoreFolder('f/', {}), done], stored('f/x', 1), { kept: [1] }],
+  [
+    'a folder that is put aside twice, because a file came meanwhile',
+    DISK,
+    stored('f/x', 1),
+    stored('g/x', 2),
+    calls('p', replacing(transfer('move folder', 'f/', 'g/'))),
+    holds('g/x', 0),
+    stored('g/x', 3),
+    holds('g/x', 0),
+    ends('p', done),
+    holds('g/x', 1),
+    { kept: [1, 2, 3] },
+  ],
   [
     'uploads at once, in any order',
     ALL,
@@ -396,6 +453,7 @@ function historyOf(store: StoreKind, events: readonly Event[]): History {
   for (const [index, event] of events.entries()) {
     if (event === 'barrier') lines.push({ is: 'barrier', at: lines.length });
     else if (event === 'cut') lines.push({ is: 'fault', at: lines.length, fault: 'cut' });
+    else if ('kept' in event) lines.push({ is: 'kept', at: lines.length, contents: event.kept });
     else if ('calls' in event) call(event.calls, event.operation);
     else if ('ends' in event) end(event.ends, event.outcome);
     else {

@@ -30,7 +30,9 @@ export type Line =
   /** All clients have ended their operations of a round, and what was killed runs again. */
   | { readonly is: 'barrier'; readonly at: number }
   /** Every file and folder was looked at. */
-  | { readonly is: 'looked'; readonly at: number };
+  | { readonly is: 'looked'; readonly at: number }
+  /** All contents that the store has: at a path, as versions, and in the trash. Nothing runs meanwhile. */
+  | { readonly is: 'kept'; readonly at: number; readonly contents: readonly number[] };
 
 /** Folders end with their `/`. A content is named by its size: no two uploads have the same. */
 export type Operation =
@@ -56,7 +58,18 @@ export type Operation =
       readonly from: string;
       readonly to: string;
       readonly replace: boolean;
-    };
+    }
+  /** A file of the trash is restored to its path, where nothing may be. `item` is its id. */
+  | { readonly does: 'restore'; readonly item: string; readonly path: string; readonly content: number }
+  /** A folder of the trash is restored, with these contents by their paths. */
+  | {
+      readonly does: 'restore folder';
+      readonly item: string;
+      readonly folder: string;
+      readonly files: Readonly<Record<string, number>>;
+    }
+  /** An item of the trash with these contents is removed for good. */
+  | { readonly does: 'purge'; readonly item: string; readonly contents: readonly number[] };
 
 export type Outcome =
   | { readonly is: 'done' }

@@ -25,6 +25,11 @@ export async function perform(port: number, operation: Operation): Promise<Outco
         return listed(await send(port, `/?prefix=${encodeURIComponent(operation.folder)}`));
       case 'delete':
         return changed(await send(port, `/delete/${escapePath(operation.path)}`, { method: 'DELETE' }));
+      case 'restore':
+      case 'restore folder':
+        return changed(await send(port, `/-/trash/${operation.item}/restore`, { method: 'POST' }));
+      case 'purge':
+        return changed(await send(port, `/-/trash/${operation.item}`, { method: 'DELETE' }));
       case 'create folder':
         return changed(await postJson(port, '/create_folder', { path: operation.folder }));
       case 'delete folder':

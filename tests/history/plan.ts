@@ -16,8 +16,14 @@ export interface Round {
   readonly fault: Fault | undefined;
 }
 
+/** What is chosen when it is done: one of the items that are in the trash then, by a number. */
+export interface ItemChoice {
+  readonly does: 'restore item' | 'purge item';
+  readonly choice: number;
+}
+
 export interface Planned {
-  readonly operation: Operation;
+  readonly operation: Operation | ItemChoice;
   /** The service to ask, by its number; another one where that has ended. */
   readonly replica: number;
 }
@@ -57,7 +63,7 @@ export function planOf(store: StoreKind, seed: number, rounds: number): Plan {
 }
 
 function roundOf(store: StoreKind, random: Random, contents: () => number): Round {
-  const operations = () => Array.from({ length: 2 + random.below(4) }, () => planned(random, contents));
+  const operations = () => Array.from({ length: 2 + random.below(4) }, () => planned(store, random, contents));
   const clients = Array.from({ length: CLIENTS[store] }, operations);
   const after = 1 + random.below(clients.flat().length);
   const cuts = () => Array.from({ length: 1 + random.below(3) }, () => random.of(['cut', 'cut when done'] as const));
@@ -70,11 +76,12 @@ function roundOf(store: StoreKind, random: Random, contents: () => number): Roun
   return { clients, fault: random.of(faults)() };
 }
 
-function planned(random: Random, contents: () => number): Planned {
-  return { operation: random.of(OPERATIONS)(random, contents), replica: random.below(REPLICAS) };
+function planned(store: StoreKind, random: Random, contents: () => number): Planned {
+  const operations = store === 'disk' ? [...OPERATIONS, ...TRASH_OPERATIONS] : OPERATIONS;
+  return { operation: random.of(operations)(random, contents), replica: random.below(REPLICAS) };
 }
 
-type Draw = (random: Random, contents: () => number) => Operation;
+type Draw = (random: Random, contents: () => number) => Planned['operation'];
 
 const upload: Draw = (random, contents) => ({
   does: 'upload',
@@ -137,6 +144,18 @@ const OPERATIONS: readonly Draw[] = [
   folderTransfer('copy folder'),
   folderTransfer('move folder'),
   folderTransfer('rename folder'),
+];
+
+const ofItem =
+  (does: ItemChoice['does']): Draw =>
+  (random) => ({ does, choice: random.below(1000) });
+
+const TRASH_OPERATIONS: readonly Draw[] = [
+  ofItem('restore item'),
+  ofItem('restore item'),
+  ofItem('restore item'),
+  ofItem('restore item'),
+  ofItem('purge item'),
 ];
 
 /** Gives a content that no upload had. */

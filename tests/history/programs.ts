@@ -1,7 +1,18 @@
 import { bucket } from './bucket-promises.ts';
 import type { History, Operation, Outcome, StoreKind } from './history.ts';
 import { at, observation, type Program, perhaps } from './program.ts';
-import { absent, type Change, disk, github, only, type Promises, present } from './promises.ts';
+import {
+  absent,
+  type Change,
+  disk,
+  github,
+  lateRestore,
+  only,
+  type Promises,
+  present,
+  restoredFolder,
+  uploadAtOnce,
+} from './promises.ts';
 
 const PROMISES: Readonly<Record<StoreKind, Promises>> = { disk, bucket, github };
 
@@ -27,9 +38,14 @@ export function explainerOf({ store, paths }: Pick<History, 'store' | 'paths'>) 
       case 'fetch':
       case 'delete':
         return { ...change, from: [numberOf(operation.path)] };
+      case 'restore':
+        return { ...change, from: [numberOf(operation.path)], content: operation.content };
+      case 'purge':
+        return { ...change, from: [] };
       case 'list':
       case 'create folder':
       case 'delete folder':
+      case 'restore folder':
         return { ...change, from: namesIn(operation.folder).map((name) => numberOf(operation.folder + name)) };
       case 'copy':
       case 'move':
@@ -53,8 +69,14 @@ export function explainerOf({ store, paths }: Pick<History, 'store' | 'paths'>) 
     }
   };
 
-  const stepsOf = (change: Change) => {
+  const stepsOf = (change: Change, operation: Operation): Program => {
+    if (operation.does === 'restore folder') {
+      const files = Object.entries(operation.files).map(([path, content]) => [numberOf(path), content] as const);
+      return restoredFolder(change.from, files);
+    }
     switch (change.does) {
+      case 'restore':
+        return uploadAtOnce(change);
       case 'upload':
       case 'delete':
       case 'copy':
@@ -92,6 +114,10 @@ export function explainerOf({ store, paths }: Pick<History, 'store' | 'paths'>) 
     const program = promises.refused(change, status);
     if (program) return { program };
     const isOfFile = !change.does.endsWith(' folder');
+    if (/^(?:restore|purge)/.test(change.does) && (status === 404 || status === 409)) {
+      if (change.does !== 'restore') return { program: [] };
+      return { program: status === 409 ? [present(change.from)] : lateRestore(change) };
+    }
     switch (status) {
       // A folder that a file is in is there; one without any may be there or not.
       case 404:
@@ -112,7 +138,7 @@ export function explainerOf({ store, paths }: Pick<History, 'store' | 'paths'>) 
     const change = changeOf(operation, isRepeated, outcome.is === 'done');
     switch (outcome.is) {
       case 'done':
-        return { program: stepsOf(change) };
+        return { program: stepsOf(change, operation) };
       case 'found': {
         const content = outcome.content ?? 0;
         return { program: [observation(change.from, (state) => at(state, only(change.from)) === content)] };
@@ -122,7 +148,7 @@ export function explainerOf({ store, paths }: Pick<History, 'store' | 'paths'>) 
       case 'refused':
         return refusal(change, outcome.status);
       case 'unknown':
-        return { program: perhaps(stepsOf(change)) };
+        return { program: perhaps(stepsOf(change, operation)) };
       case 'left':
         return { program: [] };
       case 'wrong':

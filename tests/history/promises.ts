@@ -71,6 +71,21 @@ export const uploadAtOnce: Steps = ({ from, content, replace }) => [
   thread(from, (state) => (replace || areAbsent(state, from) ? [to(END, having(state, [[only(from), content]]))] : [])),
 ];
 
+/** A folder appears with all of its files, where nothing is. */
+export const restoredFolder = (
+  paths: readonly number[],
+  files: readonly (readonly [path: number, content: number])[],
+): Program => [thread(paths, (state) => (areAbsent(state, paths) ? [to(END, having(state, files))] : []))];
+
+/** Of several that restore or remove one file of the trash, those that come late take back the name that they gave it. */
+export const lateRestore: Steps = ({ from, content }) => [
+  thread(
+    from,
+    (state) => [to(END, state), ...(areAbsent(state, from) ? [to(1, having(state, [[only(from), content]]))] : [])],
+    (state) => [to(END, at(state, only(from)) === content ? cleared(state, from) : state)],
+  ),
+];
+
 const deleteAtOnce: Steps = ({ from }) => [
   thread(from, (state) => (areAbsent(state, from) ? [] : [to(END, cleared(state, from))])),
 ];
@@ -113,7 +128,7 @@ const copyOnDisk: Steps = ({ from, into, replace }) => [
 ];
 
 /**
- * With `overwrite` one renaming. Without, the file has both names for a moment; then the old one is taken away, and given
+ * With `overwrite` one renaming, where a file is replaced. Otherwise, the file has both names for a moment; then the old one is taken away, and given
  * back to what somebody else has put there meanwhile, unless it is taken again (`renameToNew`).
  */
 const moveOnDisk: Steps = (change) => {
@@ -126,8 +141,8 @@ const moveOnDisk: Steps = (change) => {
         const file = at(state, from);
         if (file === 0) return [];
         if (at(state, into) === file) return [to(1, state, [file])];
-        if (replace) return [to(END, cleared(copied(state, change), source))];
-        return at(state, into) === 0 ? [to(1, copied(state, change), [file])] : [];
+        const linked = at(state, into) === 0 ? [to(1, copied(state, change), [file])] : [];
+        return replace ? [to(END, cleared(copied(state, change), source)), ...linked] : linked;
       },
       (state, [remembered = 0]) => {
         const present = at(state, from);
@@ -176,6 +191,7 @@ const copyFolderOnDisk: Steps = (change) => {
         change.into.map((path, index) => [path, remembered[index] ?? 0]),
       ),
     ),
+    ...(areAbsent(state, change.into) ? [] : [to(1, cleared(state, change.into), remembered)]),
   ];
   return [thread(pathsOf(change), read, placed)];
 };
@@ -183,9 +199,12 @@ const copyFolderOnDisk: Steps = (change) => {
 /** One renaming; what is at the destination is put aside before, and what comes there meanwhile too. */
 const moveFolderOnDisk: Steps = (change) => {
   const { from, into, replace } = change;
-  const place: Node = (state) =>
-    replace || areAbsent(state, into) ? [to(END, cleared(copied(state, change), from))] : [];
   const putAside: Node = (state) => [to(1, cleared(state, into))];
+  const place: Node = (state) => {
+    const isFree = areAbsent(state, into);
+    if (!replace && !isFree) return [];
+    return [to(END, cleared(copied(state, change), from)), ...(isFree ? [] : putAside(state, []))];
+  };
   return [replace ? thread(pathsOf(change), putAside, place) : thread(pathsOf(change), place)];
 };
 
@@ -218,8 +237,7 @@ export const disk: Promises = {
   copyFolder: copyFolderOnDisk,
   moveFolder: moveFolderOnDisk,
   refused(change, status) {
-    if (status === 404 && !change.replace && (change.does === 'move' || change.does === 'rename'))
-      return lateMoveOnDisk(change);
+    if (status === 404 && (change.does === 'move' || change.does === 'rename')) return lateMoveOnDisk(change);
     const isOverFolder = change.replace && change.does.endsWith(' folder') && change.into.length > 0;
     return isOverFolder ? refusedOverFolderOnDisk(change) : undefined;
   },

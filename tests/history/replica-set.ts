@@ -4,14 +4,15 @@ import { createBucket } from '../../testing/servers/bucket.ts';
 import { hostRepository } from '../../testing/servers/hosted-repository.ts';
 import { startS3Proxy } from '../../testing/servers/s3-proxy.ts';
 import { settingsOf, settingsOfRepository } from '../../testing/servers/settings.ts';
+import { contentsOfDisk } from './disk-contents.ts';
 import type { StoreKind } from './history.ts';
-import type { ReplicaSet } from './run.ts';
+import type { ReplicaSet, TrashContents } from './run.ts';
 
 const REPLICAS = [0, 1];
 
 /** Opens an empty store of this kind and starts two services on it. The end of the test stops them. */
 export async function startReplicas(t: TestContext, store: StoreKind): Promise<ReplicaSet> {
-  const { settings, cut } = await STORES[store](t);
+  const { settings, cut, trash } = await STORES[store](t);
   const running = new Map<number, Holdall>();
   const ports = new Map<number, number>();
   const restart = async () => {
@@ -35,17 +36,20 @@ export async function startReplicas(t: TestContext, store: StoreKind): Promise<R
       await holdall?.kill();
     },
     cut,
+    trash,
   };
 }
 
 interface Opened {
   readonly settings: Readonly<Record<string, string>>;
   readonly cut: ReplicaSet['cut'];
+  readonly trash?: TrashContents;
 }
 
 const STORES: Readonly<Record<StoreKind, (t: TestContext) => Promise<Opened>>> = {
   async disk(t) {
-    return { settings: { DISK_ROOT: await temporaryFolder(t) }, cut() {} };
+    const root = await temporaryFolder(t);
+    return { settings: { DISK_ROOT: root }, cut() {}, trash: contentsOfDisk(root) };
   },
 
   async bucket(t) {

@@ -34,6 +34,7 @@ function beginOf(lines: readonly Line[], index: number): number {
 function pathsOf(operation: Operation, all: readonly string[]): readonly string[] {
   const below = (folder: string) => all.filter((path) => path.startsWith(folder));
   if ('path' in operation) return [operation.path];
+  if (operation.does === 'purge') return [];
   if ('from' in operation) return [...below(operation.from), ...below(operation.to)];
   return operation.folder === '' ? all.filter((path) => !path.includes('/')) : below(operation.folder);
 }
@@ -42,6 +43,7 @@ function describeLine(line: Line, calls: ReadonlyMap<number, Line & { is: 'call'
   const time = `${line.at.toFixed(1).padStart(10)} ms`;
   if (line.is === 'barrier') return `${time}  ---- all clients have ended`;
   if (line.is === 'looked') return `${time}  ---- all was looked at`;
+  if (line.is === 'kept') return `${time}  ---- the store has ${line.contents.length} contents`;
   if (line.is === 'fault') {
     const what = line.fault === 'kill' ? `service ${line.replica} is killed` : 'a connection to the store is cut';
     return `${time}  !!!! ${what}`;
@@ -63,6 +65,14 @@ function describe(operation: Operation): string {
       return `fetch ${operation.path}${operation.range ? `, bytes ${operation.range.join('-')}` : ''}`;
     case 'delete':
       return `delete ${operation.path}`;
+    case 'restore':
+      return `restore ${nameOf(operation.content)} to ${operation.path}`;
+    case 'restore folder': {
+      const files = Object.entries(operation.files).map(([path, content]) => `${path} = ${nameOf(content)}`);
+      return `restore ${operation.folder} with ${files.join(', ') || 'no files'}`;
+    }
+    case 'purge':
+      return `delete ${operation.contents.map(nameOf).join(', ') || 'no files'} permanently`;
     case 'list':
     case 'create folder':
     case 'delete folder':

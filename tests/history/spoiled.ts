@@ -2,9 +2,10 @@ import type { History, Line } from './history.ts';
 
 /**
  * The same history with one thing in it that can't have been: in the last look of a round in which every outcome was known,
- * as in the round before, a file is gone, is there again, or holds what it held before.
+ * as in the round before, a file is gone, is there again, or holds what it held before; or the store has lost a content.
  */
 export function* spoiled(history: History): Generator<[what: string, spoiled: History]> {
+  yield* withLostContent(history);
   const end = endOfLastKnownRound(history.lines);
   const lines = history.lines.slice(0, end);
   const paths = new Map(
@@ -50,4 +51,29 @@ function endOfLastKnownRound(lines: readonly Line[]): number {
     if (known > 1) end = index;
   }
   return end;
+}
+
+/** The last upload that was stored, without its content in the last look into the store. */
+function* withLostContent(history: History): Generator<[what: string, spoiled: History]> {
+  const { lines } = history;
+  const index = lines.findLastIndex(({ is }) => is === 'kept');
+  const kept = lines[index];
+  if (kept?.is !== 'kept') return;
+  const purged = new Set(
+    lines.flatMap((line) => (line.is === 'call' && line.operation.does === 'purge' ? line.operation.contents : [])),
+  );
+  const content = storedIn(lines.slice(0, index)).findLast((stored) => !purged.has(stored));
+  if (content === undefined) return;
+  const contents = kept.contents.filter((present) => present !== content);
+  yield [
+    `The loss of the content ${content} is found.`,
+    { ...history, lines: lines.with(index, { ...kept, contents }) },
+  ];
+}
+
+function storedIn(lines: readonly Line[]): number[] {
+  const done = new Set(lines.flatMap((line) => (line.is === 'end' && line.outcome.is === 'done' ? [line.id] : [])));
+  return lines.flatMap((line) =>
+    line.is === 'call' && line.operation.does === 'upload' && done.has(line.id) ? [line.operation.content] : [],
+  );
 }

@@ -162,6 +162,24 @@ describe('GET /-/changes', () => {
     assert.deepEqual({ etag, size }, { etag: copy?.etag, size: copy?.size });
   });
 
+  it('records what is restored from the trash and from versions', async () => {
+    for (const content of ['one', 'other']) ok(await service.asAnn('/upload', upload('a.txt', content)));
+    ok(await service.asAnn('/upload', upload('b.txt', 'b', 'f')));
+    ok(await service.asAnn('/delete/a.txt', { method: 'DELETE' }));
+    ok(await service.asAnn('/delete_folder/f', { method: 'DELETE' }));
+    const { cursor } = await read('');
+    const { entries } = jsonOf(await service.asAnn('/-/trash')) as { entries: { id: string }[] };
+    for (const { id } of entries) ok(await service.asAnn(`/-/trash/${id}/restore`, { method: 'POST' }));
+    const { versions } = jsonOf(await service.asAnn('/-/versions/a.txt')) as { versions: { id: string }[] };
+    ok(await service.asAnn('/-/versions/a.txt', json({ version: versions[0]?.id })));
+    const { changes } = await read(`since=${cursor}`);
+    assert.deepEqual(changes.map(summaryOf), ['folder.changed f/', 'file.created a.txt', 'file.written a.txt']);
+    assert.deepEqual(
+      changes.map(({ size }) => size),
+      [undefined, 5, 3],
+    );
+  });
+
   it('records the changes of jobs', async () => {
     await service.plant({ 'a/1': 'one' });
     const body = json({ source: 'a', destination: 'b', is_folder: true }, { prefer: 'respond-async' });

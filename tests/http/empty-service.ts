@@ -27,7 +27,7 @@ async function empty(port: number): Promise<void> {
   const { entries } = jsonOf(await send(port, '/')) as { entries: readonly { type: string; path: string }[] };
   for (const { type, path } of entries) {
     const route = type === 'folder' ? '/delete_folder/' : '/delete/';
-    const { status, body } = await send(port, route + escapePath(path), { method: 'DELETE' });
+    const { status, body } = await send(port, `${route}${escapePath(path)}?permanent=true`, { method: 'DELETE' });
     assert.equal(status, 200, body.toString());
   }
 }

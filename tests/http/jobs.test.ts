@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
+import { Type } from 'typebox';
 import { PERMISSIONS } from '../../src/access/policy.ts';
+import { defineKind } from '../../src/jobs/job.ts';
 import type { Store } from '../../src/model/store.ts';
 import { until } from '../../testing/until.ts';
 import { EVERYONE, type GuardedService, grant, json, startGuardedService } from '../access/guarded-service.ts';
@@ -186,5 +188,38 @@ describe('jobs of folder operations', () => {
     assert.equal(first.jobs.length, 1);
     assert.notEqual(first.jobs[0]?.id, second.jobs[0]?.id);
     assertFailure(await service.asAnn('/base/-/jobs?cursor=x'), 400, /cursor/);
+  });
+});
+
+describe('jobs of the service itself', () => {
+  it('are visible only to users who manage the root, who can cancel them', async (t) => {
+    let signal: AbortSignal | undefined;
+    const kind = defineKind({
+      name: 'scheduled',
+      input: Type.Object({}),
+      intervalMs: 3_600_000,
+      run: (_, context) => {
+        ({ signal } = context);
+        return new Promise((_resolve, reject) => {
+          context.signal.addEventListener('abort', () => reject(context.signal.reason), { once: true });
+        });
+      },
+    });
+    const service = await startGuardedService(memory, { hasJobs: true, scheduled: [kind] });
+    t.after(() => service.stop());
+    await until('the job runs', () => signal !== undefined);
+    service.grant(grant('', PERMISSIONS), grant('', PERMISSIONS.slice(0, 2), EVERYONE));
+    const { jobs } = jsonOf(await service.asAnn('/-/jobs')) as { jobs: JobJson[] };
+    assert.deepEqual(
+      jobs.map((job) => [job.kind, job.user, job.input]),
+      [['scheduled', null, {}]],
+    );
+    const [{ id } = assert.fail()] = jobs;
+    for (const method of ['GET', 'DELETE']) {
+      assertFailure(await service.asAnonymous(`/-/jobs/${id}`, { method }), 404, /^The job ".*" does not exist/);
+    }
+    assert.deepEqual(jsonOf(await service.asAnonymous('/-/jobs')), { success: true, jobs: [] });
+    assert.equal((await service.asAnn(`/-/jobs/${id}`, { method: 'DELETE' })).status, 200);
+    await until('the job is aborted', () => signal?.aborted === true);
   });
 });

@@ -16,6 +16,7 @@ import type { Limits } from '../../src/http/limits/limits.ts';
 import { BUILT_PAGE, readWebPage } from '../../src/http/page/web-page.ts';
 import type { Service } from '../../src/http/service.ts';
 import { SignedUrls } from '../../src/http/signed-urls.ts';
+import type { JobKind } from '../../src/jobs/job.ts';
 import type { Store } from '../../src/model/store.ts';
 import { MIN_KEY_BYTES } from '../../src/model/url-signer.ts';
 import { startChanges } from '../../src/server/changes.ts';
@@ -63,6 +64,8 @@ export interface ServiceOptions
   readonly hasJobs?: boolean;
   /** Whether the change log also has changes by other programs. */
   readonly watchesChanges?: boolean;
+  /** The kinds of jobs that the service itself starts. */
+  readonly scheduled?: readonly JobKind[];
   /** Puts something between the service and its store: a fault, a look. */
   readonly wrap?: (store: Store) => Store;
 }
@@ -102,6 +105,7 @@ export async function startService(
     limits,
     hasJobs = false,
     watchesChanges = false,
+    scheduled = [],
     port = 0,
     ...options
   }: ServiceOptions = {},
@@ -115,7 +119,8 @@ export async function startService(
   const log: Record<string, unknown>[] = [];
   const logger = pino({ level: 'debug', base: null }, { write: (line: string) => void log.push(JSON.parse(line)) });
   const contentUrl = contentOrigin === undefined ? undefined : contentOrigin + basePath;
-  const files = createFiles(store, { presignExpires: 60, signer: signedUrls, contentUrl, ...options });
+  const retention = { trash: true, versions: true };
+  const files = createFiles(store, { presignExpires: 60, signer: signedUrls, contentUrl, retention, ...options });
   const thumbnails = createThumbnails({ files, cacheFolder, cacheSize: 1024 * 1024, maxRenders: 2 });
   const { maxUploadSize } = options;
   const resources = new AsyncDisposableStack();
@@ -127,7 +132,8 @@ export async function startService(
       { config: { CHANGES_DAYS: 30, WATCH_CHANGES: watchesChanges }, store, metrics: undefined },
       { logger, resources },
     ));
-  const jobs = database && startJobs(database, { files, changes, access, audit }, { logger, resources }).queue;
+  const jobs =
+    database && startJobs(database, { files, changes, access, audit, scheduled }, { logger, resources }).queue;
   const app = await buildApp(
     {
       files,

@@ -312,6 +312,38 @@ export function testJobs(engineName: string, create: () => Promise<DatabaseLocat
       await assert.rejects(queue.list({ owner: 'ann', limit: 2, cursor: 'x' }), { code: 'invalid-cursor' });
     });
 
+    it('of the service itself run once for all processes, and again after the interval', async () => {
+      const location = await create();
+      const { queue } = await open(location);
+      const contexts: JobContext[] = [];
+      const kind = defineKind({
+        name: 'scheduled',
+        input: Type.Object({}),
+        intervalMs: 3_600_000,
+        run: async (_, context) => ({ run: contexts.push(context) }),
+      });
+      for (let count = 0; count < 4; count++) await startRunner(location, [kind]);
+      const all = async () => (await queue.list({ owner: undefined, limit: 100, cursor: undefined })).jobs;
+      const untilEnded = (run: number) =>
+        until(`run ${run} has ended`, async () => {
+          const [job, ...others] = await all();
+          assert.deepEqual(others, []);
+          return job?.status === 'succeeded' && contexts.length === run ? job : undefined;
+        });
+      const first = await untilEnded(1);
+      assert.deepEqual(
+        [first.kind, first.input, first.submitter.isService, first.result],
+        ['scheduled', {}, true, { run: 1 }],
+      );
+      await queue.schedule('scheduled', 3_600_000);
+      assert.deepEqual(await all(), [first]);
+      const { queue: other } = await open(location);
+      await Promise.all([queue, other, queue, other].map((each) => each.schedule('scheduled', -1000)));
+      const second = await untilEnded(2);
+      assert.deepEqual([second.id, second.attempts, contexts[1]?.isResumed], [first.id, 1, false]);
+      assert.deepEqual((await queue.list({ owner: 'ann', limit: 100, cursor: undefined })).jobs, []);
+    });
+
     it('are refused if their user has a hundred unfinished jobs', async () => {
       const { queue } = await open(await create());
       for (let count = 0; count < 100; count++) await queue.submit('none', {}, ANN);

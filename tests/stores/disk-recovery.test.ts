@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { link, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
@@ -82,6 +82,23 @@ describe('A disk that recovers files and folders', () => {
       assert.deepEqual(
         errors.map(({ items }) => items),
         [1],
+      );
+    });
+
+    it('gets files that an ended process had moved away, if they have no other name', async () => {
+      const name = await nameOfEndedProcess();
+      const temporary = join(root, '.holdall/temporary', name);
+      await mkdir(temporary);
+      for (const each of ['moved-only', 'moved-linked', 'staged']) await writeFile(join(temporary, each), each);
+      await link(join(temporary, 'moved-linked'), join(root, 'a'));
+      const disk = await openDisk({ root, log });
+      assert.equal(await textOf(disk.store, 'a'), 'moved-linked');
+      await disk.store.close?.();
+      assert.deepEqual(await readdir(join(recovered(), name)), ['moved-only']);
+      assert.deepEqual(await readdir(join(root, '.holdall/temporary')), []);
+      assert.deepEqual(
+        errors.map((error) => error.recovered ?? error.items),
+        [join(recovered(), name, 'moved-only'), 1],
       );
     });
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { link, lstat, mkdir, readdir, readFile, stat } from 'node:fs/promises';
+import { link, lstat, mkdir, readdir, readFile, readlink, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { timeOfKeptId } from '../../src/model/kept-ids.ts';
@@ -71,6 +71,20 @@ describe('The versions of a disk', () => {
     assert.deepEqual([await textsOf('a'), (await readdir(history('a'))).length], [['current'], 1]);
   });
 
+  it('keep an upload at its path, also if the folder moves while it waits for another replacement', async (t) => {
+    const { store, root, write, textsOf, history } = await open(t);
+    await write('f/a', 'old');
+    await createClaim(root, 'f/a', history('f/a'));
+    const writing = write('f/a', 'new');
+    // It waits for the claim with its folder open.
+    await until('the folder is open', () => isOpen(join(root, 'f')));
+    assert.ok(store.moveFolder);
+    await store.moveFolder(folder('f'), folder('g'), { replace: false });
+    await writing;
+    assert.deepEqual([await textOf(store, 'g/a'), await textOf(store, 'f/a')], ['old', 'new']);
+    assert.deepEqual(await textsOf('g/a'), []);
+  });
+
   it('complete a replacement that was interrupted after the new file had arrived', async (t) => {
     const { store, root, write, textsOf, history } = await open(t);
     await write('a', 'old');
@@ -130,4 +144,11 @@ async function createClaim(root: string, path: string, history: string): Promise
   await mkdir(history, { recursive: true });
   const { ino } = await lstat(join(root, path), { bigint: true });
   await link(join(root, path), join(history, formatClaimName(ino)));
+}
+
+/** Returns whether this process has the file or folder open. */
+async function isOpen(path: string): Promise<boolean> {
+  const descriptors = await readdir('/proc/self/fd');
+  const targets = descriptors.map((name) => readlink(join('/proc/self/fd', name)).catch(() => ''));
+  return (await Promise.all(targets)).includes(path);
 }

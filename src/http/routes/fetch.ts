@@ -1,6 +1,8 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { AccessDenied } from '../../access/permission-checks.ts';
-import { parseFile } from '../../model/path.ts';
+import type { KeptId } from '../../model/kept-ids.ts';
+import { type FilePath, parseFile } from '../../model/path.ts';
 import { accessOf } from '../access/request-access.ts';
 import { sendContent } from '../content.ts';
 import { sendFailure } from '../failures.ts';
@@ -11,6 +13,7 @@ import { Failure, FileQuery, PathParameter } from '../schemas.ts';
 import type { Service } from '../service.ts';
 import { SIGNED_URL_PREFIX, type SignedUrls } from '../signed-urls.ts';
 import { sendListingFailure, withHtml } from './listing.ts';
+import { parseVersion } from './versions.ts';
 
 const Bytes = { description: 'The bytes of the file.', content: { '*/*': { schema: Type.Any() } } };
 const Nothing = Type.Null();
@@ -52,6 +55,8 @@ export function fetchRoute(app: App, service: Service): void {
       const { files } = accessOf(request);
       const file = parseFile(request.params['*']);
       const download = request.query.download === '1';
+      const version = parseVersion(request.query.version);
+      if (version !== undefined) return sendVersion(request, reply, { file, version, download });
       return sendContent(
         request,
         reply,
@@ -66,6 +71,25 @@ export function fetchRoute(app: App, service: Service): void {
       );
     },
   });
+}
+
+/** Responds with an earlier content of a file. */
+function sendVersion(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { file, version, download }: { readonly file: FilePath; readonly version: KeptId; readonly download: boolean },
+): FastifyReply | Promise<FastifyReply> {
+  const { files } = accessOf(request);
+  return sendContent(
+    request,
+    reply,
+    {
+      stat: () => files.statVersion(file, version),
+      download: (options) => files.downloadVersion(file, version, { ...options, asAttachment: download }),
+      downloadUrl: (entry) => files.versionUrl(entry, version, { asAttachment: download }),
+    },
+    { download, framedBy: "'self'" },
+  );
 }
 
 /**
@@ -89,13 +113,17 @@ export function signedRoute(app: App, service: Service, signedUrls: SignedUrls):
     },
     handler: (request, reply) => {
       const query = request.url.slice(request.url.indexOf('?') + 1);
-      const { file, download } = signedUrls.verify(parseFile(request.params['*']), query, Date.now());
+      const { file, version, download } = signedUrls.verify(parseFile(request.params['*']), query, Date.now());
       return sendContent(
         request,
         reply,
         {
-          stat: () => files.stat(file),
-          download: async (options) => ({ content: await files.read(file, options) }),
+          stat: () => (version === undefined ? files.stat(file) : files.statVersion(file, version)),
+          download: async (options) => ({
+            content: await (version === undefined
+              ? files.read(file, options)
+              : files.readVersion(file, version, options)),
+          }),
           downloadUrl: async () => undefined,
         },
         { download, framedBy },

@@ -4,6 +4,7 @@ import type { App } from '../fastify-app.ts';
 import type { LongOperations } from '../long-operations.ts';
 import {
   CreateFolder,
+  DeleteQuery,
   Failure,
   FileRenamed,
   FolderRenamed,
@@ -25,12 +26,14 @@ export function deleteFileRoute(app: App): void {
     schema: {
       tags: ['Files'],
       summary: 'Delete a file',
-      description: 'Use `POST` if your client or proxy does not support `DELETE`.',
+      description: 'Moves it to the trash. Use `POST` if your client or proxy does not support `DELETE`.',
       params: PathParameter,
+      querystring: DeleteQuery,
       response: { 200: Success, '4xx': Failure, '5xx': Failure },
     },
     handler: async (request) => {
-      await accessOf(request).files.deleteFile(parseFile(request.params['*']));
+      const { permanent } = request.query;
+      await accessOf(request).files.deleteFile(parseFile(request.params['*']), { permanent });
       return { success: true, message: 'File deleted successfully' } as const;
     },
   });
@@ -80,17 +83,19 @@ export function deleteFolderRoute(app: App, { operations, jobs }: FolderRouteOpt
     schema: {
       tags: ['Folders'],
       summary: 'Delete a folder and everything in it',
-      description: `Use \`POST\` if your client or proxy does not support \`DELETE\`. ${PROGRESS_DESCRIPTION}`,
+      description: `Moves it to the trash. Use \`POST\` if your client or proxy does not support \`DELETE\`. ${PROGRESS_DESCRIPTION}`,
       params: PathParameter,
+      querystring: DeleteQuery,
       response: { 200: withProgress(Success), 202: JobResponse, '4xx': Failure, '5xx': Failure },
     },
     handler: async (request, reply) => {
       const { files } = accessOf(request);
       const folder = parseFolder(request.params['*']);
-      const started = await jobs.start(request, reply, { action: 'delete folder', from: folder });
+      const { permanent = false } = request.query;
+      const started = await jobs.start(request, reply, { action: 'delete folder', from: folder, permanent });
       if (started) return started;
       return operations.run(request, reply, async (options) => {
-        await files.deleteFolder(folder, options);
+        await files.deleteFolder(folder, { ...options, permanent });
         return { success: true, message: 'Folder deleted successfully' } as const;
       });
     },

@@ -126,9 +126,9 @@ function managesRoot(request: FastifyRequest): boolean {
   return accessOf(request).permissionsFor(ROOT)?.includes('manage') ?? true;
 }
 
-/** Only the client that started a job of an anonymous user knows its ID. */
+/** Only the client that started a job of an anonymous user knows its ID. The IDs of the service's own jobs are known. */
 function isVisible(request: FastifyRequest, { submitter }: Job): boolean {
-  return managesRoot(request) || accessOf(request).user?.name === submitter.user?.name;
+  return managesRoot(request) || (!submitter.isService && accessOf(request).user?.name === submitter.user?.name);
 }
 
 function describeJob(job: Job) {

@@ -4,7 +4,7 @@ import { isStoreError } from '../../model/error.ts';
 import { parseFile } from '../../model/path.ts';
 import type { FileEntry } from '../../model/store.ts';
 import { concurrentlyModified } from '../../model/store-errors.ts';
-import { type Thumbnails, thumbnailEtag } from '../../thumbnails/thumbnails.ts';
+import { type ImageSource, type Thumbnails, thumbnailEtag } from '../../thumbnails/thumbnails.ts';
 import { accessOf } from '../access/request-access.ts';
 import { sendNotModified } from '../content.ts';
 import { HttpError } from '../errors.ts';
@@ -12,8 +12,9 @@ import type { App } from '../fastify-app.ts';
 import { CACHE_CONTROL } from '../headers.ts';
 import { clientSignal } from '../long-operations.ts';
 import { evaluatePreconditions, quoteEtag } from '../preconditions.ts';
-import { Failure, PathParameter } from '../schemas.ts';
+import { Failure, PathParameter, VersionQuery } from '../schemas.ts';
 import type { Service } from '../service.ts';
+import { parseVersion } from './versions.ts';
 
 export function thumbnailRoute(app: App, { thumbnails }: Pick<Service, 'thumbnails'>): void {
   app.get(
@@ -26,6 +27,7 @@ export function thumbnailRoute(app: App, { thumbnails }: Pick<Service, 'thumbnai
         description:
           'Returns a JPEG of 320×320 pixels. Supports JPEG, PNG, WebP, GIF, TIFF and SVG images up to 50 MB and 100 megapixels, and AVIF up to 50 megapixels.',
         params: PathParameter,
+        querystring: VersionQuery,
         response: {
           200: { description: 'The thumbnail.', content: { 'image/jpeg': { schema: Type.Any() } } },
           304: { ...Type.Null(), description: 'Not modified.' },
@@ -36,10 +38,17 @@ export function thumbnailRoute(app: App, { thumbnails }: Pick<Service, 'thumbnai
     },
     async (request, reply) => {
       const path = parseFile(request.params['*']);
+      const { files } = accessOf(request);
+      const version = parseVersion(request.query.version);
+      if (version !== undefined) {
+        const file = await files.statVersion(path, version);
+        const source: ImageSource = { read: (of, options) => files.readVersion(of, version, options) };
+        return sendThumbnail(request, reply, { file, source }, thumbnails);
+      }
       for (let attempt = 1; ; attempt++) {
-        const file = await accessOf(request).files.stat(path);
+        const file = await files.stat(path);
         try {
-          return await sendThumbnail(request, reply, file, thumbnails);
+          return await sendThumbnail(request, reply, { file }, thumbnails);
         } catch (error) {
           // The file was replaced after its metadata was read: retry with the new file. Preconditions of the request
           // throw `HttpError`.
@@ -57,7 +66,7 @@ const MAX_ATTEMPTS = 5;
 async function sendThumbnail(
   request: FastifyRequest,
   reply: FastifyReply,
-  file: FileEntry,
+  { file, source }: { readonly file: FileEntry; readonly source?: ImageSource },
   thumbnails: Thumbnails,
 ): Promise<FastifyReply> {
   const etag = thumbnailEtag(file);
@@ -67,7 +76,7 @@ async function sendThumbnail(
   const isKnown = verdict === 'not-modified' && request.headers['if-none-match']?.trim() !== '*';
   if (isKnown) return sendNotModified(reply);
   // A thumbnail from memory needs no abort signal, because nothing is awaited.
-  const jpeg = thumbnails.peek(file) ?? (await thumbnails.get(file, { signal: clientSignal(reply) }));
+  const jpeg = thumbnails.peek(file) ?? (await thumbnails.get(file, { source, signal: clientSignal(reply) }));
   if (verdict === 'not-modified') return sendNotModified(reply);
   if (verdict === 'failed') {
     throw new HttpError(

@@ -65,7 +65,7 @@ export async function renameToNew(from: string, to: string, path: FilePath, temp
     if (!(await isInterruptedMove(from, to, source))) throw error;
     isOurs = false;
   }
-  const movedPath = await temporary.name();
+  const movedPath = await temporary.nameOfMoved();
   try {
     await rename(from, movedPath);
   } catch (error) {

@@ -76,7 +76,7 @@ export class DiskFileOperations {
    */
   async #removeVersion(folder: Folder, file: FilePath, etag: string): Promise<void> {
     const path = folder.at(nameOf(file));
-    const moved = await this.#temporary.name();
+    const moved = await this.#temporary.nameOfMoved();
     await rename(path, moved);
     const version = entryOf(file, await lstat(moved, { bigint: true }));
     if (version.etag === etag) return unlink(moved);
@@ -167,13 +167,15 @@ export class DiskFileOperations {
     }
   }
 
-  move(from: FilePath, to: FilePath, options: Replacing & Keeping): Promise<void> {
-    return inParent(this.#root, from, async (folder) => {
-      for (let attempt = 1; ; attempt++) {
-        const isLast = attempt === MAX_MOVE_ATTEMPTS;
-        if (await this.#moveOnce(folder, from, to, { ...options, isLast })) return;
-      }
-    });
+  async move(from: FilePath, to: FilePath, options: Replacing & Keeping): Promise<void> {
+    for (let attempt = 1; ; attempt++) {
+      const isLast = attempt === MAX_MOVE_ATTEMPTS;
+      // Opened again for each attempt, because another request can have moved the folder.
+      const isMoved = await inParent(this.#root, from, (folder) =>
+        this.#moveOnce(folder, from, to, { ...options, isLast }),
+      );
+      if (isMoved) return;
+    }
   }
 
   /**

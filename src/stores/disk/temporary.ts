@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, readdir, readFile, readlink, rm, stat, utimes } from 'node:fs/promises';
+import { lstat, mkdir, readdir, readFile, readlink, rename, rm, stat, utimes } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { systemErrorCode } from '../../model/error.ts';
@@ -13,6 +13,11 @@ export interface Temporary {
   readonly recovery: RecoveryFolder;
   /** Returns a new path that does not exist yet. */
   name(): Promise<string>;
+  /**
+   * Returns a new path for a file that is moved away from its path before its version is checked. If the process ends
+   * before it has returned the file to its path, the next sweep moves the file to the recovery folder.
+   */
+  nameOfMoved(): Promise<string>;
   /** Creates a file. Returns its path and a file descriptor open for writing. */
   create(): Promise<{ readonly path: string; readonly fd: number }>;
   /** Removes the temporary folder of this process. */
@@ -21,6 +26,9 @@ export interface Temporary {
 
 /** Interval in milliseconds at which a process updates the time of its folder and removes abandoned folders. */
 const HEARTBEAT_INTERVAL_MS = 60_000;
+
+/** The start of the names of files that can be the only name of their content. */
+const MOVED_PREFIX = 'moved-';
 
 /** Delay in milliseconds of an extra sweep after the start: killed processes might take a moment to disappear. */
 const EXTRA_SWEEP_DELAY_MS = 3_000;
@@ -39,6 +47,7 @@ export async function openTemporary(
   log: DiskLog,
 ): Promise<Temporary> {
   const parent = join(ownFolder, 'temporary');
+  const recovered = join(ownFolder, 'recovered');
   const scope = await processScope();
   const folder = join(parent, ownedName(scope));
   const make = async () => {
@@ -46,9 +55,10 @@ export async function openTemporary(
     await mkdir(folder, { recursive: true, mode: 0o700 });
   };
   await mkdir(parent, { recursive: true, mode: 0o700 });
-  await sweep(parent, scope);
+  const sweepAbandoned = () => sweep(parent, { scope, recovered, log });
+  await sweepAbandoned();
   await make();
-  const recovery = new RecoveryFolder(join(ownFolder, 'recovered'), {
+  const recovery = new RecoveryFolder(recovered, {
     root,
     versions: versionsIn(ownFolder),
     log,
@@ -58,7 +68,7 @@ export async function openTemporary(
 
   const heartbeat = async () => {
     await utimes(folder, new Date(), new Date());
-    await sweep(parent, scope);
+    await sweepAbandoned();
   };
   // Errors are ignored: the next heartbeat is a minute later, and no request depends on it.
   const tryHeartbeat = () => void heartbeat().catch(() => {});
@@ -71,6 +81,10 @@ export async function openTemporary(
       // The folder might be missing: removed by a process whose clock is ahead, or by hand.
       await make();
       return join(folder, randomUUID());
+    },
+    async nameOfMoved() {
+      await make();
+      return join(folder, MOVED_PREFIX + randomUUID());
     },
     async create() {
       const path = join(folder, randomUUID());
@@ -101,10 +115,44 @@ async function processScope(): Promise<string> {
 /** Returns a new name that identifies this process as its owner. */
 const ownedName = (scope: string): string => `${scope}~${process.pid}~${randomUUID()}`;
 
-async function sweep(parent: string, scope: string): Promise<void> {
+interface SweepOptions {
+  readonly scope: string;
+  /** Absolute path of the recovery folder. */
+  readonly recovered: string;
+  readonly log: DiskLog;
+}
+
+async function sweep(parent: string, { scope, recovered, log }: SweepOptions): Promise<void> {
   for (const name of await readdir(parent)) {
-    if (await isAbandoned(parent, name, scope)) await rm(join(parent, name), { recursive: true, force: true });
+    if (!(await isAbandoned(parent, name, scope))) continue;
+    await preserveMoved(join(parent, name), join(recovered, name), log);
+    await rm(join(parent, name), { recursive: true, force: true });
   }
+}
+
+/** Moves files that were moved away from their path to the recovery folder, unless their content has another name. */
+async function preserveMoved(folder: string, recovered: string, log: DiskLog): Promise<void> {
+  for (const name of await readdir(folder).catch(ignoreMissing)) {
+    const stats = name.startsWith(MOVED_PREFIX) && (await lstat(join(folder, name)).catch(() => undefined));
+    if (!stats || !stats.isFile() || stats.nlink > 1) continue;
+    await mkdir(recovered, { recursive: true, mode: 0o700 });
+    try {
+      await rename(join(folder, name), join(recovered, name));
+    } catch (error) {
+      // Another process did it first.
+      ignoreMissing(error);
+      continue;
+    }
+    log.error('A file of a process that ended during a move is kept in the recovery folder.', {
+      recovered: join(recovered, name),
+    });
+  }
+}
+
+function ignoreMissing(error: unknown): string[] {
+  const code = systemErrorCode(error);
+  if (code === 'ENOENT' || code === 'ENOTDIR') return [];
+  throw error;
 }
 
 /** Returns whether the process that owns a name in `parent` has ended. */

@@ -34,6 +34,10 @@ for (const backend of [memory, disk]) {
       '/-/session': ['delete', 'get', 'post'],
       '/-/session/end': ['post'],
       '/-/sign-in': ['get'],
+      '/-/trash': ['delete', 'get'],
+      '/-/trash/{id}': ['delete'],
+      '/-/trash/{id}/restore': ['post'],
+      '/-/versions/{path}': ['get', 'post'],
     };
     type Operation = {
       operationId?: string;
@@ -75,7 +79,11 @@ for (const backend of [memory, disk]) {
           assert.ok(responses['200'] ?? responses['302'], place);
           if (path !== '/-/health/live') assert.ok(responses['5XX'], place);
           const inPath = parameters.filter((parameter) => parameter.in === 'path').map(({ name }) => name);
-          assert.deepEqual(inPath, path.includes('{path}') ? ['path'] : [], place);
+          assert.deepEqual(
+            inPath,
+            [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name),
+            place,
+          );
         }
       }
     });

@@ -1,0 +1,102 @@
+import { undefinedIfNotFound } from '../model/error.ts';
+import type { Cancellable, Reporting, Store, TrashedItem, TrashStore } from '../model/store.ts';
+import { MAX_PAGE } from '../model/store.ts';
+import { SizeBound } from './size-bound.ts';
+import { trashOf } from './trash.ts';
+
+/** How long deleted and replaced content is kept, and how much of it. */
+export interface RetentionLimits {
+  /** Undefined if the trash is off: its items then remain. */
+  readonly trash: KeptLimits | undefined;
+  readonly versions: KeptLimits | undefined;
+}
+
+interface KeptLimits {
+  readonly days: number;
+  /** Undefined for no limit. */
+  readonly maxBytes: number | undefined;
+}
+
+/** The numbers of removed items and versions. */
+export interface Expired {
+  readonly trashed: number;
+  readonly versions: number;
+}
+
+const MS_PER_DAY = 24 * 60 * 60_000;
+
+/**
+ * Permanently removes the items in the trash and the versions that exceed the limits. Holds no list of them in memory.
+ * Can be interrupted at any point, and run by several processes at a time.
+ */
+export async function expireKept(
+  store: Store,
+  { trash, versions }: RetentionLimits,
+  options: Reporting & Cancellable = {},
+  now = Date.now(),
+): Promise<Expired> {
+  const trashStore = trash && trashOf(store);
+  const trashed = trashStore ? await expireTrash(trashStore, boundsOf(trash, now), options) : 0;
+  const expired = versions && (await store.expireVersions?.({ ...boundsOf(versions, now), signal: options.signal }));
+  return { trashed, versions: expired?.removed ?? 0 };
+}
+
+interface Bounds {
+  readonly before: Date;
+  readonly maxBytes: number | undefined;
+}
+
+const boundsOf = ({ days, maxBytes }: KeptLimits, now: number): Bounds => ({
+  before: new Date(now - days * MS_PER_DAY),
+  maxBytes,
+});
+
+async function expireTrash(
+  trash: TrashStore,
+  { before, maxBytes }: Bounds,
+  { signal, onProgress }: Reporting & Cancellable,
+): Promise<number> {
+  const purge = trash.purgeTrashed;
+  if (!purge) return 0;
+  const bound = maxBytes === undefined ? undefined : new SizeBound(maxBytes);
+  if (bound) {
+    for await (const item of itemsOf(trash, signal)) {
+      if (item.deletedAt >= before) bound.note(item.deletedAt, await sizeOf(trash, item, signal));
+    }
+    bound.decide();
+  }
+
+  const progress = { done: 0, total: null, bytes: 0 };
+  const remove = async ({ id, size = 0 }: TrashedItem) => {
+    signal?.throwIfAborted();
+    // A user or another process can remove or restore the item first.
+    if (!(await undefinedIfNotFound(purge(id, { signal }).then(() => true)))) return;
+    progress.done++;
+    progress.bytes += size;
+    onProgress?.({ ...progress });
+  };
+  const undecided: (TrashedItem & { readonly size: number })[] = [];
+  for await (const item of itemsOf(trash, signal)) {
+    const verdict = item.deletedAt < before ? 'remove' : (bound?.verdict(item.deletedAt) ?? 'keep');
+    if (verdict === 'remove') await remove(item);
+    if (verdict === 'undecided') undecided.push({ ...item, size: await sizeOf(trash, item, signal) });
+  }
+  for (const item of bound?.choose(undecided) ?? []) await remove(item);
+  return progress.done;
+}
+
+/** Yields all items, the newest first. */
+async function* itemsOf(trash: TrashStore, signal: AbortSignal | undefined): AsyncGenerator<TrashedItem> {
+  let cursor: string | undefined;
+  do {
+    signal?.throwIfAborted();
+    const page = await trash.listTrash({ cursor, limit: MAX_PAGE, signal });
+    yield* page.items;
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+}
+
+/** Returns the size of an item; 0 if it has left the trash. */
+async function sizeOf(trash: TrashStore, { id, size }: TrashedItem, signal: AbortSignal | undefined): Promise<number> {
+  return size ?? (await undefinedIfNotFound(trash.measureTrashed(id, { signal }))) ?? 0;
+}

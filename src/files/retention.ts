@@ -1,0 +1,72 @@
+import { isStoreError } from '../model/error.ts';
+import { newKeptId } from '../model/kept-ids.ts';
+import type { FilePath, FolderPath } from '../model/path.ts';
+import type { Cancellable, Keep, Reporting, Store, TrashStore } from '../model/store.ts';
+import { trashOf } from './trash.ts';
+
+/** Which content is kept. A store without the capability keeps nothing. */
+export interface RetentionOptions {
+  /** Whether deletes move files and folders to the trash. */
+  readonly trash: boolean;
+  /** Whether a replaced file becomes a version. */
+  readonly versions: boolean;
+}
+
+/** The user who makes a change, for the records of the trash and of versions. */
+export interface ByUser {
+  /** The username; undefined for an anonymous user. */
+  readonly user?: string | undefined;
+}
+
+export type DeleteOptions = ByUser & {
+  /** Whether to delete at once, and with all versions, instead of moving to the trash. */
+  readonly permanent?: boolean | undefined;
+} & Reporting &
+  Cancellable;
+
+/** Decides what happens to content that a user deletes or replaces. */
+export class Retention {
+  readonly #store: Store;
+  readonly #trash: TrashStore | undefined;
+  readonly #keepsVersions: boolean;
+
+  constructor(store: Store, { trash, versions }: RetentionOptions) {
+    this.#store = store;
+    this.#trash = trash ? trashOf(store) : undefined;
+    this.#keepsVersions = versions && store.listVersions !== undefined;
+  }
+
+  /** Moves a file or folder to the trash, or deletes it permanently by `remove`, with the versions of its path. */
+  async delete(
+    path: FilePath | FolderPath,
+    { permanent = false, user, ...options }: DeleteOptions,
+    remove: (options: Reporting & Cancellable) => Promise<void>,
+  ): Promise<void> {
+    if (this.#trash && !permanent) {
+      await this.#trash.moveToTrash(path, { id: newKeptId(), user, ...options });
+      return;
+    }
+    if (!this.#trash && !this.#keepsVersions) return remove(options);
+    try {
+      await remove(options);
+    } catch (error) {
+      // The versions remain if the first attempt was interrupted after it had removed the file.
+      if (permanent && isStoreError(error, 'not-found')) await this.#store.purgeVersions?.(path);
+      throw error;
+    }
+    await this.#store.purgeVersions?.(path);
+  }
+
+  /** Returns how to keep a file that a change replaces; undefined if it is not kept. */
+  keepFile({ user }: ByUser): Keep | undefined {
+    return this.#keepsVersions ? { user } : undefined;
+  }
+
+  /**
+   * Returns how to keep a folder that a change replaces; undefined if it is not kept. The fallbacks for stores without
+   * the member merge folders item by item and keep nothing.
+   */
+  keepFolder(member: 'copyFolder' | 'moveFolder', { user }: ByUser): Keep | undefined {
+    return this.#trash && this.#store[member] ? { user } : undefined;
+  }
+}

@@ -1,0 +1,183 @@
+import { exists, isStoreError, StoreError } from '../model/error.ts';
+import type { KeptId } from '../model/kept-ids.ts';
+import { numberedPaths } from '../model/numbered-names.ts';
+import {
+  childFile,
+  type FilePath,
+  type FolderPath,
+  isFolder,
+  isWithin,
+  nameOf,
+  parentOf,
+  ROOT,
+} from '../model/path.ts';
+import {
+  type Cancellable,
+  MAX_PAGE,
+  type Reporting,
+  type Store,
+  type TrashedItem,
+  type TrashListing,
+  type TrashStore,
+} from '../model/store.ts';
+
+/** Selects items: those in `folder`, at any depth, for which `isShown` returns true. Default: all. */
+interface Selection {
+  readonly folder?: FolderPath | undefined;
+  readonly isShown?: ((item: TrashedItem) => boolean) | undefined;
+}
+
+export type TrashListOptions = Selection & {
+  readonly cursor?: string | undefined;
+  readonly limit?: number | undefined;
+} & Cancellable;
+
+export type RestoreOptions = {
+  /** The new path, of the kind of the item. Default: the path from which it was deleted. */
+  readonly to?: FilePath | FolderPath | undefined;
+  /** Whether to choose a numbered name if the name is taken. Otherwise, a taken name is `already-exists`. */
+  readonly rename?: boolean;
+  /** Called with each path before the item is restored to it. If it rejects with `already-exists`, the name is taken. */
+  readonly permit?: ((to: FilePath | FolderPath) => Promise<void>) | undefined;
+} & Reporting &
+  Cancellable;
+
+export type EmptyOptions = Selection & {
+  /** Called with each item that was removed. */
+  readonly onRemoved?: (item: TrashedItem) => void;
+} & Reporting &
+  Cancellable;
+
+/** The operations on the trash. Each one throws `unsupported` if the store has no trash. */
+export interface TrashOperations {
+  /** Lists the selected items, the newest first. A cursor is the position after one of them. */
+  listTrash(options?: TrashListOptions): Promise<TrashListing>;
+  /** Returns an item. Throws `not-found`. */
+  findTrashed(id: KeptId, options?: Cancellable): Promise<TrashedItem>;
+  /** Moves an item out of the trash and returns its new path. Throws the errors of `Store.restoreTrashed`. */
+  restoreTrashed(id: KeptId, options?: RestoreOptions): Promise<FilePath | FolderPath>;
+  /** Removes an item permanently. Throws `not-found`. */
+  purgeTrashed(id: KeptId, options?: Reporting & Cancellable): Promise<void>;
+  /** Removes the selected items permanently. Returns their number. */
+  emptyTrash(options?: EmptyOptions): Promise<number>;
+}
+
+/** Returns the store as one with a trash; undefined if it has none. */
+export function trashOf(store: Store): TrashStore | undefined {
+  return store.moveToTrash ? (store as Store & TrashStore) : undefined;
+}
+
+export function createTrashOperations(store: Store): TrashOperations {
+  const trash = trashOf(store);
+  return {
+    listTrash: async (options = {}) => listShown(requireTrash(trash), options),
+    findTrashed: async (id, options) => requireTrash(trash).findTrashed(id, options),
+    restoreTrashed: async (id, options = {}) => restore(store, requireTrash(trash), { ...options, id }),
+    purgeTrashed: async (id, options) => requirePurge(trash)(id, options),
+    emptyTrash: async (options = {}) => empty(requireTrash(trash), options),
+  };
+}
+
+function requireTrash(trash: TrashStore | undefined): TrashStore {
+  if (trash) return trash;
+  throw new StoreError('unsupported', 'The store has no trash. Deletes are permanent.');
+}
+
+function requirePurge(trash: TrashStore | undefined): NonNullable<TrashStore['purgeTrashed']> {
+  const { purgeTrashed } = requireTrash(trash);
+  if (purgeTrashed) return purgeTrashed;
+  throw new StoreError('unsupported', "The store can't remove content permanently. The item remains in its history.");
+}
+
+/** Number of items that are read at once while none of them is shown. */
+const SCAN_ITEMS = 10_000;
+
+/**
+ * Lists the selected items. The position of a page is its last item, so each page ends with a selected item. Otherwise,
+ * a cursor would reveal another one.
+ */
+async function listShown(
+  trash: TrashStore,
+  { folder = ROOT, isShown = () => true, cursor, limit = MAX_PAGE, signal }: TrashListOptions,
+): Promise<TrashListing> {
+  const found: TrashedItem[] = [];
+  let position = cursor;
+  let size = limit;
+  for (;;) {
+    signal?.throwIfAborted();
+    const page = await trash.listTrash({ cursor: position, limit: size, signal });
+    const shown = page.items.filter((item) => isWithin(item.path, folder) && isShown(item));
+    const missing = limit - found.length;
+    const last = shown[missing - 1];
+    const isComplete = page.cursor === undefined && shown.length <= missing;
+    if (last && !isComplete && last !== page.items.at(-1)) {
+      // Lists again, and only up to the last item of the page: only the store knows the cursor of that position.
+      size = page.items.indexOf(last) + 1;
+      continue;
+    }
+    found.push(...shown);
+    if (isComplete) return { items: found };
+    if (last) return { items: found, cursor: page.cursor };
+    position = page.cursor;
+    size = SCAN_ITEMS;
+  }
+}
+
+async function restore(
+  store: Store,
+  trash: TrashStore,
+  { id, to, rename = false, permit, ...options }: RestoreOptions & { readonly id: KeptId },
+): Promise<FilePath | FolderPath> {
+  const wanted = to ?? (await trash.findTrashed(id, options)).path;
+  if (wanted === ROOT) {
+    throw new StoreError('root-not-allowed', "The root can't be the destination. Name the restored folder.");
+  }
+  let taken: unknown;
+  for (const path of rename ? numberedPaths(wanted) : [wanted]) {
+    try {
+      await permit?.(path);
+      await trash.restoreTrashed(id, path, options);
+      return path;
+    } catch (error) {
+      if (!rename || !(await isNameTaken(store, path, error))) throw error;
+      taken = error;
+    }
+  }
+  throw taken;
+}
+
+/** Returns whether an error means that the last name of `path` is taken, and not the name of a parent folder. */
+async function isNameTaken(store: Store, path: FilePath | FolderPath, error: unknown): Promise<boolean> {
+  if (isStoreError(error, 'already-exists')) return true;
+  if (!isStoreError(error, 'wrong-kind')) return false;
+  const entryOfOtherKind = isFolder(path)
+    ? store.stat(childFile(parentOf(path), nameOf(path)))
+    : store.list(`${path}/` as FolderPath, { limit: 1 });
+  return exists(entryOfOtherKind).catch((failure: unknown) => {
+    if (isStoreError(failure, 'wrong-kind')) return false;
+    throw failure;
+  });
+}
+
+async function empty(
+  trash: TrashStore,
+  { folder, isShown, onRemoved, onProgress, signal }: EmptyOptions,
+): Promise<number> {
+  const purge = requirePurge(trash);
+  let [done, bytes] = [0, 0];
+  let cursor: string | undefined;
+  do {
+    const page = await listShown(trash, { folder, isShown, cursor, signal });
+    for (const item of page.items) {
+      signal?.throwIfAborted();
+      // Another request or the expiry can remove or restore the item first.
+      if (!(await exists(purge(item.id, { signal }).then(() => item)))) continue;
+      onRemoved?.(item);
+      done++;
+      bytes += item.size ?? 0;
+      onProgress?.({ done, total: null, bytes });
+    }
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+  return done;
+}

@@ -1,0 +1,208 @@
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, describe, it, type TestContext } from 'node:test';
+import sharp from 'sharp';
+import { newKeptId } from '../../../src/model/kept-ids.ts';
+import type { Backend } from '../../contract/backend.ts';
+import {
+  assertFailure,
+  assertSuccess,
+  escapePath,
+  followLocation,
+  jsonOf,
+  plant,
+  postJson,
+  send,
+  treeOf,
+  upload,
+} from '../client.ts';
+import { startService, type TestService } from '../service.ts';
+
+interface Version {
+  readonly id: string;
+  readonly size: number;
+  readonly modified: string | null;
+  readonly replacedAt: string;
+}
+
+const RESTORED = { message: 'Version restored successfully' };
+
+/** The earlier contents of files. */
+export function versionsSuite(backend: Backend): void {
+  describe(`Versions over HTTP: ${backend.name}`, () => {
+    let service: TestService;
+    let port: number;
+
+    beforeEach(async () => {
+      service = await startService(backend);
+      ({ port } = service);
+    });
+    afterEach(() => service.stop());
+
+    /** A test that is skipped on stores without versions. */
+    const test = (title: string, run: () => Promise<void>) => {
+      it(title, async (context: TestContext) => {
+        if (service.store.listVersions) await run();
+        else context.skip('the store keeps no versions');
+      });
+    };
+
+    const versionsOf = async (path: string, query = ''): Promise<readonly Version[]> => {
+      const response = await send(port, `/-/versions/${escapePath(path)}${query}`);
+      assert.equal(response.status, 200, response.body.toString());
+      return (jsonOf(response) as unknown as { versions: Version[] }).versions;
+    };
+    const newest = async (path: string): Promise<string> =>
+      (await versionsOf(path))[0]?.id ?? assert.fail(`${path} has no version`);
+    const textOf = async (path: string, id: string) => {
+      const response = await send(port, `/file/${escapePath(path)}?version=${id}`);
+      assert.equal(response.status, 200, response.body.toString());
+      return response.body.toString();
+    };
+    const textsOf = async (path: string) => Promise.all((await versionsOf(path)).map(({ id }) => textOf(path, id)));
+    const writeAll = async (path: string, texts: readonly string[]) => {
+      for (const text of texts) await upload(port, path, text);
+    };
+
+    test('keeps the contents that uploads, copies, moves and renames replace', async () => {
+      await writeAll('ä/f.txt', ['one', 'two', 'three']);
+      assert.deepEqual(await textsOf('ä/f.txt'), ['two', 'one']);
+      await plant(port, { a: 'a', b: 'b', 'ä/c': 'c' });
+      const over = { destination: 'ä/f.txt', is_folder: false, overwrite: true };
+      assert.equal((await postJson(port, '/copy', { source: 'a', ...over })).status, 200);
+      assert.equal((await postJson(port, '/move', { source: 'b', ...over })).status, 200);
+      const rename = { newName: 'f.txt', overwrite: true };
+      assert.equal((await postJson(port, `/rename/${escapePath('ä/c')}`, rename)).status, 200);
+      assert.deepEqual(await textsOf('ä/f.txt'), ['b', 'a', 'three', 'two', 'one']);
+      const [version] = await versionsOf('ä/f.txt');
+      assert.equal(version?.size, 1);
+      assert.ok(Math.abs(Date.parse(version.replacedAt) - Date.now()) < 60_000);
+    });
+
+    test('lists in pages', async () => {
+      await writeAll('a', ['1', '2', '3', '4']);
+      const all = await versionsOf('a');
+      const first = jsonOf(await send(port, '/-/versions/a?limit=2')) as { versions: Version[]; cursor: string };
+      const rest = await versionsOf('a', `?limit=2&cursor=${encodeURIComponent(first.cursor)}`);
+      assert.deepEqual([...first.versions, ...rest], all);
+      assert.equal(all.length, 3);
+      assert.deepEqual(await versionsOf('missing'), []);
+      assertFailure(await send(port, '/-/versions/a?cursor=../x'), 400, /cursor/);
+      assertFailure(await send(port, '/-/versions/a?limit=1001'), 400, /"limit"/);
+      assertFailure(await send(port, '/-/versions/'), 400, /is empty/);
+    });
+
+    test('fetches a version with ranges and conditions', async () => {
+      await writeAll('a.txt', ['0123456789', 'new']);
+      const path = `/file/a.txt?version=${await newest('a.txt')}`;
+      const whole = await send(port, path);
+      assert.equal(whole.body.toString(), '0123456789');
+      const { etag = '' } = whole.headers;
+      assert.notEqual(etag, (await send(port, '/file/a.txt')).headers.etag);
+      const part = await send(port, path, { headers: { range: 'bytes=2-4' } });
+      assert.deepEqual(
+        [part.status, part.body.toString(), part.headers['content-range']],
+        [206, '234', 'bytes 2-4/10'],
+      );
+      const outside = await send(port, path, { headers: { range: 'bytes=20-' } });
+      assert.deepEqual([outside.status, outside.headers['content-range']], [416, 'bytes */10']);
+      const head = await send(port, path, { method: 'HEAD' });
+      assert.deepEqual([head.status, head.headers['content-length'], head.headers.etag], [200, '10', etag]);
+      assert.equal((await send(port, path, { headers: { 'if-none-match': etag } })).status, 304);
+      assert.equal((await send(port, path, { headers: { 'if-match': '"other"' } })).status, 412);
+      const attachment = await send(port, `${path}&download=1`);
+      assert.match(attachment.headers['content-disposition'] ?? '', /^attachment; filename="a\.txt"/);
+      // A new content must not change the response for the version.
+      await upload(port, 'a.txt', 'newer');
+      assert.deepEqual((await send(port, path)).body, whole.body);
+    });
+
+    test('returns 404 for unknown versions, and 400 for ids that no store can issue', async () => {
+      await writeAll('a', ['1', '2']);
+      await plant(port, { b: '1' });
+      const id = await newest('a');
+      const unknown = newKeptId();
+      for (const route of ['file', 'thumb']) {
+        const missing = await send(port, `/${route}/a?version=${unknown}`);
+        assertFailure(missing, 404, `The file "a" has no version "${unknown}".`);
+        assertFailure(await send(port, `/${route}/b?version=${id}`), 404, `The file "b" has no version "${id}".`);
+        for (const hostile of ['', '..', '../b', '.x', 'a/b', '\u0000'])
+          assertFailure(
+            await send(port, `/${route}/a?version=${encodeURIComponent(hostile)}`),
+            400,
+            /^The id ".*" is not valid\. Take ids from the listing\.$/s,
+          );
+      }
+      assertFailure(await postJson(port, '/-/versions/a', { version: unknown }), 404, /has no version/);
+      assertFailure(await postJson(port, '/-/versions/a', { version: '../b' }), 400, /is not valid/);
+      assertFailure(await postJson(port, '/-/versions/a', {}), 400, 'The body lacks "version".');
+    });
+
+    test('restores a version, and keeps the content that it replaces', async () => {
+      await writeAll('f/a', ['one', 'two']);
+      const response = await postJson(port, '/-/versions/f/a', { version: await newest('f/a') });
+      assertSuccess(response, { ...RESTORED, path: 'f/a' });
+      assert.equal(response.headers.etag, (await send(port, '/file/f/a')).headers.etag);
+      assert.deepEqual(await treeOf(port), { 'f/': null, 'f/a': 'one' });
+      assert.deepEqual(await textsOf('f/a'), ['two', 'one']);
+    });
+
+    test('restores a version of a deleted file, and only then with If-None-Match: *', async () => {
+      await writeAll('f/a', ['one', 'two']);
+      const version = await newest('f/a');
+      const isNew = { 'if-none-match': '*' };
+      assertFailure(await postJson(port, '/-/versions/f/a', { version }, isNew), 412, /already exists/);
+      assert.equal((await send(port, '/delete_folder/f', { method: 'DELETE' })).status, 200);
+      assertSuccess(await postJson(port, '/-/versions/f/a', { version }, isNew), { ...RESTORED, path: 'f/a' });
+      assert.deepEqual(await treeOf(port), { 'f/': null, 'f/a': 'one' });
+    });
+
+    test('restores nothing where a folder has the name', async () => {
+      if (backend.lacks['one-kind-per-name']) return;
+      await writeAll('a', ['one', 'two']);
+      const version = await newest('a');
+      assert.equal((await send(port, '/delete/a', { method: 'DELETE' })).status, 200);
+      await plant(port, { 'a/b': '1' });
+      assertFailure(await postJson(port, '/-/versions/a', { version }), 409, /"a"/);
+      assert.deepEqual(await treeOf(port), { 'a/': null, 'a/b': '1' });
+    });
+
+    test('redirects to a signed URL for a large version', async () => {
+      if (!service.signsUrls) return;
+      const large = Buffer.alloc(6 * 1024 * 1024, 'large');
+      await upload(port, 'a.bin', large);
+      await upload(port, 'a.bin', 'small');
+      const path = `/file/a.bin?version=${await newest('a.bin')}`;
+      for (const method of ['GET', 'HEAD']) {
+        const redirect = await send(port, path, { method });
+        assert.equal(redirect.status, 302);
+        const { location = '' } = redirect.headers;
+        const headers = { range: 'bytes=5-9' };
+        const part = await followLocation(port, path, location, headers);
+        assert.deepEqual([part.status, part.body.toString()], [206, 'large']);
+        const forged = await followLocation(port, path, location.replace(/version=[^&]+/, `version=${newKeptId()}`));
+        assertFailure(forged, 403, /signature/);
+        const current = await followLocation(port, path, location.replace(/version=[^&]+&/, ''));
+        assertFailure(current, 403, /signature/);
+      }
+    });
+
+    test('draws the thumbnail of a version', async () => {
+      const picture = (background: string) =>
+        sharp({ create: { width: 2, height: 2, channels: 3, background } })
+          .png()
+          .toBuffer();
+      await upload(port, 'a.png', await picture('red'));
+      await upload(port, 'a.png', await picture('blue'));
+      const averageOf = async (query: string) => {
+        const { status, headers, body } = await send(port, `/thumb/a.png${query}`);
+        assert.equal(status, 200, body.toString());
+        const { channels } = await sharp(body).stats();
+        return { etag: headers.etag, isRed: (channels[0]?.mean ?? 0) > (channels[2]?.mean ?? 0) };
+      };
+      const old = await averageOf(`?version=${await newest('a.png')}`);
+      const current = await averageOf('');
+      assert.deepEqual([old.isRed, current.isRed], [true, false]);
+      assert.notEqual(old.etag, current.etag);
+    });
+  });
+}
