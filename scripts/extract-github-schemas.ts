@@ -28,6 +28,7 @@ const OPERATIONS = [
   'GET /repos/{owner}/{repo}/git/blobs/{file_sha}',
   'POST /repos/{owner}/{repo}/git/commits',
   'GET /repos/{owner}/{repo}/git/commits/{commit_sha}',
+  'GET /repos/{owner}/{repo}/commits',
   'GET /repos/{owner}/{repo}/contents/{path}',
   'PUT /repos/{owner}/{repo}/contents/{path}',
 ];

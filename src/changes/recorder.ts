@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Database } from '../database/database.ts';
 import type { Change } from '../model/change.ts';
 import { isStoreError } from '../model/error.ts';
@@ -12,8 +12,8 @@ const MAX_BATCH = 500;
 const MAX_WAITING = 10_000;
 
 /**
- * Milliseconds for which the first change waits for those of other operations, and the number of operations in progress
- * from which it waits. As `commit_delay` and `commit_siblings` of PostgreSQL, this makes transactions fewer and larger.
+ * Maximum milliseconds for which the first change waits for those of other operations, and the number of operations in
+ * progress from which it waits. As `commit_delay` and `commit_siblings` of PostgreSQL, this makes transactions fewer and larger.
  */
 const GATHER_MS = 2;
 const MIN_SIBLINGS = 4;
@@ -55,7 +55,7 @@ export class ChangeRecorder {
   #flushing: Promise<void> | undefined;
   /** Operations that have begun and not ended. */
   #inProgress = 0;
-  #onIdle: (() => void) | undefined;
+  readonly #onIdle = new Set<() => void>();
   /** Whether changes were dropped that no `resync` in the log stands for. */
   #hasGap = false;
   #timer: NodeJS.Timeout | undefined;
@@ -83,7 +83,7 @@ export class ChangeRecorder {
   async end(changes: readonly Change[]): Promise<void> {
     this.#inProgress--;
     const recorded = changes.length > 0 ? this.record(changes) : undefined;
-    if (this.#inProgress === 0) this.#onIdle?.();
+    if (this.#inProgress === 0) for (const resolve of this.#onIdle) resolve();
     await recorded;
   }
 
@@ -102,7 +102,7 @@ export class ChangeRecorder {
 
   /** Writes what waits, also for operations that end in the next second. */
   async close(): Promise<void> {
-    await this.#untilIdle();
+    if (this.#inProgress > 0) await this.#untilIdle(CLOSE_TIMEOUT_MS);
     this.#isClosed = true;
     clearTimeout(this.#timer);
     await this.#beating;
@@ -112,11 +112,14 @@ export class ChangeRecorder {
     if (isComplete && this.#database.isAvailable) await this.#log.leave(this.#writer).catch(() => {});
   }
 
-  async #untilIdle(): Promise<void> {
-    if (this.#inProgress === 0) return;
-    const idle = new AbortController();
-    this.#onIdle = () => idle.abort();
-    await delay(CLOSE_TIMEOUT_MS, undefined, { signal: idle.signal }).catch(() => {});
+  /** Resolves when the last operation in progress ends, or after the timeout. */
+  async #untilIdle(timeoutMs: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, timeoutMs);
+    this.#onIdle.add(resolve);
+    await promise;
+    this.#onIdle.delete(resolve);
+    clearTimeout(timer);
   }
 
   #flush(): void {
@@ -128,7 +131,7 @@ export class ChangeRecorder {
   }
 
   async #writeWaiting(): Promise<void> {
-    if (this.#inProgress >= MIN_SIBLINGS) await delay(GATHER_MS);
+    if (this.#inProgress >= MIN_SIBLINGS) await this.#untilIdle(GATHER_MS);
     else await nextTurn();
     while (this.#waiting.length > 0) {
       const batch = this.#takeBatch();

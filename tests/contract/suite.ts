@@ -352,6 +352,15 @@ export function storeContract(backend: Backend): void {
         assert.deepEqual(outcomes, [false, true, true, false]);
       });
 
+      it('reports whether it created or replaced a file, also without a condition, if it keeps versions', async (test) => {
+        if (!store.listVersions) return test.skip('it keeps none');
+        const outcomes = await outcomesOf(
+          (options) => store.write(file('a'), upload('one'), { ...options, keep: {} }),
+          (options) => store.write(file('a'), upload('two'), { ...options, keep: {} }),
+        );
+        return assert.deepEqual(outcomes, [false, true]);
+      });
+
       it('reports the outcome of a write that has a condition, and none of one that fails', async () => {
         const absent = { condition: 'absent' } as const;
         const outcomes = await outcomesOf(

@@ -118,6 +118,22 @@ describe('The fake GitHub API', () => {
     assert.deepEqual(await paths('?recursive=1'), [all.slice(0, 4), true]);
   });
 
+  it('lists commits as git does, by path and in pages', async (t) => {
+    const { ask, repository } = await open(t);
+    for (const text of ['1', '2', '3']) await repository.commit({ 'folder/b': text, other: text });
+    await repository.commit({ other: '4' });
+    const listed = async (query: string) => {
+      const { json } = await ask('GET', `/commits?${query}`);
+      return (json as unknown as readonly { readonly sha: string }[]).map(({ sha }) => sha).join('\n');
+    };
+    assert.equal(await listed('sha=main'), await repository.git('rev-list', 'main'));
+    const [head, first] = [await repository.git('rev-parse', 'main'), await repository.git('rev-parse', 'main~4')];
+    assert.equal(await listed(`sha=${head}&path=folder`), await repository.git('rev-list', 'main', '--', 'folder'));
+    assert.equal(await listed(`sha=${head}&per_page=2&page=3`), first);
+    assert.equal(await listed(`sha=${head}&path=${encodeURIComponent('*')}`), '');
+    assert.equal((await ask('GET', `/commits?sha=${'0'.repeat(40)}`)).status, 404);
+  });
+
   it('removes, replaces and adds entries in one tree, and leaves no empty folder', async (t) => {
     const opened = await open(t);
     const folder = await opened.repository.git('rev-parse', 'main:folder');

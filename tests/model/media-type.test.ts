@@ -29,6 +29,8 @@ describe('mediaTypeOf', () => {
       '.',
       'a.nobody-knows',
       'f.txt/a',
+      'png',
+      'f/html',
       'a.txt ',
       'constructor',
       '__proto__',

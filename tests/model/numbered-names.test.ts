@@ -26,14 +26,14 @@ describe('Numbered names', () => {
     assert.equal(first(long, 1).length, 1);
   });
 
-  it('are those of the web UI', async (t) => {
+  it('are those of the web UI', (t) => {
     const part = fc.stringMatching(/^[a-z0-9 .()]{1,12}$/);
     const numbered = fc.oneof(
       part,
       fc.tuple(part, fc.nat(99)).map(([stem, number]) => `${stem} (${number}).txt`),
     );
     const name = numbered.filter((each) => !/^\.{1,2}$/.test(each));
-    await fc.assert(
+    fc.assert(
       fc.property(name, fc.boolean(), (text, asFolder) => {
         const [path, next] = first(asFolder ? `${text}/` : text, 2);
         assert.ok(path !== undefined && next !== undefined);

@@ -16,7 +16,7 @@ export interface Operation {
   readonly began: number;
   readonly ended: number;
   /** The message of a request that was not acknowledged. */
-  readonly said?: string;
+  readonly detail?: string;
 }
 
 /** Sends requests and records them. */
@@ -45,8 +45,8 @@ export function createSender(rest: number): Sender {
 
   const attempt = async (kind: string, request: () => Promise<Response>, isDone: IsDone) => {
     const began = performance.now();
-    const { outcome, answer, said } = await outcomeOf(request, isDone);
-    operations.push({ kind, outcome, began, ended: performance.now(), ...(said !== undefined && { said }) });
+    const { outcome, answer, detail } = await outcomeOf(request, isDone);
+    operations.push({ kind, outcome, began, ended: performance.now(), ...(detail !== undefined && { detail }) });
     await delay(outcome === 'acknowledged' ? rest : PAUSE);
     return { outcome, answer };
   };
@@ -68,7 +68,7 @@ export function createSender(rest: number): Sender {
         if (outcome === 'failed') return 0;
       }
       const now = performance.now();
-      operations.push({ kind, outcome: 'failed', began: now, ended: now, said: 'No attempt was acknowledged.' });
+      operations.push({ kind, outcome: 'failed', began: now, ended: now, detail: 'No attempt was acknowledged.' });
       return 0;
     },
   };
@@ -85,24 +85,24 @@ const wasResent = ({ headers }: Response): boolean => String(headers[ATTEMPTS_HE
 async function outcomeOf(
   request: () => Promise<Response>,
   isDone: IsDone,
-): Promise<{ outcome: Outcome; answer?: Response; said?: string }> {
+): Promise<{ outcome: Outcome; answer?: Response; detail?: string }> {
   let answer: Response;
   const timer = new AbortController();
   const late = delay(TIMEOUT, undefined, { signal: timer.signal }).catch(() => {});
   try {
     const first = await Promise.race([request(), late]);
-    if (!first) return { outcome: 'failed', said: 'There was no response.' };
+    if (!first) return { outcome: 'failed', detail: 'There was no response.' };
     answer = first;
   } catch (error) {
-    return { outcome: 'unknown', said: String(error) };
+    return { outcome: 'unknown', detail: String(error) };
   } finally {
     timer.abort();
   }
   if (isDone(answer)) return { outcome: 'acknowledged', answer };
-  const said = `${answer.status} ${answer.body.toString().slice(0, 300)}`;
+  const detail = `${answer.status} ${answer.body.toString().slice(0, 300)}`;
   const { 'retry-after': retryAfter } = answer.headers;
-  if ([429, 503].includes(answer.status) && retryAfter !== undefined) return { outcome: 'refused', said };
+  if ([429, 503].includes(answer.status) && retryAfter !== undefined) return { outcome: 'refused', detail };
   // nginx lost the connection to the replica, or found no replica.
-  if ([502, 504].includes(answer.status)) return { outcome: 'unknown', said };
-  return { outcome: 'failed', said };
+  if ([502, 504].includes(answer.status)) return { outcome: 'unknown', detail };
+  return { outcome: 'failed', detail };
 }

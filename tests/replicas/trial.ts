@@ -125,7 +125,7 @@ export function complaints(stage: Stage, { isUnnoticed }: Pick<Fault<never>, 'is
 export function messagesOf(operations: readonly Operation[], ...outcomes: readonly Outcome[]): string[] {
   return operations
     .filter(({ outcome }) => outcomes.includes(outcome))
-    .map(({ kind, outcome, said }) => `${kind} ${outcome}: ${said}`);
+    .map(({ kind, outcome, detail }) => `${kind} ${outcome}: ${detail}`);
 }
 
 function rate(operations: readonly Operation[], from: number, to: number): number {

@@ -87,7 +87,7 @@ it('The web UI works below the path of a reverse proxy and BASE_PATH, in the lan
   await page.getByRole('menu').waitFor({ state: 'detached' });
   // The entry is no longer selected, so the toolbar is that of the folder again.
   await page.keyboard.press('Escape');
-  await choose(page, '外观', 'English');
+  await choose(page, '设置', 'English');
   await uploadFiles(page, testFile('new.txt', 'new'));
   await trayShows(page, '1 file uploaded');
   assert.equal((await site.read('photos/2026/new.txt')).toString(), 'new');

@@ -4,7 +4,7 @@ import { until } from '../../testing/until.ts';
 import type { Need } from '../runner/needs.ts';
 import { assertAccessible } from './axe.ts';
 import { becomes } from './becomes.ts';
-import { row, said, selectedText, waitForFocus } from './elements.ts';
+import { row, selectedText, waitForFocus, waitForMessage } from './elements.ts';
 import { refuse } from './intercept.ts';
 import { openSite } from './open-site.ts';
 import { HOSTILE_NAMES } from './samples.ts';
@@ -52,7 +52,7 @@ describe('A new folder', () => {
     await page.route('**/create_folder', (route) => refuse(route, 'unavailable', 'The disk is asleep.'));
     await page.keyboard.press('Alt+n');
     await dialog.getByRole('button', { name: 'Create' }).click();
-    await said(page, 'The server isn’t available right now.');
+    await waitForMessage(page, 'The server isn’t available right now.');
     await row(page, 'New folder/').waitFor({ state: 'detached' });
   });
 });
@@ -74,15 +74,15 @@ describe('A deletion', () => {
     await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
     await waitForFocus(page, 'report.pdf');
-    await said(page, '2 items deleted');
+    await waitForMessage(page, '2 items deleted');
     assert.equal(await site.exists('file 10.txt'), false);
 
     await page.route('**/delete/**', (route) => refuse(route, 'internal-error', 'Something went wrong on the server.'));
     await row(page, 'report.pdf').click();
     await page.keyboard.press('Delete');
     await page.getByRole('button', { name: 'Delete file' }).click();
-    await said(page, 'Couldn’t delete “⁨report.pdf⁩”');
-    await said(page, 'Something went wrong on the server.');
+    await waitForMessage(page, 'Couldn’t delete “⁨report.pdf⁩”');
+    await waitForMessage(page, 'Something went wrong on the server.');
     await row(page, 'report.pdf').waitFor();
   });
 });
@@ -160,7 +160,7 @@ describe('A message about a change', () => {
       await waitForFocus(page, `${last}.txt`);
       await page.keyboard.press('Delete');
       await page.getByRole('button', { name: 'Delete file' }).click();
-      await said(page, `“⁨${last}.txt⁩” deleted`);
+      await waitForMessage(page, `“⁨${last}.txt⁩” deleted`);
       await waitForFocus(page, `${last - 1}.txt`);
       await becomes(() => page.evaluate(isFocusAboveMessages), true);
     }

@@ -50,7 +50,7 @@ test('The details describe the selected entries, and are a sheet at the lower ed
   await page.locator('[data-path="text.txt"]').click({ modifiers: ['ControlOrMeta'] });
   await sheet.getByText('2 selected').waitFor();
   await sheet.getByText('Size of files').waitFor();
-  await sheet.getByText('without folder contents').waitFor();
+  await sheet.getByText('folders not included').waitFor();
   await sheet.getByRole('button', { name: 'Close details' }).click();
   await sheet.waitFor({ state: 'detached' });
 

@@ -25,11 +25,11 @@ export const contents = (page: Page): Locator => page.getByRole('region', { name
 export const title = (page: Page): Locator => page.getByRole('heading', { level: 1 });
 
 /** Waits until the heading is this name. */
-export const isTitled = (page: Page, name: string): Promise<void> =>
+export const waitForTitle = (page: Page, name: string): Promise<void> =>
   title(page).getByText(name, { exact: true }).waitFor();
 
 /** Waits until a message has this text. */
-export const said = (page: Page, text: string | RegExp): Promise<void> =>
+export const waitForMessage = (page: Page, text: string | RegExp): Promise<void> =>
   messages(page).getByText(text).first().waitFor();
 
 /** Chooses an item of the menu that a button opens. */
@@ -66,7 +66,7 @@ export const focusedName = (page: Page): Promise<string | null | undefined> =>
   });
 
 /** Waits until the element has the focus. */
-export const isFocused = (locator: Locator): Promise<true> =>
+export const waitForElementFocus = (locator: Locator): Promise<true> =>
   until('the element has the focus', () => locator.evaluate((element) => element === document.activeElement));
 
 /** Waits until the entry has the focus. */
@@ -91,7 +91,7 @@ export async function boxOf(locator: Locator) {
 }
 
 /** Waits until the page is no wider than the window, and no control is outside. */
-export function assertNothingOutside(page: Page): Promise<void> {
+export function waitForNoOverflow(page: Page): Promise<void> {
   return becomes(() => overflowOf(page), { scrolls: false, outside: [] });
 }
 
@@ -112,27 +112,27 @@ function overflowOf(page: Page): Promise<{ scrolls: boolean; outside: string[] }
 export async function longPress(page: Page, path: string): Promise<void> {
   await row(page, path).scrollIntoViewIfNeeded();
   const box = await boxOf(row(page, path));
-  const client = await page.context().newCDPSession(page);
+  const cdp = await page.context().newCDPSession(page);
   const touchPoints = [{ x: box.x + box.width / 2, y: box.y + box.height / 2 }];
-  await client.send('Input.dispatchTouchEvent', { type: 'touchStart', touchPoints });
+  await cdp.send('Input.dispatchTouchEvent', { type: 'touchStart', touchPoints });
   await row(page, path).and(page.locator('[aria-selected="true"]')).waitFor();
-  await client.send('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [] });
-  await client.detach();
+  await cdp.send('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [] });
+  await cdp.detach();
 }
 
 /** Moves a finger from one point of the window to another. */
 export async function swipe(page: Page, from: readonly [number, number], to: readonly [number, number]): Promise<void> {
-  const debug = await page.context().newCDPSession(page);
+  const cdp = await page.context().newCDPSession(page);
   // The timestamps determine the speed of the swipe, also on a slow machine.
   let timestamp = Date.now() / 1000;
   const send = (type: 'touchStart' | 'touchMove' | 'touchEnd', points: readonly (readonly [number, number])[]) => {
     timestamp += 0.05;
-    return debug.send('Input.dispatchTouchEvent', { type, touchPoints: points.map(([x, y]) => ({ x, y })), timestamp });
+    return cdp.send('Input.dispatchTouchEvent', { type, touchPoints: points.map(([x, y]) => ({ x, y })), timestamp });
   };
   await send('touchStart', [from]);
   for (const part of [0.3, 0.6, 1]) {
     await send('touchMove', [[from[0] + (to[0] - from[0]) * part, from[1] + (to[1] - from[1]) * part]]);
   }
   await send('touchEnd', []);
-  await debug.detach();
+  await cdp.detach();
 }

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { until } from '../../testing/until.ts';
 import type { Need } from '../runner/needs.ts';
 import { becomes } from './becomes.ts';
-import { button, focusedName, isFocused, row, toolbar } from './elements.ts';
+import { button, focusedName, row, toolbar, waitForElementFocus } from './elements.ts';
 import { FILES, openSite } from './open-site.ts';
 
 export const needs: readonly Need[] = ['browser'];
@@ -33,14 +33,14 @@ describe('Keyboard shortcuts', () => {
     assert.match(await page.evaluate(() => navigator.clipboard.readText()), /\/file\/one\.txt$/);
 
     await page.keyboard.press('F6');
-    await isFocused(row(page, 'one.txt'));
+    await waitForElementFocus(row(page, 'one.txt'));
     await page.keyboard.press('F6');
     await becomes(() => focusedName(page), 'Dismiss');
     await page.keyboard.press('F6');
     await becomes(() => focusedName(page), 'Files');
     await page.keyboard.press('Shift+F6');
     await page.keyboard.press('Enter');
-    await isFocused(row(page, 'one.txt'));
+    await waitForElementFocus(row(page, 'one.txt'));
     await page.getByRole('region', { name: 'Notifications' }).getByText('Link copied').waitFor({ state: 'detached' });
 
     await page.keyboard.press('/');
@@ -50,7 +50,7 @@ describe('Keyboard shortcuts', () => {
     await row(page, 'one.txt').waitFor({ state: 'detached' });
     await page.getByRole('status').getByText('1 of 5 items').waitFor();
     await page.keyboard.press('ArrowDown');
-    await isFocused(row(page, 'three.txt'));
+    await waitForElementFocus(row(page, 'three.txt'));
     await page.getByRole('searchbox').focus();
     await page.keyboard.press('Escape');
     await row(page, 'one.txt').waitFor();

@@ -49,20 +49,20 @@ async function usePreviews(engine: Engine): Promise<void> {
   await engine.press('Enter');
   await isTrue(engine, `document.querySelector('dialog.viewer')?.textContent.includes('the text of one')`);
   await engine.press('Escape');
-  await isTrue(engine, `!document.querySelector('dialog.viewer') && ${isFocused('one.txt')}`);
+  await isTrue(engine, `!document.querySelector('dialog.viewer') && ${waitForElementFocus('one.txt')}`);
 
   await engine.press('Home');
   await engine.type('ph');
-  await isTrue(engine, isFocused('Photos/'));
+  await isTrue(engine, waitForElementFocus('Photos/'));
   await engine.press('Enter');
-  await isTrue(engine, isFocused('Photos/sea.jpg'));
+  await isTrue(engine, waitForElementFocus('Photos/sea.jpg'));
   await isTrue(engine, `${rowOf('Photos/sea.jpg')}.querySelector('img')?.naturalWidth > 0`);
   await engine.press('Enter');
   await isTrue(engine, `document.querySelector('dialog.viewer img')?.naturalWidth === 300`);
   await engine.press('Escape');
   await isTrue(engine, `!document.querySelector('dialog.viewer')`);
   await engine.press('Alt+ArrowUp');
-  await isTrue(engine, isFocused('Photos/'));
+  await isTrue(engine, waitForElementFocus('Photos/'));
 }
 
 /** Uploads a file, renames it, and deletes it. */
@@ -84,10 +84,10 @@ async function useChanges(t: TestContext, engine: Engine, site: Site): Promise<v
   await engine.type('newer');
   await engine.press('Enter');
   await until('the file is renamed', () => site.exists('newer.txt'));
-  await isTrue(engine, isFocused('newer.txt'));
+  await isTrue(engine, waitForElementFocus('newer.txt'));
 
   await cancelDeletion(engine);
-  await isTrue(engine, isFocused('newer.txt'));
+  await isTrue(engine, waitForElementFocus('newer.txt'));
   await engine.press('Delete');
   await isTrue(engine, `document.querySelector('dialog .danger') !== null`);
   await engine.click('dialog .danger');
@@ -119,13 +119,13 @@ async function useTallList(engine: Engine, site: Site): Promise<void> {
   await isTrue(engine, `${rowOf(first)}.offsetHeight === 12800`);
   await engine.click(`[data-path="${first}"]`);
   await engine.press('End');
-  await isTrue(engine, isFocused(last));
+  await isTrue(engine, waitForElementFocus(last));
   const listTop = `document.querySelector('[data-scroller]').getBoundingClientRect().top`;
   await isTrue(engine, `Math.abs(${rowOf(last)}.getBoundingClientRect().top - ${listTop}) < 2`);
 }
 
 const rowOf = (path: string) => `document.querySelector('[data-path="${path}"]')`;
-const isFocused = (path: string) => `document.activeElement?.dataset.path === '${path}'`;
+const waitForElementFocus = (path: string) => `document.activeElement?.dataset.path === '${path}'`;
 
 /** Waits until an expression is true in the page. */
 function isTrue(engine: Engine, expression: string): Promise<boolean> {

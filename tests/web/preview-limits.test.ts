@@ -51,7 +51,7 @@ test('A text that is hostile, too large or not rendered falls back to its source
   await page.getByRole('dialog', { name: '3.md' }).getByText(MARKDOWN_FALLBACK).waitFor();
   await contents(page).locator('.line').first().waitFor();
   await next();
-  await page.getByText('This file contains only HTML').waitFor();
+  await page.getByText('HTML in Markdown isn’t rendered').waitFor();
   await contents(page).getByText('<p>tags</p>').waitFor();
 
   await next();

@@ -5,16 +5,16 @@ import type { Need } from '../runner/needs.ts';
 import { assertAccessible, assertAccessibleInBothSchemes } from './axe.ts';
 import { becomes } from './becomes.ts';
 import {
-  assertNothingOutside,
   backgroundLightness,
   boxOf,
   button,
   choose,
   focusedName,
-  isTitled,
   row,
   title,
   toolbar,
+  waitForNoOverflow,
+  waitForTitle,
 } from './elements.ts';
 import { refuse } from './intercept.ts';
 import { DEEP_FOLDER, FILES, openSite, PHONE } from './open-site.ts';
@@ -25,7 +25,7 @@ describe('The appearance settings', () => {
   it('apply the chosen theme, density and language, also after a reload', async (t) => {
     const { page } = await openSite(t, { files: FILES });
     const light = await backgroundLightness(page);
-    await choose(page, 'Appearance', 'Dark');
+    await choose(page, 'Settings', 'Dark');
     await page.locator('html[data-theme="dark"]').waitFor();
     const dark = await backgroundLightness(page);
     assert.ok(dark < light, `${dark} is darker than ${light}`);
@@ -35,13 +35,13 @@ describe('The appearance settings', () => {
     await until('the theme color of the browser matches the page', matchesPage);
 
     const { height } = await boxOf(row(page, 'one.txt'));
-    await choose(page, 'Appearance', 'Compact');
+    await choose(page, 'Settings', 'Compact');
     await until('rows are lower', async () => (await boxOf(row(page, 'one.txt'))).height < height);
 
-    await choose(page, 'Appearance', '简体中文');
+    await choose(page, 'Settings', '简体中文');
     await page.locator('html[lang="zh-Hans"]').waitFor();
     await button(page, '新建文件夹').waitFor();
-    await isTitled(page, '文件');
+    await waitForTitle(page, '文件');
 
     await page.reload();
     await button(page, '新建文件夹').waitFor();
@@ -49,10 +49,10 @@ describe('The appearance settings', () => {
     await becomes(() => backgroundLightness(page), dark);
     assert.ok((await boxOf(row(page, 'one.txt'))).height < height);
 
-    await choose(page, '外观', '跟随浏览器');
+    await choose(page, '设置', '跟随浏览器');
     await button(page, 'New folder').waitFor();
     await becomes(() => page.locator('html').getAttribute('lang'), 'en');
-    await choose(page, 'Appearance', 'Use device setting');
+    await choose(page, 'Settings', 'Use device setting');
     await page.locator('html:not([data-theme])').waitFor();
     await becomes(() => backgroundLightness(page), light);
     await page.emulateMedia({ colorScheme: 'dark' });
@@ -72,21 +72,21 @@ describe('The breadcrumb', () => {
     const opening = page.context().waitForEvent('page');
     await page.getByRole('link', { name: 'Photos' }).click({ modifiers: ['ControlOrMeta'] });
     const tab = await opening;
-    await isTitled(tab, 'Photos');
+    await waitForTitle(tab, 'Photos');
     await becomes(() => tab.url(), `${site.url}Photos/`);
     await tab.close();
-    await isTitled(page, 'Westfjords');
+    await waitForTitle(page, 'Westfjords');
 
     await path.getByRole('link', { name: 'Summer holidays' }).click();
-    await isTitled(page, 'Summer holidays');
+    await waitForTitle(page, 'Summer holidays');
     await becomes(() => page.url(), new URL(encodeURI('Photos/2026/Summer holidays/'), site.url).href);
     await path.getByRole('link', { name: 'Files' }).click();
-    await isTitled(page, 'Files');
+    await waitForTitle(page, 'Files');
     await becomes(() => page.title(), 'Holdall');
     await page.goBack();
-    await isTitled(page, 'Summer holidays');
+    await waitForTitle(page, 'Summer holidays');
     await page.goBack();
-    await isTitled(page, 'Westfjords');
+    await waitForTitle(page, 'Westfjords');
 
     await assertAccessibleInBothSchemes(page, t, { state: 'a folder' });
     // `assertAccessible` waits for animations, except endless ones.
@@ -116,10 +116,10 @@ describe('The breadcrumb', () => {
       );
     }
     await page.getByRole('searchbox').fill('bird');
-    await assertNothingOutside(page);
+    await waitForNoOverflow(page);
     await page.getByRole('searchbox').fill('');
     await page.goForward();
-    await isTitled(page, 'Summer holidays');
+    await waitForTitle(page, 'Summer holidays');
     await page.setViewportSize({ width: 1440, height: 900 });
 
     await page.evaluate(() => {
@@ -127,12 +127,12 @@ describe('The breadcrumb', () => {
     });
     const root = await boxOf(page.getByRole('link', { name: 'Files' }));
     assert.ok(root.x > (await boxOf(title(page))).x);
-    await assertNothingOutside(page);
+    await waitForNoOverflow(page);
 
     await button(toolbar(page), 'New folder').focus();
     await page.keyboard.press('ArrowLeft');
     await becomes(() => focusedName(page), 'Upload');
-    await button(page, 'Appearance').click();
+    await button(page, 'Settings').click();
     const menu = await boxOf(page.getByRole('menu'));
     assert.ok(menu.x >= 0, JSON.stringify(menu));
   });
@@ -168,7 +168,7 @@ describe('The page on a phone', () => {
     const items = page.getByRole('menuitem');
     await becomes(async () => (await items.allTextContents()).slice(-3), ['2026', 'Summer holidays', 'Iceland']);
     await page.getByRole('menuitem', { name: '2026' }).tap();
-    await isTitled(page, '2026');
+    await waitForTitle(page, '2026');
 
     const field = page.getByRole('searchbox');
     await until('the filter is an icon', async () => (await boxOf(field)).width <= 44);
@@ -182,15 +182,15 @@ describe('The page on a phone', () => {
     await row(page, 'Photos/2026/two.txt').waitFor();
 
     await page.setViewportSize({ width: 320, height: 568 });
-    await assertNothingOutside(page);
+    await waitForNoOverflow(page);
     await row(page, 'Photos/2026/one.txt').focus();
     await page.keyboard.press('ControlOrMeta+a');
     await button(toolbar(page), 'Delete').waitFor();
-    await assertNothingOutside(page);
+    await waitForNoOverflow(page);
     await assertAccessible(page, t, { state: 'a selection' });
-    await button(page, 'Appearance').tap();
+    await button(page, 'Settings').tap();
     await page.getByRole('menu').waitFor();
-    await assertNothingOutside(page);
+    await waitForNoOverflow(page);
     await assertAccessibleInBothSchemes(page, t, { state: 'an open menu' });
     await page.keyboard.press('Escape');
     await page.getByRole('menu').waitFor({ state: 'detached' });
@@ -237,9 +237,9 @@ describe('The language', () => {
       await page.keyboard.press('Enter');
       await row(page, 'renamed.txt').waitFor();
     };
-    await choose(page, 'Appearance', 'العربية');
+    await choose(page, 'Settings', 'العربية');
     await page.locator('html[lang="ar"][dir="rtl"]').waitFor();
-    await isTitled(page, 'الملفات');
+    await waitForTitle(page, 'الملفات');
     await rename();
     await page
       .getByRole('region', { name: 'الإشعارات' })
@@ -251,7 +251,7 @@ describe('The language', () => {
     await page.getByRole('region', { name: 'الإشعارات' }).getByText('وحدة التخزين ممتلئة.').first().waitFor();
     await assertAccessible(page, t, { state: 'in Arabic' });
 
-    await choose(page, 'الشكل', '简体中文');
+    await choose(page, 'الإعدادات', '简体中文');
     await page.locator('html[lang="zh-Hans"][dir="ltr"]').waitFor();
     await page.keyboard.press('?');
     await page.getByRole('dialog', { name: '键盘快捷键' }).getByText('跳转到名称').waitFor();
@@ -267,7 +267,7 @@ describe('The language', () => {
       files: FILES,
       visit: { expectedErrors: [/\/(zh-Hans|en)-[\w-]+\.js/], isCacheEmpty: true },
     });
-    await choose(page, 'Appearance', '简体中文');
+    await choose(page, 'Settings', '简体中文');
     await button(page, '新建文件夹').waitFor();
     await page.route(/\/zh-Hans-[\w-]+\.js$/, (route) => route.abort());
     await page.goto(site.url);

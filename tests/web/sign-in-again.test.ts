@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import type { Need } from '../runner/needs.ts';
-import { button, isFocused, row } from './elements.ts';
+import { button, row, waitForElementFocus } from './elements.ts';
 import {
   ANN,
   accountButton,
@@ -25,7 +25,7 @@ const endSession = (page: Page) => page.context().clearCookies();
 
 async function signInAgain(page: Page): Promise<void> {
   await signInDialog(page).waitFor();
-  await isFocused(page.getByLabel('Password'));
+  await waitForElementFocus(page.getByLabel('Password'));
   assert.equal(await page.getByLabel('Username', { exact: true }).inputValue(), ANN.name);
   await fillSignInForm(page, { password: ANN.password });
   await page.keyboard.press('Enter');
@@ -69,7 +69,7 @@ describe('A page whose session expired', () => {
     assert.equal(await signInDialog(page).count(), 0);
     await tray(page).getByText('Sign in to continue').first().waitFor();
     await button(page, 'Sign in').waitFor();
-    await tray(page).getByRole('button', { name: 'Retry 6' }).click();
+    await tray(page).getByRole('button', { name: 'Retry all (6)' }).click();
     await signInAgain(page);
     await trayShows(page, '6 files uploaded');
     for (const number of ['0', '5']) assert.equal(String(await site.read(`photos/new ${number}.txt`)), number);
@@ -86,7 +86,7 @@ describe('A page whose session expired', () => {
     await page.keyboard.press('Enter');
     await accountButton(page, EVE).waitFor();
     const messages = page.getByRole('region', { name: 'Notifications' });
-    await messages.getByText(/now signed in as .*eve.*\. The uploads and changes of .*ann.* were cancelled/).waitFor();
+    await messages.getByText(/now signed in as .*eve.*\. .*ann.*’s uploads and changes were cancelled/).waitFor();
     await row(page, 'photos/cat.txt').waitFor();
     assert.deepEqual(await storedNames(site, 'photos/'), stored);
     await page.reload();

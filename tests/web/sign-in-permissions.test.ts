@@ -6,7 +6,7 @@ import { isFullForm } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import { assertAccessible } from './axe.ts';
 import { becomes } from './becomes.ts';
-import { button, isFocused, isTitled, messages, row, toolbar } from './elements.ts';
+import { button, messages, row, toolbar, waitForElementFocus, waitForTitle } from './elements.ts';
 import {
   ALL,
   ANN,
@@ -103,7 +103,7 @@ describe('An anonymous user', () => {
     assert.equal(await page.getByRole('dialog').count(), 0);
     assert.equal(await page.locator('.cut, .name-field').count(), 0);
     await page.keyboard.press('Enter');
-    await isTitled(page, 'deep');
+    await waitForTitle(page, 'deep');
     await row(page, 'deep/below/').waitFor();
     await becomes(() => shownPaths(page), ['deep/below/']);
     await becomes(() => toolLabels(page), []);
@@ -171,7 +171,7 @@ describe('An anonymous user', () => {
     assert.deepEqual(await storedNames(site, 'handbook/'), ['a.txt', 'sub']);
 
     await button(page, 'Sign in').click();
-    await isFocused(page.getByLabel('Username', { exact: true }));
+    await waitForElementFocus(page.getByLabel('Username', { exact: true }));
     assert.equal(await signInDialog(page).getByText('Sign in to see').count(), 0);
     await assertAccessible(page, t, { state: 'The sign-in dialog' });
     await fillSignInForm(page, ANN);

@@ -5,7 +5,7 @@ import { isFullForm } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import { assertAccessibleInBothSchemes } from './axe.ts';
 import { becomes } from './becomes.ts';
-import { assertNothingOutside, button, isFocused, isTitled } from './elements.ts';
+import { button, waitForElementFocus, waitForNoOverflow, waitForTitle } from './elements.ts';
 import { PHONE } from './open-site.ts';
 import {
   ANN,
@@ -36,7 +36,7 @@ describe('Signing in', () => {
     await page.bringToFront();
     const name = page.getByLabel('Username', { exact: true });
     const password = page.getByLabel('Password');
-    await isFocused(name);
+    await waitForElementFocus(name);
     assert.equal(await name.getAttribute('autocomplete'), 'username');
     assert.equal(await password.getAttribute('autocomplete'), 'current-password');
 
@@ -45,7 +45,7 @@ describe('Signing in', () => {
     await page.keyboard.type('not the password');
     await page.keyboard.press('Enter');
     await page.getByRole('alert').getByText('Wrong username or password.').waitFor();
-    await isFocused(password);
+    await waitForElementFocus(password);
     await becomes(() => password.getAttribute('aria-invalid'), 'true');
     assert.equal(await name.inputValue(), ANN.name);
     await assertAccessibleInBothSchemes(page, t, { state: 'A wrong password' });
@@ -58,7 +58,7 @@ describe('Signing in', () => {
     await page.keyboard.press('Escape');
     await accountButton(page).waitFor();
     await accountButton(other).waitFor();
-    await isTitled(other, 'Files');
+    await waitForTitle(other, 'Files');
     await assertForgotten(page, ANN.password);
 
     const held = Promise.withResolvers<void>();
@@ -68,7 +68,7 @@ describe('Signing in', () => {
     await signOut(page);
     const question = page.getByRole('dialog', { name: 'Sign out?' });
     await question.waitFor();
-    await isFocused(question.getByRole('button', { name: 'Cancel' }));
+    await waitForElementFocus(question.getByRole('button', { name: 'Cancel' }));
     await page.keyboard.press('Enter');
     await question.waitFor({ state: 'detached' });
     await trayShows(page, 'Uploading 1 file');
@@ -92,9 +92,9 @@ describe('Signing in', () => {
     const url = `${site.url}file/photos/cat.txt`;
     const signInAs = button(page, 'Use another account');
     await signInHeading(page).waitFor();
-    await assertNothingOutside(page);
+    await waitForNoOverflow(page);
     await page.setViewportSize({ width: 320, height: 600 });
-    await assertNothingOutside(page);
+    await waitForNoOverflow(page);
 
     await fillSignInForm(page, BOB);
     await page.keyboard.press('Enter');
@@ -104,13 +104,13 @@ describe('Signing in', () => {
     await page.getByRole('link', { name: 'Go to Files' }).click();
     await page.getByText('You don’t have access to this folder.').waitFor();
     await signInAs.click();
-    await isFocused(page.getByLabel('Username', { exact: true }));
+    await waitForElementFocus(page.getByLabel('Username', { exact: true }));
     assert.equal(await signInDialog(page).getByText('see these files').count(), 0);
     await page.keyboard.press('Escape');
 
     await page.goBack();
     await signInAs.click();
-    await isFocused(page.getByLabel('Username', { exact: true }));
+    await waitForElementFocus(page.getByLabel('Username', { exact: true }));
     await fillSignInForm(page, ANN);
     const shown = page.waitForResponse((response) => response.url() === url && response.ok());
     const arrived = page.waitForEvent('framenavigated');
@@ -122,7 +122,7 @@ describe('Signing in', () => {
     assert.match(headers['content-type'] ?? '', /text\/plain/);
     await page.goto(`${site.url}photos/2026/`);
     await accountButton(page).waitFor();
-    await assertNothingOutside(page);
+    await waitForNoOverflow(page);
   });
 
   // Unit tests and tests/http/sign-in cover the texts and the redirects.

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { until } from '../../testing/until.ts';
 import type { Need } from '../runner/needs.ts';
 import { becomes } from './becomes.ts';
-import { boxOf, button, choose, focusedName, isFocused, row, shownNames, toolbar } from './elements.ts';
+import { boxOf, button, choose, focusedName, row, shownNames, toolbar, waitForElementFocus } from './elements.ts';
 import { FILES, openSite } from './open-site.ts';
 
 export const needs: readonly Need[] = ['browser'];
@@ -13,7 +13,7 @@ const MORE_FILES = Object.fromEntries(Array.from({ length: 9 }, (_, index) => [`
 describe('Menus', () => {
   it('are usable by keyboard, return the focus to their button, and open inside the window', async (t) => {
     const { page } = await openSite(t, { files: { ...FILES, ...MORE_FILES } });
-    const opener = button(page, 'Appearance');
+    const opener = button(page, 'Settings');
     await opener.focus();
     await page.keyboard.press('Enter');
     await page.getByRole('menu').waitFor();
@@ -30,14 +30,14 @@ describe('Menus', () => {
       await becomes(async () => [key, await focusedName(page)], [key, name]);
     }
     await page.keyboard.press('Escape');
-    await isFocused(opener);
+    await waitForElementFocus(opener);
     await page.getByRole('menu').waitFor({ state: 'detached' });
 
     await page.keyboard.press('ArrowDown');
     await page.getByRole('menuitemradio', { name: 'Dark' }).focus();
     await page.keyboard.press('Enter');
     await page.locator('html[data-theme="dark"]').waitFor();
-    await isFocused(opener);
+    await waitForElementFocus(opener);
 
     await page.keyboard.press('Enter');
     await page.getByRole('menu').waitFor();

@@ -6,7 +6,7 @@ import { until } from '../../testing/until.ts';
 import type { Need } from '../runner/needs.ts';
 import { assertAccessible } from './axe.ts';
 import { becomes } from './becomes.ts';
-import { row, said, waitForFocus } from './elements.ts';
+import { row, waitForFocus, waitForMessage } from './elements.ts';
 import { openSite } from './open-site.ts';
 
 export const needs: readonly Need[] = ['browser'];
@@ -33,14 +33,14 @@ test('Paste duplicates entries in their own folder, moves are undone, and imposs
 
   await page.keyboard.press('Control+x');
   await page.keyboard.press('Control+v');
-  await said(page, '“⁨cat (2).txt⁩” is already in “⁨Files⁩”');
+  await waitForMessage(page, '“⁨cat (2).txt⁩” is already in “⁨Files⁩”');
 
   await row(page, 'photos/').click();
   await page.keyboard.press('Control+x');
   await page.keyboard.press('Enter');
   await row(page, 'photos/2026/').waitFor();
   await page.keyboard.press('Control+v');
-  await said(page, 'Can’t move “⁨photos⁩” into itself');
+  await waitForMessage(page, 'Can’t move “⁨photos⁩” into itself');
 
   await page.goBack();
   await row(page, 'file 2.txt').click();
@@ -50,7 +50,7 @@ test('Paste duplicates entries in their own folder, moves are undone, and imposs
   await row(page, 'photos/2026/').waitFor();
   await page.keyboard.press('Control+v');
   await row(page, 'photos/file 10.txt').waitFor();
-  await said(page, '2 items moved to “⁨photos⁩”');
+  await waitForMessage(page, '2 items moved to “⁨photos⁩”');
   await until(
     'both files are moved',
     async () => (await site.exists('photos/file 2.txt')) && !(await site.exists('file 2.txt')),
@@ -74,7 +74,7 @@ test('Paste duplicates entries in their own folder, moves are undone, and imposs
   await page.goBack();
   await row(page, 'report.pdf').waitFor();
   await page.keyboard.press('Control+v');
-  await said(page, '“⁨cat.txt⁩” is already in “⁨Files⁩”');
+  await waitForMessage(page, '“⁨cat.txt⁩” is already in “⁨Files⁩”');
   assert.equal(await site.exists('gone/'), false);
   assert.ok(await site.exists('cat.txt'));
 });
@@ -99,7 +99,7 @@ test('A conflict dialog asks about each taken name, or once for all', async (t) 
   await dialog.getByRole('button', { name: 'Skip' }).click();
   await page.getByRole('dialog').filter({ hasNotText: skipped }).getByRole('checkbox').check();
   await page.getByRole('button', { name: 'Keep both' }).click();
-  await said(page, '3 items moved to “⁨to⁩”');
+  await waitForMessage(page, '3 items moved to “⁨to⁩”');
   const others = ['a', 'b', 'c'].filter((name) => `${name}.txt` !== skipped);
   for (const name of others) {
     assert.equal((await site.read(`to/${name} (2).txt`)).toString(), name);
@@ -118,7 +118,7 @@ test('A conflict dialog asks about each taken name, or once for all', async (t) 
   await page.keyboard.press('Control+v');
   await page.getByText('Replacing the folder deletes everything in it.').waitFor();
   await page.getByRole('button', { name: 'Replace' }).click();
-  await said(page, '“⁨sub⁩” moved to “⁨to⁩”');
+  await waitForMessage(page, '“⁨sub⁩” moved to “⁨to⁩”');
   assert.ok((await site.exists('to/sub/new.txt')) && !(await site.exists('to/sub/old.txt')));
   const message = page.getByRole('listitem').filter({ hasText: '“⁨sub⁩” moved' });
   assert.equal(await message.getByRole('button', { name: 'Undo' }).count(), 0, 'a replaced folder can’t be restored');
@@ -155,7 +155,7 @@ test('The folder picker works with the keyboard alone, and a copy can be cancell
   await picker.getByText('No folders here').waitFor();
   await submit.focus();
   await page.keyboard.press('Enter');
-  await said(page, '“⁨report.pdf⁩” moved to “⁨fresh⁩”');
+  await waitForMessage(page, '“⁨report.pdf⁩” moved to “⁨fresh⁩”');
   await until('the file is moved', () => site.exists('notes/fresh/report.pdf'));
   await row(page, 'report.pdf').waitFor({ state: 'detached' });
 
@@ -171,7 +171,7 @@ test('The folder picker works with the keyboard alone, and a copy can be cancell
   );
   await page.keyboard.press('Control+v');
   await page.getByRole('button', { name: /Cancel.*notes/ }).click();
-  await said(page, 'Copy cancelled. 0 of 1 item copied.');
+  await waitForMessage(page, 'Copy cancelled. 0 of 1 item copied.');
   await row(page, 'photos/notes/').waitFor({ state: 'detached' });
   await folderMissing;
 });

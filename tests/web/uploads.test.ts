@@ -83,7 +83,7 @@ describe('Uploading files', () => {
     for (const name of NAMES) assert.equal(await storedText(site, `box/${name}`), `this is ${name}`);
     await page.getByRole('searchbox').fill('a.bin');
     await row(page, 'box/a.bin').waitFor();
-    await uploadRow(page, 'bell').getByText('This name isn’t allowed.').waitFor();
+    await uploadRow(page, 'bell').getByText('This name or address isn’t valid.').waitFor();
     assert.ok((await tray(page).getByRole('listitem').count()) < 40, 'The tray renders visible rows only.');
     await assertAccessible(page, t, { state: 'The tray with what was uploaded' });
     await tray(page).getByText('This file is larger than the upload limit of \u206830 kB\u2069.').first().waitFor();

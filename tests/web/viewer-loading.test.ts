@@ -4,7 +4,7 @@ import type { Request } from 'playwright-core';
 import { until } from '../../testing/until.ts';
 import type { Need } from '../runner/needs.ts';
 import { becomes } from './becomes.ts';
-import { button, contents, isFocused, messages, row } from './elements.ts';
+import { button, contents, messages, row, waitForElementFocus } from './elements.ts';
 import { visitSite } from './open-site.ts';
 import { testFile, trayShows, uploadFiles } from './uploading.ts';
 
@@ -29,7 +29,7 @@ test('The code of the viewer is preloaded, can be left while it loads, and is re
   await dialog.getByText('Loading').waitFor();
   await page.keyboard.press('Escape');
   await dialog.waitFor({ state: 'detached' });
-  await isFocused(row(page, 'a.txt'));
+  await waitForElementFocus(row(page, 'a.txt'));
   await becomes(() => page.url(), site.url);
 
   await page.keyboard.press('Enter');
@@ -43,7 +43,7 @@ test('The code of the viewer is preloaded, can be left while it loads, and is re
   await contents(page).getByText('first').waitFor();
   await page.keyboard.press('Escape');
   await dialog.waitFor({ state: 'detached' });
-  await isFocused(row(page, 'a.txt'));
+  await waitForElementFocus(row(page, 'a.txt'));
   await becomes(() => page.url(), site.url);
 
   await page.unroute(CODE);

@@ -7,13 +7,13 @@ import { pageOfIds } from '../../model/page.ts';
 import { type FilePath, type FolderPath, isFolder, nameOf, ROOT } from '../../model/path.ts';
 import type { Cancellable, Reporting, TrashedItem, TrashListing } from '../../model/store.ts';
 import { notInTrash } from '../../model/store-errors.ts';
+import { formatRecord, parseRecord, type TrashRecord } from '../trash-record.ts';
 import { renameTemporaryToNew } from './atomic-rename.ts';
 import { toStoreError } from './errors.ts';
 import type { Folder } from './folder.ts';
 import type { DiskLog } from './recovery.ts';
 import type { Root } from './root.ts';
 import type { Temporary } from './temporary.ts';
-import { formatRecord, parseRecord, type TrashRecord } from './trash-record.ts';
 import { measureTree, removeTree } from './trees.ts';
 
 export interface DiskTrashOptions {

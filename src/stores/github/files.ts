@@ -11,7 +11,7 @@ import {
   withoutSlash,
 } from '../../model/path.ts';
 import { resolveRange } from '../../model/range.ts';
-import type { Cancellable, Entry, FileEntry, Store, WriteCondition, WriteOptions } from '../../model/store.ts';
+import type { Cancellable, Content, Entry, FileEntry, Keeping, Store, WriteCondition } from '../../model/store.ts';
 import { notFound, requireEtag, requireSize } from '../../model/store-errors.ts';
 import type { BlobCache } from './blobs/blob-cache.ts';
 import type { LfsObject, LfsObjects } from './blobs/lfs.ts';
@@ -20,7 +20,15 @@ import { isReserved, MARKER, requireWritable } from './branch/reserved-names.ts'
 import type { ServedFolder } from './branch/served-folder.ts';
 import type { Snapshot, Snapshots } from './branch/snapshots.ts';
 import type { Trees } from './branch/trees.ts';
-import { copyFile, type FileContent, moveFile, putFile, removeFile } from './commits/changes.ts';
+import {
+  type Change,
+  copyFile,
+  type FileContent,
+  type KeptResult,
+  moveFile,
+  putFile,
+  removeFile,
+} from './commits/changes.ts';
 import type { CommitQueue } from './commits/commit-queue.ts';
 import { Draft } from './commits/draft.ts';
 import type { EnsureFirstCommit } from './commits/push.ts';
@@ -39,6 +47,10 @@ export interface FoundFile {
 
 export interface Reader extends Pick<Store, 'list' | 'stat' | 'read'> {
   find(file: FilePath, options?: Cancellable): Promise<FoundFile>;
+  /** Finds a file in a snapshot of the branch. Throws `not-found`. */
+  findIn(snapshot: Snapshot, file: FilePath, options: Cancellable): Promise<FoundFile>;
+  /** Opens a file that was found. */
+  open(found: FoundFile, options: NonNullable<Parameters<Store['read']>[1]>): Promise<Content>;
 }
 
 export function createReader(
@@ -62,8 +74,7 @@ export function createReader(
     return chain;
   };
 
-  const find: Reader['find'] = async (file, { signal } = {}) => {
-    const snapshot = await snapshots.current({ signal });
+  const findIn: Reader['findIn'] = async (snapshot, file, { signal }) => {
     const chain = isReserved(file) ? undefined : await treesTo(snapshot, parentOf(file), { signal });
     const blob = chain?.at(-1)?.entries.get(nameOf(file));
     if (!chain || !blob || !isFile(blob)) throw notFound(file);
@@ -71,8 +82,25 @@ export function createReader(
     return { file: fileEntry(file, { sha: blob.sha, size: object?.size ?? blob.size }), snapshot, blob, object };
   };
 
+  const find: Reader['find'] = async (file, { signal } = {}) =>
+    findIn(await snapshots.current({ signal }), file, { signal });
+
+  const open: Reader['open'] = async ({ file, blob, object }, options) => {
+    const { range, ifMatch, maxSize = Number.POSITIVE_INFINITY, signal } = options;
+    requireEtag(file, ifMatch);
+    if (file.size > maxSize) return { file, body: Readable.from([]) };
+    const resolved = range && resolveRange(range, file.size);
+    const part = { ...(resolved && { range: resolved }), ...(signal && { signal }) };
+    const body = object
+      ? await lfs.open(object, part)
+      : await blobs.open(blob, (cancelled) => host.blob(blob.sha, { signal: cancelled }), part);
+    return { file, range: resolved, body };
+  };
+
   return {
     find,
+    findIn,
+    open,
 
     async list(folder, { signal, ...page } = {}) {
       const snapshot = await snapshots.current({ signal });
@@ -84,17 +112,7 @@ export function createReader(
 
     stat: async (file, options) => (await find(file, options)).file,
 
-    async read(path, { range, ifMatch, maxSize = Number.POSITIVE_INFINITY, signal } = {}) {
-      const { file, blob, object } = await find(path, { signal });
-      requireEtag(file, ifMatch);
-      if (file.size > maxSize) return { file, body: Readable.from([]) };
-      const resolved = range && resolveRange(range, file.size);
-      const part = { ...(resolved && { range: resolved }), ...(signal && { signal }) };
-      const body = object
-        ? await lfs.open(object, part)
-        : await blobs.open(blob, (cancelled) => host.blob(blob.sha, { signal: cancelled }), part);
-      return { file, range: resolved, body };
-    },
+    read: async (path, options = {}) => open(await find(path, options), options),
   };
 }
 
@@ -141,17 +159,10 @@ export function createFileOperations(
 
   /** Checks a write and its condition, so that an upload that must fail does so before its bytes are sent. */
   const prepareWrite = async (file: FilePath, condition: WriteCondition | undefined, { signal }: Cancellable) => {
-    const { root } = await prepare({ signal });
-    const draft = new Draft(trees, await trees.read(root, { signal }), served.path);
-    await putFile(file, UNKNOWN_CONTENT, { condition }).apply(draft);
+    const { head, root } = await prepare({ signal });
+    const base = await trees.read(root, { signal });
+    await putFile(file, UNKNOWN_CONTENT, { condition }).apply(new Draft(trees, { head, base, served: served.path }));
   };
-
-  const commit = async (
-    file: FilePath,
-    content: FileContent,
-    options: WriteOptions | undefined,
-    signal?: AbortSignal,
-  ): Promise<FileEntry> => queue.run(putFile(file, content, options), signal);
 
   return {
     async write(file, { body, size }, { signal, ...options } = {}) {
@@ -163,7 +174,7 @@ export function createFileOperations(
           checkSize: (actual) => requireSize(file, actual, size),
           signal,
         });
-        return await commit(file, content, options, signal);
+        return await runKeeping(queue, putFile(file, content, options), { keep: options.keep, signal });
       } finally {
         body.destroy();
       }
@@ -172,13 +183,27 @@ export function createFileOperations(
     // GitHub removes blobs that no commit refers to, so `abort` has nothing to do.
     async stage({ body }, { signal } = {}) {
       const content = await uploader.upload(body, { prepare: async () => void (await prepare({ signal })), signal });
-      return { commit: (file, _upload, options) => commit(file, content, options), abort: async () => {} };
+      return {
+        commit: (file, _upload, options = {}) => runKeeping(queue, putFile(file, content, options), options),
+        abort: async () => {},
+      };
     },
 
     remove: (file, { ifMatch, signal } = {}) => queue.run(removeFile(file, ifMatch), signal),
-    copy: async (from, to, { replace, signal }) => queue.run(copyFile(from, to, { replace }), signal),
-    move: async (from, to, { replace, signal }) => queue.run(moveFile(from, to, { replace }), signal),
+    copy: async (from, to, options) => runKeeping(queue, copyFile(from, to, options), options),
+    move: async (from, to, options) => runKeeping(queue, moveFile(from, to, options), options),
   };
+}
+
+/** Makes a change, and reports the id of what it kept. */
+export async function runKeeping<Result>(
+  queue: CommitQueue,
+  change: Change<KeptResult<Result>>,
+  { keep, signal }: Keeping & Cancellable,
+): Promise<Result> {
+  const { result, kept } = await queue.run(change, signal);
+  if (kept !== undefined) keep?.onKept?.(kept);
+  return result;
 }
 
 /** Placeholder for a blob that does not exist yet. */

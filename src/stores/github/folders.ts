@@ -1,22 +1,22 @@
 import { type FilePath, type FolderPath, rebase } from '../../model/path.ts';
-import type { Cancellable, Replacing, Reporting, Store } from '../../model/store.ts';
+import type { Cancellable, Keeping, Replacing, Reporting, Store } from '../../model/store.ts';
 import { isFile, isFolder, type Tree, type TreeEntry } from './branch/objects.ts';
 import { MARKER } from './branch/reserved-names.ts';
 import type { Trees } from './branch/trees.ts';
 import { copyFolder, createFolder, moveFolder, removeFolder, removeTree } from './commits/changes.ts';
 import type { CommitQueue } from './commits/commit-queue.ts';
+import { runKeeping } from './files.ts';
 
 type FolderOperations = Required<
   Pick<Store, 'createFolder' | 'removeFolder' | 'copyFolder' | 'moveFolder' | 'removeTree'>
 >;
 
 /** Creates the folder operations. Each is one change in one commit, whatever the size of the folder. */
-export function createFolderOperations(queue: CommitQueue, trees: Trees): FolderOperations {
-  const meter = new FolderMeter(trees);
-
+export function createFolderOperations(queue: CommitQueue, meter: FolderMeter): FolderOperations {
   const transfer =
     (change: typeof copyFolder) =>
-    async (from: FolderPath, to: FolderPath, { replace, signal, onProgress }: Replacing & Reporting & Cancellable) => {
+    async (from: FolderPath, to: FolderPath, options: Replacing & Keeping & Reporting & Cancellable) => {
+      const { replace, keep, signal, onProgress } = options;
       const progress = singleStepProgress({ onProgress });
       // A path can only become too long if the new folder path is longer than the old one.
       const mayBeTooLong = Buffer.byteLength(to) > Buffer.byteLength(from);
@@ -26,7 +26,7 @@ export function createFolderOperations(queue: CommitQueue, trees: Trees): Folder
         if (size) requireLengths(size, from, to);
         progress.begin(size);
       };
-      await queue.run(change(from, to, { replace, checkFolder }), signal);
+      await runKeeping(queue, change(from, to, { replace, keep, checkFolder }), { keep, signal });
       progress.end();
     };
 
@@ -48,7 +48,7 @@ export function createFolderOperations(queue: CommitQueue, trees: Trees): Folder
 }
 
 /** Reports the progress of a single-step operation: nothing at the beginning, everything at the end. */
-function singleStepProgress({ onProgress }: Reporting) {
+export function singleStepProgress({ onProgress }: Reporting) {
   let size: FolderSize | undefined;
   const report = (done: number, bytes: number) => onProgress?.({ done, total: size?.files ?? null, bytes });
   return {
@@ -63,7 +63,7 @@ function singleStepProgress({ onProgress }: Reporting) {
 }
 
 /** Totals of a folder and everything below it. */
-interface FolderSize {
+export interface FolderSize {
   readonly files: number;
   /** Total bytes of the files. */
   readonly bytes: number;
@@ -74,7 +74,7 @@ interface FolderSize {
 const EMPTY: FolderSize = { files: 0, bytes: 0, longestPath: '' };
 
 /** Measures trees. Caches the results, because trees are immutable. */
-class FolderMeter {
+export class FolderMeter {
   readonly #trees: Trees;
   readonly #sizes = new WeakMap<Tree, FolderSize>();
 
@@ -114,6 +114,6 @@ class FolderMeter {
 }
 
 /** Throws `invalid-path` if a path below `from` would be too long below `to`. */
-function requireLengths({ longestPath }: FolderSize, from: FolderPath, to: FolderPath): void {
+export function requireLengths({ longestPath }: FolderSize, from: FolderPath, to: FolderPath): void {
   rebase((from + longestPath) as FilePath, from, to);
 }

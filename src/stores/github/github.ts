@@ -11,7 +11,10 @@ import { BranchWatcher } from './branch/watcher.ts';
 import { CommitQueue } from './commits/commit-queue.ts';
 import { createFirstCommit } from './commits/push.ts';
 import { createFileOperations, createReader } from './files.ts';
-import { createFolderOperations } from './folders.ts';
+import { createFolderOperations, FolderMeter } from './folders.ts';
+import { CommitLog } from './history/commit-log.ts';
+import { BranchTrash } from './history/trash.ts';
+import { BranchVersions } from './history/versions.ts';
 import { Host } from './host/host.ts';
 import type { GitHubOptions } from './settings.ts';
 
@@ -30,13 +33,27 @@ export function openGitHub(options: GitHubOptions): Store {
   const blobs = new BlobCache({ ...options.cache, warn: (message, details) => log.warn(message, details) });
   const lfs = new LfsObjects(host, blobs, options);
   const reader = createReader(host, trees, snapshots, blobs, lfs, served);
+  const meter = new FolderMeter(trees);
+  const commits = new CommitLog(host);
+  const trash = new BranchTrash({ host, trees, snapshots, served, queue, log: commits, meter });
+  const versions = new BranchVersions({ snapshots, served, queue, log: commits, reader });
 
   return {
     list: reader.list,
     stat: reader.stat,
     read: reader.read,
     ...createFileOperations(host, trees, queue, ensureFirstCommit, served),
-    ...createFolderOperations(queue, trees),
+    ...createFolderOperations(queue, meter),
+
+    moveToTrash: (path, deleteOptions) => trash.move(path, deleteOptions),
+    listTrash: (listOptions = {}) => trash.list(listOptions),
+    findTrashed: (id, findOptions = {}) => trash.find(id, findOptions),
+    measureTrashed: (id, measureOptions = {}) => trash.measure(id, measureOptions),
+    restoreTrashed: (id, to, restoreOptions = {}) => trash.restore(id, to, restoreOptions),
+
+    listVersions: (file, listOptions = {}) => versions.list(file, listOptions),
+    readVersion: (file, id, readOptions = {}) => versions.read(file, id, readOptions),
+    restoreVersion: (file, id, restoreOptions) => versions.restore(file, id, restoreOptions),
 
     async presign({ path }, { signal }) {
       const { file, snapshot, object } = await reader.find(path, { signal });

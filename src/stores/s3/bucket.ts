@@ -25,6 +25,8 @@ export interface S3Options extends BucketLocation {
   readonly maxCopyBytes?: number;
   /** Milliseconds until the response headers of a quick request arrive. Default: 20 seconds */
   readonly timeoutMs?: number;
+  /** Milliseconds after which an operation of a process that died can be continued. Default: 60 seconds */
+  readonly leaseMs?: number;
 }
 
 /** A bucket. All requests to the store go through its client. */

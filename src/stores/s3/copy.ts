@@ -1,10 +1,10 @@
 import { Readable } from 'node:stream';
 import { isStoreError, type StoreError, undefinedIfNotFound } from '../../model/error.ts';
 import type { FilePath } from '../../model/path.ts';
-import type { Cancellable } from '../../model/store.ts';
-import { preconditionFailed } from '../../model/store-errors.ts';
+import type { Cancellable, WriteCondition } from '../../model/store.ts';
 import type { Bucket } from './bucket.ts';
-import { IF_ABSENT, sendConditionally } from './capabilities.ts';
+import { IF_ABSENT } from './capabilities.ts';
+import type { ConditionalPut } from './conditional-put.ts';
 import {
   isCopyOfVersion,
   labelledAttributes,
@@ -22,7 +22,6 @@ import {
   headObject,
   type ObjectHead,
   type PartNumber,
-  putObject,
   uploadPart,
   uploadPartCopy,
 } from './operations.ts';
@@ -41,32 +40,42 @@ const MIN_PART_BYTES = 5 * 2 ** 20;
 export interface CopyOptions extends Cancellable {
   /** Whether the copy must not replace an object. */
   readonly exclusive: boolean;
+  /** The ETag of the object that the copy must replace; undefined for any. */
+  readonly replacing?: string;
 }
 
 /** Copies objects inside the bucket. */
 export class Copier {
   readonly #bucket: Bucket;
   readonly #remover: Pick<Remover, 'removeObject'>;
+  readonly #puts: ConditionalPut;
   readonly #maxCopyBytes: number;
   /** Whether every copy in one request has kept the ETag of its source so far. */
   #copiesKeepEtags = true;
 
-  constructor(bucket: Bucket, remover: Pick<Remover, 'removeObject'>, maxCopyBytes = MAX_COPY_BYTES) {
+  constructor(
+    bucket: Bucket,
+    remover: Pick<Remover, 'removeObject'>,
+    puts: ConditionalPut,
+    maxCopyBytes = MAX_COPY_BYTES,
+  ) {
     this.#bucket = bucket;
     this.#remover = remover;
+    this.#puts = puts;
     this.#maxCopyBytes = maxCopyBytes;
   }
 
   /**
    * Copies an object with its media type and metadata, and returns the ETag of the copy. With `exclusive`, the copy
-   * replaces no object, not even one that arrives during the copy.
+   * replaces no object, not even one that arrives during the copy. With `replacing`, it replaces no other object.
    *
-   * @throws condition-failed if the source has changed, or if the destination exists and `exclusive` is set
+   * @throws condition-failed if the source has changed, or if the destination is not as `exclusive` or `replacing` say
    * @throws not-found if the source does not exist
    */
   copy(source: Source, to: Key, options: CopyOptions): Promise<string> {
-    if (options.exclusive && source.size < MIN_PART_BYTES) return this.#readAndWrite(source, to, options);
-    const isOneRequest = !options.exclusive && source.size <= this.#maxCopyBytes;
+    const isConditional = conditionOf(options) !== undefined;
+    if (isConditional && source.size < MIN_PART_BYTES) return this.#readAndWrite(source, to, options);
+    const isOneRequest = !isConditional && source.size <= this.#maxCopyBytes;
     return isOneRequest ? this.#copyWhole(source, to, options) : this.#copyInParts(source, to, options);
   }
 
@@ -220,27 +229,30 @@ export class Copier {
 
   /** Copies an object in one request if the store allows its size. Otherwise, Holdall reads and writes it in parts. */
   async #copyWithoutPartCopies(source: Source, to: Key, options: CopyOptions): Promise<string> {
-    if (options.exclusive) await this.#requireAbsent(to, options);
+    await this.#requireDestination(to, options);
     if (source.size <= this.#maxCopyBytes) return this.#copyWhole(source, to, options);
     return this.#uploadCopy(source, to, options, { ...planParts(source.size), send: this.#readAndWritePart });
   }
 
   async #uploadCopy(source: Source, to: Key, options: CopyOptions, plan: CopyPlan): Promise<string> {
-    const { exclusive, signal } = options;
+    const { signal } = options;
     const head = await requireVersion(this.#bucket, source, { signal });
     return uploadParts(this.#bucket, to, {
       attributes: labelledAttributes(head, source.etag),
       parts: Readable.from(rangesOf(source.size, plan.partSize)),
       maxConcurrent: plan.maxConcurrent,
-      condition: exclusive ? IF_ABSENT : {},
       signal,
       send: (range: string, number) => plan.send({ source, to, range, number, signal }),
-      verify: async () => {
-        // Ensures that all parts come from the same version.
-        await requireVersion(this.#bucket, source, { signal });
-        // Older stores ignore conditions on the completion, so check the destination right before it.
-        if (exclusive) await this.#requireAbsent(to, { signal });
-      },
+      finish: (complete) =>
+        complete({
+          condition: this.#puts.headersOf(conditionOf(options)),
+          verify: async () => {
+            // Ensures that all parts come from the same version.
+            await requireVersion(this.#bucket, source, { signal });
+            // Older stores ignore conditions on the completion, so check the destination right before it.
+            await this.#requireDestination(to, options);
+          },
+        }),
     });
   }
 
@@ -259,25 +271,28 @@ export class Copier {
   };
 
   /** Reads and writes the source, because most stores support conditions on PutObject. */
-  async #readAndWrite(source: Source, to: Key, { signal }: Cancellable): Promise<string> {
+  async #readAndWrite(source: Source, to: Key, options: CopyOptions): Promise<string> {
+    const { signal } = options;
     const { bytes, head } = await readSource(this.#bucket, source, undefined, { signal });
     const attributes = this.#keepsEtag(source) ? attributesOf(head) : labelledAttributes(head, source.etag);
-    return sendConditionally(this.#bucket.capabilities, 'putIfNoneMatch', IF_ABSENT, {
-      check: () => this.#requireAbsent(to, { signal }),
-      send: async (condition) => {
-        try {
-          return await putObject(this.#bucket, to, bytes, { attributes, condition, signal });
-        } catch (error) {
-          return this.#findCompletedCopy(error, source, to);
-        }
-      },
+    return this.#puts.put(to as FilePath, bytes, {
+      attributes,
+      condition: conditionOf(options),
+      signal,
+      recover: (error) => this.#findCompletedCopy(error, source, to),
     });
   }
 
-  /** Throws `condition-failed` if the object exists. */
-  async #requireAbsent(key: Key, { signal }: Cancellable): Promise<void> {
-    if (await this.#findHead(key, { signal })) throw preconditionFailed(key as FilePath);
+  /** Throws `condition-failed` if the destination is not as the options say. */
+  #requireDestination(to: Key, options: CopyOptions): Promise<void> {
+    return this.#puts.require(to as FilePath, conditionOf(options), options);
   }
+}
+
+/** Returns the condition on the destination. */
+function conditionOf({ exclusive, replacing }: CopyOptions): WriteCondition | undefined {
+  if (exclusive) return 'absent';
+  return replacing === undefined ? undefined : { etag: replacing };
 }
 
 interface CopyPlan {

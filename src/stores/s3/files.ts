@@ -1,6 +1,6 @@
 import { isStoreError, undefinedIfNotFound } from '../../model/error.ts';
 import type { FilePath, FolderPath } from '../../model/path.ts';
-import type { Cancellable, FileEntry, Replacing, Store } from '../../model/store.ts';
+import type { Cancellable, FileEntry, Keeping, Replacing, Store, WriteCondition } from '../../model/store.ts';
 import {
   alreadyExists,
   inconsistentStore,
@@ -12,11 +12,13 @@ import {
 import type { Bucket } from './bucket.ts';
 import { IF_ABSENT, sendConditionally } from './capabilities.ts';
 import type { Copier } from './copy.ts';
+import type { Source } from './copy-source.ts';
 import type { Entries } from './entries.ts';
 import { ancestorsOf, isEmptyMarker } from './keys.ts';
 import { requestPage } from './list.ts';
 import { putObject } from './operations.ts';
 import type { Remover } from './remove.ts';
+import type { Replacer } from './replace.ts';
 
 /** Maximum attempts to copy a source that changes during the copy. */
 const MAX_COPY_ATTEMPTS = 3;
@@ -28,6 +30,7 @@ export interface FileContext {
   readonly stat: Store['stat'];
   readonly copier: Copier;
   readonly remover: Remover;
+  readonly replacer: Pick<Replacer, 'replace'>;
 }
 
 /** Copies a file. */
@@ -35,7 +38,7 @@ export async function copyFile(
   context: FileContext,
   from: FilePath,
   to: FilePath,
-  options: Replacing & Cancellable,
+  options: Replacing & Keeping & Cancellable,
 ): Promise<FileEntry> {
   const outcome = await tryCopy(context, from, to, options);
   if ('conflict' in outcome) throw outcome.conflict;
@@ -47,7 +50,7 @@ export async function moveFile(
   context: FileContext,
   from: FilePath,
   to: FilePath,
-  options: Replacing & Cancellable,
+  options: Replacing & Keeping & Cancellable,
 ): Promise<void> {
   const outcome = await tryCopy(context, from, to, options);
   const { source } = outcome;
@@ -62,10 +65,10 @@ type CopyOutcome =
   | { readonly source: FileEntry; readonly present: FileEntry; readonly conflict: Error };
 
 async function tryCopy(
-  { stat, copier, entries }: FileContext,
+  { stat, copier, entries, replacer }: FileContext,
   from: FilePath,
   to: FilePath,
-  { replace, signal }: Replacing & Cancellable,
+  { replace, keep, signal }: Replacing & Keeping & Cancellable,
 ): Promise<CopyOutcome> {
   const findDestination = () => (replace ? undefined : undefinedIfNotFound(stat(to, { signal })));
   for (let attempt = 1; ; attempt++) {
@@ -73,7 +76,9 @@ async function tryCopy(
     const [source, found] = await Promise.all([stat(from, { signal }), findDestination()]);
     if (found) return { source, present: found, conflict: alreadyExists(to) };
     try {
-      const etag = await copier.copy({ ...source, key: from }, to, { exclusive: !replace, signal });
+      const etag = await replacer.replace(to, { condition: replace ? undefined : 'absent', keep }, (condition) =>
+        copier.copy({ ...source, key: from }, to, { ...destinationOf(condition), signal }),
+      );
       return { source, copy: entries.of(to, { size: source.size, etag, contentType: source.type }) };
     } catch (error) {
       if (isStoreError(error, 'not-found') && (await undefinedIfNotFound(stat(from, { signal })))) {
@@ -88,6 +93,26 @@ async function tryCopy(
       if (attempt === MAX_COPY_ATTEMPTS) throw versionReplaced(from);
     }
   }
+}
+
+/** Copies the object of a version to a file. */
+export async function restoreVersion(
+  { stat, copier, entries, replacer }: FileContext,
+  version: Source,
+  file: FilePath,
+  { condition, keep, signal }: { condition?: WriteCondition } & Keeping & Cancellable,
+): Promise<FileEntry> {
+  const etag = await replacer.replace(file, { condition, keep }, (present) =>
+    copier.copy(version, file, { ...destinationOf(present), signal }),
+  );
+  // The response to a copy has no media type.
+  const entry = await undefinedIfNotFound(stat(file, { signal }));
+  return entry?.etag === etag ? entry : entries.of(file, { size: version.size, etag });
+}
+
+/** Returns the options of a copy under a condition on its destination. */
+function destinationOf(condition: WriteCondition | undefined): { exclusive: boolean; replacing?: string } {
+  return { exclusive: condition === 'absent', ...(typeof condition === 'object' && { replacing: condition.etag }) };
 }
 
 /** Returns whether the destination is the copy of an interrupted move: it has the same bytes and media type. */

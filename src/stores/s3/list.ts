@@ -7,6 +7,7 @@ import type { Entries } from './entries.ts';
 import { isRejectedPosition, listingMismatch } from './errors.ts';
 import { decodeKey, fromFullKey, isEmptyMarker, type Key } from './keys.ts';
 import { type ListedObject, type ListResult, listObjects } from './operations.ts';
+import { isOwn } from './own-folder.ts';
 
 interface Page {
   /** In the order of `comparePaths`, after the requested position. */
@@ -27,8 +28,8 @@ const MAX_COMBINED_PAGES = 5;
 export const MAX_KEYS = 1000;
 
 /**
- * Creates the listing of folders: the keys below a folder up to the next `/`. Omits folder markers and keys that are
- * not valid paths. Logs how many invalid keys it omitted.
+ * Creates the listing of folders: the keys below a folder up to the next `/`. Omits folder markers, Holdall's own folder,
+ * and keys that are not valid paths. Logs how many invalid keys it omitted.
  */
 export function createLister(bucket: Bucket, entries: Entries): Store['list'] {
   return async (folder, { cursor, limit = MAX_KEYS, signal } = {}) => {
@@ -181,11 +182,12 @@ function addEntries(listed: Entry[], { objects, prefixes, undecodable }: Page, f
     else omitted++;
   };
   for (const object of objects) {
-    if (object.key === folder && isEmptyMarker(object)) continue;
+    if ((object.key === folder && isEmptyMarker(object)) || isOwn(object.key)) continue;
     const path = foundFile(folder, object.key.slice(folder.length));
     add(path && entries.listed(path, object));
   }
   for (const key of prefixes) {
+    if (isOwn(key)) continue;
     const path = foundFolder(folder, key.slice(folder.length, -1));
     add(path && { kind: 'folder', path });
   }

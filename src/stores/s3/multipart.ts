@@ -22,24 +22,32 @@ export interface PartsUpload<Part> extends Cancellable {
   readonly maxConcurrent: number;
   /** Sends one part, numbered from 1, and returns its ETag. */
   send(part: Part, number: PartNumber): Promise<string>;
-  /** Called between the last part and the completion. Throws if the upload is invalid or `condition` does not hold. */
-  verify(): Promise<void>;
+  /** Called after the last part. Completes the upload, and returns the result. */
+  finish(complete: (completion: Completion) => Promise<string>): Promise<string>;
+}
+
+/** How to complete a multipart upload. */
+export interface Completion {
   readonly condition: ConditionHeaders;
+  /** Called right before the completion. Throws if the upload is invalid or `condition` does not hold. */
+  verify(): Promise<void>;
 }
 
 /** Creates an object by a multipart upload, and returns its ETag. On failure, aborts the upload and its parts. */
 export async function uploadParts<Part>(bucket: Bucket, key: Key, upload: PartsUpload<Part>): Promise<string> {
-  const { signal, attributes, condition } = upload;
+  const { signal, attributes } = upload;
   signal?.throwIfAborted();
   // `signal` does not abort this request or the completion: the store would still execute them.
   const uploadId = await createMultipartUpload(bucket, key, attributes);
   try {
     const parts = await sendParts(upload, uploadId);
-    await upload.verify();
-    signal?.throwIfAborted();
-    return await sendConditionally(bucket.capabilities, writeCapability('complete', condition), condition, {
-      check: () => upload.verify(),
-      send: (headers) => complete(bucket, key, parts, { uploadId, condition: headers }),
+    return await upload.finish(async ({ condition, verify }) => {
+      await verify();
+      signal?.throwIfAborted();
+      return sendConditionally(bucket.capabilities, writeCapability('complete', condition), condition, {
+        check: verify,
+        send: (headers) => complete(bucket, key, parts, { uploadId, condition: headers }),
+      });
     });
   } catch (error) {
     await abort(bucket, key, uploadId);

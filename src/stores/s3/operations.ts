@@ -86,6 +86,20 @@ export function getObject(bucket: Bucket, key: Key, options: GetObjectOptions): 
   });
 }
 
+/** Maximum bytes of an object that `getText` reads. */
+const MAX_TEXT_BYTES = 64 * 1024;
+
+/** GetObject of a small object with UTF-8 text. Throws `not-found`. */
+export async function getText(
+  bucket: Bucket,
+  key: Key,
+  { signal }: Cancellable,
+): Promise<{ text: string; head: ObjectHead }> {
+  const { head, body } = await getObject(bucket, key, { maxBytes: MAX_TEXT_BYTES, isStreamed: false, signal });
+  if (!Buffer.isBuffer(body)) throw new Error('The text is a stream.');
+  return { text: body.toString(), head };
+}
+
 /** PutObject. Returns the ETag. */
 export function putObject(
   bucket: Bucket,

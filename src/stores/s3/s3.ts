@@ -1,33 +1,54 @@
+import { createKeyedMutex } from '../../concurrency/keyed-mutex.ts';
 import { createItemwiseOperations } from '../../files/folder-operations.ts';
 import { isStoreError, quoted } from '../../model/error.ts';
 import { attachmentHeader, isDisplayable, presentationOf } from '../../model/presentation.ts';
 import type { Cancellable, Store } from '../../model/store.ts';
 import { type Bucket, openBucket, type S3Options } from './bucket.ts';
+import { ConditionalPut } from './conditional-put.ts';
 import { Copier } from './copy.ts';
 import { bucketEndpoint } from './endpoint.ts';
 import { createEntries, type Entries } from './entries.ts';
 import { configurationError } from './errors.ts';
-import { copyFile, createFolder, moveFile, removeFolder } from './files.ts';
+import { copyFile, createFolder, moveFile, removeFolder, restoreVersion } from './files.ts';
 import { encodeKey } from './keys.ts';
+import { Leases } from './lease.ts';
 import { createLister } from './list.ts';
 import { headBucket, listObjects } from './operations.ts';
+import { hideOwnFolder } from './own-folder.ts';
 import { Reader } from './read.ts';
 import { Remover } from './remove.ts';
+import { Replacer } from './replace.ts';
+import { keepReplacedFolders } from './replaced-folders.ts';
+import { BucketTrash } from './trash.ts';
+import { TrashDeletes } from './trash-deletes.ts';
 import { createObjectTree } from './tree.ts';
+import { VersionCopies } from './version-copies.ts';
 import { walkEntries } from './walk.ts';
 import { Writer } from './write.ts';
 
-/** Opens a bucket of any S3-compatible store. Except for folder markers, Holdall writes only the files of users. */
+/**
+ * Opens a bucket of any S3-compatible store. Holdall writes only the files of users, folder markers, and its own folder,
+ * which holds the trash and the versions.
+ */
 export function openS3(options: S3Options): Store {
   const bucket = openBucket(options);
   const entries = createEntries(publicUrlOf(options));
   const { stat, read } = new Reader(bucket, entries);
-  const { write } = new Writer(bucket, entries, stat);
+  const puts = new ConditionalPut(bucket, stat);
   const remover = new Remover(bucket, entries, stat);
-  const copier = new Copier(bucket, remover, options.maxCopyBytes);
-  const context = { bucket, entries, stat, copier, remover };
+  const copier = new Copier(bucket, remover, puts, options.maxCopyBytes);
+  const versions = new VersionCopies({ bucket, copier, remover });
+  const locks = createKeyedMutex();
+  const replacer = new Replacer(stat, versions, locks);
+  const { write } = new Writer(bucket, entries, puts, replacer);
+  const context = { bucket, entries, stat, copier, remover, replacer };
+  const tree = createObjectTree(bucket, copier, remover, options.concurrency);
+  const folders = createItemwiseOperations(tree);
+  const leases = openLeases(bucket, options.leaseMs);
+  const trash = new BucketTrash({ context, tree, leases, locks });
+  const deletes = new TrashDeletes({ context, tree, leases, locks, trash });
 
-  return {
+  return hideOwnFolder({
     list: createLister(bucket, entries),
     walk: (folder, walkOptions = {}) => walkEntries(bucket, entries, folder, walkOptions),
     stat,
@@ -38,11 +59,38 @@ export function openS3(options: S3Options): Store {
     removeFolder: (folder, folderOptions = {}) => removeFolder(context, folder, folderOptions),
     copy: (from, to, copyOptions) => copyFile(context, from, to, copyOptions),
     move: (from, to, moveOptions) => moveFile(context, from, to, moveOptions),
-    ...createItemwiseOperations(createObjectTree(bucket, copier, remover, options.concurrency)),
+    removeTree: folders.removeTree,
+    ...keepReplacedFolders(folders, tree, { trash, deletes }),
     presign: createPresigner(bucket, entries, stat),
     check: createCheck(bucket),
     close: async () => bucket.client.close(),
-  };
+
+    moveToTrash: (path, deleteOptions) => deletes.move(path, deleteOptions),
+    async listTrash(listOptions = {}) {
+      if (listOptions.cursor === undefined) await deletes.completeInterrupted(listOptions);
+      return trash.list(listOptions);
+    },
+    findTrashed: (id, findOptions) => trash.find(id, findOptions),
+    measureTrashed: async (id, findOptions) => (await trash.find(id, findOptions)).size ?? 0,
+    restoreTrashed: (id, to, restoreOptions) => trash.restore(id, to, restoreOptions),
+    purgeTrashed: (id, purgeOptions) => trash.purge(id, purgeOptions),
+
+    listVersions: (file, listOptions = {}) => versions.list(file, listOptions),
+    readVersion: (file, id, readOptions = {}) => versions.read(file, id, readOptions),
+    restoreVersion: async (file, id, restoreOptions) =>
+      restoreVersion(context, await versions.find(file, id, restoreOptions), file, restoreOptions),
+    purgeVersions: (path, purgeOptions = {}) => versions.purge(path, purgeOptions),
+    expireVersions: (expireOptions) => versions.expire(expireOptions),
+  });
+}
+
+function openLeases(bucket: Bucket, leaseMs: number | undefined): Leases {
+  // These objects are not remembered with the files of users.
+  const entries = createEntries(undefined);
+  const { stat } = new Reader(bucket, entries);
+  const replacer = { replace: async (_file, { condition }, put) => put(condition) } satisfies Pick<Replacer, 'replace'>;
+  const { write } = new Writer(bucket, entries, new ConditionalPut(bucket, stat), replacer);
+  return new Leases({ bucket, write, leaseMs });
 }
 
 /** Returns the public URL of the served part of a bucket. */

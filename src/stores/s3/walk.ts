@@ -9,6 +9,7 @@ import { endlessListing, unorderedListing } from './errors.ts';
 import { isEmptyMarker, type Key } from './keys.ts';
 import { INVALID_KEYS_MESSAGE, MAX_KEYS, readPage, requestPage } from './list.ts';
 import type { ListedObject } from './operations.ts';
+import { AFTER_OWN_FOLDER, isOwn, OWN_FOLDER } from './own-folder.ts';
 
 /** A range of keys: after `after`, up to and including `until`. An undefined bound does not limit the range. */
 export interface KeyRange {
@@ -112,7 +113,7 @@ export async function* walkChildren(
   } while (position);
 }
 
-/** `Store.walk`: yields the entries of `walkObjects` without the folder itself and without invalid paths. */
+/** `Store.walk`: yields the entries of all objects in a folder, without the folder itself and without invalid paths. */
 export async function* walkEntries(
   bucket: Bucket,
   entries: Entries,
@@ -120,7 +121,7 @@ export async function* walkEntries(
   options: Cancellable,
 ): AsyncGenerator<Entry> {
   let omitted = 0;
-  for await (const object of walkObjects(bucket, folder, options)) {
+  for await (const object of walkServed(bucket, folder, options)) {
     const { key } = object;
     const isFolder = isEmptyMarker(object);
     const path = foundPath(isFolder ? key.slice(0, -1) : key);
@@ -130,6 +131,19 @@ export async function* walkEntries(
     else yield entries.listed(path, object);
   }
   if (omitted > 0) bucket.warn(INVALID_KEYS_MESSAGE, { folder, omitted });
+}
+
+/** Yields the objects in a folder like `walkObjects`, without those in Holdall's own folder, which can be many. */
+async function* walkServed(bucket: Bucket, folder: FolderPath, options: Cancellable): AsyncGenerator<ListedObject> {
+  let last: Key | undefined;
+  for await (const objects of walkPages(bucket, folder, {}, options)) {
+    for (const object of objects) if (!isOwn(object.key)) yield object;
+    last = objects.at(-1)?.key ?? last;
+    // The rest of the own folder might have thousands of pages.
+    if (last?.startsWith(OWN_FOLDER)) break;
+  }
+  if (!last?.startsWith(OWN_FOLDER)) return;
+  for await (const objects of walkPages(bucket, folder, { after: AFTER_OWN_FOLDER }, options)) yield* objects;
 }
 
 /** Pages that are read one by one before the rest is split into ranges. Small folders thus cost no extra request. */

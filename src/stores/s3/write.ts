@@ -1,37 +1,32 @@
-import { createHash } from 'node:crypto';
 import { addAbortSignal } from 'node:stream';
-import { isStoreError, undefinedIfNotFound } from '../../model/error.ts';
+import { isStoreError } from '../../model/error.ts';
 import type { FilePath } from '../../model/path.ts';
-import type { Store, Upload, WriteCondition } from '../../model/store.ts';
-import { preconditionFailed, requireCondition, requireSize, versionReplaced } from '../../model/store-errors.ts';
+import type { Keep, Store, Upload, WriteCondition, WriteOptions } from '../../model/store.ts';
+import { preconditionFailed, requireSize, versionReplaced } from '../../model/store-errors.ts';
 import type { Bucket } from './bucket.ts';
-import { type ConditionHeaders, IF_ABSENT, sendConditionally, writeCapability } from './capabilities.ts';
+import type { ConditionalPut } from './conditional-put.ts';
 import type { Entries } from './entries.ts';
-import { wasRetried } from './errors.ts';
-import { quote } from './keys.ts';
 import { planParts, splitIntoParts, uploadParts } from './multipart.ts';
-import { putObject, uploadPart } from './operations.ts';
+import { uploadPart } from './operations.ts';
+import type { Replacer } from './replace.ts';
 
 /** Writes files: a small file in one request, and a larger one in parts while it arrives. */
 export class Writer {
   readonly #bucket: Bucket;
   readonly #entries: Entries;
-  readonly #stat: Store['stat'];
-  /** Whether conditions of writes contain ETags without quotes. Ceph 16 rejects quotes, which RFC 9110 requires. */
-  #omitsQuotes = false;
+  readonly #puts: ConditionalPut;
+  readonly #replacer: Pick<Replacer, 'replace'>;
 
-  constructor(bucket: Bucket, entries: Entries, stat: Store['stat']) {
+  constructor(bucket: Bucket, entries: Entries, puts: ConditionalPut, replacer: Pick<Replacer, 'replace'>) {
     this.#bucket = bucket;
     this.#entries = entries;
-    this.#stat = stat;
+    this.#puts = puts;
+    this.#replacer = replacer;
   }
 
-  readonly write: Store['write'] = async (file, upload, { condition, onOutcome, signal } = {}) => {
+  readonly write: Store['write'] = async (file, upload, { condition, keep, onOutcome, signal } = {}) => {
     try {
-      const entry = await this.#write({ file, type: upload.type, condition, signal }, upload);
-      // The response to a PUT does not tell whether it replaced an object, but its condition does.
-      if (condition !== undefined) onOutcome?.({ replaced: condition !== 'absent' });
-      return entry;
+      return await this.#write({ file, type: upload.type, condition, keep, onOutcome, signal }, upload);
     } catch (error) {
       this.#entries.forget(file);
       throw condition === undefined ? error : toConditionError(error, file, condition);
@@ -41,75 +36,51 @@ export class Writer {
   };
 
   async #write(write: Write, { body, size, maxSize: declaredMax }: Upload) {
-    const { file, type, condition, signal } = write;
+    const { file, type, onOutcome, signal } = write;
+    let placed = write.condition;
+    const replace = <Output>(put: (condition: WriteCondition | undefined) => Promise<Output>) =>
+      this.#replacer.replace(file, write, (condition) => {
+        placed = condition;
+        return put(condition);
+      });
     const maxSize = size ?? declaredMax;
     const { partSize, maxConcurrent } = planParts(maxSize);
     const splitter = splitIntoParts(signal ? addAbortSignal(signal, body) : body, partSize, maxSize);
     const first = await splitter.parts.next();
     const bytes = first.done ? Buffer.alloc(0) : first.value;
     // Some stores ignore conditions, so check them here too.
-    await this.#requireCondition(write);
+    await this.#puts.require(file, write.condition, { signal });
     let etag: string;
     if (bytes.length < partSize) {
       requireSize(file, bytes.length, size);
-      etag = await this.#putWhole(write, bytes);
+      etag = await replace((condition) =>
+        this.#puts.put(file, bytes, { attributes: { 'content-type': type }, condition, signal }),
+      );
     } else {
       etag = await uploadParts(this.#bucket, file, {
         attributes: { 'content-type': type },
         parts: startingWith(bytes, splitter.parts),
         maxConcurrent,
-        condition: this.#headersOf(condition),
         signal,
         send: async (part, number) => {
           const partEtag = await uploadPart(this.#bucket, file, part, { ...number, signal });
           splitter.recycle(part);
           return partEtag;
         },
-        verify: async () => {
+        finish: (complete) => {
           requireSize(file, splitter.size(), size);
-          await this.#requireCondition(write);
+          return replace((condition) =>
+            complete({
+              condition: this.#puts.headersOf(condition),
+              verify: () => this.#puts.require(file, condition, { signal }),
+            }),
+          );
         },
       });
     }
+    // The response to a PUT does not tell whether it replaced an object, but its condition does.
+    if (placed !== undefined) onOutcome?.({ replaced: placed !== 'absent' });
     return this.#entries.of(file, { size: splitter.size(), etag, contentType: type });
-  }
-
-  #putWhole(write: Write, bytes: Buffer): Promise<string> {
-    const condition = this.#headersOf(write.condition);
-    return sendConditionally(this.#bucket.capabilities, writeCapability('put', condition), condition, {
-      check: () => this.#requireCondition(write),
-      send: (headers) => this.#put(write, bytes, headers),
-    });
-  }
-
-  async #put(write: Write, bytes: Buffer, headers: ConditionHeaders): Promise<string> {
-    const { file, type, condition, signal } = write;
-    try {
-      signal?.throwIfAborted();
-      // `signal` does not abort this request: the store might still write the object after the caller got an error.
-      return await putObject(this.#bucket, file, bytes, { attributes: { 'content-type': type }, condition: headers });
-    } catch (error) {
-      if (!isStoreError(error, 'condition-failed')) throw error;
-      const present = await undefinedIfNotFound(this.#stat(file, { signal }));
-      // The first attempt succeeded but its response was lost, so its own file fails the condition of the retry.
-      if (wasRetried(error.cause) && present?.etag === md5(bytes)) return present.etag;
-      if (this.#omitsQuotes || typeof condition !== 'object' || present?.etag !== condition.etag) throw error;
-      this.#omitsQuotes = true;
-      return this.#put(write, bytes, this.#headersOf(condition));
-    }
-  }
-
-  #headersOf(condition: WriteCondition | undefined): ConditionHeaders {
-    if (condition === undefined) return {};
-    if (condition === 'absent') return IF_ABSENT;
-    return { 'if-match': this.#omitsQuotes ? condition.etag : quote(condition.etag) };
-  }
-
-  /** Throws `condition-failed` if the condition is defined and does not hold now. */
-  async #requireCondition({ file, condition, signal }: Write): Promise<void> {
-    if (condition === undefined) return;
-    const present = await undefinedIfNotFound(this.#stat(file, { signal }));
-    requireCondition(file, present, condition);
   }
 }
 
@@ -117,11 +88,10 @@ interface Write {
   readonly file: FilePath;
   readonly type: string;
   readonly condition: WriteCondition | undefined;
+  readonly keep: Keep | undefined;
+  readonly onOutcome: WriteOptions['onOutcome'];
   readonly signal: AbortSignal | undefined;
 }
-
-/** Returns the ETag that stores assign to an unencrypted object written in one request. */
-const md5 = (bytes: Buffer): string => createHash('md5').update(bytes).digest('hex');
 
 async function* startingWith(first: Buffer, rest: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
   yield first;

@@ -1,4 +1,5 @@
 import { htmlUrl, nodeId, urlOf } from './addresses.ts';
+import { runGit } from './conversation.ts';
 import { type Call, notFound, Refusal, type Response } from './exchange.ts';
 import { isSha } from './objects.ts';
 
@@ -47,6 +48,48 @@ export async function getCommit(call: Call): Promise<Response> {
   const header = await call.repository.objects.header(call.parameter);
   if (header?.type !== 'commit') throw notFound();
   return { status: 200, json: await readCommit(call, header.sha) };
+}
+
+/** `GET /repos/{owner}/{repo}/commits`, as git orders commits and simplifies the history of a path. */
+export async function listCommits(call: Call): Promise<Response> {
+  const { repository, query } = call;
+  const start = query.get('sha') ?? repository.defaultBranch;
+  const commit = (await repository.objects.header(start)) ?? (await repository.objects.resolve(`refs/heads/${start}`));
+  if (commit?.type !== 'commit') throw new Refusal(404, `No commit found for SHA: ${start}`);
+  const [perPage, page] = [numberOf(query.get('per_page'), 30), numberOf(query.get('page'), 1)];
+  const count = Math.min(perPage, MAX_PER_PAGE);
+  const path = query.get('path');
+  const options = [`--max-count=${count}`, `--skip=${(page - 1) * count}`];
+  const listed = await runGit(repository.surroundings, [
+    'rev-list',
+    ...options,
+    commit.sha,
+    '--',
+    ...(path === null ? [] : [`:(literal)${path}`]),
+  ]);
+  const shas = listed.toString().split('\n').filter(Boolean);
+  return { status: 200, json: await Promise.all(shas.map((sha) => describeCommit(call, sha))) };
+}
+
+const MAX_PER_PAGE = 100;
+
+const numberOf = (text: string | null, otherwise: number) => (text === null ? otherwise : Math.max(1, Number(text)));
+
+/** As the API has it outside of the Git database: the schema `commit`. */
+export async function describeCommit(call: Pick<Call, 'host' | 'repository'>, sha: string): Promise<unknown> {
+  const { author, committer, message, tree, parents, verification } = await readCommit(call, sha);
+  const url = urlOf(call);
+  return {
+    sha,
+    node_id: nodeId('C', sha),
+    commit: { author, committer, message, tree, url: `${url}/git/commits/${sha}`, comment_count: 0, verification },
+    url: `${url}/commits/${sha}`,
+    html_url: `${htmlUrl(call)}/commit/${sha}`,
+    comments_url: `${url}/commits/${sha}/comments`,
+    author: null,
+    committer: null,
+    parents,
+  };
 }
 
 /** Returns its sha. */

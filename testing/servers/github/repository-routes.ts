@@ -1,5 +1,5 @@
 import { htmlUrl, nodeId, urlOf } from './addresses.ts';
-import { readCommit } from './commits.ts';
+import { describeCommit } from './commits.ts';
 import { type Call, type Host, notFound, type Response } from './exchange.ts';
 import type { HostedRepository } from './repository.ts';
 
@@ -13,32 +13,12 @@ export async function getBranch(call: Call): Promise<Response> {
   const { repository, parameter: branch } = call;
   const head = await repository.objects.resolve(`refs/heads/${branch}`);
   if (!head) throw notFound();
-  const { author, committer, message, tree, parents, verification } = await readCommit(call, head.sha);
-  const url = urlOf(call);
-  const self = `${url}/branches/${encodeURIComponent(branch)}`;
+  const self = `${urlOf(call)}/branches/${encodeURIComponent(branch)}`;
   return {
     status: 200,
     json: {
       name: branch,
-      commit: {
-        sha: head.sha,
-        node_id: nodeId('C', head.sha),
-        commit: {
-          author,
-          committer,
-          message,
-          tree,
-          url: `${url}/git/commits/${head.sha}`,
-          comment_count: 0,
-          verification,
-        },
-        url: `${url}/commits/${head.sha}`,
-        html_url: `${htmlUrl(call)}/commit/${head.sha}`,
-        comments_url: `${url}/commits/${head.sha}/comments`,
-        author: null,
-        committer: null,
-        parents,
-      },
+      commit: await describeCommit(call, head.sha),
       _links: { self, html: `${htmlUrl(call)}/tree/${branch}` },
       protected: repository.protections.has(branch),
       protection: {

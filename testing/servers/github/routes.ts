@@ -1,5 +1,5 @@
 import { createBlob, getBlob } from './blobs.ts';
-import { createCommit, getCommit } from './commits.ts';
+import { createCommit, getCommit, listCommits } from './commits.ts';
 import { getContents, putContents } from './contents.ts';
 import type { Call, Response } from './exchange.ts';
 import { createRef, getRef, updateRef } from './refs.ts';
@@ -30,6 +30,7 @@ export const ROUTES: readonly Route[] = [
   route('GET', '/git/blobs/{file_sha}', getBlob),
   route('POST', '/git/commits', createCommit),
   route('GET', '/git/commits/{commit_sha}', getCommit),
+  route('GET', '/commits', listCommits),
   route('GET', '/contents/{path}', getContents),
   route('PUT', '/contents/{path}', putContents),
 ];
@@ -43,7 +44,7 @@ function route(method: string, below: string, serve: Route['serve']): Route {
     name: `${method} /repos/{owner}/{repo}${below}`,
     method,
     pattern: new RegExp(`^${source}$`),
-    needsCommits: below.startsWith('/git/'),
+    needsCommits: below.startsWith('/git/') || below === '/commits',
     serve,
   };
 }

@@ -64,8 +64,8 @@ describe('Changes', () => {
       assert.deepEqual(scene.shown(), []);
       gate.resolve();
       await Promise.all([renamed, removed]);
-      assert.deepEqual(scene.said(), [
-        'Couldn’t delete “notes.md” An earlier change failed, so this one didn’t start.',
+      assert.deepEqual(scene.shownTexts(), [
+        'Couldn’t delete “notes.md” Not started, because an earlier change failed.',
       ]);
       assert.deepEqual(
         [...scene.stored],
@@ -89,7 +89,7 @@ describe('Changes', () => {
         }),
       });
       await scene.remove('a.txt', 'b.txt');
-      assert.deepEqual(scene.said(), [
+      assert.deepEqual(scene.shownTexts(), [
         '“a.txt” deleted',
         'Couldn’t delete 1 of 2 items Something went wrong on the server. Try again in a moment.',
       ]);
@@ -102,14 +102,14 @@ describe('Changes', () => {
         override: ({ remove }) => ({ remove: failOnce(new ServiceError(404, 'No such route'), remove) }),
       });
       await behindProxy.remove('cat.txt');
-      assert.match(behindProxy.said().join(), /Couldn’t delete “cat.txt”/);
+      assert.match(behindProxy.shownTexts().join(), /Couldn’t delete “cat.txt”/);
       assert.deepEqual(behindProxy.shown(), ['cat.txt']);
       const direct = await createChangeScene({
         files: { 'cat.txt': '' },
         override: ({ remove }) => ({ remove: failOnce(refusal('not-found', 'There is no file "cat.txt".'), remove) }),
       });
       await direct.remove('cat.txt');
-      assert.deepEqual(direct.said(), ['“cat.txt” deleted']);
+      assert.deepEqual(direct.shownTexts(), ['“cat.txt” deleted']);
     });
 
     it('is not reverted by a listing that was requested before and arrives later', async () => {
@@ -157,7 +157,7 @@ describe('Changes', () => {
       });
       await scene.transfer('copy', ['a.txt', 'b.txt', 'photos/'], 'to/');
       assert.deepEqual(asked, ['a.txt', 'photos']);
-      assert.deepEqual(scene.said(), ['2 items copied to “to”']);
+      assert.deepEqual(scene.shownTexts(), ['2 items copied to “to”']);
       assert.equal(scene.stored.get('to/b.txt'), 'new');
       assert.equal(scene.stored.get('to/photos/precious.jpg'), 'precious');
       assert.equal(scene.stored.get('to/photos/cat.jpg'), undefined);
@@ -186,7 +186,7 @@ describe('Changes', () => {
       const [skipped = '', second = ''] = asked;
       assert.equal(asked.length, 2);
       assert.notEqual(skipped, second);
-      assert.deepEqual(scene.said(), ['3 items moved to “to”']);
+      assert.deepEqual(scene.shownTexts(), ['3 items moved to “to”']);
       const kept = ['a', 'b', 'c'].filter((name) => `${name}.txt` !== skipped);
       for (const name of kept) assert.equal(scene.stored.get(`to/${name} (2).txt`), name);
       assert.deepEqual(
@@ -208,7 +208,7 @@ describe('Changes', () => {
         }),
       });
       await scene.transfer('move', ['a.txt'], 'to/');
-      assert.deepEqual(scene.said(), ['Couldn’t move “a.txt” A file and a folder can’t have the same name.']);
+      assert.deepEqual(scene.shownTexts(), ['Couldn’t move “a.txt” A file and a folder can’t have the same name.']);
     });
 
     it('tries at most 100 names for a file when the user keeps both', async () => {
@@ -226,7 +226,7 @@ describe('Changes', () => {
       });
       await scene.transfer('copy', ['a.txt'], 'to/');
       assert.equal(tried.size, 101);
-      assert.deepEqual(scene.said(), ['Couldn’t copy “a.txt” A file and a folder can’t have the same name.']);
+      assert.deepEqual(scene.shownTexts(), ['Couldn’t copy “a.txt” A file and a folder can’t have the same name.']);
     });
 
     for (const kind of ['copy', 'move'] as const) {
@@ -245,7 +245,7 @@ describe('Changes', () => {
         scene.press('Retry');
         await settle();
         assert.equal(calls, 1);
-        assert.deepEqual(scene.said(), [`“report.pdf” ${kind === 'copy' ? 'copied' : 'moved'} to “photos”`]);
+        assert.deepEqual(scene.shownTexts(), [`“report.pdf” ${kind === 'copy' ? 'copied' : 'moved'} to “photos”`]);
         assert.equal(scene.stored.has('report.pdf'), kind === 'copy');
         assert.equal(scene.stored.get('photos/report.pdf'), 'report');
       });
@@ -268,7 +268,7 @@ describe('Changes', () => {
         }),
       });
       await scene.transfer('move', ['sub/'], 'to/');
-      assert.deepEqual(scene.said(), ['“sub” moved to “to”']);
+      assert.deepEqual(scene.shownTexts(), ['“sub” moved to “to”']);
       assert.ok(scene.stored.has('to/sub (2)/new.txt'));
       scene.press('Undo');
       await settle();
@@ -289,7 +289,7 @@ describe('Changes', () => {
       });
       await scene.open('to/');
       await scene.transfer('copy', ['many/'], 'to/');
-      assert.match(scene.said().join(), /^Copy cancelled\. 0 of 1 item copied/);
+      assert.match(scene.shownTexts().join(), /^Copy cancelled\. 0 of 1 item copied/);
       await settle();
       mock.timers.tick(500);
       await settle();
@@ -319,17 +319,17 @@ describe('Changes', () => {
       gate.resolve();
       await moved;
       assert.ok(scene.shown().includes('dog.txt'));
-      assert.deepEqual(scene.said(), [
+      assert.deepEqual(scene.shownTexts(), [
         'Couldn’t move “dog.txt” The server isn’t available right now. Try again in a moment.',
       ]);
       scene.press('Retry');
       await settle();
-      assert.deepEqual(scene.said(), ['“dog.txt” moved to “photos”']);
+      assert.deepEqual(scene.shownTexts(), ['“dog.txt” moved to “photos”']);
 
       scene.stored.set('dog.txt', 'other');
       scene.press('Undo');
       await settle();
-      assert.match(scene.said().join(), /Couldn’t undo/);
+      assert.match(scene.shownTexts().join(), /Couldn’t undo/);
       assert.deepEqual([scene.stored.get('dog.txt'), scene.stored.get('photos/dog.txt')], ['other', 'mine']);
     });
   });

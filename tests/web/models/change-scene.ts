@@ -36,7 +36,7 @@ export interface ChangeScene extends Omit<ReturnType<typeof createChangeModel>, 
   /** The paths of the shown entries. */
   shown(): readonly string[];
   /** The shown messages, without the Unicode characters that isolate names. */
-  said(): readonly string[];
+  shownTexts(): readonly string[];
   /** Presses the button of the newest message that has this label. */
   press(label: string): void;
   /** Opens a folder, and resolves when it is shown. */
@@ -98,7 +98,7 @@ export async function createChangeScene({
     rename: (path, newName) => model.rename(entryAt(path), newName),
     remove: (...paths) => model.remove(paths.map(entryAt)),
     shown,
-    said: () =>
+    shownTexts: () =>
       messages.shown.value.map(({ text, detail }) =>
         withoutIsolates(detail === undefined ? text : `${text} ${detail}`),
       ),

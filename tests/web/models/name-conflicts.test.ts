@@ -6,7 +6,7 @@ import type { ConflictAnswer, ItemKind } from '../../../web/src/model/prompts.ts
 const FILES = { incoming: 'file', existing: 'file' } as const;
 
 describe('The conflict queue', () => {
-  it('asks one question at a time, in the order of the conflicts', async () => {
+  it('shows one dialog at a time, in the order of the conflicts', async () => {
     const queue = new ConflictQueue();
     const batch = {};
     const answers: ((answer: ConflictAnswer) => void)[] = [];
@@ -26,7 +26,7 @@ describe('The conflict queue', () => {
     assert.deepEqual(decisions, ['skip', 'replace']);
   });
 
-  it('applies a decision for all to the batch, and to no other batch', async () => {
+  it('applies a choice for all to the batch, and to no other batch', async () => {
     const { decide, asked } = createAsker({ decision: 'keep-both', forAll: true });
     const [first, second] = [{}, {}];
     assert.equal(await decide(first), 'keep-both');
@@ -53,7 +53,7 @@ describe('The conflict queue', () => {
     assert.equal(asked.length, 1);
   });
 
-  it('continues after a question that failed', async () => {
+  it('continues after a dialog that failed', async () => {
     const queue = new ConflictQueue();
     const failing = queue.decide({ batch: {}, findKinds: () => FILES, ask: () => Promise.reject(new Error('No.')) });
     const ask = async () => ({ decision: 'skip', forAll: false }) as const;

@@ -9,7 +9,7 @@ import { typeLabel } from '../../../web/src/platform/file-kinds.ts';
 import { previewKindOf } from '../../../web/src/platform/preview-kinds.ts';
 import { textOf, withoutIsolates } from './languages.ts';
 
-test('Files are called what people call them', async () => {
+test('The type of a file is named after its format', async () => {
   const english = await textOf('en');
   for (const [type, extension, label] of [
     ['image/jpeg', '.jpg', 'JPEG image'],
@@ -42,7 +42,7 @@ test('Files are called what people call them', async () => {
   );
 });
 
-test('The kind of a preview follows the media type, else the name, and the size', () => {
+test('The preview of a file is chosen by its media type, otherwise by its extension, and by its size', () => {
   for (const [name, contentType, size, kind] of [
     ['a.jpg', 'image/jpeg', 9e9, 'image'],
     ['a.jpg', 'application/octet-stream', 1, 'image'],
@@ -72,7 +72,7 @@ test('The kind of a preview follows the media type, else the name, and the size'
   }
 });
 
-test('Links of a text are resolved from its folder, and never above the root', () => {
+test('Relative links are resolved from the folder of the text, and never above the root', () => {
   const path = (reference: string) => resolveDestination('a/b/', reference);
   assert.deepEqual(path('c.txt'), { kind: 'path', path: 'a/b/c.txt' });
   assert.deepEqual(path('./c%20d.txt?x=1#y'), { kind: 'path', path: 'a/b/c d.txt' });
@@ -87,7 +87,7 @@ test('Links of a text are resolved from its folder, and never above the root', (
   assert.equal(path('100%'), undefined);
 });
 
-test('A text is decoded across its parts, in the encoding that it is in', () => {
+test('A text is decoded across ranges in its own encoding', () => {
   const decode = (parts: readonly Uint8Array[], contentType = 'text/plain', language = 'en') => {
     const [first = new Uint8Array()] = parts;
     const decoder = createTextDecoder(first, { contentType, language, isWhole: parts.length === 1 });
@@ -109,7 +109,7 @@ test('A text is decoded across its parts, in the encoding that it is in', () => 
   assert.equal(decode([Buffer.from([65, 0, 66])]), undefined);
 });
 
-test('A text is cut into blocks of lines, whatever ends them', () => {
+test('A text is split into blocks of lines at CR, LF and CRLF', () => {
   assert.deepEqual(blocksOf('a\r\nb\n\rc', 5), { blocks: [{ firstLine: 5, lines: ['a', 'b', ''] }], rest: 'c' });
   // A CR at the very end may be the half of a line end.
   assert.deepEqual(blocksOf('a\r', 1), { blocks: [], rest: 'a\r' });
@@ -127,7 +127,7 @@ test('A text is cut into blocks of lines, whatever ends them', () => {
   );
 });
 
-test('JSON keeps numbers and names as they are written, and says where it is none', () => {
+test('JSON keeps the source of numbers and keys, and invalid JSON is rejected', () => {
   const number = (source: string) => ({ kind: 'number', source });
   const list = (...values: object[]) => ({
     kind: 'list',
@@ -199,7 +199,7 @@ test('A column of a table is numeric when each of its cells is a number or empty
   }
 });
 
-test('A table is cut to the rows and columns that are shown, and counted as a whole', () => {
+test('A table shows a limited number of rows and columns, and counts all rows', () => {
   const line = Array.from({ length: 300 }, (_, index) => index).join('\t');
   const { columns, rows, rowCount } = parseTable(`${line}\n`.repeat(1_501), true);
   assert.deepEqual([columns.length, rows.length, rows[0]?.length, rowCount], [200, 1_000, 200, 1_500]);
@@ -214,7 +214,7 @@ test('A table is parsed without backtracking over a cell of spaces, digits and s
   ]);
 });
 
-test('Enlarging keeps what is under the pointer there, and never leaves the image', () => {
+test('Zooming keeps the point under the pointer, within the image', () => {
   const frame = {
     stage: { width: 1000, height: 800 },
     fitted: { width: 1000, height: 500 },

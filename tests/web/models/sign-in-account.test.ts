@@ -194,7 +194,7 @@ describe('A completed sign-in form', () => {
 });
 
 describe('The other tabs of the browser', () => {
-  it('get the user who signs in, and do not send it again', () => {
+  it('receive the user who signs in, and do not broadcast the user again', () => {
     const browser = createBrowser();
     const [one, other, third] = [null, null, null].map((name) => browser.open({ name }));
     one?.account.setUser('ann');
@@ -209,7 +209,7 @@ describe('The other tabs of the browser', () => {
     }
   });
 
-  it('get the user of a page that is loaded, such as after signing in at the identity provider', () => {
+  it('receive the user of a page that is loaded, such as after signing in at the identity provider', () => {
     const browser = createBrowser();
     const waiting = browser.open();
     void waiting.account.reauthenticate();

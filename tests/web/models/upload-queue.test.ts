@@ -201,8 +201,8 @@ describe('The path lock of an upload', () => {
   });
 });
 
-describe('A name conflict of uploads', () => {
-  it('is decided once for all files of a batch', async () => {
+describe('The upload queue at a name conflict', () => {
+  it('applies one choice to all files of a batch', async () => {
     const [first, second] = [newBatch(), newBatch()];
     const questions: string[] = [];
     const { queue, idle, states } = createScene({
@@ -219,7 +219,7 @@ describe('A name conflict of uploads', () => {
     assert.ok(queue.items.value.slice(0, 3).every(({ mayReplace }) => mayReplace));
   });
 
-  it('is decided again for a file that was cancelled and retried while it waited for its question', async () => {
+  it('shows the dialog again for a file that was cancelled and retried while it waited', async () => {
     const questions: string[] = [];
     const { queue, idle, states } = createScene({
       names: namesOf(['a', 'b']),
@@ -239,7 +239,7 @@ describe('A name conflict of uploads', () => {
     assert.deepEqual(states(), ['skipped', 'done']);
   });
 
-  it('shows a question for each file, except for cancelled ones', async () => {
+  it('shows a dialog for each file, except for cancelled ones', async () => {
     const batch = newBatch();
     const questions: string[] = [];
     const { queue, idle, states } = createScene({
@@ -256,7 +256,7 @@ describe('A name conflict of uploads', () => {
     assert.deepEqual(states(), ['skipped', 'cancelled', 'skipped']);
   });
 
-  it('counts the other conflicts of the batch, also those that become known while the question is open', async () => {
+  it('counts the other conflicts of the batch, also those that become known while the dialog is open', async () => {
     const batch = newBatch();
     const others: number[] = [];
     const names = namesOf(['a', 'b'], ['c', 'd']);
@@ -282,7 +282,7 @@ describe('A name conflict of uploads', () => {
     assert.deepEqual(others.slice(0, 2), [1, 3]);
   });
 
-  it('skips all files of the batch when the user cancels the question', async () => {
+  it('skips all files of the batch when the user cancels the dialog', async () => {
     let questions = 0;
     const { queue, idle, states } = createScene({
       names: namesOf(['a', 'b']),
@@ -350,7 +350,7 @@ describe('A name conflict of uploads', () => {
     assert.deepEqual(sent.toSorted(), ['a true', 'b (2) false', 'c false']);
   });
 
-  it('is detected without an upload once the folder has been listed', async () => {
+  it('detects it without an upload once the folder has been listed', async () => {
     const names = namesOf([], ['photos/0', 'photos/7', 'photos/8', 'photos/9']);
     const sent: string[] = [];
     const { queue, idle } = createScene({
@@ -388,7 +388,7 @@ describe('A name conflict of uploads', () => {
     assert.equal(queue.items.value[0]?.storedName.value, 'a (3)');
   });
 
-  it('shows the question again on a retry, because the existing file can have changed', async () => {
+  it('shows the dialog again on a retry, because the existing file can have changed', async () => {
     let questions = 0;
     const sent: boolean[] = [];
     const { queue, idle, states } = createScene({
@@ -411,7 +411,7 @@ describe('A name conflict of uploads', () => {
     assert.deepEqual(states(), ['skipped']);
   });
 
-  it('is left to the service when a retried upload may have stored the file itself', async () => {
+  it('sends a retry without a dialog when the first attempt might have stored the file', async () => {
     const names = namesOf();
     let sent = 0;
     const { queue, idle, states } = createScene({

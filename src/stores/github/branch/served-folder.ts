@@ -1,5 +1,5 @@
 import { quoted, StoreError } from '../../../model/error.ts';
-import { type FilePath, type FolderPath, ROOT, withoutSlash } from '../../../model/path.ts';
+import { type FilePath, type FolderPath, foundPath, ROOT, withoutSlash } from '../../../model/path.ts';
 import type { Cancellable } from '../../../model/store.ts';
 import { LONG_RETRY_AFTER_SECONDS } from '../../network.ts';
 import type { GitHubOptions } from '../settings.ts';
@@ -27,6 +27,17 @@ export class ServedFolder {
   /** Returns the path of a file from the root of the branch. */
   fullPath(file: FilePath): FilePath {
     return (this.path + file) as FilePath;
+  }
+
+  /**
+   * Returns the path of a file or folder in the served folder. Returns undefined for any other path and for invalid ones,
+   * as commit messages can contain.
+   */
+  relativePath(fullPath: string): FilePath | FolderPath | undefined {
+    const path = fullPath.slice(this.path.length);
+    if (!fullPath.startsWith(this.path) || path === '') return undefined;
+    const file = foundPath(path.endsWith('/') ? path.slice(0, -1) : path);
+    return file && (path as FilePath | FolderPath);
   }
 
   /**

@@ -1,10 +1,20 @@
-import { childFolder, type FilePath, type FolderPath, parentOf, ROOT, withoutSlash } from '../../../model/path.ts';
-import type { FileEntry, Replacing, WriteOptions } from '../../../model/store.ts';
+import { type KeptId, newKeptId } from '../../../model/kept-ids.ts';
+import {
+  childFolder,
+  type FilePath,
+  type FolderPath,
+  isFolder as isFolderPath,
+  parentOf,
+  ROOT,
+  withoutSlash,
+} from '../../../model/path.ts';
+import type { FileEntry, Keep, Keeping, Replacing, WriteOptions } from '../../../model/store.ts';
 import {
   alreadyExists,
   kindConflict,
   notEmpty,
   notFound,
+  notInTrash,
   requireCondition,
   requireEtag,
 } from '../../../model/store-errors.ts';
@@ -21,6 +31,7 @@ import {
 } from '../branch/objects.ts';
 import { isReserved, requireWritable } from '../branch/reserved-names.ts';
 import type { Draft } from './draft.ts';
+import { formatRestored, formatTrashed, formatUser } from './trailers.ts';
 
 /**
  * One change to the branch. `apply` checks its preconditions, throws if one fails, and otherwise modifies the draft. It
@@ -31,7 +42,17 @@ export interface Change<Result> {
   summarize(served: FolderPath): string;
   /** Bytes of text that the request to create the tree contains. */
   readonly textBytes?: number;
+  /** Maximum bytes of the trailers, approximately. */
+  readonly trailerBytes?: number;
+  /** Returns the trailers of the commit message, after the last `apply`. */
+  trailers?(served: FolderPath): readonly string[];
   apply(draft: Draft): Promise<Result>;
+}
+
+/** What a change returns that can keep what it replaces: its result, and the id of the version or item. */
+export interface KeptResult<Result> {
+  readonly result: Result;
+  readonly kept?: KeptId | undefined;
 }
 
 /** The content of a file: a blob that GitHub already has, or a text that is sent with the tree. */
@@ -41,21 +62,31 @@ export interface FileContent {
   readonly text?: string | undefined;
 }
 
+export interface PutOptions extends WriteOptions, Keeping {
+  /** The verb in the commit message. Default: Upload */
+  readonly verb?: string;
+}
+
 export function putFile(
   file: FilePath,
   content: FileContent,
-  { condition, onOutcome }: WriteOptions = {},
-): Change<FileEntry> {
+  { condition, keep, onOutcome, verb = 'Upload' }: PutOptions = {},
+): Change<KeptResult<FileEntry>> {
   requireWritable(file);
+  const author = new AuthorRecord(file, keep);
   return {
-    summarize: (served) => `Upload ${served}${file}`,
+    summarize: (served) => `${verb} ${served}${file}`,
     textBytes: content.text === undefined ? 0 : content.size,
+    trailerBytes: author.bytes,
+    trailers: (served) => author.trailers(served),
     async apply(draft) {
       const present = await findReplaced(draft, file);
       requireCondition(file, present && fileEntry(file, present), condition);
+      author.isChanged = present?.sha !== content.sha;
+      const kept = keep && (await versionOf(draft, file, { present, sha: content.sha }));
       await draft.put(file, { mode: modeOf(present), sha: content.sha, size: content.size }, content.text);
       onOutcome?.({ replaced: present !== undefined });
-      return fileEntry(file, content);
+      return { result: fileEntry(file, content), kept };
     },
   };
 }
@@ -71,29 +102,40 @@ export function removeFile(file: FilePath, ifMatch?: string): Change<void> {
   };
 }
 
-export function copyFile(from: FilePath, to: FilePath, options: Replacing): Change<FileEntry> {
+export function copyFile(
+  from: FilePath,
+  to: FilePath,
+  { replace, keep }: Replacing & Keeping,
+): Change<KeptResult<FileEntry>> {
   requireWritable(to);
+  const author = new AuthorRecord(to, keep);
   return {
     summarize: (served) => `Copy ${served}${from} to ${served}${to}`,
+    trailerBytes: author.bytes,
+    trailers: (served) => author.trailers(served),
     async apply(draft) {
       const source = await requireFile(draft, from);
       const present = await findReplaced(draft, to);
-      if (present && !options.replace) throw alreadyExists(to);
+      if (present && !replace) throw alreadyExists(to);
+      author.isChanged = present?.sha !== source.sha;
+      const kept = keep && (await versionOf(draft, to, { present, sha: source.sha }));
       await draft.put(to, { ...source, mode: modeOf(source) });
-      return fileEntry(to, source);
+      return { result: fileEntry(to, source), kept };
     },
   };
 }
 
-export function moveFile(from: FilePath, to: FilePath, options: Replacing): Change<void> {
+export function moveFile(from: FilePath, to: FilePath, options: Replacing & Keeping): Change<KeptResult<void>> {
   const copy = copyFile(from, to, options);
   return {
+    ...copy,
     summarize: (served) => `Move ${served}${from} to ${served}${to}`,
     async apply(draft) {
       await requireFile(draft, from);
       await draft.requireRemovable(from);
-      await copy.apply(draft);
+      const { kept } = await copy.apply(draft);
       await draft.remove(from);
+      return { result: undefined, kept };
     },
   };
 }
@@ -145,32 +187,96 @@ export function removeTree(folder: FolderPath, checkFolder: (folder: TreeEntry) 
 export function copyFolder(
   from: FolderPath,
   to: FolderPath,
-  { replace, checkFolder }: Replacing & { checkFolder(folder: TreeEntry): Promise<void> },
-): Change<void> {
+  { replace, keep, checkFolder }: Replacing & Keeping & { checkFolder(folder: TreeEntry): Promise<void> },
+): Change<KeptResult<void>> {
   requireWritable(to);
+  const id = newKeptId();
+  let replaced: TreeEntry | undefined;
   return {
     summarize: (served) => `Copy ${served}${from} to ${served}${to}`,
+    trailerBytes: keep ? trailerBytes(to, keep.user) : 0,
+    trailers: (served) =>
+      replaced ? [formatTrashed({ id, path: served + to, entry: replaced, user: keep?.user })] : [],
     async apply(draft) {
+      replaced = undefined;
       const source = await requireFolder(draft, from);
       await requireParents(draft, to);
       const present = await draft.find(to);
       if (present && !isFolder(present)) throw kindConflict(to);
       if (present && !replace) throw alreadyExists(to);
       await checkFolder(source);
+      if (present && keep && present.sha !== source.sha) {
+        const before = await requireFolder(draft, to);
+        await draft.requireCommitted(to);
+        replaced = before;
+      }
       await draft.put(to, source);
+      return { result: undefined, kept: replaced && id };
     },
   };
 }
 
-export function moveFolder(...[from, to, options]: Parameters<typeof copyFolder>): Change<void> {
+export function moveFolder(...[from, to, options]: Parameters<typeof copyFolder>): Change<KeptResult<void>> {
   const copy = copyFolder(from, to, options);
   return {
+    ...copy,
     summarize: (served) => `Move ${served}${from} to ${served}${to}`,
     async apply(draft) {
       await requireFolder(draft, from);
       await draft.requireRemovable(from);
-      await copy.apply(draft);
+      const result = await copy.apply(draft);
       await draft.remove(from);
+      return result;
+    },
+  };
+}
+
+/** Moves a file or folder to the trash: removes it, and records its entry in the commit. */
+export function moveToTrash(
+  path: FilePath | FolderPath,
+  { id, user, ifMatch }: { readonly id: KeptId; readonly user?: string | undefined; readonly ifMatch?: string },
+  checkFolder: (folder: TreeEntry) => Promise<void>,
+): Change<TreeEntry> {
+  let trashed: TreeEntry | undefined;
+  return {
+    summarize: (served) => `Delete ${served}${path}`,
+    trailerBytes: trailerBytes(path, user),
+    trailers: (served) => (trashed ? [formatTrashed({ id, path: served + path, entry: trashed, user })] : []),
+    async apply(draft) {
+      const entry = isFolderPath(path) ? await requireFolder(draft, path) : await requireFile(draft, path);
+      if (isFolderPath(path)) await checkFolder(entry);
+      else requireEtag(fileEntry(path, entry), ifMatch);
+      await draft.requireCommitted(path);
+      await draft.remove(path);
+      trashed = entry;
+      return entry;
+    },
+  };
+}
+
+/**
+ * Restores an item of the trash. `find` returns its entry if the item is in the trash at a commit; otherwise it throws
+ * `not-found`.
+ */
+export function restore(
+  id: KeptId,
+  to: FilePath | FolderPath,
+  find: (head: string) => Promise<TreeEntry>,
+): Change<void> {
+  requireWritable(to);
+  return {
+    summarize: (served) => `Restore ${served}${to}`,
+    trailerBytes: trailerBytes(to, undefined),
+    trailers: () => [formatRestored(id)],
+    async apply(draft) {
+      if (draft.restored.has(id)) throw notInTrash(id);
+      const entry = await find(draft.head);
+      await requireParents(draft, to);
+      const present = await draft.find(to);
+      if (present && isFolder(present) !== isFolderPath(to)) throw kindConflict(to);
+      if (present) throw alreadyExists(to);
+      await draft.put(to, entry);
+      draft.restored.add(id);
     },
   };
 }
@@ -182,6 +288,42 @@ export function moveFolder(...[from, to, options]: Parameters<typeof copyFolder>
 export async function keepRoot(draft: Draft): Promise<void> {
   if ((await draft.count(ROOT)) === 0) await draft.put(markerOf(ROOT), MARKER_ENTRY, MARKER_CONTENT);
 }
+
+/**
+ * Returns the id of the version that a change of a file creates; undefined if it replaces nothing. The id is the commit
+ * that contains the version. A content that no commit contains yet would be lost.
+ */
+async function versionOf(
+  draft: Draft,
+  file: FilePath,
+  { present, sha }: { present: TreeEntry | undefined; sha: string },
+): Promise<KeptId | undefined> {
+  if (!present || present.sha === sha) return undefined;
+  await draft.requireCommitted(file);
+  return draft.head as KeptId;
+}
+
+/** The trailer that records the user who changes a file, if versions are kept. */
+class AuthorRecord {
+  readonly bytes: number;
+  /** Whether the change gives the file another content. Otherwise there is no commit. */
+  isChanged = false;
+  readonly #file: FilePath;
+  readonly #user: string | undefined;
+
+  constructor(file: FilePath, keep: Keep | undefined) {
+    this.#file = file;
+    this.#user = keep?.user;
+    this.bytes = this.#user === undefined ? 0 : trailerBytes(file, this.#user);
+  }
+
+  trailers(served: FolderPath): readonly string[] {
+    return this.#user !== undefined && this.isChanged ? [formatUser(served + this.#file, this.#user)] : [];
+  }
+}
+
+/** Returns the approximate size of a trailer with a path and a user, with room for its other parts and encoding. */
+const trailerBytes = (path: string, user = ''): number => 3 * (path.length + user.length) + 100;
 
 /**
  * Returns the file to be replaced, if any. Throws `wrong-kind` if a folder is at the path or a file is among its

@@ -20,6 +20,9 @@ const GATHER_MS = 50;
 const MAX_CHANGES_PER_COMMIT = 500;
 const MAX_TEXT_BYTES_PER_COMMIT = 4 * 1024 * 1024;
 
+/** Maximum bytes of the trailers of a commit. GitHub documents no limit of messages, and readers should not need one. */
+const MAX_TRAILER_BYTES_PER_COMMIT = 64 * 1024;
+
 /** Maximum commits of a batch that GitHub may reject. After that, the batch is not split further. */
 const MAX_REJECTED_COMMITS = 20;
 
@@ -168,12 +171,14 @@ export class CommitQueue {
     const pending = batch.filter(isPending);
     for (const item of pending) item.isCommitting = true;
     const { path = ROOT } = this.#options;
-    const draft = new Draft(this.#trees, base, path);
+    const draft = new Draft(this.#trees, { head: before.head ?? '', base, served: path });
     const { applied, settlements, deferred } = await applyAll(draft, pending);
     if (applied.length > 0) await keepRoot(draft);
     const result = draft.finish();
     const summaries = applied.map(({ change }) => change.summarize(path));
-    const isDone = result.edits.length === 0 || (await this.#commit(before, result, summaries, startedAt));
+    const trailers = applied.flatMap(({ change }) => change.trailers?.(path) ?? []);
+    const isUnchanged = result.edits.length === 0 && trailers.length === 0;
+    const isDone = isUnchanged || (await this.#commit(before, result, { summaries, trailers }, startedAt));
     if (!isDone) return { remaining: pending, hasMoved: true };
     for (const each of settlements) each();
     return { remaining: deferred, hasMoved: false };
@@ -183,7 +188,7 @@ export class CommitQueue {
   async #commit(
     before: Snapshot,
     result: DraftResult,
-    summaries: readonly string[],
+    { summaries, trailers }: { readonly summaries: readonly string[]; readonly trailers: readonly string[] },
     startedAt: number,
   ): Promise<boolean> {
     const { head, root } = before;
@@ -193,7 +198,7 @@ export class CommitQueue {
     }
     const { branch, commitMessage: template, log } = this.#options;
     const message = commitMessage(template, summaries);
-    const after = await this.#pusher.push({ head, root }, result, message);
+    const after = await this.#pusher.push({ head, root }, result, { message, trailers });
     if (!after) {
       this.#backoff.recordConflict(startedAt);
       return false;
@@ -214,10 +219,12 @@ export class CommitQueue {
 
 /** Removes from the front as many changes as fit into one commit. */
 function dequeueBatch(queue: QueuedChange[]): QueuedChange[] {
-  let text = 0;
+  let [text, trailers] = [0, 0];
   const end = queue.findIndex(({ change }, index) => {
     text += change.textBytes ?? 0;
-    return index > 0 && (index >= MAX_CHANGES_PER_COMMIT || text > MAX_TEXT_BYTES_PER_COMMIT);
+    trailers += change.trailerBytes ?? 0;
+    const isFull = text > MAX_TEXT_BYTES_PER_COMMIT || trailers > MAX_TRAILER_BYTES_PER_COMMIT;
+    return index > 0 && (index >= MAX_CHANGES_PER_COMMIT || isFull);
   });
   return queue.splice(0, end < 0 ? queue.length : end);
 }

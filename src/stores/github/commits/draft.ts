@@ -1,3 +1,4 @@
+import type { KeptId } from '../../../model/kept-ids.ts';
 import type { FilePath, FolderPath } from '../../../model/path.ts';
 import { kindConflict } from '../../../model/store-errors.ts';
 import { EMPTY_TREE, FOLDER, isFolder, shaOfTree, type Tree, type TreeEntry } from '../branch/objects.ts';
@@ -41,6 +42,10 @@ const UNKNOWN: TreeEntry = { mode: FOLDER, sha: '', size: 0 };
  * served folder. Entries outside it do not change.
  */
 export class Draft {
+  /** SHA of the commit that the draft modifies. */
+  readonly head: string;
+  /** Ids of items in the trash that the draft restores. */
+  readonly restored = new Set<KeptId>();
   readonly #trees: Trees;
   /** The segments of the path of the served folder. */
   readonly #served: readonly string[];
@@ -48,8 +53,11 @@ export class Draft {
   /** Texts of blobs that GitHub does not have yet, by SHA. */
   readonly #texts = new Map<string, string>();
 
-  /** `base` is the root of the branch. Each part of the path `served` is a folder in it, or missing. */
-  constructor(trees: Trees, base: Tree, served: FolderPath) {
+  /**
+   * `base` is the root of the branch at the commit `head`. Each part of the path `served` is a folder in it, or missing.
+   */
+  constructor(trees: Trees, { head, base, served }: { head: string; base: Tree; served: FolderPath }) {
+    this.head = head;
     this.#trees = trees;
     this.#served = segmentsOf(served);
     this.#root = openFolder(base);
@@ -99,6 +107,18 @@ export class Draft {
     folder.children.delete(name);
     for (const changed of chain) changed.isChanged = true;
     if (text !== undefined) this.#texts.set(entry.sha, text);
+  }
+
+  /**
+   * Throws `NeedsOwnCommit` if the draft has modified the entry at a path. The history then would not contain the entry,
+   * so that it could not be restored.
+   */
+  async requireCommitted(path: FilePath | FolderPath): Promise<void> {
+    const names = this.#segmentsOf(path);
+    const folder = (await this.#chainAbove(names)).at(-1) ?? this.#root;
+    const name = names.at(-1) ?? '';
+    const [before, now] = [folder.base?.entries.get(name), folder.entries.get(name)];
+    if (before?.sha !== now?.sha || before?.mode !== now?.mode) throw new NeedsOwnCommit();
   }
 
   /** Throws if the entry at a path can't be removed in the same commit. For changes that remove and do more. */

@@ -11,6 +11,7 @@ import { isErrorResponse, isMoveForbidden, isNotFastForward, isOutcomeUnknown, w
 import type { Host, TreeEdit } from '../host/host.ts';
 import type { GitHubOptions } from '../settings.ts';
 import type { DraftResult } from './draft.ts';
+import { formatId } from './trailers.ts';
 
 /** Maximum commits of other clients that are searched for a commit whose outcome is unknown. */
 const MAX_SEARCHED_COMMITS = 100;
@@ -43,9 +44,15 @@ export class Pusher {
    * the branch first, so that nothing changed. Throws the original error if GitHub rejects the edits
    * (`isRejectedTree`).
    */
-  async push(base: CommittedSnapshot, draft: DraftResult, message: string): Promise<CommittedSnapshot | undefined> {
-    const tree = await this.#createTree(base.root, draft);
-    const commit = await this.#host.createCommit({ message: withId(message), tree, parents: [base.head] });
+  async push(
+    base: CommittedSnapshot,
+    draft: DraftResult,
+    { message, trailers }: CommitText,
+  ): Promise<CommittedSnapshot | undefined> {
+    // A commit that only records something has the tree of its parent.
+    const tree = draft.edits.length === 0 ? base.root : await this.#createTree(base.root, draft);
+    const text = withTrailers(message, trailers);
+    const commit = await this.#host.createCommit({ message: text, tree, parents: [base.head] });
     const after = await this.#moveBranch({ head: commit, root: tree }, base.head);
     if (after) for (const each of draft.trees) this.#trees.add(each);
     return after;
@@ -130,7 +137,7 @@ export class Pusher {
       if (visited.has(next)) continue;
       if (visited.size > MAX_SEARCHED_COMMITS) return 'unknown';
       visited.add(next);
-      pending.push(...(await this.#host.parentsOf(next)));
+      pending.push(...(await this.#host.commit(next)).parents);
     }
     return 'no';
   }
@@ -140,12 +147,18 @@ function hasMoved(snapshot: Snapshot, base: string): snapshot is CommittedSnapsh
   return snapshot.head !== undefined && snapshot.head !== base;
 }
 
+/** The message of a commit, and the lines that record its changes for Holdall. */
+export interface CommitText {
+  readonly message: string;
+  readonly trailers: readonly string[];
+}
+
 /**
- * Adds a unique line to a message. Otherwise, two services that make the same change in the same second create the same
- * commit, and both consider it theirs.
+ * Adds trailers and a unique line to a message. Without that line, two services that make the same change in the same
+ * second create the same commit, and both consider it theirs.
  */
-function withId(message: string): string {
-  return `${message}\n\nHoldall-Id: ${randomBytes(8).toString('hex')}`;
+function withTrailers(message: string, trailers: readonly string[]): string {
+  return `${message}\n\n${[...trailers, formatId(randomBytes(8).toString('hex'))].join('\n')}`;
 }
 
 function unknownOutcome(cause: unknown): StoreError {

@@ -38,6 +38,28 @@ export interface NewCommit {
   readonly parents: readonly string[];
 }
 
+/** A commit in a listing. */
+export interface ListedCommit {
+  readonly sha: string;
+  /** SHA of the root tree. */
+  readonly tree: string;
+  readonly parents: readonly string[];
+  readonly message: string;
+  readonly author: string | undefined;
+  readonly committedAt: Date;
+}
+
+/** Which commits to list: those that `head` contains, and of these, if `path` is set, those that changed it. */
+export interface CommitQuery {
+  readonly head: string;
+  readonly path: string | undefined;
+  /** From 1. */
+  readonly page: number;
+}
+
+/** Number of commits on a full page. */
+export const COMMITS_PER_PAGE = 100;
+
 /** Properties of the repository. */
 export interface RepositoryState {
   readonly defaultBranch: string;
@@ -185,13 +207,40 @@ export class Host {
     return this.#requireSha(data?.sha);
   }
 
-  /** Returns the parents of a commit. */
-  async parentsOf(commit: string): Promise<readonly string[]> {
+  /** Returns the parents and the tree of a commit. */
+  async commit(commit: string): Promise<Pick<ListedCommit, 'parents' | 'tree'>> {
     const data = await this.#data(reading(undefined), (base) =>
       this.#request('GET /repos/{owner}/{repo}/git/commits/{commit_sha}', { ...base, commit_sha: commit }),
     );
     if (!Array.isArray(data?.parents)) throw this.#notGitHub();
-    return data.parents.map((parent) => this.#requireSha(parent?.sha));
+    const parents = data.parents.map((parent) => this.#requireSha(parent?.sha));
+    return { parents, tree: this.#requireSha(data.tree?.sha) };
+  }
+
+  /** Returns a page of commits, the newest first. */
+  async commits({ head, path, page }: CommitQuery, { signal }: Cancellable): Promise<readonly ListedCommit[]> {
+    const data = await this.#objectData(reading(signal), (base) =>
+      this.#request('GET /repos/{owner}/{repo}/commits', {
+        ...base,
+        sha: head,
+        ...(path !== undefined && { path }),
+        per_page: COMMITS_PER_PAGE,
+        page,
+      }),
+    );
+    if (!Array.isArray(data)) throw this.#notGitHub();
+    return data.map(({ sha, parents, commit }) => {
+      const committedAt = new Date(commit?.committer?.date ?? Number.NaN);
+      if (!Array.isArray(parents) || Number.isNaN(committedAt.getTime())) throw this.#notGitHub();
+      return {
+        sha: this.#requireSha(sha),
+        tree: this.#requireSha(commit.tree?.sha),
+        parents: parents.map((parent) => this.#requireSha(parent?.sha)),
+        message: this.#requireText(commit.message),
+        author: commit.author?.name,
+        committedAt,
+      };
+    });
   }
 
   /**

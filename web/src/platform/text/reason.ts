@@ -109,7 +109,7 @@ const ALIASES: Readonly<Record<Exclude<ProblemCode, MessageKey>, MessageKey>> = 
   'json-required': 'invalid-request',
   'list-permission-missing': 'store-misconfigured',
   'malformed-request': 'invalid-request',
-  'malformed-url': 'invalid-request',
+  'malformed-url': 'invalid-path',
   'method-not-allowed': 'invalid-request',
   'missing-file': 'invalid-request',
   'name-taken': 'already-exists',

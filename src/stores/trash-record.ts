@@ -1,4 +1,4 @@
-import { type FilePath, type FolderPath, parseFile, parseFolder } from '../../model/path.ts';
+import { type FilePath, type FolderPath, parseFile, parseFolder } from '../model/path.ts';
 
 /** What the trash records about an item. The file system knows the rest. */
 export interface TrashRecord {

@@ -1,0 +1,197 @@
+import { SizeBound } from '../../files/size-bound.ts';
+import { quoted, StoreError } from '../../model/error.ts';
+import { type KeptId, newKeptId, timeOfKeptId } from '../../model/kept-ids.ts';
+import { invalidCursor } from '../../model/page.ts';
+import { type FilePath, type FolderPath, isFolder, MAX_PATH_BYTES } from '../../model/path.ts';
+import { mediaTypeOf, UNKNOWN_TYPE } from '../../model/presentation.ts';
+import type { Cancellable, Content, ExpiredVersions, FileEntry, Keep, VersionListing } from '../../model/store.ts';
+import { versionNotFound } from '../../model/store-errors.ts';
+import { BufferedContent } from '../../streams/bodies.ts';
+import { createEntries } from './entries.ts';
+import type { FileContext } from './files.ts';
+import { type Key, toFullKey } from './keys.ts';
+import { MAX_KEYS, readPage } from './list.ts';
+import type { ListedObject } from './operations.ts';
+import { Reader } from './read.ts';
+import type { ReplacedKeeper } from './replace.ts';
+import {
+  formatVersionName,
+  historyOf,
+  isBelow,
+  keyRangeOf,
+  mirrorOf,
+  parseVersionKey,
+  VERSIONS,
+} from './version-keys.ts';
+import { walkInAnyOrder } from './walk.ts';
+
+type VersionContext = Pick<FileContext, 'bucket' | 'copier' | 'remover'>;
+type ReadOptions = NonNullable<Parameters<Reader['read']>[1]>;
+
+/** Versions as copies, for buckets without object versions: the store copies each content before it is replaced. */
+export class VersionCopies implements ReplacedKeeper {
+  readonly #context: VersionContext;
+  readonly #reader: Reader;
+
+  constructor(context: VersionContext) {
+    this.#context = context;
+    this.#reader = new Reader(context.bucket, createEntries(undefined));
+  }
+
+  async keep(present: FileEntry, { user }: Keep): Promise<{ id: KeptId; discard(): Promise<void> }> {
+    const { copier, remover } = this.#context;
+    const id = newKeptId();
+    const key = this.#keyOf(present, id, user);
+    const discard = () => remover.removeObject(key, {});
+    try {
+      await copier.copyQuickly({ ...present, key: present.path }, key, { exclusive: false });
+    } catch (error) {
+      // The store might have copied another content.
+      await discard();
+      throw error;
+    }
+    return { id, discard };
+  }
+
+  /** Returns the key of a new version. Omits a username that is too long. */
+  #keyOf({ path, modified }: FileEntry, id: KeptId, user: string | undefined): Key {
+    const names = [formatVersionName({ id, modified, user }), formatVersionName({ id, modified })];
+    const keys = names.map((name) => historyOf(path) + name);
+    const fitting = keys.find((key) => Buffer.byteLength(toFullKey(this.#context.bucket, key)) <= MAX_PATH_BYTES);
+    if (fitting !== undefined) return fitting;
+    const message = `The path ${quoted(path)} is too long to keep the version that would be replaced. Delete the file first.`;
+    throw new StoreError('path-too-long', message);
+  }
+
+  /** Fulfils the contract of `Store.listVersions`. */
+  async list(
+    file: FilePath,
+    { cursor, limit = MAX_KEYS, signal }: { cursor?: string; limit?: number } & Cancellable,
+  ): Promise<VersionListing> {
+    if (cursor !== undefined && timeOfKeptId(cursor) === undefined) throw invalidCursor(cursor);
+    const after = cursor === undefined ? undefined : keyRangeOf(file, cursor as KeptId).end;
+    const options = { prefix: historyOf(file), limit, position: undefined, after, signal };
+    const { objects, next } = await readPage(this.#context.bucket, options);
+    const versions = objects.flatMap(({ key, size }) => {
+      const { id, modified, replacedAt, user } = parseVersionKey(key) ?? {};
+      if (id === undefined || modified === undefined || replacedAt === undefined) return [];
+      return [{ id, size, modified, replacedAt, ...(user !== undefined && { replacedBy: user }) }];
+    });
+    const last = versions.at(-1);
+    return { versions, ...(next && last && { cursor: last.id }) };
+  }
+
+  /** Fulfils the contract of `Store.readVersion`. */
+  async read(file: FilePath, id: KeptId, options: ReadOptions): Promise<Content> {
+    const found = await this.find(file, id, options);
+    const content = await this.#reader.read(found.key as FilePath, options);
+    const { type } = content.file;
+    const entry: FileEntry = {
+      ...content.file,
+      path: file,
+      modified: parseVersionKey(found.key)?.modified ?? null,
+      type: type === UNKNOWN_TYPE ? mediaTypeOf(file) : type,
+    };
+    if (content.bytes) return new BufferedContent(entry, content.range, content.bytes);
+    return { file: entry, body: content.body, ...(content.range && { range: content.range }) };
+  }
+
+  /** Returns the object of a version. Throws `not-found`. */
+  async find(file: FilePath, id: KeptId, options: Cancellable): Promise<ListedObject> {
+    if (timeOfKeptId(id) === undefined) throw versionNotFound(file, id);
+    const { bucket } = this.#context;
+    const { start } = keyRangeOf(file, id);
+    const { objects } = await readPage(bucket, {
+      prefix: start,
+      limit: 1,
+      position: undefined,
+      signal: options.signal,
+    });
+    const [found] = objects;
+    if (!found) throw versionNotFound(file, id);
+    return found;
+  }
+
+  /** Fulfils the contract of `Store.purgeVersions`. */
+  async purge(path: FilePath | FolderPath, { before, signal }: { before?: Date } & Cancellable): Promise<void> {
+    const isPurged = ({ key }: ListedObject) => {
+      const replacedAt = parseVersionKey(key)?.replacedAt;
+      if (isFolder(path) && !isBelow(key, path)) return false;
+      return replacedAt !== undefined && (before === undefined || replacedAt < before);
+    };
+    await this.#remove(isFolder(path) ? mirrorOf(path) : historyOf(path), isPurged, { signal });
+  }
+
+  /** Fulfils the contract of `Store.expireVersions`. */
+  async expire({
+    before = new Date(0),
+    maxBytes,
+    signal,
+  }: { before?: Date; maxBytes?: number } & Cancellable): Promise<ExpiredVersions> {
+    const bound = maxBytes === undefined ? undefined : new SizeBound(maxBytes);
+    if (bound) {
+      for await (const { replacedAt, size } of this.#all({ signal })) {
+        if (replacedAt >= before) bound.note(replacedAt, size);
+      }
+      bound.decide();
+    }
+    const result = { removed: 0, remaining: 0, bytes: 0 };
+    const undecided: StoredVersion[] = [];
+    const isExpired = (object: ListedObject) => {
+      const version = storedVersion(object);
+      if (!version) return false;
+      const { replacedAt, size } = version;
+      const verdict = replacedAt < before ? 'remove' : (bound?.verdict(replacedAt) ?? 'keep');
+      if (verdict === 'undecided') undecided.push(version);
+      if (verdict === 'remove') {
+        result.removed++;
+        return true;
+      }
+      result.remaining++;
+      result.bytes += size;
+      return false;
+    };
+    await this.#remove(VERSIONS, isExpired, { signal });
+    const newestFirst = undecided.toSorted((left, right) => (left.id < right.id ? -1 : 1));
+    const chosen = bound?.choose(newestFirst) ?? [];
+    await this.#context.remover.removeAll(each(chosen.map(({ object }) => object)), { onlyUnchanged: false, signal });
+    const bytes = chosen.reduce((sum, { size }) => sum + size, 0);
+    return {
+      removed: result.removed + chosen.length,
+      remaining: result.remaining - chosen.length,
+      bytes: result.bytes - bytes,
+    };
+  }
+
+  async *#all(options: Cancellable): AsyncGenerator<StoredVersion> {
+    for await (const object of walkInAnyOrder(this.#context.bucket, VERSIONS, options)) {
+      const version = storedVersion(object);
+      if (version) yield version;
+    }
+  }
+
+  async #remove(prefix: Key, isRemoved: (object: ListedObject) => boolean, { signal }: Cancellable): Promise<void> {
+    const objects = walkInAnyOrder(this.#context.bucket, prefix, { signal });
+    const removed = async function* () {
+      for await (const object of objects) if (isRemoved(object)) yield object;
+    };
+    await this.#context.remover.removeAll(removed(), { onlyUnchanged: false, signal });
+  }
+}
+
+/** A version in a walk through all of them. */
+interface StoredVersion {
+  readonly object: ListedObject;
+  readonly id: KeptId;
+  readonly replacedAt: Date;
+  readonly size: number;
+}
+
+function storedVersion(object: ListedObject): StoredVersion | undefined {
+  const parsed = parseVersionKey(object.key);
+  return parsed && { object, id: parsed.id, replacedAt: parsed.replacedAt, size: object.size };
+}
+
+async function* each<Item>(items: readonly Item[]): AsyncGenerator<Item> {
+  yield* items;
+}
