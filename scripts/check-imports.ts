@@ -18,6 +18,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   access: ['cache', 'concurrency', 'files', 'model', 'system.ts'],
   settings: ['model', 'system.ts'],
   checks: ['concurrency', 'files', 'model'],
+  changes: ['database', 'model'],
   jobs: ['access', 'database', 'files', 'model'],
   stores: ['cache', 'checks', 'concurrency', 'files', 'model', 'observability', 'settings', 'streams', 'system.ts'],
   config: ['model', 'settings', 'stores', 'system.ts'],
@@ -25,6 +26,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   http: [
     'access',
     'cache',
+    'changes',
     'concurrency',
     'database',
     'files',
@@ -37,6 +39,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   ],
   server: [
     'access',
+    'changes',
     'config',
     'database',
     'files',

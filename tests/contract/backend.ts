@@ -68,6 +68,8 @@ export type Trait =
   | 'types-in-listings'
   /** Returns the modification time of a write. */
   | 'times-of-writes'
+  /** Reports whether a write without a condition replaced a file. */
+  | 'outcomes-of-writes'
   /** Uses the operations that `Files` composes from single files. */
   | 'composed-operations'
   /** Never returns a modification time in the future. */
@@ -161,6 +163,7 @@ export const s3: Backend = {
     'types-in-listings': 'a listing of objects has no types; Holdall takes them from the names',
     'times-of-writes': 'the response to a write has no time',
     'kept-times': 'a listing of objects has only the time of the write',
+    'outcomes-of-writes': 'the response to a write does not tell whether it replaced an object',
   },
 };
 

@@ -1,7 +1,7 @@
 import { addAbortSignal } from 'node:stream';
 import { isStoreError } from '../../model/error.ts';
 import type { FilePath } from '../../model/path.ts';
-import type { Keep, Store, Upload, WriteCondition } from '../../model/store.ts';
+import type { Keep, Store, Upload, WriteCondition, WriteOptions } from '../../model/store.ts';
 import { preconditionFailed, requireSize, versionReplaced } from '../../model/store-errors.ts';
 import type { Bucket } from './bucket.ts';
 import type { ConditionalPut } from './conditional-put.ts';
@@ -29,9 +29,9 @@ export class Writer {
     this.#replacer = replacer;
   }
 
-  readonly write: Store['write'] = async (file, upload, { condition, keep, signal } = {}) => {
+  readonly write: Store['write'] = async (file, upload, { condition, keep, onOutcome, signal } = {}) => {
     try {
-      return await this.#write({ file, type: upload.type, condition, keep, signal }, upload);
+      return await this.#write({ file, type: upload.type, condition, keep, onOutcome, signal }, upload);
     } catch (error) {
       this.#entries.forget(file);
       throw condition === undefined ? error : toConditionError(error, file, condition);
@@ -41,7 +41,13 @@ export class Writer {
   };
 
   async #write(write: Write, { body, size, maxSize: declaredMax }: Upload) {
-    const { file, type, keep, signal } = write;
+    const { file, type, keep, onOutcome, signal } = write;
+    let placed = write.condition;
+    const replace = <Output>(put: (condition: WriteCondition | undefined) => Promise<Output>) =>
+      this.#replacer.replace(file, write, (condition) => {
+        placed = condition;
+        return put(condition);
+      });
     const maxSize = size ?? declaredMax;
     const { partSize, maxConcurrent } = planParts(maxSize);
     const splitter = splitIntoParts(signal ? addAbortSignal(signal, body) : body, partSize, maxSize);
@@ -53,9 +59,7 @@ export class Writer {
     let etag: string;
     if (bytes.length < partSize) {
       requireSize(file, bytes.length, size);
-      etag = await this.#replacer.replace(file, write, (condition) =>
-        this.#puts.put(file, bytes, { attributes, condition, signal }),
-      );
+      etag = await replace((condition) => this.#puts.put(file, bytes, { attributes, condition, signal }));
     } else {
       etag = await uploadParts(this.#bucket, file, {
         attributes,
@@ -69,7 +73,7 @@ export class Writer {
         },
         finish: (complete) => {
           requireSize(file, splitter.size(), size);
-          return this.#replacer.replace(file, write, (condition) =>
+          return replace((condition) =>
             complete({
               condition: this.#puts.headersOf(condition),
               verify: () => this.#puts.require(file, condition, { signal }),
@@ -78,6 +82,8 @@ export class Writer {
         },
       });
     }
+    // The response to a PUT does not tell whether it replaced an object, but its condition does.
+    if (placed !== undefined) onOutcome?.({ replaced: placed !== 'absent' });
     return this.#entries.of(file, { size: splitter.size(), etag, contentType: type });
   }
 }
@@ -87,6 +93,7 @@ interface Write {
   readonly type: string;
   readonly condition: WriteCondition | undefined;
   readonly keep: Keep | undefined;
+  readonly onOutcome: WriteOptions['onOutcome'];
   readonly signal: AbortSignal | undefined;
 }
 

@@ -84,6 +84,7 @@ const ALIASES: Readonly<Record<Exclude<ProblemCode, MessageKey>, MessageKey>> = 
   'condition-failed': 'file-changed',
   'credentials-missing': 'store-misconfigured',
   'cross-site-request': 'unknown-host',
+  'cursor-expired': 'invalid-request',
   'damaged-image': 'unsupported-image',
   'database-unavailable': 'unavailable',
   'embedding-refused': 'invalid-request',
