@@ -198,7 +198,7 @@ describe('Retry', () => {
       sent.push(name);
       if (name === 'large.txt') return Promise.reject(refusal('upload-too-large', 'Too large.'));
       return sent.filter((other) => other === name).length === 1
-        ? Promise.reject(refusal('invalid-request', 'No.'))
+        ? Promise.reject(refusal('store-full', 'No space left.'))
         : send();
     });
     const scene = await createUploadScene({ override });
@@ -619,6 +619,26 @@ describe('Uploads after the session has expired', () => {
     scene.uploads.retryAll();
     await scene.idle();
     assert.equal(scene.result(), '6 files uploaded');
+  });
+});
+
+describe('A failed upload', () => {
+  it('can be retried unless the same request fails again', async () => {
+    const retryable = async (error: ServiceError) => {
+      const override = uploadBy(async () => {
+        throw error;
+      });
+      const scene = await createUploadScene({ override });
+      scene.add({ 'a.txt': 'a' });
+      await scene.idle();
+      return scene.retryable();
+    };
+    const unreadable = new ServiceError(400, 'The file is unreadable.', { code: 'file-unreadable' });
+    for (const code of ['read-only', 'invalid-path', 'unsupported', 'upload-too-large'] as const) {
+      assert.equal(await retryable(refusal(code, '')), 0, code);
+    }
+    assert.equal(await retryable(unreadable), 0);
+    for (const code of ['store-full', 'incomplete-body'] as const) assert.equal(await retryable(refusal(code, '')), 1);
   });
 });
 

@@ -107,11 +107,10 @@ export function isUnfinished(state: UploadState): boolean {
   return state === 'waiting' || state === 'conflict' || state === 'sending';
 }
 
-/** Returns whether a retry can succeed: a file that is too large or not permitted fails again. */
+/** Returns whether a retry can succeed. Invalid, forbidden, too large and unsupported uploads fail again. */
 export function canRetry({ state, problem, folder }: UploadItem, permissions: Permissions): boolean {
-  if (state.value === 'failed') {
-    if (problem.value?.isPermissionDenied) return permissions.allowsIn(folder, 'write');
-    return problem.value?.status !== 413;
-  }
-  return state.value === 'cancelled' || state.value === 'skipped';
+  if (state.value !== 'failed') return state.value === 'cancelled' || state.value === 'skipped';
+  if (problem.value === null || problem.value.code === 'incomplete-body') return true;
+  if (problem.value.isPermissionDenied) return permissions.allowsIn(folder, 'write');
+  return ![400, 403, 413, 501].includes(problem.value.status);
 }

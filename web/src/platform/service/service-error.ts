@@ -62,8 +62,9 @@ export class ServiceError extends Error {
     return this.is(BUSY, 429, 503);
   }
 
-  /** Whether the same request can succeed a little later. */
+  /** Whether the same request can succeed a little later, without an action of the user or an administrator. */
   get isTransient(): boolean {
+    if (this.code !== undefined) return TRANSIENT.includes(this.code);
     return [0, 408, 429].includes(this.status) || (this.status >= 500 && this.status !== 501);
   }
 
@@ -85,6 +86,18 @@ const BUSY: readonly ProblemCode[] = [
 ];
 
 const OUTCOME_UNKNOWN: readonly ProblemCode[] = ['outcome-unknown', 'store-unreachable'];
+
+const TRANSIENT: readonly ProblemCode[] = [
+  ...BUSY,
+  ...OUTCOME_UNKNOWN,
+  'database-unavailable',
+  'identity-provider-unavailable',
+  'internal-error',
+  'listing-incomplete',
+  'request-timeout',
+  'sessions-unavailable',
+  'sign-in-throttled',
+];
 
 /** Returns the error for a response with this status and body; the body can be any JSON, or undefined. */
 export function serviceErrorOf(status: number, body: unknown, retryAfterHeader: string | null): ServiceError {
