@@ -480,12 +480,19 @@ describe('Dropped folders', () => {
         content instanceof Error ? reject?.(new DOMException('No.')) : resolve(new File([content], name)),
       ),
   });
-  /** Returns entries in batches of 100, as browsers do. */
-  const folder = (name: string, children: readonly FileSystemEntry[]): FileSystemDirectoryEntry => ({
+  /** Returns entries in batches of 100, as browsers do. Fails after `readable` entries. */
+  const folder = (
+    name: string,
+    children: readonly FileSystemEntry[],
+    readable = Number.POSITIVE_INFINITY,
+  ): FileSystemDirectoryEntry => ({
     ...entryOf(name, 'folder'),
     createReader: () => {
       let at = 0;
-      return { readEntries: (resolve) => resolve(children.slice(at, (at += 100))) };
+      return {
+        readEntries: (resolve, reject) =>
+          at < readable ? resolve(children.slice(at, (at += 100))) : reject?.(new DOMException('No.')),
+      };
     },
     getDirectory() {},
     getFile() {},
@@ -553,6 +560,16 @@ describe('Dropped folders', () => {
     const [message] = scene.messages.shown.value;
     assert.equal(message?.text, 'Couldn’t read 1 item, so it won’t be uploaded.');
     assert.equal(message.detail, 'gone.txt');
+  });
+
+  it('are not uploaded in part when the browser can’t read all of their entries', async () => {
+    const scene = await createUploadScene();
+    const many = Array.from({ length: 130 }, (_, at) => file(`${at}.txt`, `${at}`));
+    const box = folder('box', [file('a.txt', 'a'), folder('broken', many, 100)]);
+    await scene.uploads.addDropped({ files: [], entries: [box] }, '');
+    await scene.idle();
+    assert.deepEqual([...scene.stored.keys()], ['box/a.txt']);
+    assert.equal(scene.messages.shown.value[0]?.detail, 'broken');
   });
 });
 
