@@ -30,14 +30,6 @@ export function keysOf(event: KeyboardEvent): string {
 
 const hasModifier = ({ altKey, ctrlKey, metaKey }: KeyboardEvent) => altKey || ctrlKey || metaKey;
 
-/** Returns keys as `aria-keyshortcuts` expects them: `Control+C`, or `Meta+C` on a Mac. */
-export function ariaKeys(keys: string): string {
-  const words: Readonly<Record<string, string>> = { mod: isMac ? 'Meta' : 'Control', alt: 'Alt', shift: 'Shift' };
-  const [key = '', ...modifiers] = keys.split('+').toReversed();
-  const name = key === ' ' ? 'Space' : key.length === 1 ? key.toUpperCase() : key;
-  return [...modifiers.map((modifier) => words[modifier] ?? modifier).toReversed(), name].join('+');
-}
-
 /** Returns keys as users read them: `Ctrl+C`, or `⌘C` on a Mac. */
 export function keyLabel(keys: string): string {
   const parts = keys.split('+');

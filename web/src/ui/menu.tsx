@@ -2,7 +2,7 @@ import { useLayoutEffect, useRef } from 'preact/hooks';
 import { openModal } from './dialog.tsx';
 import { moveFocus } from './focus.ts';
 import { Icon } from './icon.tsx';
-import { ariaKeys, keyLabel, TypeAhead } from './keyboard.ts';
+import { isMac, keyLabel, TypeAhead } from './keyboard.ts';
 import { type MenuGroup, type MenuItem, type OpenMenu, useMenus } from './menus.tsx';
 import { placeBeside } from './placement.ts';
 import './menu.css';
@@ -131,6 +131,14 @@ function Item({ item, choose }: { item: MenuItem; choose: (item: MenuItem) => vo
       )}
     </button>
   );
+}
+
+/** Returns keys as `aria-keyshortcuts` expects them: `Control+C`, or `Meta+C` on a Mac. */
+function ariaKeys(keys: string): string {
+  const words: Readonly<Record<string, string>> = { mod: isMac ? 'Meta' : 'Control', alt: 'Alt', shift: 'Shift' };
+  const [key = '', ...modifiers] = keys.split('+').toReversed();
+  const name = key === ' ' ? 'Space' : key.length === 1 ? key.toUpperCase() : key;
+  return [...modifiers.map((modifier) => words[modifier] ?? modifier).toReversed(), name].join('+');
 }
 
 const typeAhead = new TypeAhead();

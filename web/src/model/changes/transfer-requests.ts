@@ -1,5 +1,6 @@
 import { signal as createSignal } from '@preact/signals';
-import { freeName, isFolderPath, nameOf, parentOf } from '../../platform/paths.ts';
+import { freeName } from '../../platform/free-name.ts';
+import { isFolderPath, nameOf, parentOf } from '../../platform/paths.ts';
 import { entriesIn } from '../../platform/service/pages.ts';
 import type { Entry, OperationOptions, Service } from '../../platform/service/service.ts';
 import { asServiceError, isAbort } from '../../platform/service/service-error.ts';

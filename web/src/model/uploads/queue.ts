@@ -1,5 +1,5 @@
 import { batch, type ReadonlySignal, signal } from '@preact/signals';
-import { freeName } from '../../platform/paths.ts';
+import { freeName } from '../../platform/free-name.ts';
 import { ServiceError } from '../../platform/service/service-error.ts';
 import type { UploadedFile } from '../../platform/service/upload.ts';
 import { type ConflictDecision, ConflictQueue, type TakenNames } from '../name-conflicts.ts';
