@@ -62,7 +62,7 @@ export class RetryableTransfers {
       return transferred;
     } catch (error) {
       if (isAbort(error)) {
-        if (kind === 'move' && (await this.#isGone(item.path))) return transferred;
+        if (kind === 'move' && (await this.isGone(item.path))) return transferred;
       } else if (asServiceError(error).isOutcomeUnknown) {
         this.#lostAttempts.set(item, { ...transferred, since });
       }
@@ -83,15 +83,16 @@ export class RetryableTransfers {
   async #isCompleted(kind: TransferKind, { path, entry }: TransferItem, destination: string, since: number) {
     // A complete copy of a folder can't be distinguished from a partial one, so the user decides about it.
     if (isFolderPath(path)) {
-      return kind === 'move' && (await this.#isGone(path)) && (await this.#folderExists(destination));
+      return kind === 'move' && (await this.isGone(path)) && (await this.#folderExists(destination));
     }
     if (entry?.type !== 'file') return false;
     const expected = { path: destination, size: entry.size, ...(kind === 'copy' && { since }) };
     const found = await findStoredFile(this.#service, expected);
-    return found !== undefined && (kind === 'copy' || (await this.#isGone(path)));
+    return found !== undefined && (kind === 'copy' || (await this.isGone(path)));
   }
 
-  async #isGone(path: string): Promise<boolean> {
+  /** Returns whether the path no longer exists. Assumes that it exists if the service can't tell. */
+  async isGone(path: string): Promise<boolean> {
     if (isFolderPath(path)) return !(await this.#folderExists(path));
     try {
       await this.#service.check(path, AbortSignal.timeout(CHECK_TIMEOUT_MS));
