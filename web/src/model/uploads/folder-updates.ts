@@ -184,17 +184,3 @@ export function storedEntries(items: readonly UploadItem[], folder: string): rea
   }
   return [...entries];
 }
-
-/** Calls `onActivity` for each input of the user outside of the tray, messages and dialogs. */
-export function watchUser(onActivity: () => void): void {
-  for (const type of ['pointerdown', 'keydown', 'wheel'] as const) {
-    document.addEventListener(
-      type,
-      ({ target }) => {
-        const isAside = target instanceof Element && target.closest('.tray, .messages, dialog') !== null;
-        if (!isAside) onActivity();
-      },
-      { capture: true, passive: true },
-    );
-  }
-}

@@ -1,4 +1,5 @@
 import { computed, type ReadonlySignal, signal } from '@preact/signals';
+import { pickFiles } from '../../platform/file-picker.ts';
 import { completeLanguage, type Language } from '../../platform/text/language.ts';
 import { reportLoadFailure } from '../messages.ts';
 import { preloaded } from '../preloaded.ts';
@@ -64,25 +65,13 @@ export function createUploads(options: UploadsOptions): Uploads {
       const dropped = droppedItems(transfer);
       void use((uploads) => uploads.addDropped(dropped, folder));
     },
-    pick: (kind) => pickFiles(kind, options.folder.path.value, add),
+    pick(kind) {
+      const { value: folder } = options.folder.path;
+      pickFiles(kind, (files) =>
+        add(files.map((file) => ({ file, folder: folder + foldersAbove(file), name: file.name }))),
+      );
+    },
   };
-}
-
-/** Opens the browser's picker for files, or for a folder with all its content. Does nothing if the user cancels. */
-function pickFiles(kind: 'files' | 'folder', folder: string, onPicked: (files: FileToUpload[]) => void): void {
-  const input = document.createElement('input');
-  input.type = 'file';
-  input.multiple = true;
-  input.webkitdirectory = kind === 'folder';
-  input.hidden = true;
-  // Safari fires no events for an input outside the document.
-  document.body.append(input);
-  input.addEventListener('cancel', () => input.remove());
-  input.addEventListener('change', () => {
-    input.remove();
-    onPicked(Array.from(input.files ?? [], (file) => ({ file, folder: folder + foldersAbove(file), name: file.name })));
-  });
-  input.click();
 }
 
 /** Returns the path of the folders that contain a picked file, from the picked folder on. */
