@@ -33,7 +33,7 @@ export interface Messages {
   readonly announcedError: ReadonlySignal<string>;
 }
 
-/** The time for which a success message stays visible. */
+/** Milliseconds for which a success message stays visible. */
 const MESSAGE_DURATION_MS = 8_000;
 
 export function createMessages(): Messages {

@@ -8,8 +8,8 @@ import { placeBeside } from './placement.ts';
 import './menu.css';
 
 /**
- * An open menu. It keeps the focus inside and returns it when it closes. Escape, Tab, the back gesture and a click beside
- * it close it. On a phone, it is a sheet at the lower edge. It is a modal dialog because a popover opened from another
+ * An open menu. It keeps the focus inside and returns it when it closes. Escape, Tab, the back gesture and a click
+ * outside close it. On a phone, it is a bottom sheet. It is a modal dialog because a popover opened from another
  * dialog would be inert.
  */
 export function Menu({ menu }: { menu: OpenMenu }) {
@@ -54,7 +54,7 @@ export function Menu({ menu }: { menu: OpenMenu }) {
         close();
       }}
       onClose={() => {
-        // If the browser closes the dialog itself, this event arrives late: another menu may be open.
+        // If the browser closes the dialog itself, this event arrives late: another menu can be open.
         if (layer.current?.open === false) menus.close();
       }}
       onClick={({ target, currentTarget }) => {

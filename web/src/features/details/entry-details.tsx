@@ -29,7 +29,7 @@ export function EntryDetails({ entry }: { entry: Entry }) {
   );
 }
 
-/** Shows the details of a folder that may have no entry, such as the root. */
+/** Shows the details of a folder that might have no entry, such as the root. */
 export function FolderDetails({ path }: { path: string }) {
   const language = useFullLanguage();
   const { text } = language;

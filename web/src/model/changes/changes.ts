@@ -10,7 +10,7 @@ import type { Draft } from './rename.ts';
 
 export type { Operation } from './operations.ts';
 
-/** The changes of the page, and their state. */
+/** Changes files and folders, and holds the running changes. */
 export interface Changes extends ChangeModel {
   readonly running: ReadonlySignal<readonly Operation[]>;
   /** The path of the entry whose name is being edited; null if there is none. */

@@ -68,7 +68,7 @@ async function rename(context: RenameContext, entry: Entry, newName: string): Pr
       folder.apply({ removed: [entry.path], added: [entryAt(result, entry)] });
       clipboard.remapPaths(new Map([[entry.path, result]]));
     } else {
-      // If an earlier change failed, the old path may be that of another entry by now.
+      // If an earlier change failed, the old path can be that of another entry by now.
       if (result?.status !== FAILED_DEPENDENCY) remapPaths(context, new Map([[expected, entry.path]]));
       pending.rollback();
     }

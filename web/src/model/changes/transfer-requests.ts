@@ -116,7 +116,7 @@ interface AskOptions {
   readonly names: TakenNames;
 }
 
-/** The maximum number of free names to try for one item, because the service may reject every name. */
+/** The maximum number of free names to try for one item, because the service might reject every name. */
 const MAX_FREE_NAMES = 100;
 
 /** Returns requests that ask the user if the name is taken. */

@@ -68,7 +68,7 @@ export class UploadReconciler {
     this.#timer ??= setTimeout(() => this.#update(), Math.max(0, this.#updatedAt + interval - performance.now()));
   }
 
-  /** Records that an item may or may not be stored. */
+  /** Records that an item might be stored. */
   markUncertain(item: QueuedItem): void {
     this.#hasUncertain = true;
     this.#changedFolders.add(item.folder);
@@ -88,7 +88,7 @@ export class UploadReconciler {
     this.#hasUncertain = false;
     if (!isOutdated) return;
     refreshUnlessLarge(folder);
-    // The service may still be storing a file that it has received completely.
+    // The service might still be storing a file that it has received completely.
     if (hasUncertain) {
       setTimeout(() => folder.path.value === shown && refreshUnlessLarge(folder), SECOND_REFRESH_MS);
     }

@@ -63,7 +63,7 @@ export interface QueuedItem extends UploadItem {
   rejectedNames: number;
   /** Aborts the upload in progress. */
   sending: AbortController | undefined;
-  /** An attempt whose response was lost, so that it may have stored the file. */
+  /** An attempt whose response was lost, so that it might have stored the file. */
   uncertainAttempt: UncertainAttempt | undefined;
   /** The lock of the current attempt; undefined before the first. */
   lock: ItemLock | undefined;

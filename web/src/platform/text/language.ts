@@ -90,7 +90,7 @@ async function loadLanguage(
   return language;
 }
 
-/** Loads the remaining texts of the page's language. Every later language of the page has them as well. */
+/** Loads the remaining texts of the page's language. Languages chosen later are loaded completely. */
 export async function completeLanguage(language: ReadonlySignal<Language>): Promise<ReadonlySignal<FullLanguage>> {
   await language.value.complete();
   return language as ReadonlySignal<FullLanguage>;
