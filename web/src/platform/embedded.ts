@@ -9,9 +9,9 @@ export interface Embedded {
   readonly response: Listing | ServiceError;
   /** Whether the service rejects all changes. */
   readonly readOnly: boolean;
-  /** Bytes; null without a limit. */
+  /** Maximum size of an upload in bytes; null if only the store has a limit. */
   readonly maxUploadSize: number | null;
-  /** The user, and the ways to sign in; null without access control. `name` is null for an anonymous user. */
+  /** The user, and the authentication methods; null without access control. `name` is null for an anonymous user. */
   readonly access: {
     readonly name: string | null;
     readonly signIn: { readonly password: boolean; readonly provider: boolean };
@@ -31,8 +31,8 @@ export function readEmbedded(): Embedded {
 const VERSION_TIMEOUT_MS = 10_000;
 
 /**
- * Returns whether the service now has another version of the page. Code of this version that is not loaded yet no longer
- * exists then, because the names of scripts contain hashes of their content.
+ * Returns whether the service now has another version of the page. After an update, the old version's lazily loaded
+ * scripts are gone, because their names contain content hashes.
  */
 export async function isPageReplaced(): Promise<boolean> {
   const script = document.querySelector<HTMLScriptElement>('script[type="module"][src]');

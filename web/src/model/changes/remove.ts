@@ -2,7 +2,7 @@ import { batch } from '@preact/signals';
 import { nameOf, parentOf } from '../../platform/paths.ts';
 import type { Entry } from '../../platform/service/service.ts';
 import { asServiceError, isAbort } from '../../platform/service/service-error.ts';
-import { type ChangeContext, moveFocusOff } from './change-context.ts';
+import { type ChangeContext, canRetry, moveFocusOff } from './change-context.ts';
 import { describeErrors, subjectOf } from './change-texts.ts';
 import type { ItemContext, Outcome } from './operations.ts';
 
@@ -76,7 +76,7 @@ function report(context: ChangeContext, outcome: Outcome<Entry, void>): void {
     kind: 'error',
     text: count < all ? changes.someNotDeleted({ count, all }) : changes.notDeleted(subjectOf(pathsOf(items))),
     detail: describeErrors(errors, language.value),
-    action: errors.some(({ isTransient }) => isTransient) ? retry : undefined,
+    action: errors.some(canRetry) ? retry : undefined,
   });
 }
 
