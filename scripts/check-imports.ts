@@ -4,8 +4,9 @@ import { dirname, join, normalize } from 'node:path';
 
 /*
  * Checks the imports of src/ and web/ against docs/architecture.md: a folder of src/ imports only from itself and from the
- * folders named here, the layers of web/src/ import only from lower ones, no backend imports from another one, and no
- * files import each other in a circle, type imports included. Only the registry selects a backend by `STORAGE_TYPE`.
+ * folders named here, the layers of web/src/ import only from lower ones, its models use no components, no backend
+ * imports from another one, and no files import each other in a circle, type imports included. Only the registry selects
+ * a backend by `STORAGE_TYPE`.
  */
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   model: [],
@@ -18,6 +19,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   access: ['cache', 'concurrency', 'files', 'model', 'system.ts'],
   settings: ['model', 'system.ts'],
   checks: ['concurrency', 'files', 'model'],
+  changes: ['database', 'model'],
   jobs: ['access', 'database', 'files', 'model'],
   stores: ['cache', 'checks', 'concurrency', 'files', 'model', 'observability', 'settings', 'streams', 'system.ts'],
   config: ['model', 'settings', 'stores', 'system.ts'],
@@ -25,6 +27,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   http: [
     'access',
     'cache',
+    'changes',
     'concurrency',
     'database',
     'files',
@@ -37,6 +40,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   ],
   server: [
     'access',
+    'changes',
     'config',
     'database',
     'files',
@@ -103,6 +107,7 @@ for await (const file of glob(['src/**/*.ts', 'web/*.ts', 'web/src/**/*.{ts,tsx}
   imports.set(file, imported);
   const source = readFileSync(file, 'utf8');
   if (backendOf(file) === undefined && BRANCH_ON_TYPE.test(source)) problems.push(`${file} branches on STORAGE_TYPE.`);
+  if (isModel(file)) checkModel(file, source);
   for (const [, type, target = ''] of source.matchAll(IMPORT)) {
     const path = normalize(join(dirname(file), target));
     imported.push(path);
@@ -136,6 +141,17 @@ function checkLayers(file: string, imported: string): void {
   if (layer === undefined || other === undefined || layer === other) return;
   if (!WEB_LAYERS[layer]) problems.push(`scripts/check-imports.ts does not list the layer of ${file}.`);
   else if (!WEB_LAYERS[layer].includes(other)) problems.push(`${file} imports from the layer ${other}.`);
+}
+
+function isModel(file: string): boolean {
+  return file.startsWith('web/src/model/');
+}
+
+/** Reports components in a model of the web UI. Models may use signals, which need no page. */
+function checkModel(file: string, source: string): void {
+  if (file.endsWith('.tsx') || /from '(?!@preact\/signals')@?preact\b/.test(source)) {
+    problems.push(`${file} is in web/src/model and uses Preact. Only @preact/signals is allowed there.`);
+  }
 }
 
 /** Returns the backend that a file belongs to; undefined for all other files. */

@@ -1,12 +1,14 @@
 import type { Files } from '../files/files.ts';
 import type { IncomingFile, UploadTarget } from '../files/upload.ts';
+import type { LoggedChange } from '../model/change.ts';
 import { isStoreError } from '../model/error.ts';
 import type { KeptId } from '../model/kept-ids.ts';
 import { childFile, childFolder, type FilePath, type FolderPath, isFolder, parentOf, ROOT } from '../model/path.ts';
 import type { Cancellable, FileEntry, TrashedItem } from '../model/store.ts';
 import { notInTrash } from '../model/store-errors.ts';
 import { type GuardOptions, PermissionChecks } from './permission-checks.ts';
-import type { Permission } from './policy.ts';
+import type { Permission, Policy } from './policy.ts';
+import { visibleChanges } from './visible-changes.ts';
 import { listVisible } from './visible-entries.ts';
 
 /** The parameters of a member of `Files`. */
@@ -47,6 +49,27 @@ export class GuardedFiles implements Files {
   async list(...[folder, options]: Args<'list'>) {
     this.#checks.requireList(folder);
     return listVisible(this.#files, this.#checks.policy, this.#checks.user, folder, options);
+  }
+
+  /** Throws `AccessDenied` unless the user may follow the changes of a folder: see it in a listing. */
+  requireChanges(folder: FolderPath): void {
+    this.#checks.requireList(folder);
+  }
+
+  /** The policy of this moment. Each change of the access file creates another one. */
+  get policy(): Policy {
+    return this.#checks.policy;
+  }
+
+  /** Returns whether the user may still follow the changes of a folder. Records no refusal. */
+  canSeeChanges(folder: FolderPath): boolean {
+    return this.#checks.canList(folder);
+  }
+
+  /** Returns a change as the user may see it at this moment, if it affects `folder`. */
+  visibleChanges(change: LoggedChange, folder: FolderPath): readonly LoggedChange[] {
+    const { policy, user } = this.#checks;
+    return visibleChanges(change, { policy, user, folder });
   }
 
   async stat(...[file, options]: Args<'stat'>) {

@@ -109,8 +109,11 @@ export class PermissionChecks {
 
   /** Requires permission to list a folder: to read it, or a folder below it. */
   requireList(folder: FolderPath, action = 'list'): void {
-    const isVisible = this.policy.allows(this.user, 'read', folder) || this.policy.isVisible(this.user, folder);
-    if (!isVisible) this.refuse(action, folder, VERBS.read);
+    if (!this.canList(folder)) this.refuse(action, folder, VERBS.read);
+  }
+
+  canList(folder: FolderPath): boolean {
+    return this.policy.allows(this.user, 'read', folder) || this.policy.isVisible(this.user, folder);
   }
 
   /** Requires permission to read and to change a folder, or a folder below it. */

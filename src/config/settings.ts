@@ -117,6 +117,18 @@ export const SETTINGS = {
     help: 'PostgreSQL database that several machines share. Default: the SQLite file `holdall.sqlite` in `STATE_DIR`.',
     isSecret: true,
   },
+  CHANGES_DAYS: {
+    read: integer(1, 3650),
+    defaultText: '30',
+    example: '90',
+    help: 'Days for which the log of changes is kept.',
+  },
+  WATCH_CHANGES: {
+    read: yesOrNo,
+    defaultText: 'false',
+    example: 'true',
+    help: 'Whether the log of changes also has changes by other programs.',
+  },
   OIDC_ISSUER: {
     read: issuer,
     defaultText: null,

@@ -1,9 +1,11 @@
 import type { Kysely, Transaction } from 'kysely';
+import type { Change } from '../model/change.ts';
 import { StoreError } from '../model/error.ts';
 import { type Connection, DatabaseFault, type Engine, type SqlDialect } from './engine.ts';
 import { migrate } from './migrate.ts';
 import { MIGRATIONS } from './migrations/history.ts';
 import type { Migration } from './migrations/migration.ts';
+import { CHANGES_TOPIC } from './tables/changes.ts';
 import type { Tables } from './tables/tables.ts';
 
 /** Milliseconds between two checks of a connection that is idle. */
@@ -75,18 +77,8 @@ export class Database {
    * Runs queries. Throws a `StoreError` with the code `database-unavailable` if the database can't be used. `work` must
    * do nothing else that can fail with a system error.
    */
-  async run<Result>(work: (db: Kysely<Tables>) => Promise<Result>): Promise<Result> {
-    const connection = this.#connection;
-    if (!connection) throw unavailable(this.#fault);
-    try {
-      return await work(connection.db);
-    } catch (error) {
-      const fault = this.engine.faultOf(error);
-      if (fault?.isOutage) this.#lose(connection, fault);
-      // A query that was running when the connection was closed fails with any error.
-      if (fault || this.#connection !== connection) throw unavailable(fault ?? this.#fault);
-      throw error;
-    }
+  run<Result>(work: (db: Kysely<Tables>) => Promise<Result>): Promise<Result> {
+    return this.#use(({ db }) => work(db));
   }
 
   /**
@@ -95,6 +87,17 @@ export class Database {
    */
   transaction<Result>(work: (transaction: Transaction<Tables>) => Promise<Result>): Promise<Result> {
     return this.run((db) => db.transaction().execute(work));
+  }
+
+  /** Adds changes to the change log, and notifies the listeners of all processes. Throws as `run` does. */
+  async appendChanges(changes: readonly Change[]): Promise<void> {
+    await this.#use(async (connection) => {
+      await connection.appendChanges(changes);
+      // With `notify`, the transaction has sent the message, to this process as well.
+      if (connection.notify) return;
+      this.#dispatch(CHANGES_TOPIC);
+      this.#broadcast?.send(CHANGES_TOPIC);
+    });
   }
 
   /**
@@ -124,6 +127,20 @@ export class Database {
     const connection = this.#connection;
     this.#connection = undefined;
     await connection?.[Symbol.asyncDispose]();
+  }
+
+  async #use<Result>(work: (connection: Connection) => Promise<Result>): Promise<Result> {
+    const connection = this.#connection;
+    if (!connection) throw unavailable(this.#fault);
+    try {
+      return await work(connection);
+    } catch (error) {
+      const fault = this.engine.faultOf(error);
+      if (fault?.isOutage) this.#lose(connection, fault);
+      // A query that was running when the connection was closed fails with any error.
+      if (fault || this.#connection !== connection) throw unavailable(fault ?? this.#fault);
+      throw error;
+    }
   }
 
   #dispatch(topic: string): void {

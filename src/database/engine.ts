@@ -1,4 +1,5 @@
 import type { Kysely, QueryExecutorProvider, RawBuilder, SelectQueryBuilder, Transaction } from 'kysely';
+import type { Change } from '../model/change.ts';
 import type { Tables } from './tables/tables.ts';
 
 /** The supported database engines. */
@@ -50,6 +51,12 @@ export interface Connection extends AsyncDisposable {
   migrateLocked<Result>(work: (transaction: Transaction<unknown>) => Promise<Result>): Promise<Result>;
   /** Verifies the stored data. Returns a description of each problem. */
   findDamage(): Promise<readonly string[]>;
+  /**
+   * Adds changes to the end of the change log, in one transaction. Every upload waits for it, so each engine has its fastest
+   * form. On an engine with `notify`, the transaction also sends a message of the topic `changes`. On an engine without a
+   * server, a crash of this machine, not of the process, can undo the transaction.
+   */
+  appendChanges(changes: readonly Change[]): Promise<void>;
   /** Wakes up the processes that are connected to the same server. Undefined if the engine has no such messages. */
   readonly notify?: (topic: string) => Promise<void>;
 }
@@ -90,5 +97,7 @@ export interface SqlDialect {
   skipLocked<Table extends keyof Tables, Selected>(
     query: SelectQueryBuilder<Tables, Table, Selected>,
   ): SelectQueryBuilder<Tables, Table, Selected>;
+  /** The type of a numeric primary key of 64 bits. */
+  readonly keyType: 'bigint' | 'integer';
   hasTable(db: QueryExecutorProvider, name: string): Promise<boolean>;
 }

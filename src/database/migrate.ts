@@ -67,7 +67,7 @@ async function createTable({ dialect }: Engine, db: Kysely<unknown>): Promise<vo
 
 async function apply(engine: Engine, db: Kysely<unknown>, { name, up }: Migration): Promise<void> {
   try {
-    await up(db);
+    await up(db, engine.dialect);
   } catch (error) {
     const fault = engine.faultOf(error);
     if (fault) throw fault;

@@ -26,8 +26,8 @@ export interface Expired {
 const MS_PER_DAY = 24 * 60 * 60_000;
 
 /**
- * Permanently removes the items in the trash and the versions that exceed the limits. Holds no list of them in memory.
- * Can be interrupted at any point, and run by several processes at a time.
+ * Permanently removes the items in the trash and the versions that exceed the limits. Of the items, it holds at most those
+ * of one minute in memory. Can be interrupted at any point, and run by several processes at a time.
  */
 export async function expireKept(
   store: Store,

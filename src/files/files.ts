@@ -65,7 +65,8 @@ export interface Files extends TrashOperations, VersionOperations {
   deleteFile(file: FilePath, options?: DeleteOptions): Promise<void>;
   /** Renames a file within its folder. Returns the new path. */
   renameFile(file: FilePath, name: string, options: FileChangeOptions): Promise<FilePath>;
-  copyFile(from: FilePath, to: FilePath, options: FileChangeOptions): Promise<void>;
+  /** Returns the copy. */
+  copyFile(from: FilePath, to: FilePath, options: FileChangeOptions): Promise<FileEntry>;
   moveFile(from: FilePath, to: FilePath, options: FileChangeOptions): Promise<void>;
   createFolder(folder: FolderPath, options?: Cancellable): Promise<void>;
   /** Deletes a folder and everything in it, like `deleteFile`. */
@@ -123,7 +124,7 @@ export function createFiles(store: Store, options: FilesOptions): Files {
 
     async copyFile(from, to, copy) {
       requireDifferent(from, to);
-      await copyFile(store, from, to, keeping(copy));
+      return copyFile(store, from, to, keeping(copy));
     },
 
     async moveFile(from, to, move) {

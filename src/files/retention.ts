@@ -1,4 +1,4 @@
-import { isStoreError } from '../model/error.ts';
+import { isStoreError, quoted, StoreError } from '../model/error.ts';
 import { newKeptId } from '../model/kept-ids.ts';
 import type { FilePath, FolderPath } from '../model/path.ts';
 import type { Cancellable, Keep, Reporting, Store, TrashStore } from '../model/store.ts';
@@ -43,10 +43,12 @@ export class Retention {
     remove: (options: Reporting & Cancellable) => Promise<void>,
   ): Promise<void> {
     if (this.#trash && !permanent) {
-      await this.#trash.moveToTrash(path, { id: newKeptId(), user, ...options });
+      await this.#trash.moveToTrash(path, { id: newKeptId(), user, ...options }).catch((error: unknown) => {
+        throw isStoreError(error) && error.code === 'store-full' ? noSpaceForTrash(path, error) : error;
+      });
       return;
     }
-    if (!this.#trash && !this.#keepsVersions) return remove(options);
+    if (!permanent && !this.#trash && !this.#keepsVersions) return remove(options);
     try {
       await remove(options);
     } catch (error) {
@@ -69,4 +71,9 @@ export class Retention {
   keepFolder(member: 'copyFolder' | 'moveFolder', { user }: ByUser): Keep | undefined {
     return this.#trash && this.#store[member] ? { user } : undefined;
   }
+}
+
+function noSpaceForTrash(path: FilePath | FolderPath, cause: StoreError): StoreError {
+  const message = `The store has no space to record ${quoted(path)} in the trash. Delete it permanently to free space.`;
+  return new StoreError('store-full', message, { cause, ...(cause.retryAfter && { retryAfter: cause.retryAfter }) });
 }

@@ -6,7 +6,16 @@ import { addAbortSignal, type Readable } from 'node:stream';
 import { isDiskFull, StoreError } from '../model/error.ts';
 import { type FilePath, nameOf } from '../model/path.ts';
 import { mediaTypeOfUpload } from '../model/presentation.ts';
-import type { Cancellable, FileEntry, Keeping, StagedUpload, Store, Upload, WriteCondition } from '../model/store.ts';
+import type {
+  Cancellable,
+  FileEntry,
+  Keeping,
+  StagedUpload,
+  Store,
+  Upload,
+  WriteCondition,
+  WriteOptions,
+} from '../model/store.ts';
 import { checkedBody } from '../streams/bodies.ts';
 
 /** The destination of an upload, and the condition on the file that exists there. */
@@ -30,6 +39,8 @@ export interface IncomingFile {
   readonly maxSize?: number | undefined;
   /** Returns the modification time to store. Called after the end of `body` and `atEnd`. */
   readonly modified?: Upload['modified'];
+  /** See `WriteOptions`. */
+  readonly onOutcome?: WriteOptions['onOutcome'];
 }
 
 /** `maxUploadSize`: maximum size of the content in bytes; undefined for no limit. */
@@ -54,18 +65,26 @@ async function write(
     atEnd,
     maxSize,
     modified,
+    onOutcome,
     ...incoming
   }: IncomingFile & { target: UploadTarget },
   { maxUploadSize, ...options }: UploadOptions,
 ): Promise<FileEntry> {
   const type = mediaTypeOfUpload(declaredType, nameOf(path));
   const body = checkedBody(incoming.body, { limit: maxUploadSize, atEnd });
-  return store.write(path, { body, type, maxSize, modified }, { ...options, condition });
+  return store.write(path, { body, type, maxSize, modified }, { ...options, condition, onOutcome });
 }
 
 async function stageAndCommit(
   store: Store,
-  { target, declaredType, atEnd, modified, ...incoming }: IncomingFile & { target: () => Promise<UploadTarget> },
+  {
+    target,
+    declaredType,
+    atEnd,
+    modified,
+    onOutcome,
+    ...incoming
+  }: IncomingFile & { target: () => Promise<UploadTarget> },
   { maxUploadSize, keep, ...options }: UploadOptions,
 ): Promise<FileEntry> {
   const body = checkedBody(incoming.body, { limit: maxUploadSize });
@@ -74,7 +93,7 @@ async function stageAndCommit(
     await atEnd?.();
     const { path, condition } = await target();
     const type = mediaTypeOfUpload(declaredType, nameOf(path));
-    return await staged.commit(path, { type, modified }, { condition, keep });
+    return await staged.commit(path, { type, modified }, { condition, keep, onOutcome });
   } finally {
     await staged.abort();
   }

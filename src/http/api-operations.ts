@@ -169,6 +169,36 @@ export const OPERATIONS: Readonly<Record<string, OperationDescription>> = {
     operationId: 'headSignedFile',
     errors: ['invalid-path', 'invalid-signature', 'url-expired', 'not-found', 'condition-failed', ...STORE],
   },
+  'GET /-/changes': {
+    operationId: 'listChanges',
+    errors: [
+      'invalid-path',
+      'invalid-parameter',
+      'invalid-cursor',
+      'cursor-expired',
+      ...ACCESS,
+      'rate-limited',
+      'internal-error',
+      'database-unavailable',
+      'overloaded',
+    ],
+    response: {
+      success: true,
+      changes: [
+        {
+          id: 'Wm1aQ0pXb0J1bGxpbmdzMQ',
+          time: '2026-11-25T09:30:00.000Z',
+          type: 'file.created',
+          path: 'notes/hello.txt',
+          size: 5,
+          etag: '"1a0rw-g-dn0b18zm6jcb"',
+          user: 'ann',
+        },
+      ],
+      cursor: 'Wm1aQ0pXb0J1bGxpbmdzMQ',
+      hasMore: false,
+    },
+  },
   'GET /-/trash': {
     operationId: 'listTrash',
     errors: [...READ.filter((code) => code !== 'not-found'), 'invalid-parameter', 'invalid-cursor', 'unsupported'],

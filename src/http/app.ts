@@ -12,6 +12,7 @@ import { addQuotaHeader, isolateResponses } from './headers.ts';
 import { limitOptions, limitRequests } from './limits/limits.ts';
 import { createLongOperations } from './long-operations.ts';
 import { createRequestIds, logRequests, traceRequests } from './request-log.ts';
+import { changeRoutes } from './routes/changes.ts';
 import { fetchRoute, signedRoute } from './routes/fetch.ts';
 import { deleteFileRoute, deleteFolderRoute, folderRoutes, renameFileRoute, transferRoutes } from './routes/files.ts';
 import { createJobStarter, jobRoutes } from './routes/jobs.ts';
@@ -124,6 +125,7 @@ async function registerRoutes(app: App, service: Service): Promise<void> {
     deleteFolderRoute(bodiless, { operations, jobs });
     purgeTrashRoutes(bodiless, operations);
     if (service.jobs) jobRoutes(bodiless, service.jobs);
+    if (service.changes) changeRoutes(bodiless, service.changes.feed);
     endSessionRoutes(bodiless, service);
   });
   await app.register(async (json: App) => {

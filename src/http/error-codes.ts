@@ -282,8 +282,12 @@ const STORE_ERRORS: Readonly<Record<StoreErrorCode, Omit<ErrorDescription, 'stat
     action: 'Correct the request as the message says.',
   },
   'invalid-cursor': {
-    meaning: 'The cursor was not issued by a listing of this folder.',
+    meaning: 'The cursor was not issued by a listing of this folder, or not by the change feed.',
     action: 'List the folder again from the beginning.',
+  },
+  'cursor-expired': {
+    meaning: 'The change feed no longer has all changes after the cursor: it is too old, or the database was lost.',
+    action: 'Get a new cursor at `/-/changes`, and then list the folders again.',
   },
   'same-path': {
     meaning: 'The source and the destination are the same, or the new name is the current one.',

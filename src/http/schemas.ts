@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { CHANGE_TYPES, type ChangeType } from '../model/change.ts';
 import { MAX_PAGE } from '../model/store.ts';
 import { ERROR_CODES, type ErrorCode } from './error-codes.ts';
 
@@ -156,6 +157,50 @@ export const JobQuery = Type.Object({
     Type.Integer({ minimum: 1, maximum: MAX_PAGE, default: 100, description: 'Maximum number of jobs.' }),
   ),
   cursor: Type.Optional(Type.String({ description: 'The `cursor` of the previous page.' })),
+});
+
+const ChangeDescription = Type.Object(
+  {
+    id: Type.String({ description: 'The ID of the change, and the cursor of later changes. Opaque.' }),
+    time: Type.String({ format: 'date-time' }),
+    type: Type.Unsafe<ChangeType>({
+      type: 'string',
+      enum: [...CHANGE_TYPES],
+      description:
+        '`folder.changed`: anything in the folder can have changed. `resync`: anything can have changed. Read it again.',
+    }),
+    path: Type.String({ description: 'The path after the change. Folders end with "/"; the root is empty.' }),
+    from: Type.Optional(Type.String({ description: 'The source of a copy or move.' })),
+    size: Type.Optional(Type.Integer({ description: 'The size in bytes of a file that was written or copied.' })),
+    etag: Type.Optional(Type.String({ description: 'The ETag of that file, quoted as in the ETag header.' })),
+    user: Type.Optional(Type.String({ description: 'The username. Absent for an anonymous user.' })),
+  },
+  { title: 'Change' },
+);
+
+export const ChangeList = Type.Object(
+  {
+    success: Type.Literal(true),
+    changes: Type.Array(ChangeDescription, { description: 'The oldest first.' }),
+    cursor: Type.String({ description: 'The cursor of the next page. It can change although `changes` is empty.' }),
+    hasMore: Type.Boolean({ description: 'Whether to request the next page at once.' }),
+  },
+  { title: 'ChangeList' },
+);
+
+export const ChangeQuery = Type.Object({
+  folder: Type.Optional(
+    Type.String({ description: 'Only changes in this folder, at any depth. Default: the root, for everything.' }),
+  ),
+  since: Type.Optional(
+    Type.String({
+      description:
+        'Only changes after this `cursor` or `id`; `oldest` for all changes in the log. Default: no changes, only the cursor of future ones.',
+    }),
+  ),
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: MAX_PAGE, default: MAX_PAGE, description: 'Maximum number of changes.' }),
+  ),
 });
 
 export const Listing = Type.Object(

@@ -1,4 +1,6 @@
 import type { Audit } from '../access/audit.ts';
+import type { ChangeFeed } from '../changes/feed.ts';
+import type { ChangeRecorder } from '../changes/recorder.ts';
 import type { Database } from '../database/database.ts';
 import type { Files } from '../files/files.ts';
 import type { JobQueue } from '../jobs/queue.ts';
@@ -37,6 +39,8 @@ export interface Service {
   readonly database?: Database | undefined;
   /** Operations that continue after their request; undefined if the service has no database. */
   readonly jobs?: JobQueue | undefined;
+  /** The change log; undefined if the service has no database. */
+  readonly changes?: { readonly recorder: ChangeRecorder; readonly feed: ChangeFeed } | undefined;
   /** The URL at which users reach the service, if it is configured. */
   readonly publicUrl: string | undefined;
   /** The path prefix of all request URLs, without a trailing `/`; empty if there is none. */

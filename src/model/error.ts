@@ -49,6 +49,7 @@ export const KIND_OF_CODE = {
 
   'invalid-request': 'invalid-request',
   'invalid-cursor': 'invalid-request',
+  'cursor-expired': 'invalid-request',
   'same-path': 'invalid-request',
   'folder-into-itself': 'invalid-request',
   'destination-contains-source': 'invalid-request',

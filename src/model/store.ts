@@ -84,6 +84,22 @@ export interface Upload {
 /** `absent`: the write succeeds only if no file exists. With an ETag: only if the file has this ETag. */
 export type WriteCondition = 'absent' | { readonly etag: string };
 
+/** What a write has done to its path. */
+export interface WriteOutcome {
+  /** Whether the file replaced another one. */
+  readonly replaced: boolean;
+}
+
+/** Options of `Store.write`. */
+export interface WriteOptions {
+  readonly condition?: WriteCondition | undefined;
+  /**
+   * Called before the promise resolves, unless the store would need another request to know the outcome. After retries,
+   * the last call counts. Another writer at the same time can make the outcome wrong.
+   */
+  readonly onOutcome?: ((outcome: WriteOutcome) => void) | undefined;
+}
+
 /** The progress of a long operation: finished files, all files (null while unknown), and finished bytes. */
 export interface Progress {
   readonly done: number;
@@ -128,6 +144,12 @@ export interface Keeping {
   readonly keep?: Keep | undefined;
 }
 
+/**
+ * Gets the files that appeared, changed or disappeared, and the folders that appeared or disappeared; undefined if any
+ * file or folder can have changed. A folder that appeared can have content that is not reported.
+ */
+export type ReportChanges = (paths: readonly (FilePath | FolderPath)[] | undefined) => void;
+
 /** The request limit of a backend for a period, as of its last response. */
 export interface Quota {
   readonly limit: number;
@@ -144,7 +166,7 @@ export interface StagedUpload {
   commit(
     file: FilePath,
     upload: Pick<Upload, 'type' | 'modified'>,
-    options?: { condition?: WriteCondition } & Keeping,
+    options?: WriteOptions & Keeping,
   ): Promise<FileEntry>;
   /** Discards the staged content. Does nothing after `commit`. */
   abort(): Promise<void>;
@@ -194,11 +216,7 @@ export interface Store extends Partial<TrashStore>, Partial<VersionStore> {
    * Throws `condition-failed`, `wrong-kind`, `too-large` if the content exceeds the store's limit, and `unsupported`
    * if the store can't enforce the condition.
    */
-  write(
-    file: FilePath,
-    upload: Upload,
-    options?: { condition?: WriteCondition } & Keeping & Cancellable,
-  ): Promise<FileEntry>;
+  write(file: FilePath, upload: Upload, options?: WriteOptions & Keeping & Cancellable): Promise<FileEntry>;
 
   /**
    * Deletes a file; its folder remains. Throws `not-found`. Throws `condition-failed`, and deletes nothing, if
@@ -291,6 +309,13 @@ export interface Store extends Partial<TrashStore>, Partial<VersionStore> {
    * throws.
    */
   isPrivileged?(file: FilePath): boolean;
+
+  /**
+   * Reports changes in the store, also those by other programs, until `signal` aborts. Reports undefined when it has
+   * started, and when it might have missed changes. Can report a path several times, and without a change. Reports
+   * nothing while the store is unavailable. Never throws.
+   */
+  watch?(report: ReportChanges, options: { readonly signal: AbortSignal }): void;
 
   /** Releases the store's resources: connections and temporary files. */
   close?(): Promise<void>;

@@ -39,6 +39,7 @@ export interface Metrics {
   storeRetried(): void;
   setStoreUnreachable(isUnreachable: boolean): void;
   setDatabaseUnavailable(isUnavailable: boolean): void;
+  setChangeSubscribers(count: number): void;
   thumbnailServed(source: ThumbnailSource): void;
   commitCreated(changeCount: number): void;
   /** Sets the source of the sampled gauges. Until then, they are 0 or missing. */
@@ -127,7 +128,11 @@ function createStoreMetrics({ counter, histogram, gauge }: Meter) {
 
 function createDatabaseMetrics({ gauge }: Meter) {
   const unavailable = gauge('database_unavailable', '1 while the database is unavailable, otherwise 0.');
-  return { setDatabaseUnavailable: (isUnavailable: boolean) => unavailable.set(Number(isUnavailable)) };
+  const subscribers = gauge('change_subscribers', 'Clients that follow the changes.');
+  return {
+    setDatabaseUnavailable: (isUnavailable: boolean) => unavailable.set(Number(isUnavailable)),
+    setChangeSubscribers: (count: number) => subscribers.set(count),
+  };
 }
 
 function createThumbnailMetrics({ counter }: Meter) {

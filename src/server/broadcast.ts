@@ -18,14 +18,28 @@ export function serveBroadcastsToWorkers(): void {
   });
 }
 
+/** Milliseconds between two messages of one topic: each takes CPU time of the primary and of all workers. */
+const MIN_INTERVAL_MS = 50;
+
 /** Returns the messages between the workers of this machine. Without workers, there is no other process. */
 export function connectBroadcast(): Broadcast {
+  /** The topics of the last interval, and whether they must be sent again at its end. */
+  const recent = new Map<string, boolean>();
+  const send = (topic: string) => {
+    if (recent.has(topic)) return void recent.set(topic, true);
+    const message: Message = { kind: 'broadcast', topic };
+    // Without a callback, a channel that was just closed would cause an uncaught error.
+    process.send?.(message, undefined, undefined, () => {});
+    recent.set(topic, false);
+    const endInterval = () => {
+      const isAgain = recent.get(topic);
+      recent.delete(topic);
+      if (isAgain) send(topic);
+    };
+    setTimeout(endInterval, MIN_INTERVAL_MS).unref();
+  };
   return {
-    send(topic) {
-      const message: Message = { kind: 'broadcast', topic };
-      // Without a callback, a channel that was just closed would cause an uncaught error.
-      process.send?.(message, undefined, undefined, () => {});
-    },
+    send,
     listen(listener) {
       const receive = (message: Message | { readonly kind: undefined }) => {
         if (message.kind === 'broadcast') listener(message.topic);

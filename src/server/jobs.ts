@@ -1,11 +1,10 @@
 import type { Logger } from 'pino';
-import type { Audit } from '../access/audit.ts';
 import { GuardedFiles } from '../access/guard.ts';
 import { requireValidSubmitter } from '../access/submitter.ts';
 import type { Database } from '../database/database.ts';
-import type { Files } from '../files/files.ts';
-import type { AccessControl } from '../http/access/authentication.ts';
+import { filesOf } from '../http/access/request-access.ts';
 import { problemOf } from '../http/errors.ts';
+import type { Service } from '../http/service.ts';
 import { createFolderKinds } from '../jobs/folder-operations.ts';
 import type { JobKind } from '../jobs/job.ts';
 import { JobQueue } from '../jobs/queue.ts';
@@ -24,10 +23,7 @@ export interface RunningJobs {
 }
 
 /** What jobs work with. */
-export interface JobDependencies {
-  readonly files: Files;
-  readonly access: AccessControl;
-  readonly audit: Audit;
+export interface JobDependencies extends Pick<Service, 'files' | 'changes' | 'access' | 'audit'> {
   /** The kinds of jobs that the service itself starts. */
   readonly scheduled?: readonly JobKind[];
 }
@@ -35,13 +31,13 @@ export interface JobDependencies {
 /** Starts the runner of this process. `resources` returns unfinished jobs to the queue. */
 export function startJobs(
   database: Database,
-  { files, access, audit, scheduled = [] }: JobDependencies,
+  { access, audit, scheduled = [], ...service }: JobDependencies,
   { logger, resources }: { readonly logger: Logger; readonly resources: AsyncDisposableStack },
 ): RunningJobs {
   const queue = new JobQueue(database, { leaseMs: LEASE_MS });
   const kinds = createFolderKinds(
     (submitter) =>
-      new GuardedFiles(files, {
+      new GuardedFiles(filesOf(service, submitter.user), {
         policy: () => access.policy(),
         user: submitter.user,
         confirm: async () => requireValidSubmitter(submitter, access.policy()),

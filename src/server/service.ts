@@ -25,6 +25,7 @@ import { MAX_CHILD_MEMORY_BYTES, MIN_CHILD_MEMORY_BYTES } from '../thumbnails/li
 import { createThumbnails, type Thumbnails } from '../thumbnails/thumbnails.ts';
 import { openAccess } from './access.ts';
 import { logFormatOf, openAuditLog } from './audit-log.ts';
+import { startChanges } from './changes.ts';
 import { startDatabase } from './database.ts';
 import { startJobs } from './jobs.ts';
 import { limitsOf, openSharedState } from './limits.ts';
@@ -122,8 +123,9 @@ async function openService(
   const files = openFiles(store, config, { signedUrls, tracer });
   const thumbnails = openThumbnails(files, config, { opened, logger, metrics });
   resources.defer(() => thumbnails.close());
+  const changes = await startChanges(database, { config, store, metrics }, environment);
   const scheduled = config.READ_ONLY ? [] : [expiryOf(store, config, logger)];
-  const jobs = startJobs(database, { files, access, audit, scheduled }, environment);
+  const jobs = startJobs(database, { files, changes, access, audit, scheduled }, environment);
   metrics?.setGaugeSources({ queuedThumbnails: () => thumbnails.queueLength(), quota: () => files.quota() });
   return {
     files,
@@ -138,6 +140,7 @@ async function openService(
     access,
     audit,
     database,
+    changes,
     jobs: jobs.queue,
     drainJobs: () => jobs.drain(),
     publicUrl: config.PUBLIC_URL,

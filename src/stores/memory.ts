@@ -42,12 +42,15 @@ export function createMemoryStore(): Store {
     stat: async (file) => tree.get(file).entry,
     read: async (file, options = {}) => contentOf(tree.get(file), options),
 
-    async write(file, { body, size, type, modified }, { condition, keep, signal } = {}) {
+    async write(file, { body, size, type, modified }, { condition, keep, onOutcome, signal } = {}) {
       try {
         const bytes = await buffer(signal ? addAbortSignal(signal, body) : body);
         requireSize(file, bytes.length, size);
-        requireCondition(file, tree.find(file)?.entry, condition);
-        return tree.put(file, bytes, { type, modified: modified?.() ?? null }, keepWith(keep));
+        const present = tree.find(file)?.entry;
+        requireCondition(file, present, condition);
+        const entry = tree.put(file, bytes, { type, modified: modified?.() ?? null }, keepWith(keep));
+        onOutcome?.({ replaced: present !== undefined });
+        return entry;
       } finally {
         body.destroy();
       }

@@ -8,6 +8,8 @@ import {
   DeleteObjectsCommand,
   ListMultipartUploadsCommand,
   ListObjectsV2Command,
+  ListObjectVersionsCommand,
+  PutBucketVersioningCommand,
   S3Client,
 } from '@aws-sdk/client-s3';
 import type { S3Options } from '../../src/stores/s3/bucket.ts';
@@ -32,12 +34,20 @@ export interface TestBucket {
   remove(): Promise<void>;
 }
 
-export async function createBucket(store: ObjectStore = testObjectStore()): Promise<TestBucket> {
+/** Creates a bucket. With `isVersioned`, it keeps object versions. */
+export async function createBucket(
+  store: ObjectStore = testObjectStore(),
+  { isVersioned = false }: { readonly isVersioned?: boolean } = {},
+): Promise<TestBucket> {
   const { endpoint, region, accessKeyId, secretAccessKey, isTemporary = false } = store;
   const name = `test-${randomUUID()}`;
   const client = clientOf(store);
   const Bucket = name;
   await client.send(new CreateBucketCommand({ Bucket }));
+  if (isVersioned) {
+    const VersioningConfiguration = { Status: 'Enabled' } as const;
+    await client.send(new PutBucketVersioningCommand({ Bucket, VersioningConfiguration }));
+  }
 
   let isRemoved = false;
 
@@ -56,7 +66,17 @@ export async function createBucket(store: ObjectStore = testObjectStore()): Prom
 
   const uploads = async () => (await client.send(new ListMultipartUploadsCommand({ Bucket }))).Uploads ?? [];
 
+  const removeVersions = async () => {
+    for (;;) {
+      const { Versions = [], DeleteMarkers = [] } = await client.send(new ListObjectVersionsCommand({ Bucket }));
+      const all = [...Versions, ...DeleteMarkers];
+      if (all.length === 0) return;
+      for (const { Key, VersionId } of all) await client.send(new DeleteObjectCommand({ Bucket, Key, VersionId }));
+    }
+  };
+
   const empty = async () => {
+    if (isVersioned) await removeVersions();
     const [left, open] = await Promise.all([keys(), uploads()]);
     const batches = left.filter(isXmlText);
     while (batches.length > 0) await removeBatch(batches.splice(0, 1000));

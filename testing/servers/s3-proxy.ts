@@ -143,6 +143,8 @@ function nameOf({ method, key, query, isCopy }: Requested): string {
   if (method === 'OPTIONS') return 'Preflight';
   if (key === undefined) {
     if (method === 'GET' && query.has('lifecycle')) return 'GetBucketLifecycleConfiguration';
+    if (method === 'GET' && query.has('versioning')) return 'GetBucketVersioning';
+    if (method === 'GET' && query.has('versions')) return 'ListObjectVersions';
     if (method === 'GET' && query.get('list-type') === '2') return 'ListObjectsV2';
     if (method === 'POST' && query.has('delete')) return 'DeleteObjects';
     if (method === 'HEAD') return 'HeadBucket';

@@ -25,6 +25,7 @@ export const REQUESTS: Readonly<Record<string, readonly TableRequest[]>> = {
     { method: 'GET', path: '/file/top/ab/x.txt' },
     { method: 'HEAD', path: '/file/top/ab/x.txt' },
   ],
+  'Follow changes': [{ method: 'GET', path: `/-/changes?folder=${SOURCE}` }],
   'Fetch a thumbnail': [
     { method: 'GET', path: '/thumb/top/ab/picture.png' },
     { method: 'HEAD', path: '/thumb/top/ab/picture.png' },

@@ -8,5 +8,13 @@ export const needs: readonly Need[] = ['bucket'];
 accessTable(s3, {
   methods: ['a session'],
   brief: ['a session'],
-  rows: ['List a folder', 'Fetch a file', 'Upload over a file', 'Delete a folder', 'Move a file over another'],
+  rows: [
+    'List a folder',
+    'Fetch a file',
+    'Upload over a file',
+    'Delete a folder',
+    'Move a file over another',
+    'Restore an item',
+    'Restore a version over a file',
+  ],
 });

@@ -46,7 +46,7 @@ export function accessTable(
     before(async () => {
       access = await openTestAccess();
       fixture = await startFixture(backend, access);
-      empty = await startService(backend, { access: access.control, publicUrl: access.publicUrl });
+      empty = await startService(backend, { access: access.control, publicUrl: access.publicUrl, hasJobs: true });
       clients = await access.clients();
     });
     after(async () => {
@@ -91,6 +91,7 @@ async function startFixture(backend: Backend, { control, port, publicUrl }: Test
     access: control,
     port,
     publicUrl,
+    hasJobs: true,
     wrap(store) {
       bare = store;
       return reportChanges(store, (member) => calls.push(member));
@@ -151,7 +152,9 @@ async function checkCell(cell: Cell, client: Client, { service, tree, changes }:
   };
   const response = await sendAs(service, request, client);
   const checkEntries = CHECK_ENTRIES[row.title];
-  if (isAllowed || (checkEntries && situation.traversable)) {
+  // A user can follow the changes of every folder that they can list.
+  const isTraversing = checkEntries !== undefined || row.title === 'Follow changes';
+  if (isAllowed || (isTraversing && situation.traversable)) {
     assert.equal(response.status, 200, `${name}: ${response.body.toString()}`);
     checkEntries?.(cell, response);
     const isChanging = row.needs.some(({ right }) => right !== 'read');

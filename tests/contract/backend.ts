@@ -68,10 +68,14 @@ export type Trait =
   | 'types-in-listings'
   /** Returns the modification time of a write. */
   | 'times-of-writes'
+  /** Reports whether a write without a condition replaced a file. */
+  | 'outcomes-of-writes'
   /** Uses the operations that `Files` composes from single files. */
   | 'composed-operations'
   /** Never returns a modification time in the future. */
   | 'past-times'
+  /** Keeps what is replaced only if that is asked for. */
+  | 'versions-on-request'
   /** Has version ids that name a version of one file only. */
   | 'versions-of-one-file'
   /** Has presigned URLs that work more than once. */
@@ -106,11 +110,14 @@ export const bare: Backend = {
 };
 
 /** Stores in buckets of an object store. */
-export function bucketBackend(objectStore?: () => ObjectStore, prefix = ''): Pick<Backend, 'open' | 'share'> {
+export function bucketBackend(
+  objectStore?: () => ObjectStore,
+  { prefix = '', isVersioned = false }: { readonly prefix?: string; readonly isVersioned?: boolean } = {},
+): Pick<Backend, 'open' | 'share'> {
   const openBucket = async () => {
     // Loaded on demand, because loading the AWS SDK takes longer than most tests of the other backends.
     const { createBucket } = await import('../../testing/servers/bucket.ts');
-    return createBucket(objectStore?.());
+    return createBucket(objectStore?.(), { isVersioned });
   };
   const openStore = async ({ settings }: TestBucket) => {
     const { openS3 } = await import('../../src/stores/s3/s3.ts');
@@ -156,11 +163,28 @@ export const s3: Backend = {
     'types-in-listings': 'a listing of objects has no types; Holdall takes them from the names',
     'times-of-writes': 'the response to a write has no time',
     'kept-times': 'a listing of objects has only the time of the write',
+    'outcomes-of-writes': 'the response to a write does not tell whether it replaced an object',
   },
 };
 
 /** A part of a bucket. The prefix has characters that URLs and XML escape. */
-export const s3Prefix: Backend = { ...s3, name: 's3 with a prefix', ...bucketBackend(undefined, 'té & co/a+b%20/') };
+export const s3Prefix: Backend = {
+  ...s3,
+  name: 's3 with a prefix',
+  ...bucketBackend(undefined, { prefix: 'té & co/a+b%20/' }),
+};
+
+/** A bucket that keeps object versions. */
+export const s3Versioned: Backend = {
+  ...s3,
+  name: 's3 with object versions',
+  ...bucketBackend(undefined, { isVersioned: true }),
+  lacks: {
+    ...s3.lacks,
+    'versions-on-request': 'the bucket keeps every content that is replaced',
+    'atomic-conditions': 'Ceph 16 ignores conditions on PutObject in a bucket with object versions',
+  },
+};
 
 /** Stores on branches, or in a folder of each. */
 function repositoryBackend(path?: FolderPath): Pick<Backend, 'open' | 'share'> {

@@ -5,8 +5,9 @@ import { buffer } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { createFiles } from '../../src/files/files.ts';
+import { isStoreError } from '../../src/model/error.ts';
 import { comparePaths } from '../../src/model/path.ts';
-import type { FileEntry, Store } from '../../src/model/store.ts';
+import type { FileEntry, Store, WriteOptions } from '../../src/model/store.ts';
 import { recyclerOf, setRecycler } from '../../src/streams/chunk-recycling.ts';
 import { type Backend, emptied, type Trait } from './backend.ts';
 import { assertSameBytes, file, folder, ofKind, pathsIn, plant, textOf, treeOf, upload, writeAll } from './bytes.ts';
@@ -340,6 +341,49 @@ export function storeContract(backend: Backend): void {
         assert.deepEqual(await treeOf(store), { a: 'two' });
       });
 
+      it('reports whether it created or replaced a file', unless('outcomes-of-writes'), async () => {
+        const outcomes = await outcomesOf(
+          (options) => store.write(file('f/a'), upload('one'), options),
+          (options) => store.write(file('f/a'), upload('two'), options),
+          // Some stores have nothing to do for the same content.
+          (options) => store.write(file('f/a'), upload('two'), options),
+          (options) => store.write(file('f/b'), upload('two'), options),
+        );
+        assert.deepEqual(outcomes, [false, true, true, false]);
+      });
+
+      it('reports whether it created or replaced a file, also without a condition, if it keeps versions', async (test) => {
+        if (!store.listVersions) return test.skip('it keeps none');
+        const outcomes = await outcomesOf(
+          (options) => store.write(file('a'), upload('one'), { ...options, keep: {} }),
+          (options) => store.write(file('a'), upload('two'), { ...options, keep: {} }),
+        );
+        return assert.deepEqual(outcomes, [false, true]);
+      });
+
+      it('reports the outcome of a write that has a condition, and none of one that fails', async () => {
+        const absent = { condition: 'absent' } as const;
+        const outcomes = await outcomesOf(
+          (options) => store.write(file('a'), upload('one'), { ...options, ...absent }),
+          (options) => store.write(file('a'), upload('two'), { ...options, ...absent }),
+        );
+        assert.deepEqual(outcomes, [false, undefined]);
+        if (backend.lacks['conditional-replace']) return;
+        const { etag } = await store.stat(file('a'));
+        const replace = (options: WriteOptions) =>
+          store.write(file('a'), upload('three'), { ...options, condition: { etag } });
+        assert.deepEqual(await outcomesOf(replace, replace), [true, undefined]);
+      });
+
+      it('reports the outcome of staged uploads', unless('outcomes-of-writes'), async (test) => {
+        if (!store.stage) return test.skip('it has none');
+        const commit = async (options: WriteOptions) => {
+          const staged = await store.stage?.({ body: Readable.from([Buffer.from('staged')]) });
+          await staged?.commit(file('a'), { type: 'text/plain' }, options);
+        };
+        return assert.deepEqual(await outcomesOf(commit, commit), [false, true]);
+      });
+
       it('rejects a condition that it does not support', {
         skip: !backend.lacks['conditional-replace'] && 'it can',
       }, async () => {
@@ -466,4 +510,18 @@ export function storeContract(backend: Backend): void {
       await store.check?.();
     });
   });
+}
+
+/** Returns what each write reports: whether it replaced a file, or undefined if it reports nothing. */
+async function outcomesOf(
+  ...writes: readonly ((options: WriteOptions) => Promise<unknown>)[]
+): Promise<readonly (boolean | undefined)[]> {
+  const outcomes: (boolean | undefined)[] = [];
+  for (const write of writes) {
+    const reported: boolean[] = [];
+    const onOutcome: WriteOptions['onOutcome'] = ({ replaced }) => void reported.push(replaced);
+    await write({ onOutcome }).catch((error: unknown) => assert.ok(isStoreError(error, 'condition-failed')));
+    outcomes.push(reported.at(-1));
+  }
+  return outcomes;
 }

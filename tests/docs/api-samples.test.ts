@@ -82,7 +82,7 @@ describe('The samples of the HTTP API reference', () => {
   let folder: string;
 
   beforeEach(async () => {
-    service = await startService(disk);
+    service = await startService(disk, { hasJobs: true });
     folder = await mkdtemp(join(tmpdir(), 'holdall-samples-'));
     await writeFile(join(folder, 'hello.txt'), 'Hello, Holdall!\n');
     const cat = await sharp({ create: { width: 64, height: 48, channels: 3, background: 'teal' } })
@@ -106,7 +106,7 @@ describe('The samples of the HTTP API reference', () => {
       : `Samples in ${name} were not run: "${language.probe.join(' ')}" failed`;
     it(`get the documented responses in ${name}`, { skip }, async () => {
       const samples = samplesOf(language.label);
-      assert.equal(samples.length, 11);
+      assert.equal(samples.length, 12);
       const program = language.program(
         setupOf(language.label),
         samples.map(({ code }) => code),
@@ -127,7 +127,7 @@ describe('The samples of the HTTP API reference', () => {
 
 describe('The guides to the HTTP API', () => {
   it('have samples that print the documented output', async () => {
-    const service = await startService(disk);
+    const service = await startService(disk, { hasJobs: true });
     const folder = await mkdtemp(join(tmpdir(), 'holdall-guides-'));
     try {
       const form = new FormData();
@@ -135,7 +135,7 @@ describe('The guides to the HTTP API', () => {
       form.append('file', new Blob(['Hello, Holdall!\n']), 'hello.txt');
       const { status } = await fetch(`http://127.0.0.1:${service.port}/upload`, { method: 'POST', body: form });
       assert.equal(status, 200);
-      const names = ['pagination', 'conditional-requests', 'retries', 'long-operations'];
+      const names = ['pagination', 'conditional-requests', 'retries', 'long-operations', 'changes'];
       const samples = await Promise.all(names.map(readGuideSample));
       const program = samples.map((sample) => `console.log('${MARK}');\n{\n${sample}}\n`).join('');
       await writeFile(join(folder, 'samples.mjs'), program.replaceAll('127.0.0.1:8080', `127.0.0.1:${service.port}`));
@@ -146,6 +146,7 @@ describe('The guides to the HTTP API', () => {
         'true\nfalse\n200 First\n304\n',
         '404\n',
         '200 Item copied successfully\n',
+        'folder.created drafts/\n',
       ]);
       assert.match(stderr, /^\d of (2|an unknown number of) files$/m);
     } finally {
@@ -169,6 +170,7 @@ describe('The error tables of the HTTP API reference', () => {
     'Delete a file': 'DELETE /delete/{path}',
     'Delete a folder': 'DELETE /delete_folder/{path}',
     'Fetch by a signed URL': 'GET /-/signed/{path}',
+    Changes: 'GET /-/changes',
     'List jobs': 'GET /-/jobs',
     'Get or cancel a job': 'DELETE /-/jobs/{id}',
     'Get the session': 'GET /-/session',
@@ -242,11 +244,11 @@ function sections(): { heading: string; text: string }[] {
     });
 }
 
-/** Returns an output as JSON without times and ETags, or as text. */
+/** Returns an output as JSON without times, ETags and cursors, or as text. */
 function comparable(output: string): unknown {
   const text = output
     .trim()
-    .replace(/("modified": ?)"[^"]+"/g, '$1""')
+    .replace(/("(?:modified|time|id|cursor)": ?)"[^"]+"/g, '$1""')
     .replace(/("etag": ?)"\\"[\w-]+\\""/g, '$1""');
   return text.startsWith('{') ? JSON.parse(text) : text;
 }

@@ -66,6 +66,7 @@ describe('holdall doctor on a bucket', () => {
       of('bucket-cors').advice,
       `Set the rules of "Large files and browsers" in docs/how-to/stores/s3.md with "AllowedOrigins": ["http://127.0.0.1:${port}"]: aws s3api put-bucket-cors --bucket ${bucket.name} --cors-configuration file://cors.json`,
     );
+    assert.match(of('bucket-versions').found, /^The bucket has no object versions/);
     assert.equal(of('url-redirect').found, `A file of 9 MiB is redirected to ${settings['S3_ENDPOINT']}.`);
     await isEmpty(bucket);
   });

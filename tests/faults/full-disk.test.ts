@@ -64,8 +64,14 @@ it('handles a full disk', async (t) => {
     assert.equal((await postJson(port, '/rename/image.png', { newName: 'picture.png' })).status, 200);
   });
 
-  await t.test('accepts a small upload after a deletion frees space', async () => {
-    assertSuccess(await send(port, `/delete/${escapePath('filler')}`, { method: 'DELETE' }), {
+  await t.test('accepts a small upload after a permanent deletion frees space', async () => {
+    // The trash needs space for its record, and would not free any.
+    assertFailure(
+      await send(port, `/delete/${escapePath('filler')}`, { method: 'DELETE' }),
+      503,
+      'The store has no space to record "filler" in the trash. Delete it permanently to free space.',
+    );
+    assertSuccess(await send(port, `/delete/${escapePath('filler')}?permanent=true`, { method: 'DELETE' }), {
       message: 'File deleted successfully',
     });
     for (const order of ORDERS) {

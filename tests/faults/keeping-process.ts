@@ -2,19 +2,21 @@ import { openSync, writeSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { newKeptId } from '../../src/model/kept-ids.ts';
 import { parseFile, parseFolder } from '../../src/model/path.ts';
+import type { Store, TrashStore } from '../../src/model/store.ts';
 import { openDisk } from '../../src/stores/disk/disk.ts';
+import { openS3 } from '../../src/stores/s3/s3.ts';
 
 /*
  * A process that writes, replaces, deletes, restores and moves files and folders at random, until it is killed or gets
- * SIGTERM. Its arguments are the root, a name that makes its contents unique, the path of its log, and `only-writes` if
- * it only writes files. It logs each content before it writes it and after the write was acknowledged, and any error
+ * SIGTERM. Its arguments are the root of a disk or the options of a bucket as JSON, a name that makes its contents unique,
+ * the path of its log, and `only-writes` if it only writes files. It logs each content before it writes it and after the write was acknowledged, and any error
  * that is not a `StoreError`.
  */
-const [root = '', name = '', logPath = '', mode] = process.argv.slice(2);
+const [target = '', name = '', logPath = '', mode] = process.argv.slice(2);
 const log = openSync(logPath, 'a');
 const note = (word: string, text: string) => writeSync(log, `${word} ${text}\n`);
 
-const { store } = await openDisk({ root, log: { warn() {}, error() {} } });
+const store = await openStore();
 const keep = {};
 const FILES = ['a', 'b', 'f/c', 'f/d', 'f/g/e'].map(parseFile);
 const [F, H] = [parseFolder('f'), parseFolder('h')];
@@ -63,3 +65,8 @@ while (!isStopped) {
   }
 }
 await store.close?.();
+
+async function openStore(): Promise<Store & TrashStore> {
+  if (target.startsWith('{')) return openS3({ ...JSON.parse(target), warn() {} }) as Store & TrashStore;
+  return (await openDisk({ root: target, log: { warn() {}, error() {} } })).store;
+}

@@ -19,6 +19,7 @@ import { SignedUrls } from '../../src/http/signed-urls.ts';
 import type { JobKind } from '../../src/jobs/job.ts';
 import type { Store } from '../../src/model/store.ts';
 import { MIN_KEY_BYTES } from '../../src/model/url-signer.ts';
+import { startChanges } from '../../src/server/changes.ts';
 import { startJobs } from '../../src/server/jobs.ts';
 import { createThumbnails } from '../../src/thumbnails/thumbnails.ts';
 import type { Backend } from '../contract/backend.ts';
@@ -61,8 +62,10 @@ export interface ServiceOptions
   readonly limits?: Partial<Limits>;
   /** Where it listens, if others have to know before; else on a free one. */
   readonly port?: number;
-  /** Whether it has a database, and jobs. */
+  /** Whether it has a database, jobs and a change log. */
   readonly hasJobs?: boolean;
+  /** Whether the change log also has changes by other programs. */
+  readonly watchesChanges?: boolean;
   /** The kinds of jobs that the service itself starts. */
   readonly scheduled?: readonly JobKind[];
   /** Puts something between the service and its store: a fault, a look. */
@@ -105,6 +108,7 @@ export async function startService(
     security,
     limits,
     hasJobs = false,
+    watchesChanges = false,
     scheduled = [],
     port = 0,
     ...options
@@ -125,7 +129,15 @@ export async function startService(
   const { maxUploadSize } = options;
   const resources = new AsyncDisposableStack();
   const database = hasJobs ? await startTestDatabase(cacheFolder, resources) : undefined;
-  const jobs = database && startJobs(database, { files, access, audit, scheduled }, { logger, resources }).queue;
+  const changes =
+    database &&
+    (await startChanges(
+      database,
+      { config: { CHANGES_DAYS: 30, WATCH_CHANGES: watchesChanges }, store, metrics: undefined },
+      { logger, resources },
+    ));
+  const jobs =
+    database && startJobs(database, { files, changes, access, audit, scheduled }, { logger, resources }).queue;
   const app = await buildApp(
     {
       files,
@@ -140,6 +152,7 @@ export async function startService(
       access,
       audit,
       database,
+      changes,
       jobs,
       publicUrl,
       basePath,

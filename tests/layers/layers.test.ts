@@ -31,7 +31,8 @@ const MEMBERS = Object.keys(EFFECTS) as Member[];
 /** A store with every member. Each calls `run` with its name and arguments. */
 function fullStore(run: (member: Member, args: readonly unknown[]) => unknown): Store {
   const members = MEMBERS.map((member) => {
-    if (member === 'quota' || member === 'isPrivileged') return [member, (...args: unknown[]) => run(member, args)];
+    if (member === 'quota' || member === 'isPrivileged' || member === 'watch')
+      return [member, (...args: unknown[]) => run(member, args)];
     if (member !== 'walk') return [member, async (...args: unknown[]) => run(member, args)];
     const walk = async function* (...args: unknown[]) {
       yield await run(member, args);
@@ -451,7 +452,7 @@ describe('circuitBreaker', () => {
     assert.equal(refused.retryAfter, 1);
     assert.ok(body.destroyed);
     for (const member of MEMBERS.filter(
-      (each) => !['close', 'walk', 'quota', 'readCached', 'isPrivileged'].includes(each),
+      (each) => !['close', 'walk', 'quota', 'readCached', 'isPrivileged', 'watch'].includes(each),
     )) {
       await assert.rejects(call(store, member, 'a'), /has been unreachable/, member);
     }

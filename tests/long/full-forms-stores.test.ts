@@ -11,6 +11,7 @@ await import('../doctor/proxy.test.ts');
 await import('../doctor/s3.test.ts');
 await import('../faults/github-processes.test.ts');
 await import('../faults/s3-killed.test.ts');
+await import('../faults/s3-trash-killed.test.ts');
 await import('../stores/github-batch-isolation.test.ts');
 await import('../stores/github-commits.test.ts');
 await import('../stores/github-cost.test.ts');

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { numberedPaths } from '../../src/model/numbered-names.ts';
 import { isFolder, nameOf, parseFile, parseFolder } from '../../src/model/path.ts';
-import { freeName } from '../../web/src/platform/paths.ts';
+import { freeName } from '../../web/src/platform/free-name.ts';
 import { tries } from '../seeds.ts';
 
 describe('Numbered names', () => {

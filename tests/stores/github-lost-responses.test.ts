@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { describe, it, type TestContext } from 'node:test';
-import type { Store } from '../../src/model/store.ts';
+import type { Store, WriteOptions } from '../../src/model/store.ts';
 import type { GitHubFake, TestRepository, Verdict } from '../../testing/servers/github.ts';
 import { file, folder, ofKind, treeOf, upload } from '../contract/bytes.ts';
 import { isFullForm } from '../full-forms.ts';
@@ -60,6 +60,22 @@ describe('A branch update whose response is lost', () => {
     // What they did is seen at once, since it was asked for after that.
     assert.deepEqual(await treeOf(store), expected);
     assert.deepEqual(await treeOf(store), expected);
+  });
+
+  it('reports the outcome of the attempt that succeeded', async (t) => {
+    const { store, host, repository } = await openRepository(t);
+    const outcomes: boolean[] = [];
+    const onOutcome: WriteOptions['onOutcome'] = ({ replaced }) => void outcomes.push(replaced);
+    const write = async (path: string) => {
+      await store.write(file(path), upload('ours'), { onOutcome });
+      return outcomes.at(-1);
+    };
+    answering(host, PATCH_REF, 'cut when done', () => repository.commit({ theirs: 'x' }));
+    assert.equal(await write('lost'), false);
+    answering(host, PATCH_REF, 'cut', () => repository.commit({ theirs: 'y' }));
+    assert.equal(await write('again'), false);
+    answering(host, PATCH_REF, 'cut', () => repository.commit({ taken: 'theirs' }));
+    assert.equal(await write('taken'), true);
   });
 
   it('makes the change once when the host limits requests before the retry', async (t) => {

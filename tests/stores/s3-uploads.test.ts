@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { WriteOptions } from '../../src/model/store.ts';
 import { openProxied } from '../../testing/servers/proxied-bucket.ts';
 import { firstOf, refusal } from '../../testing/servers/s3-proxy.ts';
 import { assertHolds, MIB, video } from '../../testing/servers/video.ts';
@@ -98,6 +99,17 @@ describe('An upload', () => {
   });
 });
 
+describe('An upload that reports its outcome', () => {
+  it('sends no request to learn whether it replaced an object', async (t) => {
+    const { store, proxy } = await openProxied(t);
+    await store.write(file('a'), video(MIB), { onOutcome: () => assert.fail('The outcome is unknown.') });
+    assert.deepEqual(
+      proxy.requests.map(({ operation }) => operation),
+      ['PutObject'],
+    );
+  });
+});
+
 describe('An upload whose response is lost', () => {
   const uploads = [
     ['PutObject', MIB],
@@ -109,9 +121,12 @@ describe('An upload whose response is lost', () => {
       it(`succeeds on the retry of ${operation}${condition ? ' with the condition "absent"' : ''}`, async (t) => {
         const opened = await openProxied(t);
         opened.proxy.intercept(firstOf(operation, () => 'cut when done'));
-        await opened.store.write(file('a'), video(size), { condition });
+        const outcomes: boolean[] = [];
+        const onOutcome: WriteOptions['onOutcome'] = ({ replaced }) => void outcomes.push(replaced);
+        await opened.store.write(file('a'), video(size), { condition, onOutcome });
         await assertHolds(opened, 'a', size);
         assert.deepEqual(await opened.bucket.openUploads(), []);
+        assert.deepEqual(outcomes, condition ? [false] : []);
       });
     }
   }

@@ -44,6 +44,8 @@ describe('A version in a bucket without object versions', () => {
       return proxy.requests.map(({ operation }) => operation);
     };
     const write = (text: string) => () => store.write(A, upload(text), { keep: {} });
+    // The store remembers whether the bucket has object versions.
+    await store.write(file('b'), upload('1'), { keep: {} });
     assert.deepEqual(await operations(write('1')), ['HeadObject', 'PutObject']);
     // The first write under a condition learns how Ceph expects ETags.
     await write('2')();

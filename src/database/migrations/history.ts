@@ -1,5 +1,6 @@
+import { CREATE_CHANGES } from './create-changes.ts';
 import { CREATE_JOBS } from './create-jobs.ts';
 import type { Migration } from './migration.ts';
 
 /** All migrations, in the order of their versions: the first one is version 1. Add new ones only at the end. */
-export const MIGRATIONS: readonly Migration[] = [CREATE_JOBS];
+export const MIGRATIONS: readonly Migration[] = [CREATE_JOBS, CREATE_CHANGES];

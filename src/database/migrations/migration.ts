@@ -1,4 +1,5 @@
 import type { Kysely } from 'kysely';
+import type { SqlDialect } from '../engine.ts';
 
 /**
  * One step of the schema. Both engines run the same steps, in one transaction. A released migration never changes: it
@@ -6,5 +7,5 @@ import type { Kysely } from 'kysely';
  */
 export interface Migration {
   readonly name: string;
-  up(db: Kysely<unknown>): Promise<void>;
+  up(db: Kysely<unknown>, dialect: SqlDialect): Promise<void>;
 }

@@ -1,7 +1,9 @@
 import { Kysely, PostgresDialect, sql, type Transaction } from 'kysely';
 import { Client, type ClientConfig, Pool, types } from 'pg';
 import { type Connection, type ConnectOptions, DatabaseFault, type Engine, type SqlDialect } from '../engine.ts';
+import { CHANGES_TOPIC } from '../tables/changes.ts';
 import type { Tables } from '../tables/tables.ts';
+import { appendChanges } from './append-changes.ts';
 import { postgresFaultOf } from './errors.ts';
 
 /** Connections of one process. The default limit of a server, 100, then suffices for some twenty processes. */
@@ -34,6 +36,7 @@ export class PostgresEngine implements Engine {
   readonly place: string;
   readonly dialect: SqlDialect = {
     now: sql<number>`cast(extract(epoch from clock_timestamp()) * 1000 as bigint)`,
+    keyType: 'bigint',
     skipLocked: (query) => query.forUpdate().skipLocked(),
     async hasTable(db, name) {
       const { rows } = await sql<{ found: boolean }>`select to_regclass(${name}) is not null as found`.execute(db);
@@ -87,7 +90,9 @@ export class PostgresEngine implements Engine {
       migrateLocked: (work) => this.#migrateLocked(work),
       // The server has its own checks: checksums, and pg_amcheck.
       findDamage: async () => [],
-      notify: async (topic) => void (await sql`select pg_notify(${CHANNEL}, ${topic})`.execute(db)),
+      appendChanges: (changes) =>
+        appendChanges(db, changes, { now: this.dialect.now, notification: notification(CHANGES_TOPIC) }),
+      notify: async (topic) => void (await sql`select ${notification(topic)}`.execute(db)),
       async [Symbol.asyncDispose]() {
         isLost = true;
         await resources.disposeAsync();
@@ -138,6 +143,8 @@ export class PostgresEngine implements Engine {
     };
   }
 }
+
+const notification = (topic: string) => sql`pg_notify(${CHANNEL}, ${topic})`;
 
 /** Reads 64-bit integers as numbers: Holdall stores only times, sizes and counts below 2^53. */
 const getTypeParser: typeof types.getTypeParser = (...args) =>

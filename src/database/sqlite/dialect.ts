@@ -1,5 +1,4 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
-import { setTimeout as delay } from 'node:timers/promises';
 import {
   CompiledQuery,
   type DatabaseConnection,
@@ -11,7 +10,7 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely';
-import { isBusy } from './errors.ts';
+import { retryWhenBusy } from './busy.ts';
 
 export interface NodeSqliteOptions {
   /** Milliseconds for which a statement waits for locks of other processes. */
@@ -82,10 +81,6 @@ class NodeSqliteDriver implements Driver {
   }
 }
 
-/** Milliseconds between two attempts to get a lock. */
-const MIN_BUSY_DELAY_MS = 2;
-const MAX_BUSY_DELAY_MS = 50;
-
 class NodeSqliteConnection implements DatabaseConnection {
   readonly #database: DatabaseSync;
   readonly #busyTimeoutMs: number;
@@ -95,18 +90,8 @@ class NodeSqliteConnection implements DatabaseConnection {
     this.#busyTimeoutMs = busyTimeoutMs;
   }
 
-  /** Waits for locks without blocking the process, unlike the busy timeout of SQLite. */
-  async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
-    const deadline = performance.now() + this.#busyTimeoutMs;
-    for (let pause = MIN_BUSY_DELAY_MS; ; pause = Math.min(pause * 2, MAX_BUSY_DELAY_MS)) {
-      try {
-        return this.#execute(query);
-      } catch (error) {
-        // Inside a transaction, which holds the lock for writing, waiting would not help.
-        if (!isBusy(error) || this.#database.isTransaction || performance.now() >= deadline) throw error;
-      }
-      await delay(pause);
-    }
+  executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
+    return retryWhenBusy(this.#database, this.#busyTimeoutMs, () => this.#execute(query));
   }
 
   /** Not supported, because an open cursor would block all other queries of the process. Read in pages instead. */

@@ -3,10 +3,12 @@ import { rename, rm, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Kysely, sql, type Transaction } from 'kysely';
+import type { Change } from '../../model/change.ts';
 import { systemErrorCode } from '../../model/error.ts';
 import { makeFolder } from '../../system.ts';
 import { type Connection, type ConnectOptions, DatabaseFault, type Engine, type SqlDialect } from '../engine.ts';
 import type { Tables } from '../tables/tables.ts';
+import { SqliteChangeWriter } from './change-writer.ts';
 import { NodeSqliteDialect } from './dialect.ts';
 import { sqliteFaultOf } from './errors.ts';
 
@@ -24,6 +26,8 @@ export class SqliteEngine implements Engine {
     now: sql<number>`cast(unixepoch('subsec') * 1000 as integer)`,
     // A single statement already excludes all other writers.
     skipLocked: (query) => query,
+    // Only this type makes the key the row ID, so that the table needs no index: https://sqlite.org/rowidtable.html.
+    keyType: 'integer',
     async hasTable(db, name) {
       const found = sql`select 1 from sqlite_schema where type = 'table' and name = ${name}`;
       return (await found.execute(db)).rows.length > 0;
@@ -40,13 +44,12 @@ export class SqliteEngine implements Engine {
     await requireLocalFileSystem(this.place);
     if (!isReadOnly) createFile(this.place);
     else if (!existsSync(this.place)) throw missing(this.place);
-    const database = new DatabaseSync(this.place, {
-      readOnly: isReadOnly,
-      enableForeignKeyConstraints: true,
-      timeout: BLOCKING_TIMEOUT_MS,
-    });
-    const db = new Kysely<Tables>({ dialect: new NodeSqliteDialect(database, { busyTimeoutMs: this.#busyTimeoutMs }) });
-    const connection = new SqliteConnection(this.place, database, db);
+    const options = { readOnly: isReadOnly, enableForeignKeyConstraints: true, timeout: BLOCKING_TIMEOUT_MS };
+    const timeouts = { busyTimeoutMs: this.#busyTimeoutMs };
+    const database = new DatabaseSync(this.place, options);
+    const db = new Kysely<Tables>({ dialect: new NodeSqliteDialect(database, timeouts) });
+    const changes = new SqliteChangeWriter(new DatabaseSync(this.place, options), timeouts);
+    const connection = new SqliteConnection(this.place, { database, db, changes });
     try {
       if (!isReadOnly) await connection.prepareToWrite();
       return connection;
@@ -83,13 +86,18 @@ class SqliteConnection implements Connection {
   readonly db: Kysely<Tables>;
   readonly #file: string;
   readonly #database: DatabaseSync;
+  readonly #changes: SqliteChangeWriter;
   /** The device and inode of the open file. */
   readonly #identity: string | undefined;
 
-  constructor(file: string, database: DatabaseSync, db: Kysely<Tables>) {
+  constructor(
+    file: string,
+    { database, db, changes }: { database: DatabaseSync; db: Kysely<Tables>; changes: SqliteChangeWriter },
+  ) {
     this.#file = file;
     this.#database = database;
     this.db = db;
+    this.#changes = changes;
     this.#identity = identityOf(file);
   }
 
@@ -106,6 +114,10 @@ class SqliteConnection implements Connection {
     await sql`select 1 from sqlite_schema limit 1`.execute(this.db);
     if (identityOf(this.#file) === this.#identity) return;
     throw new DatabaseFault('unreachable', `The database ${this.#file} was removed or replaced.`);
+  }
+
+  appendChanges(changes: readonly Change[]): Promise<void> {
+    return this.#changes.append(changes);
   }
 
   migrateLocked<Result>(work: (transaction: Transaction<unknown>) => Promise<Result>): Promise<Result> {
@@ -125,6 +137,7 @@ class SqliteConnection implements Connection {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#changes.close();
     await this.db.destroy();
     // Kysely closes only a connection that it has used.
     if (this.#database.isOpen) this.#database.close();

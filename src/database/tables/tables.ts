@@ -1,8 +1,12 @@
+import type { ChangeFeedTable, ChangesTable, ChangeWritersTable } from './changes.ts';
 import type { JobsTable } from './jobs.ts';
 import type { MigrationsTable } from './migrations.ts';
 
 /** All tables. Each has a file in this folder. */
 export interface Tables {
+  readonly change_feed: ChangeFeedTable;
+  readonly change_writers: ChangeWritersTable;
+  readonly changes: ChangesTable;
   readonly holdall_migrations: MigrationsTable;
   readonly jobs: JobsTable;
 }

@@ -3,6 +3,8 @@ import type { Actor, AuditEvent, AuthenticationMethod } from '../../access/audit
 import { GuardedFiles } from '../../access/guard.ts';
 import { type Identity, PERMISSIONS, type Permission } from '../../access/policy.ts';
 import { createSubmitter, type Submitter } from '../../access/submitter.ts';
+import type { Files } from '../../files/files.ts';
+import { RecordedFiles } from '../../files/recorded-files.ts';
 import type { FolderPath } from '../../model/path.ts';
 import { HttpError } from '../errors.ts';
 import type { App } from '../fastify-app.ts';
@@ -31,6 +33,8 @@ export interface RequestAccess {
   permissionsFor(folder: FolderPath): Permission[] | undefined;
   /** Returns the user and the credential of the request, for work that continues after it. */
   submitter(): Submitter;
+  /** Throws if the request is stale and its user no longer has the same identity. */
+  confirm(): Promise<void>;
   /** Records an audit event of this request. */
   record(event: AuditEvent): void;
   /** Records that the request was refused, unless that is already recorded. */
@@ -144,10 +148,10 @@ class UserRequestAccess implements RequestAccess {
   }
 
   get files(): GuardedFiles {
-    this.#files ??= new GuardedFiles(this.#service.files, {
+    this.#files ??= new GuardedFiles(filesOf(this.#service, this.user), {
       policy: () => this.#service.access.policy(),
       user: this.user,
-      confirm: () => this.#confirm(),
+      confirm: () => this.confirm(),
       record: (event) => this.record(event),
     });
     return this.#files;
@@ -189,8 +193,7 @@ class UserRequestAccess implements RequestAccess {
     return this.#service.access.authenticators?.challenges(this.#request) ?? [];
   }
 
-  /** Throws if the request is stale and its user no longer has the same identity. */
-  async #confirm(): Promise<void> {
+  async confirm(): Promise<void> {
     if (this.#authentication === undefined || performance.now() - this.#startedAt < REAUTHENTICATION_AGE_MS) return;
     const { authenticators } = this.#service.access;
     const current = await authenticators?.reauthenticate(this.#request, this.#reply).catch((error: unknown) => {
@@ -200,6 +203,11 @@ class UserRequestAccess implements RequestAccess {
     if (current?.user.name === this.#authentication.user.name) return;
     throw new HttpError('session-ended', 'Your session expired. Sign in again.');
   }
+}
+
+/** Returns the files, with the changes of this user recorded. */
+export function filesOf({ files, changes }: Pick<Service, 'files' | 'changes'>, user: Identity | undefined): Files {
+  return changes ? new RecordedFiles(files, changes.recorder, user?.name) : files;
 }
 
 /** Returns whether the request has credentials that browsers send automatically, even for requests from other sites. */

@@ -19,6 +19,7 @@ import { DiskTrash } from './trash.ts';
 import { VersionExpiry } from './version-expiry.ts';
 import { versionsIn } from './version-names.ts';
 import { DiskVersions } from './versions.ts';
+import { DiskWatcher } from './watcher.ts';
 import { DiskWriter } from './write.ts';
 
 export interface DiskOptions {
@@ -107,6 +108,8 @@ export async function openDisk({
     restoreVersion: (file, id, options) => files.restoreVersion(file, id, options),
     purgeVersions: (path, options = {}) => expiry.purge(path, options),
     expireVersions: (limits) => expiry.expire(limits),
+
+    watch: (report, { signal }) => new DiskWatcher(root, { report, signal, log }).start(),
 
     check: () => requireUsable(root, temporary),
     close: () => temporary.close(),

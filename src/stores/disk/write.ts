@@ -3,7 +3,15 @@ import { rm } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { isStoreError, StoreError, systemErrorCode } from '../../model/error.ts';
 import { type FilePath, nameOf, ROOT } from '../../model/path.ts';
-import type { Cancellable, FileEntry, Keeping, StagedUpload, Upload, WriteCondition } from '../../model/store.ts';
+import type {
+  Cancellable,
+  FileEntry,
+  Keeping,
+  StagedUpload,
+  Upload,
+  WriteCondition,
+  WriteOptions,
+} from '../../model/store.ts';
 import { preconditionFailed, requireSize } from '../../model/store-errors.ts';
 import { forEachChunk } from '../../streams/bodies.ts';
 import { recyclerOf } from '../../streams/chunk-recycling.ts';
@@ -16,7 +24,7 @@ import type { Syscalls } from './syscalls.ts';
 import type { Temporary } from './temporary.ts';
 import type { DiskVersions } from './versions.ts';
 
-type Conditional = { readonly condition?: WriteCondition | undefined } & Keeping;
+type CommitOptions = WriteOptions & Keeping;
 
 /** A durable temporary file with its stats. */
 interface StagedFile {
@@ -43,17 +51,14 @@ export class DiskWriter {
   }
 
   /** Fulfils the contract of `Store.write`. */
-  async write(
-    file: FilePath,
-    upload: Upload,
-    { condition, keep, signal }: Conditional & Cancellable,
-  ): Promise<FileEntry> {
+  async write(file: FilePath, upload: Upload, { signal, ...options }: CommitOptions & Cancellable): Promise<FileEntry> {
+    const { condition } = options;
     const { body, size, maxSize = Number.POSITIVE_INFINITY } = upload;
     try {
       // For a small body, the check costs as much as writing the temporary file, and `commit` checks again.
       if (maxSize > MAX_UNCHECKED_BODY_BYTES || condition !== undefined) await this.requireWritable(file, condition);
       const staged = await this.#stage(body, { signal, check: (actual) => requireSize(file, actual, size) });
-      return await this.commit(staged, file, { condition, keep, modified: upload.modified?.() });
+      return await this.commit(staged, file, { ...options, modified: upload.modified?.() });
     } catch (error) {
       body.destroy();
       throw toStoreError(error, file);
@@ -123,14 +128,14 @@ export class DiskWriter {
   async commit(
     staged: StagedFile,
     file: FilePath,
-    { condition, keep, modified }: Conditional & { modified?: Date | undefined },
+    { modified, ...options }: CommitOptions & { modified?: Date | undefined },
   ): Promise<FileEntry> {
     try {
-      requireSupported(condition);
+      requireSupported(options.condition);
       const dated = modified ? { ...staged, stats: await setModified(staged, modified) } : staged;
       for (let attempt = 1; ; attempt++) {
         try {
-          return await this.#renameTo(file, dated, { condition, keep });
+          return await this.#renameTo(file, dated, options);
         } catch (error) {
           // The folder was removed after it was opened. The next attempt creates it again.
           if (!isStoreError(error, 'not-found') || attempt === MAX_COMMIT_ATTEMPTS) throw error;
@@ -142,7 +147,8 @@ export class DiskWriter {
     }
   }
 
-  async #renameTo(file: FilePath, { path, stats }: StagedFile, { condition, keep }: Conditional): Promise<FileEntry> {
+  async #renameTo(file: FilePath, { path, stats }: StagedFile, options: CommitOptions): Promise<FileEntry> {
+    const { condition, keep, onOutcome } = options;
     await using folder = await this.#root.makeParent(file);
     try {
       const present = await findFile(folder, file);
@@ -158,6 +164,7 @@ export class DiskWriter {
         });
       } else await folder.syscalls.rename(path, target);
       await Promise.all([folder.sync(), syncVersion?.()]);
+      onOutcome?.({ replaced: present !== undefined });
       return entryOf(file, stats);
     } catch (error) {
       throw systemErrorCode(error) === 'EEXIST' ? preconditionFailed(file, error) : toStoreError(error, file);

@@ -165,16 +165,16 @@ export function createFileOperations(
   };
 
   return {
-    async write(file, { body, size }, { condition, keep, signal } = {}) {
+    async write(file, { body, size }, { signal, ...options } = {}) {
       try {
         requireWritable(file);
         if (size !== undefined && size > MAX_FILE_BYTES) throw tooLarge();
         const content = await uploader.upload(body, {
-          prepare: () => prepareWrite(file, condition, { signal }),
+          prepare: () => prepareWrite(file, options.condition, { signal }),
           checkSize: (actual) => requireSize(file, actual, size),
           signal,
         });
-        return await runKeeping(queue, putFile(file, content, { condition, keep }), { keep, signal });
+        return await runKeeping(queue, putFile(file, content, options), { keep: options.keep, signal });
       } finally {
         body.destroy();
       }

@@ -7,6 +7,7 @@ import { isGitSettings } from './branch/reserved-names.ts';
 import { ServedFolder } from './branch/served-folder.ts';
 import { Snapshots } from './branch/snapshots.ts';
 import { Trees } from './branch/trees.ts';
+import { BranchWatcher } from './branch/watcher.ts';
 import { CommitQueue } from './commits/commit-queue.ts';
 import { createFirstCommit } from './commits/push.ts';
 import { createFileOperations, createReader } from './files.ts';
@@ -65,6 +66,8 @@ export function openGitHub(options: GitHubOptions): Store {
 
     check: createCheck(host, snapshots, blobs, options),
     quota: () => host.quota(),
+    watch: (report, { signal }) =>
+      void new BranchWatcher(snapshots, trees, served, { report, signal, pollMs: options.pollEvery }).run(),
     isPrivileged: (file) => isGitSettings(served.fullPath(file)),
 
     async close() {

@@ -48,6 +48,8 @@ export interface GitHubOptions {
   readonly log: StoreLog;
   /** Milliseconds for which the first change waits for others, to share one commit. */
   readonly gatherFor?: number;
+  /** Milliseconds between two requests for the head while the branch is watched. */
+  readonly pollEvery?: number;
   /** Milliseconds before the first retry of a transient failure; the next two wait four and nine times as long. */
   readonly retryAfter?: number;
 }

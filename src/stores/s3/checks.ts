@@ -20,7 +20,7 @@ import { type Bucket, openBucket } from './bucket.ts';
 import { type ConditionHeaders, IF_ABSENT, isMissingCapability } from './capabilities.ts';
 import { codeOf } from './errors.ts';
 import { encodeKey, quote } from './keys.ts';
-import { abortsIncompleteUploads, copyObject, putObject } from './operations.ts';
+import { abortsIncompleteUploads, copyObject, getVersioning, putObject } from './operations.ts';
 import { bucketOptions, endpointOf, type S3Settings } from './settings.ts';
 
 /** The checks of a bucket. */
@@ -187,6 +187,22 @@ const BUCKET_CHECKS: readonly Check<BucketSubject>[] = [
           'The key lacks s3:GetLifecycleConfiguration, so the lifecycle rules were not checked. Holdall works without it.',
         );
       }
+    },
+    explain: adviseOn(),
+  },
+  {
+    name: 'bucket-versions',
+    async run({ bucket }, signal) {
+      try {
+        const versioning = await getVersioning(bucket, { signal });
+        if (versioning === 'Enabled') return ok('The bucket keeps replaced files as object versions.');
+      } catch {
+        signal.throwIfAborted();
+        return ok(
+          'Holdall keeps replaced files as copies: the store has no object versions, or the key lacks s3:GetBucketVersioning.',
+        );
+      }
+      return ok('The bucket has no object versions, so Holdall keeps replaced files as copies.');
     },
     explain: adviseOn(),
   },

@@ -48,7 +48,9 @@ export class ConditionalPut {
       const present = await undefinedIfNotFound(this.#stat(file, { signal }));
       // The first attempt succeeded but its response was lost, so its own file fails the condition of the retry.
       if (wasRetried(error.cause) && present?.etag === md5(bytes)) return present.etag;
-      if (this.#omitsQuotes || typeof condition !== 'object' || present?.etag !== condition.etag) {
+      // Another request can have set `#omitsQuotes` after this one was sent.
+      const hadQuotes = headers['if-match']?.startsWith('"') ?? false;
+      if (!hadQuotes || typeof condition !== 'object' || present?.etag !== condition.etag) {
         if (recover) return recover(error);
         throw error;
       }

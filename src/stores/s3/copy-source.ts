@@ -14,11 +14,13 @@ export interface Source {
   readonly size: number;
   /** Without quotes. */
   readonly etag: string;
+  /** The id of an object version; undefined for the current one. */
+  readonly versionId?: string | undefined;
 }
 
 /** Returns the metadata of the source. Throws `condition-failed` if it has another version. */
 export async function requireVersion(bucket: Bucket, source: Source, options: Cancellable): Promise<ObjectHead> {
-  const head = await headObject(bucket, source.key, options);
+  const head = await headObject(bucket, source.key, { ...options, versionId: source.versionId });
   if (head.etag !== source.etag) throw versionReplaced(source.key as FilePath);
   return head;
 }
@@ -54,7 +56,8 @@ export async function sendForVersion<Output>(
       rejection = error;
     }
   }
-  const current = await undefinedIfNotFound(headObject(bucket, source.key, { signal }));
+  const { key, versionId } = source;
+  const current = await undefinedIfNotFound(headObject(bucket, key, { versionId, signal }));
   if (current?.etag !== source.etag) throw rejection ?? versionReplaced(source.key as FilePath);
   const output = await send(undefined).catch((error: unknown) => {
     // Without the condition on the source, the request fails in the same way: another condition failed.
@@ -74,8 +77,8 @@ export async function readSource(
   range: string | undefined,
   { signal }: Cancellable,
 ): Promise<{ bytes: Buffer; head: ObjectHead }> {
-  const { key, etag, size } = source;
-  const options = { range, ifMatch: etag, maxBytes: size, isStreamed: false, signal };
+  const { key, etag, size, versionId } = source;
+  const options = { range, ifMatch: etag, versionId, maxBytes: size, isStreamed: false, signal };
   const { head, body } = await getObject(bucket, key, options);
   if (body instanceof Readable) throw new Error('The body of the copy source is a stream.');
   if (head.etag !== etag) throw versionReplaced(key as FilePath);

@@ -17,6 +17,7 @@ import { codeOf, nothingCopied, wasRetried } from './errors.ts';
 import type { Key } from './keys.ts';
 import { planParts, rangesOf, uploadParts } from './multipart.ts';
 import {
+  type Attributes,
   attributesOf,
   copyObject,
   headObject,
@@ -42,6 +43,8 @@ export interface CopyOptions extends Cancellable {
   readonly exclusive: boolean;
   /** The ETag of the object that the copy must replace; undefined for any. */
   readonly replacing?: string;
+  /** Attributes in addition to those of the source. Only for copies with a condition on the destination. */
+  readonly attributes?: Attributes;
 }
 
 /** Copies objects inside the bucket. */
@@ -154,7 +157,12 @@ export class Copier {
       : labelledAttributes(await requireVersion(this.#bucket, source, { signal }), source.etag);
     const condition = isConditional ? IF_ABSENT : undefined;
     const returned = await sendForVersion(this.#bucket, source, { isConditional, signal }, (ifMatch) =>
-      copyObject(this.#bucket, to, { key: source.key, ifMatch }, { attributes, condition }),
+      copyObject(
+        this.#bucket,
+        to,
+        { key: source.key, versionId: source.versionId, ifMatch },
+        { attributes, condition },
+      ),
     );
     const etag = returned || (await this.#etagOfCopy(source, to, keepsEtag));
     // Older stores ignore the condition on the source. The metadata of the copy must not name a different version.
@@ -238,7 +246,7 @@ export class Copier {
     const { signal } = options;
     const head = await requireVersion(this.#bucket, source, { signal });
     return uploadParts(this.#bucket, to, {
-      attributes: labelledAttributes(head, source.etag),
+      attributes: { ...labelledAttributes(head, source.etag), ...options.attributes },
       parts: Readable.from(rangesOf(source.size, plan.partSize)),
       maxConcurrent: plan.maxConcurrent,
       signal,
@@ -258,7 +266,7 @@ export class Copier {
 
   readonly #copyPart = async ({ source, to, range, number, signal }: CopiedPart): Promise<string> => {
     const etag = await sendForVersion(this.#bucket, source, { signal, isConditional: false }, (ifMatch) =>
-      uploadPartCopy(this.#bucket, to, { key: source.key, ifMatch, range }, number),
+      uploadPartCopy(this.#bucket, to, { key: source.key, versionId: source.versionId, ifMatch, range }, number),
     );
     // A store that ignores the copy source treats the request as an empty UploadPart, with the ETag in a header.
     if (etag === '') throw nothingCopied();
@@ -274,7 +282,8 @@ export class Copier {
   async #readAndWrite(source: Source, to: Key, options: CopyOptions): Promise<string> {
     const { signal } = options;
     const { bytes, head } = await readSource(this.#bucket, source, undefined, { signal });
-    const attributes = this.#keepsEtag(source) ? attributesOf(head) : labelledAttributes(head, source.etag);
+    const copied = this.#keepsEtag(source) ? attributesOf(head) : labelledAttributes(head, source.etag);
+    const attributes = { ...copied, ...options.attributes };
     return this.#puts.put(to as FilePath, bytes, {
       attributes,
       condition: conditionOf(options),

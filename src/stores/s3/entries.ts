@@ -92,7 +92,7 @@ function isSame(left: FileEntry, right: FileEntry): boolean {
 }
 
 /** Rounds to seconds. Some listings contain milliseconds and headers never do, but a file must have one time. */
-function inSeconds(time: Date): Date {
+export function inSeconds(time: Date): Date {
   return new Date(Math.floor(time.getTime() / 1000) * 1000);
 }
 

@@ -7,6 +7,7 @@ import {
   notEmpty,
   notFound,
   preconditionFailed,
+  requireCondition,
   versionReplaced,
 } from '../../model/store-errors.ts';
 import type { Bucket } from './bucket.ts';
@@ -30,7 +31,7 @@ export interface FileContext {
   readonly stat: Store['stat'];
   readonly copier: Copier;
   readonly remover: Remover;
-  readonly replacer: Pick<Replacer, 'replace'>;
+  readonly replacer: Replacer;
 }
 
 /** Copies a file. */
@@ -71,13 +72,14 @@ async function tryCopy(
   { replace, keep, signal }: Replacing & Keeping & Cancellable,
 ): Promise<CopyOutcome> {
   const findDestination = () => (replace ? undefined : undefinedIfNotFound(stat(to, { signal })));
+  const attributes = await replacer.attributesOf(keep);
   for (let attempt = 1; ; attempt++) {
     // Some stores ignore the condition that the destination must not exist, so check it here too.
     const [source, found] = await Promise.all([stat(from, { signal }), findDestination()]);
     if (found) return { source, present: found, conflict: alreadyExists(to) };
     try {
       const etag = await replacer.replace(to, { condition: replace ? undefined : 'absent', keep }, (condition) =>
-        copier.copy({ ...source, key: from }, to, { ...destinationOf(condition), signal }),
+        copier.copy({ ...source, key: from }, to, { ...destinationOf(condition), attributes, signal }),
       );
       return { source, copy: entries.of(to, { size: source.size, etag, contentType: source.type }) };
     } catch (error) {
@@ -102,8 +104,11 @@ export async function restoreVersion(
   file: FilePath,
   { condition, keep, signal }: { condition?: WriteCondition } & Keeping & Cancellable,
 ): Promise<FileEntry> {
+  const attributes = await replacer.attributesOf(keep);
+  // Some stores ignore conditions, so check them here too.
+  if (condition) requireCondition(file, await undefinedIfNotFound(stat(file, { signal })), condition);
   const etag = await replacer.replace(file, { condition, keep }, (present) =>
-    copier.copy(version, file, { ...destinationOf(present), signal }),
+    copier.copy(version, file, { ...destinationOf(present), attributes, signal }),
   );
   // The response to a copy has no media type.
   const entry = await undefinedIfNotFound(stat(file, { signal }));

@@ -43,9 +43,13 @@ export const headBucket = (bucket: Bucket, { signal }: Cancellable): Promise<voi
   bucket.client.send({ method: 'HEAD', signal, parse: () => {} });
 
 /** HeadObject. Throws `not-found`. */
-export function headObject(bucket: Bucket, key: Key, { signal }: Cancellable): Promise<ObjectHead> {
+export function headObject(
+  bucket: Bucket,
+  key: Key,
+  { versionId, signal }: { readonly versionId?: string | undefined } & Cancellable,
+): Promise<ObjectHead> {
   const parse = ({ headers }: HttpResponse) => readHead(bucket, headers);
-  return bucket.client.send({ method: 'HEAD', key, signal, parse });
+  return bucket.client.send({ method: 'HEAD', key, query: { versionId }, signal, parse });
 }
 
 /** The response to GetObject. The caller reads a stream to the end, or destroys it. */
@@ -59,6 +63,8 @@ export interface GetObjectOptions extends Cancellable {
   readonly range?: string | undefined;
   /** The ETag of the version to read, without quotes. */
   readonly ifMatch?: string | undefined;
+  /** The id of the object version to read; undefined for the current one. */
+  readonly versionId?: string | undefined;
   /** Maximum bytes of a body that is buffered. */
   readonly maxBytes: number;
   /** Whether a longer body is a stream instead of an error. */
@@ -67,10 +73,11 @@ export interface GetObjectOptions extends Cancellable {
 
 /** GetObject. */
 export function getObject(bucket: Bucket, key: Key, options: GetObjectOptions): Promise<ObjectResponse> {
-  const { range, ifMatch, maxBytes, isStreamed, signal } = options;
+  const { range, ifMatch, versionId, maxBytes, isStreamed, signal } = options;
   return bucket.client.send({
     method: 'GET',
     key,
+    query: { versionId },
     headers: { range, 'if-match': ifMatch === undefined ? undefined : quote(ifMatch) },
     maxBytes,
     isStreamed,
@@ -118,6 +125,8 @@ export interface CopySource {
   readonly key: Key;
   /** The ETag of the version to copy, without quotes. */
   readonly ifMatch?: string | undefined;
+  /** The id of the object version to copy; undefined for the current one. */
+  readonly versionId?: string | undefined;
   /** For UploadPartCopy: the range to copy. */
   readonly range?: string;
 }
@@ -157,12 +166,13 @@ export interface DeleteResult {
 /** DeleteObjects. Deletes an object with an ETag only if it still has that ETag. */
 export function deleteObjects(
   bucket: Bucket,
-  objects: readonly { readonly key: Key; readonly etag?: string }[],
+  objects: readonly { readonly key: Key; readonly etag?: string; readonly versionId?: string }[],
   { signal }: Cancellable,
 ): Promise<DeleteResult> {
-  const items = objects.map(({ key, etag }) => {
-    const version = etag === undefined ? '' : `<ETag>${escapeXml(quote(etag))}</ETag>`;
-    return `<Object><Key>${escapeXml(toFullKey(bucket, key))}</Key>${version}</Object>`;
+  const items = objects.map(({ key, etag, versionId }) => {
+    const condition = etag === undefined ? '' : `<ETag>${escapeXml(quote(etag))}</ETag>`;
+    const version = versionId === undefined ? '' : `<VersionId>${escapeXml(versionId)}</VersionId>`;
+    return `<Object><Key>${escapeXml(toFullKey(bucket, key))}</Key>${version}${condition}</Object>`;
   });
   const body = Buffer.from(`<Delete xmlns="${XML_NAMESPACE}">${items.join('')}</Delete>`);
   // Required by Amazon S3, and supported by all stores, unlike its newer checksums.
@@ -309,6 +319,70 @@ export function listObjects(bucket: Bucket, query: ListQuery, { signal }: Cancel
   });
 }
 
+/** GetBucketVersioning. Returns undefined if the bucket never had versions. */
+export function getVersioning(bucket: Bucket, { signal }: Cancellable): Promise<'Enabled' | 'Suspended' | undefined> {
+  return bucket.client.send({
+    method: 'GET',
+    query: { versioning: '' },
+    signal,
+    parse(response) {
+      const status = readResult(response).get('Status')?.trim();
+      return status === 'Enabled' || status === 'Suspended' ? status : undefined;
+    },
+  });
+}
+
+/** A version of an object, or a delete marker. */
+export interface ListedVersion extends ListedObject {
+  readonly versionId: string;
+  readonly isLatest: boolean;
+  /** Whether this is a delete marker. */
+  readonly isMarker: boolean;
+}
+
+/** A page of object versions as the store sent it: full keys, which might be percent-encoded. */
+export interface VersionsResult {
+  readonly isEncoded: boolean;
+  readonly isTruncated: boolean;
+  /** By key, and then the newest first. */
+  readonly versions: readonly ListedVersion[];
+}
+
+/** ListObjectVersions: the versions of keys with a prefix, after a version. */
+export function listObjectVersions(
+  bucket: Bucket,
+  { prefix, after }: { prefix: Key; after: Pick<ListedVersion, 'key' | 'versionId'> | undefined },
+  { signal }: Cancellable,
+): Promise<VersionsResult> {
+  const query = {
+    versions: '',
+    prefix: toFullKey(bucket, prefix),
+    'encoding-type': 'url',
+    'key-marker': after && toFullKey(bucket, after.key),
+    'version-id-marker': after?.versionId,
+  };
+  return bucket.client.send({ method: 'GET', query, maxBytes: MAX_LIST_BYTES, signal, parse: readVersions });
+}
+
+/** Permanently deletes object versions. Returns the codes of errors by key. */
+export async function deleteVersions(
+  bucket: Bucket,
+  versions: readonly Pick<ListedVersion, 'key' | 'versionId'>[],
+  options: Cancellable,
+): Promise<ReadonlyMap<Key, string>> {
+  return (await deleteObjects(bucket, versions, options)).errors;
+}
+
+/** DeleteObject of one object version. */
+export function deleteVersion(
+  bucket: Bucket,
+  { key, versionId }: Pick<ListedVersion, 'key' | 'versionId'>,
+  { signal }: Cancellable,
+): Promise<void> {
+  const parse = (response: HttpResponse) => void readResult(response);
+  return bucket.client.send({ method: 'DELETE', key, query: { versionId }, signal, parse });
+}
+
 /** GetBucketLifecycleConfiguration. Returns whether a rule removes the parts of incomplete uploads. */
 export function abortsIncompleteUploads(bucket: Bucket, { signal }: Cancellable): Promise<boolean> {
   return bucket.client.send({
@@ -335,9 +409,10 @@ export function abortsIncompleteUploads(bucket: Bucket, { signal }: Cancellable)
 const XML_NAMESPACE = 'http://s3.amazonaws.com/doc/2006-03-01/';
 const XML_TYPE = { 'content-type': 'application/xml' } as const;
 
-function copyHeaders(bucket: Bucket, { key, ifMatch, range }: CopySource) {
+function copyHeaders(bucket: Bucket, { key, ifMatch, versionId, range }: CopySource) {
+  const version = versionId === undefined ? '' : `?versionId=${encodeURIComponent(versionId)}`;
   return {
-    'x-amz-copy-source': `${encodeURIComponent(bucket.name)}/${encodeKey(toFullKey(bucket, key))}`,
+    'x-amz-copy-source': `${encodeURIComponent(bucket.name)}/${encodeKey(toFullKey(bucket, key))}${version}`,
     'x-amz-copy-source-if-match': ifMatch === undefined ? undefined : quote(ifMatch),
     'x-amz-copy-source-range': range,
   };
@@ -404,11 +479,11 @@ function readDeleteResult(bucket: Bucket, response: HttpResponse): DeleteResult 
 
 /** The fields read so far of the current object or prefix. */
 interface ListItem {
-  key?: string;
-  size?: string;
-  etag?: string;
-  modified?: string;
-  prefix?: string;
+  key?: string | undefined;
+  size?: string | undefined;
+  etag?: string | undefined;
+  modified?: string | undefined;
+  prefix?: string | undefined;
 }
 
 /**
@@ -446,6 +521,37 @@ function readList(response: HttpResponse): ListResult {
     objects,
     prefixes,
   };
+}
+
+/** Parses the response to ListObjectVersions, like `readList`. */
+function readVersions(response: HttpResponse): VersionsResult {
+  const versions: ListedVersion[] = [];
+  const page = new Map<string, string>();
+  let item = new Map<string, string>();
+  let root = '';
+  readXml(response.body.toString(), (name, text, depth) => {
+    if (depth === 2) item.set(name, text);
+    else if (depth === 1) {
+      if (name === 'Version' || name === 'DeleteMarker') versions.push(versionOf(item, name === 'DeleteMarker'));
+      else page.set(name, text);
+      item = new Map();
+    } else if (depth === 0) root = name;
+  });
+  if (root === 'Error') throw errorInBody(response, page);
+  if (!page.has('Name') && !page.has('IsTruncated')) throw new NotXmlError(`${root} is not a listing of versions.`);
+  return {
+    isEncoded: page.get('EncodingType')?.trim() === 'url',
+    isTruncated: page.get('IsTruncated')?.trim() === 'true',
+    versions,
+  };
+}
+
+function versionOf(item: ReadonlyMap<string, string>, isMarker: boolean): ListedVersion {
+  const versionId = item.get('VersionId');
+  if (versionId === undefined) throw new NotXmlError('A version has no id.');
+  const [key, size, etag, modified] = ['Key', 'Size', 'ETag', 'LastModified'].map((name) => item.get(name));
+  const isLatest = item.get('IsLatest')?.trim() === 'true';
+  return { ...objectOf({ key, size: isMarker ? '0' : size, etag, modified }), versionId, isLatest, isMarker };
 }
 
 function objectOf({ key = '', size = '0', etag, modified }: ListItem): ListedObject {

@@ -26,13 +26,17 @@ export class Reader {
   readonly stat: Store['stat'] = async (file, { signal } = {}) =>
     this.#entries.of(file, await headObject(this.#bucket, file, { signal }));
 
-  readonly read: Store['read'] = async (file, { range, ifMatch, maxSize, signal } = {}) => {
+  readonly read: Store['read'] = (file, options = {}) => this.readObject(file, options);
+
+  /** Reads an object like `read`, or an earlier version of it. */
+  async readObject(file: FilePath, options: ReadObjectOptions): Promise<Content> {
+    const { range, ifMatch, versionId, maxSize, signal } = options;
     const known = maxSize === undefined ? undefined : this.#entries.remembered(file);
     // The remembered entry is too large, so the caller needs only metadata. Send no request.
     if (known && maxSize !== undefined && known.size > maxSize && (ifMatch ?? known.etag) === known.etag) {
       return { file: known, body: Readable.from([]) };
     }
-    const version = { ifMatch, signal };
+    const version = { ifMatch, versionId, signal };
     if (range) return this.#contentOf(file, await this.#getRange(file, range, version), true);
     // Ceph needs a sixth more CPU time for a range, and rejects a range of an empty object. So if the remembered entry
     // is small, read the whole object.
@@ -41,22 +45,24 @@ export class Reader {
     const found = start && (await this.#get(file, start, version).catch(undefinedIfUnsatisfiable));
     // An empty object does not satisfy any range that starts at its first byte.
     return this.#contentOf(file, found ?? (await this.#get(file, undefined, version)), false);
-  };
+  }
 
   async #getRange(file: FilePath, range: ByteRange, version: Version): Promise<Part> {
     // Ceph 16 returns the whole object for a suffix range of 0 bytes.
     const isEmpty = 'suffix' in range && range.suffix === 0;
     const part = isEmpty ? undefined : await this.#get(file, range, version).catch(undefinedIfUnsatisfiable);
     if (part) return part;
-    resolveRange(range, (await this.stat(file, { signal: version.signal })).size);
+    resolveRange(range, (await headObject(this.#bucket, file, version)).size);
     throw versionReplaced(file);
   }
 
-  async #get(file: FilePath, range: ByteRange | undefined, { ifMatch, signal }: Version): Promise<Part> {
+  async #get(file: FilePath, range: ByteRange | undefined, version: Version): Promise<Part> {
+    const { ifMatch, versionId, signal } = version;
     try {
       const response = await getObject(this.#bucket, file, {
         range: range && headerOf(range),
         ifMatch,
+        versionId,
         maxBytes: MAX_BUFFERED_BYTES,
         isStreamed: true,
         signal,
@@ -83,10 +89,14 @@ export class Reader {
   }
 }
 
+export type ReadObjectOptions = NonNullable<Parameters<Store['read']>[1]> & { readonly versionId?: string };
+
 /** The version of the file to read. */
 interface Version {
   /** The ETag of the version; undefined for the current one. */
   readonly ifMatch: string | undefined;
+  /** The id of the object version; undefined for the current one. */
+  readonly versionId: string | undefined;
   readonly signal: AbortSignal | undefined;
 }
 

@@ -4,6 +4,7 @@ import type { KeptId } from '../../model/kept-ids.ts';
 import type { FilePath } from '../../model/path.ts';
 import type { FileEntry, Keep, Store, WriteCondition } from '../../model/store.ts';
 import { concurrentlyModified, requireCondition } from '../../model/store-errors.ts';
+import type { Attributes } from './operations.ts';
 
 /** Keeps the content of a file that is about to be replaced. */
 export interface ReplacedKeeper {
@@ -12,6 +13,8 @@ export interface ReplacedKeeper {
    * `discard` undoes it.
    */
   keep(present: FileEntry, keep: Keep): Promise<{ readonly id: KeptId; discard(): Promise<void> }>;
+  /** Returns the attributes of the new object. */
+  attributesOf(keep: Keep): Promise<Attributes>;
 }
 
 /** Maximum attempts to replace a file that other clients change. */
@@ -58,6 +61,11 @@ export class Replacer {
         }
       }
     });
+  }
+
+  /** Returns the attributes that the new object must have in addition. */
+  async attributesOf(keep: Keep | undefined): Promise<Attributes> {
+    return keep ? this.#versions.attributesOf(keep) : {};
   }
 
   async #replacePresent<Output>(

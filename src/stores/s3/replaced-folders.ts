@@ -1,44 +1,74 @@
+import { createHash } from 'node:crypto';
 import type { ItemTree } from '../../files/item-tree.ts';
 import { TreeComparison } from '../../files/tree-comparison.ts';
 import { exists } from '../../model/error.ts';
 import { newKeptId } from '../../model/kept-ids.ts';
 import type { FolderPath } from '../../model/path.ts';
 import type { Store } from '../../model/store.ts';
+import type { Leases } from './lease.ts';
 import type { ListedObject } from './operations.ts';
 import type { BucketTrash } from './trash.ts';
 import type { TrashDeletes } from './trash-deletes.ts';
+import { moveTree } from './tree-move.ts';
 
 type FolderOperation = 'copyFolder' | 'moveFolder';
 type Operations = Required<Pick<Store, FolderOperation>>;
 
+export interface ReplacedFolderOptions {
+  readonly tree: ItemTree<ListedObject>;
+  readonly trash: BucketTrash;
+  readonly deletes: TrashDeletes;
+  readonly leases: Leases;
+}
+
 /** Returns the operations with the ability to keep the folder that they replace, in the trash. */
-export function keepReplacedFolders(
-  operations: Operations,
-  tree: ItemTree<ListedObject>,
-  { trash, deletes }: { readonly trash: BucketTrash; readonly deletes: TrashDeletes },
-): Operations {
+export function keepReplacedFolders(operations: Operations, options: ReplacedFolderOptions): Operations {
   const keeping =
     (name: FolderOperation): Operations[FolderOperation] =>
-    async (from, to, options) => {
-      const { keep, signal } = options;
-      if (!keep || !options.replace || !(await isReplaced(name, from, to))) return operations[name](from, to, options);
-      const { id } = await deletes.move(to, { id: newKeptId(), user: keep.user, signal });
-      try {
-        await operations[name](from, to, { ...options, replace: false });
-      } catch (error) {
-        // If a part of the new folder remains, the call can be repeated, and the replaced folder stays in the trash.
-        await trash.restore(id, to).catch(() => keep.onKept?.(id));
-        throw error;
-      }
-      keep.onKept?.(id);
+    async (from, to, given) => {
+      const isKept = given.keep && given.replace && (await isReplaced(options.tree, name, { from, to }));
+      if (isKept) await replace(name, { from, to, given });
+      else await operations[name](from, to, given);
     };
 
-  /** Returns whether the destination exists and is not the result of this operation, interrupted before. */
-  async function isReplaced(name: FolderOperation, from: FolderPath, to: FolderPath): Promise<boolean> {
-    await tree.requireFolder(from, {});
-    if (!(await exists(tree.requireFolder(to, {})))) return false;
-    return !(await new TreeComparison(tree, from, to).isResumable(name === 'moveFolder' ? 'move' : 'copy', {}));
+  /** Moves the destination to the trash, and then copies or moves the source to the free path. */
+  async function replace(name: FolderOperation, { from, to, given }: Replacement): Promise<void> {
+    const { tree, trash, deletes, leases } = options;
+    const { keep, signal, onProgress } = given;
+    // The failed move below removes its copies, so no other process may complete the same move meanwhile.
+    const lease = await leases.acquire(`replace-${createHash('sha256').update(to).digest('hex')}`, '', { signal });
+    try {
+      const { id } = await deletes.move(to, { id: newKeptId(), user: keep?.user, signal });
+      try {
+        if (name === 'copyFolder') await operations.copyFolder(from, to, { ...given, replace: false });
+        else await moveTree(tree, from, to, { onProgress, signal, removalSignal: lease.signal });
+      } catch (error) {
+        // If the move has begun to remove the source, it can be repeated, and the replaced folder stays in the trash.
+        await trash.restore(id, to).catch(() => keep?.onKept?.(id));
+        throw error;
+      }
+      keep?.onKept?.(id);
+    } finally {
+      await lease.release();
+    }
   }
 
   return { copyFolder: keeping('copyFolder'), moveFolder: keeping('moveFolder') };
+}
+
+interface Replacement {
+  readonly from: FolderPath;
+  readonly to: FolderPath;
+  readonly given: Parameters<Operations[FolderOperation]>[2];
+}
+
+/** Returns whether the destination exists and is not the result of this operation, interrupted before. */
+async function isReplaced(
+  tree: ItemTree<ListedObject>,
+  name: FolderOperation,
+  { from, to }: Pick<Replacement, 'from' | 'to'>,
+): Promise<boolean> {
+  await tree.requireFolder(from, {});
+  if (!(await exists(tree.requireFolder(to, {})))) return false;
+  return !(await new TreeComparison(tree, from, to).isResumable(name === 'moveFolder' ? 'move' : 'copy', {}));
 }

@@ -4,15 +4,17 @@ import { isStoreError, quoted } from '../../model/error.ts';
 import { attachmentHeader, isDisplayable, presentationOf } from '../../model/presentation.ts';
 import type { Cancellable, Store } from '../../model/store.ts';
 import { type Bucket, openBucket, type S3Options } from './bucket.ts';
+import { BucketVersions } from './bucket-versions.ts';
 import { ConditionalPut } from './conditional-put.ts';
 import { Copier } from './copy.ts';
 import { bucketEndpoint } from './endpoint.ts';
 import { createEntries, type Entries } from './entries.ts';
 import { configurationError } from './errors.ts';
 import { copyFile, createFolder, moveFile, removeFolder, restoreVersion } from './files.ts';
-import { encodeKey } from './keys.ts';
+import { encodeKey, type Key } from './keys.ts';
 import { Leases } from './lease.ts';
 import { createLister } from './list.ts';
+import { ObjectVersions } from './object-versions.ts';
 import { headBucket, listObjects } from './operations.ts';
 import { hideOwnFolder } from './own-folder.ts';
 import { Reader } from './read.ts';
@@ -37,7 +39,8 @@ export function openS3(options: S3Options): Store {
   const puts = new ConditionalPut(bucket, stat);
   const remover = new Remover(bucket, entries, stat);
   const copier = new Copier(bucket, remover, puts, options.maxCopyBytes);
-  const versions = new VersionCopies({ bucket, copier, remover });
+  const objects = new ObjectVersions(bucket);
+  const versions = new BucketVersions(bucket, { objects, copies: new VersionCopies({ bucket, copier, remover }) });
   const locks = createKeyedMutex();
   const replacer = new Replacer(stat, versions, locks);
   const { write } = new Writer(bucket, entries, puts, replacer);
@@ -45,7 +48,10 @@ export function openS3(options: S3Options): Store {
   const tree = createObjectTree(bucket, copier, remover, options.concurrency);
   const folders = createItemwiseOperations(tree);
   const leases = openLeases(bucket, options.leaseMs);
-  const trash = new BucketTrash({ context, tree, leases, locks });
+  const erase = async (prefix: Key) => {
+    if (await versions.hasObjectVersions()) await objects.erase(prefix, {});
+  };
+  const trash = new BucketTrash({ context, tree, leases, locks, erase });
   const deletes = new TrashDeletes({ context, tree, leases, locks, trash });
 
   return hideOwnFolder({
@@ -60,7 +66,7 @@ export function openS3(options: S3Options): Store {
     copy: (from, to, copyOptions) => copyFile(context, from, to, copyOptions),
     move: (from, to, moveOptions) => moveFile(context, from, to, moveOptions),
     removeTree: folders.removeTree,
-    ...keepReplacedFolders(folders, tree, { trash, deletes }),
+    ...keepReplacedFolders(folders, { tree, trash, deletes, leases }),
     presign: createPresigner(bucket, entries, stat),
     check: createCheck(bucket),
     close: async () => bucket.client.close(),
@@ -88,7 +94,10 @@ function openLeases(bucket: Bucket, leaseMs: number | undefined): Leases {
   // These objects are not remembered with the files of users.
   const entries = createEntries(undefined);
   const { stat } = new Reader(bucket, entries);
-  const replacer = { replace: async (_file, { condition }, put) => put(condition) } satisfies Pick<Replacer, 'replace'>;
+  const replacer: Pick<Replacer, 'replace' | 'attributesOf'> = {
+    replace: async (_file, { condition }, put) => put(condition),
+    attributesOf: async () => ({}),
+  };
   const { write } = new Writer(bucket, entries, new ConditionalPut(bucket, stat), replacer);
   return new Leases({ bucket, write, leaseMs });
 }

@@ -39,6 +39,8 @@ export interface BucketTrashOptions {
   readonly leases: Leases;
   /** Serializes the changes of one path or item in this process, so that few of them wait for leases. */
   readonly locks: KeyedMutex;
+  /** Permanently removes what was deleted below a prefix, if the bucket has object versions. */
+  readonly erase: (prefix: Key) => Promise<void>;
 }
 
 interface ListOptions extends Cancellable {
@@ -57,15 +59,17 @@ export class BucketTrash {
   readonly #tree: ItemTree<ListedObject>;
   readonly #leases: Leases;
   readonly #locks: KeyedMutex;
+  readonly #erase: BucketTrashOptions['erase'];
   readonly #remembered = new LRUCache<KeptId, { readonly etag: string; readonly record: ItemRecord }>(
     maxEntries(MAX_REMEMBERED),
   );
 
-  constructor({ context, tree, leases, locks }: BucketTrashOptions) {
+  constructor({ context, tree, leases, locks, erase }: BucketTrashOptions) {
     this.#context = context;
     this.#tree = tree;
     this.#leases = leases;
     this.#locks = locks;
+    this.#erase = erase;
   }
 
   /** Fulfils the contract of `Store.findTrashed`. */
@@ -193,6 +197,8 @@ export class BucketTrash {
   async #forget(id: KeptId): Promise<void> {
     this.#remembered.delete(id);
     await this.#context.remover.removeObject(keyOfRecord(id), {});
+    // In a bucket with object versions, the content would otherwise remain as versions.
+    for (const prefix of [`${CONTENT}${id}/`, keyOfRecord(id)]) await this.#erase(prefix);
   }
 
   /** Returns the bytes of the content of an item. Lists a folder. */

@@ -11,7 +11,7 @@ export interface TreeMoveOptions extends Reporting, Cancellable {
 }
 
 /**
- * Moves a folder to or from the trash, like `Store.moveFolder`, and replaces nothing. If it fails or is cancelled before
+ * Moves a folder like `Store.moveFolder`, and replaces nothing. If it fails or is cancelled before
  * it removes the first source, it removes the copies that it made. No other process may move the folder meanwhile: it
  * might already remove sources whose copies are removed here.
  */

@@ -7,13 +7,13 @@ import { mediaTypeOf, UNKNOWN_TYPE } from '../../model/presentation.ts';
 import type { Cancellable, Content, ExpiredVersions, FileEntry, Keep, VersionListing } from '../../model/store.ts';
 import { versionNotFound } from '../../model/store-errors.ts';
 import { BufferedContent } from '../../streams/bodies.ts';
+import type { VersionSource } from './bucket-versions.ts';
 import { createEntries } from './entries.ts';
 import type { FileContext } from './files.ts';
 import { type Key, toFullKey } from './keys.ts';
 import { MAX_KEYS, readPage } from './list.ts';
-import type { ListedObject } from './operations.ts';
+import type { Attributes, ListedObject } from './operations.ts';
 import { Reader } from './read.ts';
-import type { ReplacedKeeper } from './replace.ts';
 import {
   formatVersionName,
   historyOf,
@@ -29,7 +29,7 @@ type VersionContext = Pick<FileContext, 'bucket' | 'copier' | 'remover'>;
 type ReadOptions = NonNullable<Parameters<Reader['read']>[1]>;
 
 /** Versions as copies, for buckets without object versions: the store copies each content before it is replaced. */
-export class VersionCopies implements ReplacedKeeper {
+export class VersionCopies implements VersionSource {
   readonly #context: VersionContext;
   readonly #reader: Reader;
 
@@ -51,6 +51,16 @@ export class VersionCopies implements ReplacedKeeper {
       throw error;
     }
     return { id, discard };
+  }
+
+  /** The key of a version records the user. */
+  async attributesOf(): Promise<Attributes> {
+    return {};
+  }
+
+  /** Returns whether an id or cursor can be one of these versions. */
+  isOwn(id: string): boolean {
+    return timeOfKeptId(id) !== undefined;
   }
 
   /** Returns the key of a new version. Omits a username that is too long. */
@@ -86,14 +96,12 @@ export class VersionCopies implements ReplacedKeeper {
     const found = await this.find(file, id, options);
     const content = await this.#reader.read(found.key as FilePath, options);
     const { type } = content.file;
-    const entry: FileEntry = {
+    return withEntry(content, {
       ...content.file,
       path: file,
       modified: parseVersionKey(found.key)?.modified ?? null,
       type: type === UNKNOWN_TYPE ? mediaTypeOf(file) : type,
-    };
-    if (content.bytes) return new BufferedContent(entry, content.range, content.bytes);
-    return { file: entry, body: content.body, ...(content.range && { range: content.range }) };
+    });
   }
 
   /** Returns the object of a version. Throws `not-found`. */
@@ -177,6 +185,11 @@ export class VersionCopies implements ReplacedKeeper {
     };
     await this.#context.remover.removeAll(removed(), { onlyUnchanged: false, signal });
   }
+}
+
+/** Returns the content with another entry. */
+function withEntry({ bytes, range, body }: Content, file: FileEntry): Content {
+  return bytes ? new BufferedContent(file, range, bytes) : { file, body, ...(range && { range }) };
 }
 
 /** A version in a walk through all of them. */

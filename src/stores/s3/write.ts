@@ -1,7 +1,7 @@
 import { addAbortSignal } from 'node:stream';
 import { isStoreError } from '../../model/error.ts';
 import type { FilePath } from '../../model/path.ts';
-import type { Keep, Store, Upload, WriteCondition } from '../../model/store.ts';
+import type { Keep, Store, Upload, WriteCondition, WriteOptions } from '../../model/store.ts';
 import { preconditionFailed, requireSize, versionReplaced } from '../../model/store-errors.ts';
 import type { Bucket } from './bucket.ts';
 import type { ConditionalPut } from './conditional-put.ts';
@@ -15,18 +15,23 @@ export class Writer {
   readonly #bucket: Bucket;
   readonly #entries: Entries;
   readonly #puts: ConditionalPut;
-  readonly #replacer: Pick<Replacer, 'replace'>;
+  readonly #replacer: Pick<Replacer, 'replace' | 'attributesOf'>;
 
-  constructor(bucket: Bucket, entries: Entries, puts: ConditionalPut, replacer: Pick<Replacer, 'replace'>) {
+  constructor(
+    bucket: Bucket,
+    entries: Entries,
+    puts: ConditionalPut,
+    replacer: Pick<Replacer, 'replace' | 'attributesOf'>,
+  ) {
     this.#bucket = bucket;
     this.#entries = entries;
     this.#puts = puts;
     this.#replacer = replacer;
   }
 
-  readonly write: Store['write'] = async (file, upload, { condition, keep, signal } = {}) => {
+  readonly write: Store['write'] = async (file, upload, { condition, keep, onOutcome, signal } = {}) => {
     try {
-      return await this.#write({ file, type: upload.type, condition, keep, signal }, upload);
+      return await this.#write({ file, type: upload.type, condition, keep, onOutcome, signal }, upload);
     } catch (error) {
       this.#entries.forget(file);
       throw condition === undefined ? error : toConditionError(error, file, condition);
@@ -36,7 +41,13 @@ export class Writer {
   };
 
   async #write(write: Write, { body, size, maxSize: declaredMax }: Upload) {
-    const { file, type, signal } = write;
+    const { file, type, keep, onOutcome, signal } = write;
+    let placed = write.condition;
+    const replace = <Output>(put: (condition: WriteCondition | undefined) => Promise<Output>) =>
+      this.#replacer.replace(file, write, (condition) => {
+        placed = condition;
+        return put(condition);
+      });
     const maxSize = size ?? declaredMax;
     const { partSize, maxConcurrent } = planParts(maxSize);
     const splitter = splitIntoParts(signal ? addAbortSignal(signal, body) : body, partSize, maxSize);
@@ -44,15 +55,14 @@ export class Writer {
     const bytes = first.done ? Buffer.alloc(0) : first.value;
     // Some stores ignore conditions, so check them here too.
     await this.#puts.require(file, write.condition, { signal });
+    const attributes = { 'content-type': type, ...(await this.#replacer.attributesOf(keep)) };
     let etag: string;
     if (bytes.length < partSize) {
       requireSize(file, bytes.length, size);
-      etag = await this.#replacer.replace(file, write, (condition) =>
-        this.#puts.put(file, bytes, { attributes: { 'content-type': type }, condition, signal }),
-      );
+      etag = await replace((condition) => this.#puts.put(file, bytes, { attributes, condition, signal }));
     } else {
       etag = await uploadParts(this.#bucket, file, {
-        attributes: { 'content-type': type },
+        attributes,
         parts: startingWith(bytes, splitter.parts),
         maxConcurrent,
         signal,
@@ -63,7 +73,7 @@ export class Writer {
         },
         finish: (complete) => {
           requireSize(file, splitter.size(), size);
-          return this.#replacer.replace(file, write, (condition) =>
+          return replace((condition) =>
             complete({
               condition: this.#puts.headersOf(condition),
               verify: () => this.#puts.require(file, condition, { signal }),
@@ -72,6 +82,8 @@ export class Writer {
         },
       });
     }
+    // The response to a PUT does not tell whether it replaced an object, but its condition does.
+    if (placed !== undefined) onOutcome?.({ replaced: placed !== 'absent' });
     return this.#entries.of(file, { size: splitter.size(), etag, contentType: type });
   }
 }
@@ -81,6 +93,7 @@ interface Write {
   readonly type: string;
   readonly condition: WriteCondition | undefined;
   readonly keep: Keep | undefined;
+  readonly onOutcome: WriteOptions['onOutcome'];
   readonly signal: AbortSignal | undefined;
 }
 

@@ -78,6 +78,15 @@ export function versionsSuite(backend: Backend): void {
       assert.ok(Math.abs(Date.parse(version.replacedAt) - Date.now()) < 60_000);
     });
 
+    test('keeps the contents of files that are replaced at once', async () => {
+      const names = Array.from({ length: 12 }, (_, index) => `f/${index}`);
+      const treeWith = (text: string) => Object.fromEntries(names.map((name) => [name, `${text} ${name}`]));
+      await plant(port, treeWith('old'));
+      await plant(port, treeWith('new'));
+      assert.deepEqual(await treeOf(port), { 'f/': null, ...treeWith('new') });
+      for (const name of names) assert.deepEqual(await textsOf(name), [`old ${name}`]);
+    });
+
     test('lists in pages', async () => {
       await writeAll('a', ['1', '2', '3', '4']);
       const all = await versionsOf('a');

@@ -33,6 +33,37 @@ describe('Changes', () => {
       assert.equal(scene.stored.get('dog.txt'), 'other');
     });
 
+    it('opens the name field again with the reason when a folder has the name of the file', async () => {
+      const rename = () => Promise.reject(refusal('wrong-kind', 'A folder has this name.'));
+      const scene = await createChangeScene({ files: { 'cat.txt': 'mine' }, override: () => ({ rename }) });
+      await scene.rename('cat.txt', 'dog.txt');
+      assert.equal(scene.draft.value?.problem, 'A file and a folder can’t have the same name.');
+    });
+
+    it('is recognized as complete when its response was lost', async () => {
+      const scene = await createChangeScene({
+        files: { 'cat.txt': 'cat', 'photos/1.jpg': '1' },
+        override: ({ rename }) => ({
+          async rename(...args) {
+            await rename(...args);
+            throw new ServiceError(0, '');
+          },
+        }),
+      });
+      await scene.rename('cat.txt', 'dog.txt');
+      await scene.rename('photos/', 'pictures');
+      assert.deepEqual(scene.shown(), ['pictures/', 'dog.txt']);
+      assert.deepEqual(scene.shownTexts(), ['“cat.txt” renamed to “dog.txt”', '“photos” renamed to “pictures”']);
+    });
+
+    it('fails when its response was lost and the service did not make it', async () => {
+      const rename = () => Promise.reject(new ServiceError(0, ''));
+      const scene = await createChangeScene({ files: { 'cat.txt': 'cat' }, override: () => ({ rename }) });
+      await scene.rename('cat.txt', 'dog.txt');
+      assert.deepEqual(scene.shown(), ['cat.txt']);
+      assert.match(scene.shownTexts().join('\n'), /Can’t reach the server/);
+    });
+
     it('is undone by the button of its message', async () => {
       const scene = await createChangeScene({ files: { 'cat.txt': 'mine' } });
       await scene.rename('cat.txt', 'dog.txt');

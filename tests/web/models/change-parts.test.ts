@@ -10,7 +10,8 @@ import {
 import { createClipboard } from '../../../web/src/model/clipboard.ts';
 import { applyChanges, createChangeLog } from '../../../web/src/model/folder/change-log.ts';
 import { createPathLocks, type LockedPaths } from '../../../web/src/model/path-locks.ts';
-import { findNameProblem, freeName } from '../../../web/src/platform/paths.ts';
+import { freeName } from '../../../web/src/platform/free-name.ts';
+import { findNameProblem } from '../../../web/src/platform/paths.ts';
 import type { Entry } from '../../../web/src/platform/service/service.ts';
 import { ServiceError } from '../../../web/src/platform/service/service-error.ts';
 import { refusal } from './service-errors.ts';

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { OPERATIONS } from '../../../src/http/api-operations.ts';
 import { createUrls } from '../../../web/src/platform/service/urls.ts';
 import { shownName } from '../../../web/src/platform/text/names.ts';
 import { HOSTILE_NAMES } from '../samples.ts';
 
-/** First segments of the service's own routes. */
-const ROUTES = ['file', 'thumb', '-', 'delete', 'delete_folder', 'rename', 'rename_folder'];
+/** First segments of the service's routes that have more segments. */
+const ROUTES = new Set(Object.keys(OPERATIONS).flatMap((operation) => /^\S+ \/([^/{]+)\//.exec(operation)?.[1] ?? []));
 
 describe('The URL of a page', () => {
   for (const root of ['https://files.example/', 'https://files.example/team/files/']) {

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { countLabel } from '../../../web/src/features/folder/count-label.ts';
 import { type Column, createPreferences } from '../../../web/src/platform/preferences.ts';
 import type { Entry, FileEntry, Listing, Service } from '../../../web/src/platform/service/service.ts';
 import { FOLDER_FILES as FILES } from '../samples.ts';
 import { createFolderScene, settled, when } from './folder-scene.ts';
+import { textOf } from './languages.ts';
 import { refusal } from './service-errors.ts';
 
 describe('The order of a folder', () => {
@@ -235,6 +237,18 @@ describe('A folder of 100,000 files', () => {
     assert.deepEqual([shown().length, firstWrong], [COUNT, -1]);
     preferences.order.value = { by: 'size', descending: true };
     assert.deepEqual([shown().at(0), shown().at(-1)], [nameOf(10_000), nameOf(9)]);
+  });
+
+  it('shows how many items are loaded, also when a later page can’t be read', async () => {
+    const text = await textOf('en');
+    const { promise, reject } = Promise.withResolvers<void>();
+    const { folder } = await createFolderScene({ override: () => manyFiles(promise) });
+    assert.equal(countLabel(folder, text), 'Loading… 1,000 items');
+    reject(refusal('store-unreachable', 'The disk does not respond.'));
+    await when(() => folder.problem.value !== null);
+    assert.deepEqual([folder.state.value, countLabel(folder, text)], ['ready', 'Showing the first 1,000 items.']);
+    const { folder: complete } = await createFolderScene({ files: FILES });
+    assert.equal(countLabel(complete, text), '7 items');
   });
 
   it('can be selected from the first to the last file', async () => {

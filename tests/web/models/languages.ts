@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import type { ReadonlySignal } from '@preact/signals';
 import { type CatalogueSource, compilePart } from '../../../web/message-compiler.ts';
@@ -29,7 +30,8 @@ export function createEnglish(): Promise<ReadonlySignal<FullLanguage>> {
 /** The language of a page with all texts. */
 export async function createFullLanguage(tag: LanguageTag): Promise<ReadonlySignal<FullLanguage>> {
   const preferences = createPreferences(undefined);
-  return completeLanguage(await createLanguage({ preferences, requested: [tag], loadCatalogue }));
+  const onLoadFailure = () => assert.fail(`The texts of ${tag} can't be loaded.`);
+  return completeLanguage(await createLanguage({ preferences, requested: [tag], loadCatalogue, onLoadFailure }));
 }
 
 /** Removes the characters that isolate the direction of names. */

@@ -91,6 +91,17 @@ describe('Requests of the web UI', () => {
       all.filter((status) => new ServiceError(status, '').isTransient),
       transient,
     );
+    const transientCodes = [
+      'store-busy',
+      'overloaded',
+      'database-unavailable',
+      'internal-error',
+      'outcome-unknown',
+    ] as const;
+    for (const code of transientCodes) assert.equal(refusal(code, '').isTransient, true, code);
+    for (const code of ['store-full', 'store-misconfigured', 'wrong-secret-key', 'token-rejected'] as const) {
+      assert.equal(refusal(code, '').isTransient, false, code);
+    }
     assert.equal(serviceErrorOf(502, undefined, null).isOutcomeUnknown, true);
     assert.equal(refusal('unavailable', 'Busy.').isOutcomeUnknown, false);
     assert.equal(refusal('outcome-unknown', 'Check the branch.').isOutcomeUnknown, true);

@@ -6,9 +6,12 @@ import { settle } from './change-scene.ts';
 import { when } from './folder-scene.ts';
 import { loadCatalogue } from './languages.ts';
 
+const onLoadFailure = () => assert.fail('Texts could not be loaded.');
+
 describe('The language of the page', () => {
   const languageOf = async (...requested: readonly string[]) =>
-    (await createLanguage({ preferences: createPreferences(undefined), requested, loadCatalogue })).value.tag;
+    (await createLanguage({ preferences: createPreferences(undefined), requested, loadCatalogue, onLoadFailure })).value
+      .tag;
 
   it('is the first supported one of the browser, and otherwise English', async () => {
     for (const [requested, expected] of [
@@ -34,7 +37,7 @@ describe('The language of the page', () => {
 
   it('is the chosen one, and that of the browser again after the choice is undone', async () => {
     const preferences = createPreferences(undefined);
-    const language = await createLanguage({ preferences, requested: ['en-GB'], loadCatalogue });
+    const language = await createLanguage({ preferences, requested: ['en-GB'], loadCatalogue, onLoadFailure });
     assert.equal(language.value.text.actions.newFolder, 'New folder');
     preferences.language.value = 'zh-Hans';
     await when(() => language.value.tag === 'zh-Hans');
@@ -51,21 +54,33 @@ describe('A language whose texts can’t be loaded', () => {
     throw new Error('The file is missing.');
   };
 
-  it('is replaced by English, and stays English after a failed change', async () => {
+  it('is replaced by English until a retry succeeds', async () => {
     const preferences = createPreferences(undefined);
+    const retries: (() => void)[] = [];
+    let isAvailable = false;
     const language = await createLanguage({
       preferences,
       requested: ['zh-CN'],
-      loadCatalogue: (tag, part) => (tag === 'en' ? loadCatalogue(tag, part) : unavailable()),
+      loadCatalogue: (tag, part) => (tag === 'en' || isAvailable ? loadCatalogue(tag, part) : unavailable()),
+      onLoadFailure: (retry) => void retries.push(retry),
     });
-    assert.equal(language.value.tag, 'en');
-    preferences.language.value = 'zh-Hans';
     await settle();
-    assert.equal(language.value.tag, 'en');
+    assert.deepEqual([language.value.tag, retries.length], ['en', 1]);
+    preferences.language.value = 'de';
+    await settle();
+    assert.deepEqual([language.value.tag, retries.length], ['en', 2]);
+    isAvailable = true;
+    retries.at(-1)?.();
+    await when(() => language.value.tag === 'de');
   });
 
   it('fails the start of the page if English can’t be loaded either', async () => {
-    const options = { preferences: createPreferences(undefined), requested: ['en'], loadCatalogue: unavailable };
+    const options = {
+      preferences: createPreferences(undefined),
+      requested: ['en'],
+      loadCatalogue: unavailable,
+      onLoadFailure,
+    };
     await assert.rejects(createLanguage(options), /missing/);
   });
 });
@@ -73,7 +88,7 @@ describe('A language whose texts can’t be loaded', () => {
 describe('The texts of lazily loaded code', () => {
   it('are there once the language is complete, and after each change of the language', async () => {
     const preferences = createPreferences(undefined);
-    const language = await createLanguage({ preferences, requested: ['en'], loadCatalogue });
+    const language = await createLanguage({ preferences, requested: ['en'], loadCatalogue, onLoadFailure });
     assert.equal(isFull(language.value), false);
     const full = await completeLanguage(language);
     assert.equal(full.value.text.previews.next, 'Next file');

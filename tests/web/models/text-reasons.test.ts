@@ -14,7 +14,7 @@ describe('The reason of a failed request', () => {
       const language = (await createFullLanguage(tag)).value;
       for (const code of CODES) {
         const { status } = ERROR_CODES[code];
-        const reason = language.problemOf(
+        const reason = language.retryReasonOf(
           serviceErrorOf(status, { success: false, code, error: 'Server text.' }, null),
         );
         assert.ok(Object.values(language.text.errors).includes(reason), `${code}: ${reason}`);
@@ -30,8 +30,19 @@ describe('The reason of a failed request', () => {
     const busy = { success: false, code: 'store-busy', error: '' };
     assert.equal(reasonOf(503, busy, '90'), 'The storage is busy. Try again in 2 min.');
     assert.equal(reasonOf(503, busy), 'The storage is busy. Try again in a moment.');
+    const unknown = { success: false, code: 'outcome-unknown', error: '' };
+    assert.match(reasonOf(503, unknown, '5'), /before you try again\.$/);
+    const full = { success: false, code: 'store-full', error: '' };
+    assert.equal(reasonOf(503, full, '5'), 'The storage is full. Free up space, then try again.');
     const denied = { success: false, code: 'permission-denied', error: '' };
     assert.equal(reasonOf(403, denied, '90'), 'You don’t have permission to do this.');
+  });
+
+  it('of a retry in progress has no advice', () => {
+    const retryReasonOf = (code: ErrorCode) =>
+      english.retryReasonOf(serviceErrorOf(ERROR_CODES[code].status, { success: false, code, error: '' }, '5'));
+    assert.equal(retryReasonOf('store-busy'), 'The storage is busy.');
+    assert.equal(retryReasonOf('outcome-unknown'), 'Can’t reach the storage.');
   });
 
   it('names the limit of an upload, if it is known', () => {

@@ -198,7 +198,7 @@ describe('Retry', () => {
       sent.push(name);
       if (name === 'large.txt') return Promise.reject(refusal('upload-too-large', 'Too large.'));
       return sent.filter((other) => other === name).length === 1
-        ? Promise.reject(refusal('invalid-request', 'No.'))
+        ? Promise.reject(refusal('store-full', 'No space left.'))
         : send();
     });
     const scene = await createUploadScene({ override });
@@ -480,12 +480,19 @@ describe('Dropped folders', () => {
         content instanceof Error ? reject?.(new DOMException('No.')) : resolve(new File([content], name)),
       ),
   });
-  /** Returns entries in batches of 100, as browsers do. */
-  const folder = (name: string, children: readonly FileSystemEntry[]): FileSystemDirectoryEntry => ({
+  /** Returns entries in batches of 100, as browsers do. Fails after `readable` entries. */
+  const folder = (
+    name: string,
+    children: readonly FileSystemEntry[],
+    readable = Number.POSITIVE_INFINITY,
+  ): FileSystemDirectoryEntry => ({
     ...entryOf(name, 'folder'),
     createReader: () => {
       let at = 0;
-      return { readEntries: (resolve) => resolve(children.slice(at, (at += 100))) };
+      return {
+        readEntries: (resolve, reject) =>
+          at < readable ? resolve(children.slice(at, (at += 100))) : reject?.(new DOMException('No.')),
+      };
     },
     getDirectory() {},
     getFile() {},
@@ -554,6 +561,16 @@ describe('Dropped folders', () => {
     assert.equal(message?.text, 'Couldn’t read 1 item, so it won’t be uploaded.');
     assert.equal(message.detail, 'gone.txt');
   });
+
+  it('are not uploaded in part when the browser can’t read all of their entries', async () => {
+    const scene = await createUploadScene();
+    const many = Array.from({ length: 130 }, (_, at) => file(`${at}.txt`, `${at}`));
+    const box = folder('box', [file('a.txt', 'a'), folder('broken', many, 100)]);
+    await scene.uploads.addDropped({ files: [], entries: [box] }, '');
+    await scene.idle();
+    assert.deepEqual([...scene.stored.keys()], ['box/a.txt']);
+    assert.equal(scene.messages.shown.value[0]?.detail, 'broken');
+  });
 });
 
 describe('Uploads after the session has expired', () => {
@@ -619,6 +636,26 @@ describe('Uploads after the session has expired', () => {
     scene.uploads.retryAll();
     await scene.idle();
     assert.equal(scene.result(), '6 files uploaded');
+  });
+});
+
+describe('A failed upload', () => {
+  it('can be retried unless the same request fails again', async () => {
+    const retryable = async (error: ServiceError) => {
+      const override = uploadBy(async () => {
+        throw error;
+      });
+      const scene = await createUploadScene({ override });
+      scene.add({ 'a.txt': 'a' });
+      await scene.idle();
+      return scene.retryable();
+    };
+    const unreadable = new ServiceError(400, 'The file is unreadable.', { code: 'file-unreadable' });
+    for (const code of ['read-only', 'invalid-path', 'unsupported', 'upload-too-large'] as const) {
+      assert.equal(await retryable(refusal(code, '')), 0, code);
+    }
+    assert.equal(await retryable(unreadable), 0);
+    for (const code of ['store-full', 'incomplete-body'] as const) assert.equal(await retryable(refusal(code, '')), 1);
   });
 });
 

@@ -123,10 +123,11 @@ describe('The sender', () => {
   });
 
   it('fails without a retry on permanent errors', async () => {
-    const error = refusal('unsupported-name', 'A bad name.');
-    const { send, delays } = createScene({ errors: [error] });
-    assert.equal(await send(), error);
-    assert.deepEqual(delays, []);
+    for (const error of [refusal('unsupported-name', 'A bad name.'), refusal('store-full', 'No space left.')]) {
+      const { send, delays } = createScene({ errors: [error] });
+      assert.equal(await send(), error);
+      assert.deepEqual(delays, []);
+    }
   });
 
   it('fails without a retry when the file is unreadable', async () => {

@@ -8,7 +8,7 @@ import { withReauth } from '../model/account/with-reauth.ts';
 import { type Changes, createChanges } from '../model/changes/changes.ts';
 import { type Clipboard, createClipboard } from '../model/clipboard.ts';
 import { createFolder, type Folder } from '../model/folder/folder.ts';
-import { createMessages, type Messages } from '../model/messages.ts';
+import { createMessages, type Messages, reportLoadFailure } from '../model/messages.ts';
 import { createPathLocks } from '../model/path-locks.ts';
 import { createSelection, type Selection } from '../model/selection.ts';
 import { createUploads, type Uploads } from '../model/uploads/uploads.ts';
@@ -59,12 +59,17 @@ export async function createPage(embedded: Embedded): Promise<Page> {
   const hasTrash = trash !== null;
   const urls = createUrls(new URL(embedded.base, window.location.href.replace(/[?#].*$/s, '')));
   const preferences = createPreferences(localStorageIfAllowed());
-  const language = await createLanguage({ preferences, requested: navigator.languages, loadCatalogue });
+  const messages = createMessages();
+  const language: ReadonlySignal<Language> = await createLanguage({
+    preferences,
+    requested: navigator.languages,
+    loadCatalogue,
+    onLoadFailure: (retry) => void reportLoadFailure({ messages, language }, retry),
+  });
   const query = new URL(window.location.href).searchParams;
   const preview = query.get('preview');
   const isTrash = hasTrash && urls.routeOf(new URL(window.location.href)).isTrash;
   const router = createRouter(urls, { folder: path, preview: preview ? path + preview : null, isTrash });
-  const messages = createMessages();
   const dialogs = createDialogs();
   const menus = createMenus();
   router.closeBeforeNavigating(() => closeTopmost(menus, dialogs));

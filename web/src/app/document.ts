@@ -48,7 +48,7 @@ function fixIconUrl(): void {
   }
 }
 
-/** Gives the bars of the browser the background color of the page. */
+/** Sets the browser's theme color to the page's background. */
 function updateThemeColor(): void {
   metaElement('theme-color').content = getComputedStyle(document.documentElement).backgroundColor;
 }

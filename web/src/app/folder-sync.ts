@@ -8,7 +8,7 @@ export function syncFolder({ account, folder, router }: Page): void {
     const { folder: path } = router.route.value;
     untracked(() => folder.open(path));
   });
-  // After signing in as another user, the permissions and the visible entries may differ.
+  // After signing in as another user, the permissions and the visible entries can differ.
   effect(() => {
     if (account && account.signInCount.value > 0 && !account.isSignInPage) untracked(() => void folder.refresh());
   });
@@ -54,7 +54,7 @@ function retryReads(folder: Folder): void {
 /** The minimum absence after which the page reads the folder again. */
 const MIN_ABSENCE_MS = 3_000;
 
-/** Reads the folder again when the user returns to the page, because other clients may have changed it. */
+/** Reads the folder again when the user returns to the page, because other clients might have changed it. */
 function refreshOnReturn(folder: Folder): void {
   let hiddenSince = Number.NEGATIVE_INFINITY;
   const refresh = () => {

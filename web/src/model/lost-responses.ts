@@ -8,12 +8,12 @@ export interface ExpectedFile {
   readonly size: number;
   /** When the first attempt began, in milliseconds since 1970. Undefined for a move, which keeps the file's time. */
   readonly since?: number;
-  /** The modification time of an uploaded file, in milliseconds since 1970. A store may keep it. */
+  /** The modification time of an uploaded file, in milliseconds since 1970. Some stores keep it. */
   readonly modified?: number;
 }
 
 /**
- * Milliseconds by which a stored time may be earlier than the browser's clock: some stores keep whole or even seconds,
+ * Milliseconds by which a stored time can be earlier than the browser's clock: some stores keep whole or even seconds,
  * and clocks differ slightly. The tolerance is small, because a file of another user within it would count as stored.
  * A file outside it only leads to an unnecessary question about a name conflict.
  */

@@ -7,7 +7,7 @@ export interface Message {
   readonly id: number;
   readonly kind: 'done' | 'error';
   readonly text: string;
-  /** Details, such as the error message of the service. */
+  /** Details, such as the reason of a failure and what to do about it. */
   readonly detail?: string | undefined;
   /** The button of the message, labelled with a verb such as Undo or Retry. */
   readonly action?: { readonly label: string; readonly run: () => void } | undefined;
@@ -33,7 +33,7 @@ export interface Messages {
   readonly announcedError: ReadonlySignal<string>;
 }
 
-/** The time for which a success message stays visible. */
+/** Milliseconds for which a success message stays visible. */
 const MESSAGE_DURATION_MS = 8_000;
 
 export function createMessages(): Messages {

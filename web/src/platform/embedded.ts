@@ -9,13 +9,13 @@ export interface Embedded {
   readonly response: Listing | ServiceError;
   /** Whether the service rejects all changes. */
   readonly readOnly: boolean;
-  /** Bytes; null without a limit. */
+  /** Maximum size of an upload in bytes; null if only the store has a limit. */
   readonly maxUploadSize: number | null;
   /** The trash; null if deletes are permanent. `days` is null if nothing removes its items, such as in a branch. */
   readonly trash: { readonly days: number | null } | null;
   /** Whether the earlier contents of replaced files are kept as versions. */
   readonly keepsVersions: boolean;
-  /** The user, and the ways to sign in; null without access control. `name` is null for an anonymous user. */
+  /** The user, and the authentication methods; null without access control. `name` is null for an anonymous user. */
   readonly access: {
     readonly name: string | null;
     readonly signIn: { readonly password: boolean; readonly provider: boolean };
@@ -35,8 +35,8 @@ export function readEmbedded(): Embedded {
 const VERSION_TIMEOUT_MS = 10_000;
 
 /**
- * Returns whether the service now has another version of the page. Code of this version that is not loaded yet no longer
- * exists then, because the names of scripts contain hashes of their content.
+ * Returns whether the service now has another version of the page. After an update, the old version's lazily loaded
+ * scripts are gone, because their names contain content hashes.
  */
 export async function isPageReplaced(): Promise<boolean> {
   const script = document.querySelector<HTMLScriptElement>('script[type="module"][src]');

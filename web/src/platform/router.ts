@@ -30,11 +30,14 @@ export interface Router {
   watchViewState(read: () => ViewState): void;
   /** Returns the view state that the current history entry was left with. */
   viewState(): ViewState | undefined;
-  /** Sets a function that closes the topmost dialog or menu and returns whether one was open. Going back then only closes it. */
+  /**
+   * Sets a function that closes the topmost dialog or menu and returns whether one was open. Going back then only closes
+   * it.
+   */
   closeBeforeNavigating(closeTop: () => boolean): void;
 }
 
-/** What a history entry stores. */
+/** The state of a history entry. */
 interface HistoryState {
   readonly viewState?: ViewState;
   /** Whether the previous history entry is the folder of this preview. */

@@ -38,25 +38,25 @@ export function CopyButton({ label, value, icon = 'copy' }: { label: string; val
 }
 
 /** Returns whether copying succeeded. Without HTTPS, browsers have no clipboard API and copy only selected text. */
-async function copy(value: string, beside: HTMLElement | null): Promise<boolean> {
+async function copy(value: string, anchor: HTMLElement | null): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(value);
     return true;
   } catch {
-    return beside !== null && copySelected(value, beside);
+    return anchor !== null && copySelected(value, anchor);
   }
 }
 
-function copySelected(value: string, beside: HTMLElement): boolean {
+function copySelected(value: string, anchor: HTMLElement): boolean {
   const field = document.createElement('textarea');
   field.value = value;
   field.readOnly = true;
   field.className = 'visually-hidden';
   // Elements outside of an open modal dialog can't be selected.
-  beside.after(field);
+  anchor.after(field);
   field.select();
   const isDone = document.execCommand('copy');
   field.remove();
-  beside.focus();
+  anchor.focus();
   return isDone;
 }

@@ -67,8 +67,8 @@ interface DialogProps {
 }
 
 /**
- * A modal dialog. It keeps the focus inside and returns it when it closes. Escape, the back gesture and a click beside it
- * close it. On a phone, it is a sheet at the lower edge.
+ * A modal dialog. It keeps the focus inside and returns it when it closes. Escape, the back gesture and a click outside
+ * close it. On a phone, it is a bottom sheet.
  */
 export function Dialog({ title, children, actions, kind = 'question', onClose, onSubmit }: DialogProps) {
   const { dialog, listeners } = useModalDialog(onClose);
@@ -107,12 +107,12 @@ interface ModalDialog {
 }
 
 /**
- * Opens a modal dialog while its component is mounted. Calls `close` on Escape, the back gesture and a click beside it,
+ * Opens a modal dialog while its component is mounted. Calls `close` on Escape, the back gesture and a click outside,
  * and possibly again while the dialog closes.
  */
 export function useModalDialog(close: () => void): ModalDialog {
   const dialog = useRef<HTMLDialogElement>(null);
-  const isPressedBeside = useRef(false);
+  const isPressedOutside = useRef(false);
   useLayoutEffect(() => (dialog.current ? openModal(dialog.current) : undefined), []);
 
   const listeners: ModalDialog['listeners'] = {
@@ -127,11 +127,11 @@ export function useModalDialog(close: () => void): ModalDialog {
       if (dialog.current) close();
     },
     onPointerDown({ target, currentTarget }) {
-      isPressedBeside.current = target === currentTarget;
+      isPressedOutside.current = target === currentTarget;
     },
     onClick({ target, currentTarget }) {
       // A click that began inside selects text. Closing on the press would let the tap reach the elements behind.
-      if (isPressedBeside.current && target === currentTarget) close();
+      if (isPressedOutside.current && target === currentTarget) close();
     },
   };
   return { dialog, listeners };

@@ -30,19 +30,11 @@ export function keysOf(event: KeyboardEvent): string {
 
 const hasModifier = ({ altKey, ctrlKey, metaKey }: KeyboardEvent) => altKey || ctrlKey || metaKey;
 
-/** Returns keys as `aria-keyshortcuts` expects them: `Control+C`, or `Meta+C` on a Mac. */
-export function ariaKeys(keys: string): string {
-  const words: Readonly<Record<string, string>> = { mod: isMac ? 'Meta' : 'Control', alt: 'Alt', shift: 'Shift' };
-  const [key = '', ...modifiers] = keys.split('+').toReversed();
-  const name = key === ' ' ? 'Space' : key.length === 1 ? key.toUpperCase() : key;
-  return [...modifiers.map((modifier) => words[modifier] ?? modifier).toReversed(), name].join('+');
-}
-
-/** Returns keys as users read them: `Ctrl+C`, or `⌘C` on a Mac. */
-export function keyLabel(keys: string): string {
+/** Returns keys as users read them: `Ctrl+C`, or `⌘C` on a Mac. `names` has the names of keys in the user's language. */
+export function keyLabel(keys: string, names: Readonly<Record<string, string>> = {}): string {
   const parts = keys.split('+');
   const key = parts.at(-1) ?? '';
-  const shown = LABELS[key] ?? (key.length === 1 ? key.toUpperCase() : key);
+  const shown = names[key] ?? LABELS[key] ?? (key.length === 1 ? key.toUpperCase() : key);
   const modifiers = parts.slice(0, -1);
   if (isMac) {
     const signs: Readonly<Record<string, string>> = { mod: '⌘', alt: '⌥', shift: '⇧' };
@@ -58,10 +50,6 @@ const LABELS: Readonly<Record<string, string>> = {
   ArrowLeft: '←',
   ArrowRight: '→',
   Escape: 'Esc',
-  ' ': 'Space',
-  PageUp: 'Page Up',
-  PageDown: 'Page Down',
-  ContextMenu: 'Menu',
 };
 
 /**

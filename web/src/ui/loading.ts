@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 
 export type Loaded<Value> =
   | { readonly state: 'loading' }
@@ -11,36 +11,25 @@ export function useLoaded<Value>(
   inputs: readonly unknown[] = [],
 ): Loaded<Value> {
   const [attempt, setAttempt] = useState(0);
-  const [loaded, setLoaded] = useState<Loaded<Value>>({ state: 'loading' });
+  const [latest, setLatest] = useState<{ readonly run: object; readonly loaded: Loaded<Value> }>();
+  // Identifies the run, so that the render after a change of the inputs doesn't return the previous value.
+  const run = useMemo(() => ({}), [attempt, ...inputs]);
   useEffect(() => {
     const aborting = new AbortController();
     const { signal } = aborting;
-    const run = async () => {
+    const set = (loaded: Loaded<Value>) => {
+      if (!signal.aborted) setLatest({ run, loaded });
+    };
+    const start = async () => {
       try {
-        const value = await load(signal);
-        if (!signal.aborted) setLoaded({ state: 'ready', value });
+        set({ state: 'ready', value: await load(signal) });
       } catch (thrown) {
-        if (signal.aborted) return;
         const error = thrown instanceof Error ? thrown : new Error(String(thrown));
-        setLoaded({ state: 'failed', error, retry: () => setAttempt(attempt + 1) });
+        set({ state: 'failed', error, retry: () => setAttempt(attempt + 1) });
       }
     };
-    setLoaded({ state: 'loading' });
-    void run();
+    void start();
     return () => aborting.abort();
-  }, [attempt, ...inputs]);
-  return loaded;
-}
-
-/** The delay in browsers without `requestIdleCallback`. */
-const IDLE_DELAY_MS = 2_000;
-
-/** Calls `run` when the browser is idle. Returns a function that cancels the call. */
-export function whenIdle(run: () => void): () => void {
-  if (!('requestIdleCallback' in window)) {
-    const timer = setTimeout(run, IDLE_DELAY_MS);
-    return () => clearTimeout(timer);
-  }
-  const handle = requestIdleCallback(run);
-  return () => cancelIdleCallback(handle);
+  }, [run]);
+  return latest?.run === run ? latest.loaded : { state: 'loading' };
 }

@@ -1,7 +1,7 @@
 import type { ComponentType } from 'preact';
 import { useEffect, useReducer } from 'preact/hooks';
-import { whenIdle } from './loading.ts';
 import { type OpenMenu, useMenus } from './menus.tsx';
+import { whenIdle } from './when-idle.ts';
 
 let Menu: ComponentType<{ menu: OpenMenu }> | undefined;
 

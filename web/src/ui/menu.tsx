@@ -2,14 +2,14 @@ import { useLayoutEffect, useRef } from 'preact/hooks';
 import { openModal } from './dialog.tsx';
 import { moveFocus } from './focus.ts';
 import { Icon } from './icon.tsx';
-import { ariaKeys, keyLabel, TypeAhead } from './keyboard.ts';
+import { isMac, keyLabel, TypeAhead } from './keyboard.ts';
 import { type MenuGroup, type MenuItem, type OpenMenu, useMenus } from './menus.tsx';
 import { placeBeside } from './placement.ts';
 import './menu.css';
 
 /**
- * An open menu. It keeps the focus inside and returns it when it closes. Escape, Tab, the back gesture and a click beside
- * it close it. On a phone, it is a sheet at the lower edge. It is a modal dialog because a popover opened from another
+ * An open menu. It keeps the focus inside and returns it when it closes. Escape, Tab, the back gesture and a click
+ * outside close it. On a phone, it is a bottom sheet. It is a modal dialog because a popover opened from another
  * dialog would be inert.
  */
 export function Menu({ menu }: { menu: OpenMenu }) {
@@ -54,7 +54,7 @@ export function Menu({ menu }: { menu: OpenMenu }) {
         close();
       }}
       onClose={() => {
-        // If the browser closes the dialog itself, this event arrives late: another menu may be open.
+        // If the browser closes the dialog itself, this event arrives late: another menu can be open.
         if (layer.current?.open === false) menus.close();
       }}
       onClick={({ target, currentTarget }) => {
@@ -131,6 +131,14 @@ function Item({ item, choose }: { item: MenuItem; choose: (item: MenuItem) => vo
       )}
     </button>
   );
+}
+
+/** Returns keys as `aria-keyshortcuts` expects them: `Control+C`, or `Meta+C` on a Mac. */
+function ariaKeys(keys: string): string {
+  const words: Readonly<Record<string, string>> = { mod: isMac ? 'Meta' : 'Control', alt: 'Alt', shift: 'Shift' };
+  const [key = '', ...modifiers] = keys.split('+').toReversed();
+  const name = key === ' ' ? 'Space' : key.length === 1 ? key.toUpperCase() : key;
+  return [...modifiers.map((modifier) => words[modifier] ?? modifier).toReversed(), name].join('+');
 }
 
 const typeAhead = new TypeAhead();

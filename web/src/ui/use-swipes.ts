@@ -10,14 +10,16 @@ export interface Swipes {
   readonly down: (() => void) | undefined;
 }
 
-/** Minimum distance of a swipe in pixels, and its minimum ratio to the movement across. */
-const MIN_DISTANCE = 56;
-const MIN_RATIO = 1.5;
+/** Minimum distance of a swipe. */
+const MIN_DISTANCE_PX = 56;
+/** Minimum ratio of the distance to the movement on the other axis. */
+const MIN_AXIS_RATIO = 1.5;
+/** Maximum time between touching and releasing the screen. */
 const MAX_DURATION_MS = 600;
 
 /**
  * Calls a function for each swipe of one finger over an element. The browser cancels the pointer events of swipes that
- * scroll. Elements inside that handle touches themselves stop the propagation of their events.
+ * scroll. Child elements that handle touches must stop the propagation of their events.
  */
 export function useSwipes(element: RefObject<HTMLElement | null>, swipes: Swipes): void {
   const current = useRef(swipes);
@@ -49,11 +51,11 @@ export function useSwipes(element: RefObject<HTMLElement | null>, swipes: Swipes
         const from = start;
         cancel();
         if (from?.pointerId !== event.pointerId || event.timeStamp - from.timeStamp > MAX_DURATION_MS) return;
-        const across = event.clientX - from.clientX;
-        const down = event.clientY - from.clientY;
-        if (Math.abs(across) > MIN_DISTANCE && Math.abs(across) > MIN_RATIO * Math.abs(down)) {
-          current.current[across < 0 === isRightToLeft() ? 'previous' : 'next']?.();
-        } else if (down > MIN_DISTANCE && down > MIN_RATIO * Math.abs(across)) {
+        const deltaX = event.clientX - from.clientX;
+        const deltaY = event.clientY - from.clientY;
+        if (Math.abs(deltaX) > MIN_DISTANCE_PX && Math.abs(deltaX) > MIN_AXIS_RATIO * Math.abs(deltaY)) {
+          current.current[deltaX < 0 === isRightToLeft() ? 'previous' : 'next']?.();
+        } else if (deltaY > MIN_DISTANCE_PX && deltaY > MIN_AXIS_RATIO * Math.abs(deltaX)) {
           current.current.down?.();
         }
       },

@@ -8,7 +8,7 @@ import {
   ROOT,
   withoutSlash,
 } from '../../../model/path.ts';
-import type { FileEntry, Keep, Keeping, Replacing, WriteCondition } from '../../../model/store.ts';
+import type { FileEntry, Keep, Keeping, Replacing, WriteOptions } from '../../../model/store.ts';
 import {
   alreadyExists,
   kindConflict,
@@ -62,8 +62,7 @@ export interface FileContent {
   readonly text?: string | undefined;
 }
 
-export interface PutOptions extends Keeping {
-  readonly condition?: WriteCondition | undefined;
+export interface PutOptions extends WriteOptions, Keeping {
   /** The verb in the commit message. Default: Upload */
   readonly verb?: string;
 }
@@ -71,7 +70,7 @@ export interface PutOptions extends Keeping {
 export function putFile(
   file: FilePath,
   content: FileContent,
-  { condition, keep, verb = 'Upload' }: PutOptions = {},
+  { condition, keep, onOutcome, verb = 'Upload' }: PutOptions = {},
 ): Change<KeptResult<FileEntry>> {
   requireWritable(file);
   const author = new AuthorRecord(file, keep);
@@ -86,6 +85,7 @@ export function putFile(
       author.isChanged = present?.sha !== content.sha;
       const kept = keep && (await versionOf(draft, file, { present, sha: content.sha }));
       await draft.put(file, { mode: modeOf(present), sha: content.sha, size: content.size }, content.text);
+      onOutcome?.({ replaced: present !== undefined });
       return { result: fileEntry(file, content), kept };
     },
   };

@@ -3,6 +3,7 @@ import { Dialog, type Dialogs } from '../../ui/dialog.tsx';
 import { keyLabel } from '../../ui/keyboard.ts';
 import { usePreferences } from '../models.ts';
 import { useActions } from './actions.ts';
+import { keyNames, LIST_SHORTCUTS, PAGE_SHORTCUTS, type Shortcut } from './shortcut-list.ts';
 import './shortcuts-dialog.css';
 
 /** Shows the keyboard shortcuts. Resolves when the dialog closes. */
@@ -44,26 +45,8 @@ function Shortcuts({ onClose }: { onClose: () => void }) {
   );
 }
 
-type Shortcut<Name> = readonly [name: Name, keys: readonly string[]];
-
-const LIST_SHORTCUTS = [
-  ['move', ['ArrowUp', 'ArrowDown', 'ArrowLeft', 'ArrowRight']],
-  ['edges', ['Home', 'End']],
-  ['pages', ['PageUp', 'PageDown']],
-  ['toggle', [' ']],
-  ['extend', ['shift+ArrowUp', 'shift+ArrowDown']],
-  ['typing', ['A–Z']],
-] as const satisfies readonly Shortcut<string>[];
-
-const PAGE_SHORTCUTS = [
-  ['filter', ['/']],
-  ['menu', ['shift+F10', 'ContextMenu']],
-  ['escape', ['Escape']],
-  ['regions', ['F6', 'shift+F6']],
-  ['help', ['?']],
-] as const satisfies readonly Shortcut<string>[];
-
 function Section({ title, shortcuts }: { title: string; shortcuts: readonly Shortcut<string>[] }) {
+  const names = keyNames(useFullLanguage().text);
   return (
     <section>
       <h3>{title}</h3>
@@ -73,7 +56,7 @@ function Section({ title, shortcuts }: { title: string; shortcuts: readonly Shor
             <dt>{name}</dt>
             <dd>
               {keys.map((key) => (
-                <kbd key={key}>{keyLabel(key)}</kbd>
+                <kbd key={key}>{keyLabel(key, names)}</kbd>
               ))}
             </dd>
           </div>

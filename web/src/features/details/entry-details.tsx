@@ -10,6 +10,7 @@ import { folderName } from '../../platform/text/names.ts';
 import { Button } from '../../ui/button.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { useLoaded } from '../../ui/loading.ts';
+import { countLabel } from '../folder/count-label.ts';
 import { Name } from '../folder/entry-parts.tsx';
 import { EntryIcon, Thumbnail } from '../folder/thumbnail.tsx';
 import { useFolder, useRetention, useService, useUrls } from '../models.ts';
@@ -37,7 +38,7 @@ function LazyVersions({ file }: { file: FileEntry }) {
   return loaded.state === 'ready' ? <loaded.value.Versions file={file} /> : null;
 }
 
-/** Shows the details of a folder that may have no entry, such as the root. */
+/** Shows the details of a folder that might have no entry, such as the root. */
 export function FolderDetails({ path }: { path: string }) {
   const language = useFullLanguage();
   const { text } = language;
@@ -189,12 +190,7 @@ function ItemCount({ folder: path }: { folder: string }) {
   const { text } = useFullLanguage();
   const isKnown = folder.path.value === path && folder.state.value === 'ready';
   if (!isKnown) return <CountedItems folder={path} />;
-  const count = folder.count.value;
-  return (
-    <span class="numbers">
-      {folder.listing.value === 'complete' ? text.folder.items({ count }) : text.folder.loadingMore({ count })}
-    </span>
-  );
+  return <span class="numbers">{countLabel(folder, text)}</span>;
 }
 
 type Counting =

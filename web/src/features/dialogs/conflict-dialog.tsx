@@ -52,7 +52,7 @@ function ConflictDialog({ conflict, close }: ConflictDialogProps) {
       }
     >
       <div class="conflict-question">
-        <Items conflict={conflict} />
+        <ConflictItems conflict={conflict} />
         <p>{canReplace ? consequence : reason}</p>
         {others > 0 && (
           <label>
@@ -70,30 +70,30 @@ function ConflictDialog({ conflict, close }: ConflictDialogProps) {
 }
 
 /** Shows the new item and the existing item, one below the other. */
-function Items({ conflict: { name, folder, kinds, incoming } }: { conflict: Conflict }) {
+function ConflictItems({ conflict: { name, folder, kinds, incoming } }: { conflict: Conflict }) {
   const shown = useFolder();
   const service = useService();
   const { text } = useFullLanguage();
   const path = `${folder}${name}${kinds.existing === 'folder' ? '/' : ''}`;
   const listed = shown.path.value === parentOf(path) ? shown.entryOf(path) : undefined;
-  // Another user may just have created the item, so the shown folder may not list it yet.
+  // Another user might just have created the item, so that the shown folder does not list it yet.
   const loaded = useLoaded(async (signal) => listed ?? (await findEntry(service, path, signal)));
   const existing = loaded.state === 'ready' ? loaded.value : listed;
   return (
     <ul>
-      <Item label={text.conflicts.existing} kind={kinds.existing} item={existing} />
-      <Item label={text.conflicts.incoming} kind={kinds.incoming} item={incoming} />
+      <ConflictItem label={text.conflicts.existing} kind={kinds.existing} item={existing} />
+      <ConflictItem label={text.conflicts.incoming} kind={kinds.incoming} item={incoming} />
     </ul>
   );
 }
 
-interface ItemProps {
+interface ConflictItemProps {
   label: string;
   kind: ItemKind;
   item: File | Entry | undefined;
 }
 
-function Item({ label, kind, item }: ItemProps) {
+function ConflictItem({ label, kind, item }: ConflictItemProps) {
   const { text, formats } = useFullLanguage();
   const isFile = item !== undefined && 'size' in item;
   const time = item instanceof File ? item.lastModified : isFile ? item.modified : null;
@@ -101,7 +101,7 @@ function Item({ label, kind, item }: ItemProps) {
   return (
     <li class="side">
       <span class="picture">
-        {item instanceof File && <LocalPicture file={item} />}
+        {item instanceof File && <LocalThumbnail file={item} />}
         {!(item instanceof File) && <Thumbnail entry={item ?? unknownEntry(kind)} />}
       </span>
       <span class="label">{label}</span>
@@ -111,7 +111,7 @@ function Item({ label, kind, item }: ItemProps) {
 }
 
 /** The picture of a local file before its upload, otherwise its icon. */
-function LocalPicture({ file }: { file: File }) {
+function LocalThumbnail({ file }: { file: File }) {
   const [url, setUrl] = useState<string | null>(null);
   useEffect(() => {
     if (!isDisplayableImage(file)) return undefined;

@@ -7,7 +7,11 @@ import { askForFolderName } from './new-folder-dialog.tsx';
 /** Creates prompts that open dialogs. The folder picker is loaded when it is needed. */
 export function createDialogPrompts(dialogs: Dialogs): Prompts {
   return {
-    promptName: (parent) => askForFolderName(dialogs, parent),
+    async promptName(parent) {
+      const name = await askForFolderName(dialogs, parent);
+      if (name !== null) await releaseFocus();
+      return name;
+    },
     confirmDelete: (entries) => confirmDelete(dialogs, entries),
     resolveConflict: (conflict) => askAboutConflict(dialogs, conflict),
     async pickFolder(transfer) {
@@ -15,4 +19,10 @@ export function createDialogPrompts(dialogs: Dialogs): Prompts {
       return pickFolder(dialogs, transfer);
     },
   };
+}
+
+/** The closed dialog returns the focus to its opener. Removes it from there, so that the new folder can take it. */
+async function releaseFocus(): Promise<void> {
+  await new Promise(requestAnimationFrame);
+  if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
 }

@@ -1,6 +1,7 @@
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { NewFolderParent } from '../../model/prompts.ts';
-import { findNameProblem, freeName } from '../../platform/paths.ts';
+import { freeName } from '../../platform/free-name.ts';
+import { findNameProblem } from '../../platform/paths.ts';
 import { useFullLanguage } from '../../platform/text/language.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog, type Dialogs } from '../../ui/dialog.tsx';

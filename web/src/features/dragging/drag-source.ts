@@ -11,7 +11,7 @@ import './dragging.css';
 /** Entries of the page that the user drags. */
 export interface DraggedEntries {
   readonly paths: readonly string[];
-  /** The element in which the drag began. It may be removed from the document during the drag. */
+  /** The element in which the drag began. It can be removed from the document during the drag. */
   readonly source: HTMLElement;
   /** A data type that identifies this drag: earlier drags and those of other windows have other types. */
   readonly type: string;

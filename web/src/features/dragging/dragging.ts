@@ -64,7 +64,7 @@ export function createDragging(options: DraggingOptions): Dragging {
   const isCopy = signal(false);
   const edgeScroll = new EdgeScroll(SCROLL_EDGE);
   const pointer = trackPointer();
-  /** Remains while the drag is outside the window, because it may return. */
+  /** Remains while the drag is outside the window, because it can return. */
   let dragged: DraggedEntries | null = null;
   let silence: ReturnType<typeof setTimeout> | undefined;
 

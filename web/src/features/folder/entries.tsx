@@ -62,8 +62,8 @@ export function Entries({ scroller }: { scroller: RefObject<HTMLDivElement | nul
       <div role="rowgroup" class="rows" style={virtual.style}>
         {virtual.rows.map(({ index, start, isInView }) => {
           const besideView = view === 'grid' ? 'low' : 'none';
-          const thumbnails: ThumbnailPriority = virtual.isScrolling ? 'none' : isInView ? 'auto' : besideView;
-          const shared = { start, height: rowHeight, thumbnails };
+          const thumbnailPriority: ThumbnailPriority = virtual.isScrolling ? 'none' : isInView ? 'auto' : besideView;
+          const shared = { start, height: rowHeight, thumbnailPriority };
           if (view === 'grid') {
             const tiles = entries.slice(index * columns, (index + 1) * columns);
             return <TileRow key={index} {...shared} tiles={tiles} row={index} columns={columns} tabStop={tabStop} />;

@@ -56,11 +56,11 @@ interface ListRowProps {
   start: number;
   height: number;
   isTabStop: boolean;
-  thumbnails: ThumbnailPriority;
+  thumbnailPriority: ThumbnailPriority;
 }
 
 /** One entry of the list. */
-export function ListRow({ entry, position, start, height, isTabStop, thumbnails }: ListRowProps) {
+export function ListRow({ entry, position, start, height, isTabStop, thumbnailPriority }: ListRowProps) {
   const { isSelected, isRenamed, attributes, nameAttributes } = useEntryState(entry, isTabStop);
 
   return (
@@ -72,10 +72,10 @@ export function ListRow({ entry, position, start, height, isTabStop, thumbnails 
     >
       <div role="gridcell" class="name">
         <Check entry={entry} isSelected={isSelected} />
-        {/* Chromium gives a draggable element its own node without a role, which the row's name omits. */}
+        {/* Without a role, Chromium omits a draggable element from the row's accessible name. */}
         <span role="presentation" class="label" {...nameAttributes}>
-          <Thumbnail entry={entry} priority={thumbnails} />
-          {isRenamed ? <NameField entry={entry} /> : <NameAndMore entry={entry} />}
+          <Thumbnail entry={entry} priority={thumbnailPriority} />
+          {isRenamed ? <NameField entry={entry} /> : <NameWithSummary entry={entry} />}
         </span>
       </div>
       <OtherCells entry={entry} />
@@ -86,8 +86,8 @@ export function ListRow({ entry, position, start, height, isTabStop, thumbnails 
   );
 }
 
-/** The name, and below it the details that narrow windows show no columns for. */
-function NameAndMore({ entry }: { entry: Entry }) {
+/** The name, and below it the details whose columns narrow windows hide. */
+function NameWithSummary({ entry }: { entry: Entry }) {
   return (
     <span class="words">
       <EntryName entry={entry} />

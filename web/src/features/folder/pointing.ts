@@ -6,7 +6,7 @@ import { useFolder, useSelection, useUrls } from '../models.ts';
 
 /** Milliseconds after which a touch counts as a long press and selects. */
 const LONG_PRESS_MS = 450;
-/** Pixels that the finger may move during a long press. */
+/** Pixels that the finger can move during a long press. */
 const TOLERANCE = 10;
 
 /** Returns the pointer event listeners of the grid. */
@@ -101,7 +101,7 @@ function check(selection: Selection, path: string, event: MouseEvent): void {
   else selection.toggle(path);
 }
 
-/** A press of one finger or pen that may become a long press. Other pointers neither move nor end it. */
+/** A press of one finger or pen that can become a long press. Other pointers neither move nor end it. */
 class Press {
   isTouch = false;
   /** Whether the last press was long, so its click must be ignored. */

@@ -11,7 +11,7 @@ export function EntryIcon({ entry }: { entry: Entry }) {
   return <Icon name={family === 'other' ? 'file' : family} class={`entry-icon ${family}`} />;
 }
 
-/** The delay before the only retry of a failed thumbnail: the service may have been busy. */
+/** The delay before the only retry of a failed thumbnail: the service might have been busy. */
 const RETRY_DELAY_MS = 2_000;
 
 /** The priority of a thumbnail request; `none`: not yet, for example while the user scrolls. */

@@ -13,10 +13,10 @@ interface TileRowProps {
   height: number;
   /** The index of the entry that the Tab key focuses. */
   tabStop: number;
-  thumbnails: ThumbnailPriority;
+  thumbnailPriority: ThumbnailPriority;
 }
 
-export function TileRow({ tiles, row, columns, start, height, tabStop, thumbnails }: TileRowProps) {
+export function TileRow({ tiles, row, columns, start, height, tabStop, thumbnailPriority }: TileRowProps) {
   const style = {
     transform: `translateY(${start}px)`,
     blockSize: `${height}px`,
@@ -30,7 +30,7 @@ export function TileRow({ tiles, row, columns, start, height, tabStop, thumbnail
           entry={entry}
           column={column}
           isTabStop={row * columns + column === tabStop}
-          thumbnails={thumbnails}
+          thumbnailPriority={thumbnailPriority}
         />
       ))}
     </div>
@@ -41,10 +41,10 @@ interface TileProps {
   entry: Entry;
   column: number;
   isTabStop: boolean;
-  thumbnails: ThumbnailPriority;
+  thumbnailPriority: ThumbnailPriority;
 }
 
-function Tile({ entry, column, isTabStop, thumbnails }: TileProps) {
+function Tile({ entry, column, isTabStop, thumbnailPriority }: TileProps) {
   const { text, formats } = useLanguage();
   const { isRenamed, isSelected, attributes, nameAttributes } = useEntryState(entry, isTabStop);
 
@@ -53,7 +53,7 @@ function Tile({ entry, column, isTabStop, thumbnails }: TileProps) {
   return (
     <div role="gridcell" aria-colindex={column + 1} {...attributes} class={`${attributes.class} tile`}>
       <div class="sight" {...nameAttributes}>
-        <Thumbnail entry={entry} priority={thumbnails} />
+        <Thumbnail entry={entry} priority={thumbnailPriority} />
       </div>
       <Check entry={entry} isSelected={isSelected} />
       <div class="caption">

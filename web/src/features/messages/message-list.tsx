@@ -30,6 +30,7 @@ export function MessageList() {
         class="messages"
         aria-label={text.messages.label}
         data-region="messages"
+        data-aside
         onPointerEnter={pause}
         onPointerLeave={resume}
         onFocusIn={pause}

@@ -5,6 +5,7 @@ import { Icon } from '../../ui/icon.tsx';
 import { keyLabel } from '../../ui/keyboard.ts';
 import { MenuButton, type MenuGroup } from '../../ui/menus.tsx';
 import { NARROW, useMedia } from '../../ui/responsive.ts';
+import { countLabel } from '../folder/count-label.ts';
 import { useFolder, usePermissions, usePreferences, useSelection } from '../models.ts';
 import { Tools } from './tools.tsx';
 import './toolbar.css';
@@ -66,10 +67,9 @@ function Count() {
   const { text } = useLanguage();
   let count = '';
   if (folder.state.value === 'ready' && permissions.allows('read')) {
-    const all = folder.count.value;
-    if (folder.filter.value.trim() !== '') count = text.folder.filtered({ shown: folder.entries.value.length, all });
-    else if (folder.listing.value === 'partial') count = text.folder.loadingMore({ count: all });
-    else count = text.folder.items({ count: all });
+    const shown = folder.entries.value.length;
+    if (folder.filter.value.trim() === '') count = countLabel(folder, text);
+    else count = text.folder.filtered({ shown, all: folder.count.value });
   }
   return <span class="count numbers">{count}</span>;
 }

@@ -32,6 +32,7 @@ export function OpenTray({ uploads, hasUploads }: OpenTrayProps) {
   return (
     <section
       ref={tray}
+      data-aside
       class={`tray ${isOpen.value ? 'open' : 'folded'} ${hasUploads ? '' : 'changes-only'}`}
       aria-label={text.uploads.title}
       data-region="tray"

@@ -32,8 +32,9 @@ export function UploadList({ uploads }: { uploads: UploadModel }) {
   });
   useFollowing(uploads, items, { scroller, scrollTo });
 
+  // Focusable, because the rows of some failed uploads have no button, and the list must scroll by the keyboard.
   return (
-    <div class="upload-list" ref={scroller}>
+    <div class="upload-list" ref={scroller} role="group" aria-label={text.uploads.list} tabIndex={0}>
       <ul aria-label={text.uploads.list} style={style}>
         {rows.map(({ index, start }) => {
           const item = items[index];

@@ -12,7 +12,7 @@ import { useAccount, useFolder, usePermissions, useRouter, useService, useUrls }
 import { Loading, Notice } from './notices.tsx';
 
 /**
- * Placeholder for a file that the listing does not contain: the listing may be incomplete, or the file does not exist.
+ * Placeholder for a file that the listing does not contain: the listing is incomplete, or the file does not exist.
  */
 export function PendingFile() {
   const folder = useFolder();
@@ -86,7 +86,7 @@ export function FailedElement({ entry, reason, hint, onRetry }: FailedElementPro
   const account = useAccount();
   const signIns = account?.signInCount.value ?? 0;
   const [before] = useState(signIns);
-  // After the user signs in, the file may be readable.
+  // After the user signs in, the file might be readable.
   useEffect(() => {
     if (signIns !== before) onRetry();
   }, [signIns]);

@@ -6,7 +6,8 @@ import { completeLanguage, type Language, useLanguage, useLanguageSignal } from 
 import { IconButton } from '../../ui/button.tsx';
 import { useModalDialog } from '../../ui/dialog.tsx';
 import { keyLabel } from '../../ui/keyboard.ts';
-import { useLoaded, whenIdle } from '../../ui/loading.ts';
+import { useLoaded } from '../../ui/loading.ts';
+import { whenIdle } from '../../ui/when-idle.ts';
 import { Name } from '../folder/entry-parts.tsx';
 import { useRouter } from '../models.ts';
 import { Loading, NotLoadedNotice } from './notices.tsx';

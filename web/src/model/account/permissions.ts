@@ -6,7 +6,7 @@ import type { Listing } from '../../platform/service/service.ts';
 export type Permission = NonNullable<Listing['rights']>[number];
 
 /**
- * What an action requires: a permission in a folder, or `change`: that the user may be able to add files to some folder.
+ * What an action requires: a permission in a folder, or `change`: that the user might be able to add files to some folder.
  * Without a signed-in user, `change` requires the permission to write.
  */
 export type RequiredPermission = Permission | 'change';

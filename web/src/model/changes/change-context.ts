@@ -102,6 +102,11 @@ function offerUndo(
   return action;
 }
 
+/** Returns whether Retry can help: the error is transient, or the user can free space. */
+export function canRetry({ isTransient, code }: ServiceError): boolean {
+  return isTransient || code === 'store-full';
+}
+
 /** Returns a stored entry with another path. */
 export function entryAt(path: string, entry: Entry): Entry {
   return { ...entry, path, name: nameOf(path) };

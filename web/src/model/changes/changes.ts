@@ -1,6 +1,7 @@
 import { batch, effect, type ReadonlySignal, type Signal, signal } from '@preact/signals';
 import { completeLanguage, type Language } from '../../platform/text/language.ts';
 import { reportLoadFailure } from '../messages.ts';
+import { preloaded } from '../preloaded.ts';
 import type { Prompts } from '../prompts.ts';
 import type { ChangesOptions } from './change-context.ts';
 import type { ChangeModel, ChangesState } from './change-model.ts';
@@ -9,7 +10,7 @@ import type { Draft } from './rename.ts';
 
 export type { Operation } from './operations.ts';
 
-/** The changes of the page, and their state. */
+/** Changes files and folders, and holds the running changes. */
 export interface Changes
   extends Omit<ChangeModel, 'moveToTrash' | 'context'>,
     Readonly<Pick<ChangesState, 'undos' | 'trashChanges'>> {
@@ -29,11 +30,11 @@ export interface LoadedChangesOptions extends Omit<ChangesOptions, 'language'> {
 }
 
 /** Milliseconds after which the code of the changes is preloaded. */
-const PRELOAD_AFTER_MS = 500;
+const PRELOAD_DELAY_MS = 500;
 
 /** Creates the changes. Their code is loaded a moment after the page, or when it is needed. */
 export function createChanges(options: LoadedChangesOptions): Changes {
-  const { folder, messages, language } = options;
+  const { folder, language } = options;
   const state = {
     running: signal<readonly Operation[]>([]),
     renaming: signal<string | null>(null),
@@ -51,28 +52,18 @@ export function createChanges(options: LoadedChangesOptions): Changes {
     });
   });
 
-  const create = async (): Promise<ChangeModel> => {
+  const load = preloaded(PRELOAD_DELAY_MS, async () => {
     const [{ createChangeModel }, prompts, fullLanguage] = await Promise.all([
       import('./change-model.ts'),
       options.loadPrompts(),
       completeLanguage(language),
     ]);
     return createChangeModel({ ...options, language: fullLanguage }, state, prompts);
+  });
+  const perform = async (run: (changes: ChangeModel) => Promise<void>): Promise<void> => {
+    const changes = await load().catch(() => void reportLoadFailure(options, () => void perform(run)));
+    if (changes) await run(changes);
   };
-  let loading: Promise<ChangeModel> | undefined;
-  const load = () => {
-    loading ??= create().catch((error: unknown) => {
-      // The next change loads the code again.
-      loading = undefined;
-      throw error;
-    });
-    return loading;
-  };
-  const perform = async (make: (changes: ChangeModel) => Promise<void>): Promise<void> => {
-    const changes = await load().catch(() => void reportLoadFailure({ messages, language }));
-    if (changes) await make(changes);
-  };
-  setTimeout(() => void load().catch(() => {}), PRELOAD_AFTER_MS);
 
   return {
     ...state,

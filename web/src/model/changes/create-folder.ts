@@ -12,7 +12,6 @@ export async function createNamedFolder(context: ChangeContext): Promise<void> {
   const name = await prompts.promptName({ folder: parent, isTaken });
   if (name === null) return;
   const path = `${parent}${name}/`;
-  await releaseFocus();
   const creating = batch(() => {
     const created = createFolder(context, path);
     if (folder.path.value === parent) {
@@ -45,10 +44,4 @@ export async function createFolder(context: ChangeContext, path: string): Promis
     context.refresh([parentOf(path)]);
     return false;
   }
-}
-
-/** The closed dialog returns the focus to its opener. Removes it from there, so that the new folder can take it. */
-async function releaseFocus(): Promise<void> {
-  await new Promise(requestAnimationFrame);
-  if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
 }

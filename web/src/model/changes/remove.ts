@@ -3,7 +3,7 @@ import { nameOf, parentOf } from '../../platform/paths.ts';
 import type { Entry } from '../../platform/service/service.ts';
 import { asServiceError, isAbort, type ProblemCode, type ServiceError } from '../../platform/service/service-error.ts';
 import type { Message } from '../messages.ts';
-import { type ChangeContext, moveFocusOff } from './change-context.ts';
+import { type ChangeContext, canRetry, moveFocusOff } from './change-context.ts';
 import { describeErrors, subjectOf } from './change-texts.ts';
 import type { ItemContext, Outcome } from './operations.ts';
 import { restoreDeleted } from './restore.ts';
@@ -110,7 +110,7 @@ function remedyOf(
   if (kind === 'trash' && errors.some((error) => error.is(NO_TRASH))) {
     return { label: actions.deletePermanently, run: () => void removeEntries(context, entries) };
   }
-  if (!errors.some(({ isTransient }) => isTransient)) return undefined;
+  if (!errors.some(canRetry)) return undefined;
   return { label: controls.retry, run: () => void removeAll(context, entries, kind) };
 }
 

@@ -1,9 +1,10 @@
 import { batch, type Signal } from '@preact/signals';
 import { isFolderPath, nameOf, parentOf } from '../../platform/paths.ts';
 import type { Entry } from '../../platform/service/service.ts';
-import { isAbort, type ServiceError } from '../../platform/service/service-error.ts';
+import { asServiceError, isAbort, type ServiceError } from '../../platform/service/service-error.ts';
 import { type ChangeContext, entryAt, FAILED_DEPENDENCY, pendingEntryAt } from './change-context.ts';
 import type { ItemContext } from './operations.ts';
+import type { RetryableTransfers } from './transfer-requests.ts';
 
 /** The text in the name field of an entry. It survives while the row of the entry is not rendered. */
 export interface Draft {
@@ -18,6 +19,7 @@ interface RenameContext extends ChangeContext {
   /** The path of the entry whose name is being edited. */
   readonly renaming: Signal<string | null>;
   readonly draft: Signal<Draft | null>;
+  readonly transfers: Pick<RetryableTransfers, 'isGone'>;
 }
 
 /** Renames an entry. If the name was taken meanwhile, opens the name field again; otherwise shows a message. */
@@ -32,10 +34,20 @@ export async function renameEntry(context: RenameContext, entry: Entry, newName:
     messages.show({ kind: 'done', text: said, action: context.offerUndo(run) });
   } else if (result === null) {
     messages.show({ kind: 'done', text: text.names.notRenamed({ name: entry.name }) });
-  } else if (!result.is(['already-exists', 'wrong-kind', 'name-taken'], 409) || !reopen(context, entry, newName)) {
+  } else if (!isNameRejected(result) || !reopen(context, rejectedName(context, entry, newName, result))) {
     const said = text.changes.notRenamed({ name: entry.name });
     messages.show({ kind: 'error', text: said, detail: language.value.reasonOf(result) });
   }
+}
+
+function isNameRejected(error: ServiceError): boolean {
+  return error.is(['already-exists', 'wrong-kind', 'name-taken'], 409);
+}
+
+/** Returns the rejected name with the reason: the name can be taken by an item of the other kind. */
+function rejectedName({ language }: RenameContext, { path }: Entry, name: string, error: ServiceError): Draft {
+  const { reasonOf, text } = language.value;
+  return { path, name, problem: error.code === 'wrong-kind' ? reasonOf(error) : text.names.problems.taken };
 }
 
 /** The new path; an error; or null if the user cancelled. */
@@ -56,7 +68,7 @@ async function rename(context: RenameContext, entry: Entry, newName: string): Pr
       folder.apply({ removed: [entry.path], added: [entryAt(result, entry)] });
       clipboard.remapPaths(new Map([[entry.path, result]]));
     } else {
-      // If an earlier change failed, the old path may be that of another entry by now.
+      // If an earlier change failed, the old path can be that of another entry by now.
       if (result?.status !== FAILED_DEPENDENCY) remapPaths(context, new Map([[expected, entry.path]]));
       pending.rollback();
     }
@@ -79,13 +91,22 @@ async function sendRename(context: RenameContext, entry: Entry, newName: string)
       try {
         return await service.rename(path, newName, itemContext);
       } catch (error) {
-        // The user may have cancelled after the service had renamed the folder.
-        if (isAbort(error) && !(await context.folderExists(path))) return destination;
+        if (await isRenamed(context, { path, destination, error })) return destination;
         throw error;
       }
     },
   });
   return done[0]?.result ?? failed[0]?.error ?? null;
+}
+
+/** Returns whether the service renamed the entry, although the user cancelled the request or its response was lost. */
+async function isRenamed(
+  { transfers }: RenameContext,
+  { path, destination, error }: { readonly path: string; readonly destination: string; readonly error: unknown },
+): Promise<boolean> {
+  if (isAbort(error)) return transfers.isGone(path);
+  if (!asServiceError(error).isOutcomeUnknown) return false;
+  return (await transfers.isGone(path)) && !(await transfers.isGone(destination));
 }
 
 async function undo(context: RenameContext, entry: Entry, oldName: string): Promise<void> {
@@ -98,10 +119,10 @@ async function undo(context: RenameContext, entry: Entry, oldName: string): Prom
 }
 
 /** Opens the name field of an entry with a rejected name. Returns false if that is impossible. */
-function reopen({ renaming, draft, folder, language }: RenameContext, { path }: Entry, name: string): boolean {
-  if (renaming.value !== null || folder.indexOf(path) < 0) return false;
-  draft.value = { path, name, problem: language.value.text.names.problems.taken };
-  renaming.value = path;
+function reopen({ renaming, draft, folder }: RenameContext, rejected: Draft): boolean {
+  if (renaming.value !== null || folder.indexOf(rejected.path) < 0) return false;
+  draft.value = rejected;
+  renaming.value = rejected.path;
   return true;
 }
 

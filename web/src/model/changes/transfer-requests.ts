@@ -1,5 +1,6 @@
 import { signal as createSignal } from '@preact/signals';
-import { freeName, isFolderPath, nameOf, parentOf } from '../../platform/paths.ts';
+import { freeName } from '../../platform/free-name.ts';
+import { isFolderPath, nameOf, parentOf } from '../../platform/paths.ts';
 import { entriesIn } from '../../platform/service/pages.ts';
 import type { Entry, OperationOptions, Service } from '../../platform/service/service.ts';
 import { asServiceError, isAbort } from '../../platform/service/service-error.ts';
@@ -61,7 +62,7 @@ export class RetryableTransfers {
       return transferred;
     } catch (error) {
       if (isAbort(error)) {
-        if (kind === 'move' && (await this.#isGone(item.path))) return transferred;
+        if (kind === 'move' && (await this.isGone(item.path))) return transferred;
       } else if (asServiceError(error).isOutcomeUnknown) {
         this.#lostAttempts.set(item, { ...transferred, since });
       }
@@ -82,15 +83,16 @@ export class RetryableTransfers {
   async #isCompleted(kind: TransferKind, { path, entry }: TransferItem, destination: string, since: number) {
     // A complete copy of a folder can't be distinguished from a partial one, so the user decides about it.
     if (isFolderPath(path)) {
-      return kind === 'move' && (await this.#isGone(path)) && (await this.#folderExists(destination));
+      return kind === 'move' && (await this.isGone(path)) && (await this.#folderExists(destination));
     }
     if (entry?.type !== 'file') return false;
     const expected = { path: destination, size: entry.size, ...(kind === 'copy' && { since }) };
     const found = await findStoredFile(this.#service, expected);
-    return found !== undefined && (kind === 'copy' || (await this.#isGone(path)));
+    return found !== undefined && (kind === 'copy' || (await this.isGone(path)));
   }
 
-  async #isGone(path: string): Promise<boolean> {
+  /** Returns whether the path no longer exists. Assumes that it exists if the service can't tell. */
+  async isGone(path: string): Promise<boolean> {
     if (isFolderPath(path)) return !(await this.#folderExists(path));
     try {
       await this.#service.check(path, AbortSignal.timeout(CHECK_TIMEOUT_MS));
@@ -114,7 +116,7 @@ interface AskOptions {
   readonly names: TakenNames;
 }
 
-/** The maximum number of free names to try for one item, because the service may reject every name. */
+/** The maximum number of free names to try for one item, because the service might reject every name. */
 const MAX_FREE_NAMES = 100;
 
 /** Returns requests that ask the user if the name is taken. */

@@ -6,7 +6,7 @@ import type { Text } from '../../platform/text/language.ts';
 import { folderName } from '../../platform/text/names.ts';
 import type { Change } from '../folder/change-log.ts';
 import { createTakenNames } from '../name-conflicts.ts';
-import { type ChangeContext, entryAt, moveFocusOff, pendingEntryAt } from './change-context.ts';
+import { type ChangeContext, canRetry, entryAt, moveFocusOff, pendingEntryAt } from './change-context.ts';
 import { describeErrors, subjectOf } from './change-texts.ts';
 import type { Outcome } from './operations.ts';
 import {
@@ -223,7 +223,7 @@ function report(context: TransferContext, kind: TransferKind, outcome: TransferO
     kind: 'error',
     text: describeFailure(kind, pathsOf(items), all, text),
     detail: describeErrors(errorsOf(failed), language.value),
-    action: failed.some(({ error }) => error.isTransient) ? retry : undefined,
+    action: failed.some(({ error }) => canRetry(error)) ? retry : undefined,
   });
 }
 

@@ -20,7 +20,7 @@ export interface PendingChange {
 }
 
 /**
- * The changes that listings may lack, in their order: those that the service has not confirmed yet, and those that it
+ * The changes that listings can lack, in their order: those that the service has not confirmed yet, and those that it
  * confirmed after the request for the listing began.
  */
 export interface ChangeLog {
@@ -44,7 +44,11 @@ export function createChangeLog(onIdle: () => void): ChangeLog {
   let pending = 0;
 
   return {
-    changes: computed(() => (version.value >= 0 ? [...logged] : [])),
+    changes: computed(() => {
+      // The set is no signal: reading its version updates the list whenever the set changes.
+      void version.value;
+      return [...logged];
+    }),
     get committed() {
       return [...logged].filter(({ committedAt }) => committedAt !== undefined);
     },

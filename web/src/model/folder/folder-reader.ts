@@ -6,7 +6,10 @@ import { type CompareNames, mergeByName } from './order.ts';
 /** `loading` until the first page is read. */
 export type FolderState = 'loading' | 'ready' | 'failed';
 
-/** `paused` if the folder is so large that the user decides whether to load more. */
+/**
+ * `paused` if the folder is so large that the user decides whether to load more, or if a page after the first could not
+ * be read.
+ */
 export type ListingState = 'partial' | 'complete' | 'paused';
 
 /** Reads the pages of the shown folder one after another, and shows each at once. */
@@ -75,6 +78,7 @@ export function createFolderReader({
     batch(() => {
       problem.value = asServiceError(error);
       if (state.value === 'loading') state.value = 'failed';
+      else if (listing.value === 'partial') listing.value = 'paused';
     });
   };
 

@@ -30,7 +30,7 @@ export interface Folder extends Pick<FolderReader, 'state' | 'problem' | 'listin
   refresh(options?: { quietly?: boolean }): Promise<void>;
   /** Continues to read a folder whose listing is `paused`. */
   loadMore(): void;
-  /** Shows a change that the service has completed. A listing that is being read may lack it. */
+  /** Shows a change that the service has completed. A listing that is being read can lack it. */
   apply(change: Change): void;
   /** Shows a change before the service confirms it. */
   begin(change: Change): PendingChange;
@@ -78,7 +78,7 @@ export function createFolder(
   /** Writes the changes to the read entries once none of them is pending and nothing is being read. */
   const compactLog = () => {
     if (reader.isReading || log.hasPending) return;
-    // The folder may have failed to load only because the service had not created it yet.
+    // The folder might have failed to load only because the service had not created it yet.
     if (problem.value !== null && log.committed.length > 0) void reader.refresh();
     batch(() => {
       read.value = changed(read.value, forgetCommitted(Number.POSITIVE_INFINITY), path.value);

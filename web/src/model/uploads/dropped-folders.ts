@@ -16,7 +16,7 @@ export interface FoundFiles {
   readonly unreadable: readonly string[];
 }
 
-/** Reads dropped folders, also several drops at a time. */
+/** Reads dropped folders. Supports several drops at a time. */
 export class DroppedFolderReader {
   /** The number of files found by each drop that is being read. */
   readonly #counts = signal<ReadonlyMap<DroppedItems, number>>(new Map());
@@ -61,16 +61,19 @@ async function readFolder(
   found: Found,
   onFound: () => void,
 ): Promise<void> {
+  const batches: FileSystemEntry[][] = [];
   const reader = directory.createReader();
-  let isEmpty = true;
-  // A reader returns about a hundred entries at a time, and none at the end.
+  // A reader returns about a hundred entries at a time, and none at the end. If it fails, the folder is not uploaded in
+  // part, so all batches are read before the first file.
   for (let entries = await entriesOf(reader); entries.length > 0; entries = await entriesOf(reader)) {
-    isEmpty = false;
+    batches.push(entries);
+  }
+  if (batches.length === 0) found.emptyFolders.push(path);
+  for (const entries of batches) {
     await Promise.all(entries.filter(isFile).map((entry) => readEntry(entry, path, found, onFound)));
     onFound();
     for (const entry of entries.filter(isDirectory)) await readEntry(entry, path, found, onFound);
   }
-  if (isEmpty) found.emptyFolders.push(path);
 }
 
 const isDirectory = (entry: FileSystemEntry): entry is FileSystemDirectoryEntry => entry.isDirectory;

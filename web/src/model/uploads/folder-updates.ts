@@ -65,7 +65,7 @@ export class UploadReconciler {
     this.#timer ??= setTimeout(() => this.#update(), Math.max(0, this.#updatedAt + interval - performance.now()));
   }
 
-  /** Records that an item may or may not be stored. */
+  /** Records that an item might be stored. */
   markUncertain(item: QueuedItem): void {
     this.#hasUncertain = true;
     this.#changedFolders.add(item.folder);
@@ -85,7 +85,7 @@ export class UploadReconciler {
     this.#hasUncertain = false;
     if (!isOutdated) return;
     refreshUnlessLarge(folder);
-    // The service may still be storing a file that it has received completely.
+    // The service might still be storing a file that it has received completely.
     if (hasUncertain) {
       setTimeout(() => folder.path.value === shown && refreshUnlessLarge(folder), SECOND_REFRESH_MS);
     }
@@ -120,18 +120,4 @@ export function storedEntries(items: readonly UploadItem[], folder: string): rea
     entries.add(end < 0 ? path : path.slice(0, end + 1));
   }
   return [...entries];
-}
-
-/** Calls `onActivity` for each input of the user outside of the tray, messages and dialogs. */
-export function watchUser(onActivity: () => void): void {
-  for (const type of ['pointerdown', 'keydown', 'wheel'] as const) {
-    document.addEventListener(
-      type,
-      ({ target }) => {
-        const isAside = target instanceof Element && target.closest('.tray, .messages, dialog') !== null;
-        if (!isAside) onActivity();
-      },
-      { capture: true, passive: true },
-    );
-  }
 }

@@ -1,6 +1,6 @@
 import { batch, type ReadonlySignal, signal } from '@preact/signals';
-import { freeName } from '../../platform/paths.ts';
-import { ServiceError } from '../../platform/service/service-error.ts';
+import { freeName } from '../../platform/free-name.ts';
+import { noResponse, ServiceError } from '../../platform/service/service-error.ts';
 import type { UploadedFile } from '../../platform/service/upload.ts';
 import { type ConflictDecision, ConflictQueue, type TakenNames } from '../name-conflicts.ts';
 import type { PathLocks } from '../path-locks.ts';
@@ -162,8 +162,7 @@ export class UploadQueue {
       this.#end(item, 'done');
     } catch (error) {
       // The code that aborted the upload has set the state of the item.
-      if (!sending.signal.aborted)
-        this.#handleError(item, error instanceof ServiceError ? error : new ServiceError(0, ''));
+      if (!sending.signal.aborted) this.#handleError(item, error instanceof ServiceError ? error : noResponse());
     }
   }
 
@@ -243,7 +242,7 @@ function lockPath(pathLocks: Pick<PathLocks, 'withLock'>, item: UploadItem): Ite
   return { acquired, release };
 }
 
-/** Returns whether a file is known to conflict. If an earlier attempt may have stored it, only the service can tell. */
+/** Returns whether a file is known to conflict. If an earlier attempt might have stored it, only the service can tell. */
 function hasTakenName(item: QueuedItem, names: Pick<TakenNames, 'isFile'>): boolean {
   const { kind, mayReplace, mayRename, uncertainAttempt, folder, name } = item;
   return kind === 'file' && !mayReplace && !mayRename && !uncertainAttempt && names.isFile(folder, name);

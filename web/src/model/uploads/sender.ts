@@ -63,7 +63,7 @@ export class Sender {
     }
   }
 
-  /** Sends an item once. A name conflict may come from an earlier attempt whose response was lost. */
+  /** Sends an item once. A name conflict can come from an earlier attempt whose response was lost. */
   async #attempt(item: QueuedItem, signal: AbortSignal): Promise<UploadedFile> {
     const name = item.storedName.value;
     const earlier = item.uncertainAttempt?.name === name ? item.uncertainAttempt : undefined;

@@ -63,7 +63,7 @@ export interface QueuedItem extends UploadItem {
   rejectedNames: number;
   /** Aborts the upload in progress. */
   sending: AbortController | undefined;
-  /** An attempt whose response was lost, so that it may have stored the file. */
+  /** An attempt whose response was lost, so that it might have stored the file. */
   uncertainAttempt: UncertainAttempt | undefined;
   /** The lock of the current attempt; undefined before the first. */
   lock: ItemLock | undefined;
@@ -107,11 +107,10 @@ export function isUnfinished(state: UploadState): boolean {
   return state === 'waiting' || state === 'conflict' || state === 'sending';
 }
 
-/** Returns whether a retry can succeed: a file that is too large or not permitted fails again. */
+/** Returns whether a retry can succeed. Invalid, forbidden, too large and unsupported uploads fail again. */
 export function canRetry({ state, problem, folder }: UploadItem, permissions: Permissions): boolean {
-  if (state.value === 'failed') {
-    if (problem.value?.isPermissionDenied) return permissions.allowsIn(folder, 'write');
-    return problem.value?.status !== 413;
-  }
-  return state.value === 'cancelled' || state.value === 'skipped';
+  if (state.value !== 'failed') return state.value === 'cancelled' || state.value === 'skipped';
+  if (problem.value === null || problem.value.code === 'incomplete-body') return true;
+  if (problem.value.isPermissionDenied) return permissions.allowsIn(folder, 'write');
+  return ![400, 403, 413, 501].includes(problem.value.status);
 }

@@ -4,6 +4,7 @@ import type { Router } from '../../platform/router.ts';
 import type { Service } from '../../platform/service/service.ts';
 import { ServiceError } from '../../platform/service/service-error.ts';
 import type { FullLanguage } from '../../platform/text/language.ts';
+import { watchUser } from '../../platform/user-activity.ts';
 import type { Permissions } from '../account/permissions.ts';
 import type { Folder } from '../folder/folder.ts';
 import { Highlighter } from '../highlighter.ts';
@@ -13,7 +14,7 @@ import type { PathLocks } from '../path-locks.ts';
 import type { ConflictAnswer, Prompts } from '../prompts.ts';
 import type { Selection } from '../selection.ts';
 import { DroppedFolderReader, type DroppedItems } from './dropped-folders.ts';
-import { storedEntries, UploadReconciler, watchUser } from './folder-updates.ts';
+import { storedEntries, UploadReconciler } from './folder-updates.ts';
 import { countOtherConflicts, UploadQueue } from './queue.ts';
 import { type Connection, createConnection, Sender } from './sender.ts';
 import { type UploadSummary, UploadTotals } from './totals.ts';
@@ -39,7 +40,7 @@ export interface UploadModel {
   cancel(id: number): void;
   cancelAll(): void;
   retry(id: number): void;
-  /** Retries all failed items that may succeed now. */
+  /** Retries all failed items that can succeed now. */
   retryAll(): void;
   /** Removes finished items from the list. */
   clear(): void;
@@ -55,11 +56,11 @@ export interface UploadModelOptions {
   readonly pathLocks: PathLocks;
   readonly permissions: Permissions;
   readonly language: ReadonlySignal<FullLanguage>;
-  /** The limit in bytes; null if unknown. */
+  /** Maximum size of an upload in bytes; null if only the store has a limit. */
   readonly maxUploadSize: number | null;
 }
 
-/** The connection and the input of the user, for which tests have their own. */
+/** The connection and the input of the user. Tests replace it. */
 interface UploadEnvironment {
   readonly connection: Connection;
   /** Calls `onActivity` when the user does something other than following the uploads. */
@@ -124,7 +125,7 @@ export function createUploadModel(
     reconciler.showFolders(added);
     queue.add(added);
   };
-  const withId = (id: number) => items.value.filter((item) => item.id === id);
+  const itemsWithId = (id: number) => items.value.filter((item) => item.id === id);
 
   return {
     items,
@@ -142,11 +143,11 @@ export function createUploadModel(
       messages.show({ kind: 'error', text, detail: unreadable.slice(0, 20).join('\n') });
     },
     show(id) {
-      for (const item of withId(id)) for (const path of storedEntries([item], item.folder)) highlighter.open(path);
+      for (const item of itemsWithId(id)) for (const path of storedEntries([item], item.folder)) highlighter.open(path);
     },
-    cancel: (id) => queue.cancel(withId(id)),
+    cancel: (id) => queue.cancel(itemsWithId(id)),
     cancelAll: () => queue.cancel(items.value),
-    retry: (id) => queue.retry(withId(id)),
+    retry: (id) => queue.retry(itemsWithId(id)),
     retryAll: () =>
       queue.retry(items.value.filter((item) => item.state.value === 'failed' && canRetry(item, permissions))),
     clear: () => queue.remove(() => true),
@@ -154,7 +155,7 @@ export function createUploadModel(
 }
 
 function createEnvironment(): UploadEnvironment {
-  // Preloads the code that sends files, because the network may fail before the first upload.
+  // Preloads the code that sends files, because the network can fail before the first upload.
   void import('../../platform/service/upload.ts').catch(() => {});
   return { connection: createConnection(), watchUser };
 }

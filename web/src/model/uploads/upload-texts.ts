@@ -15,7 +15,7 @@ export function itemStatus(item: UploadItem, language: FullLanguage): string {
   const problem = item.problem.value;
   switch (state) {
     case 'sending':
-      if (problem) return states.retrying({ message: language.problemOf(problem) });
+      if (problem) return states.retrying({ message: language.retryReasonOf(problem) });
       return text.uploads.sentOf({ done: formats.size(item.sent.value), total: formats.size(item.size) });
     case 'failed':
       return problem ? language.reasonOf(problem) : '';

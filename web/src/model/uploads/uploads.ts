@@ -1,6 +1,8 @@
 import { computed, type ReadonlySignal, signal } from '@preact/signals';
+import { pickFiles } from '../../platform/file-picker.ts';
 import { completeLanguage, type Language } from '../../platform/text/language.ts';
 import { reportLoadFailure } from '../messages.ts';
+import { preloaded } from '../preloaded.ts';
 import type { Prompts } from '../prompts.ts';
 import type { DroppedItems } from './dropped-folders.ts';
 import type { FileToUpload } from './upload-item.ts';
@@ -26,7 +28,7 @@ export interface UploadsOptions extends Omit<UploadModelOptions, 'language'> {
   readonly loadPrompts: () => Promise<Prompts>;
 }
 
-/** The time after which the code of the queue is preloaded. */
+/** Milliseconds after which the code of the queue is preloaded. */
 const PRELOAD_DELAY_MS = 700;
 
 export function createUploads(options: UploadsOptions): Uploads {
@@ -34,28 +36,25 @@ export function createUploads(options: UploadsOptions): Uploads {
   /** The number of added batches that wait for the queue's code or are still being read. */
   const pendingBatches = signal(0);
 
-  const load = async (): Promise<UploadModel> => {
+  const load = preloaded(PRELOAD_DELAY_MS, async () => {
     const [{ createUploadModel }, prompts, language] = await Promise.all([
       import('./upload-model.ts'),
       options.loadPrompts(),
       completeLanguage(options.language),
     ]);
-    // Another call can have created the model meanwhile.
-    model.value ??= createUploadModel({ ...options, language }, prompts);
+    model.value = createUploadModel({ ...options, language }, prompts);
     return model.value;
-  };
+  });
   const use = async (work: (uploads: UploadModel) => void | Promise<void>): Promise<void> => {
     pendingBatches.value++;
     try {
-      await work(model.value ?? (await load()));
+      await work(await load());
     } catch {
       await reportLoadFailure(options, () => void use(work));
     } finally {
       pendingBatches.value--;
     }
   };
-  // If the preload fails, the next upload loads the code again.
-  setTimeout(() => void load().catch(() => {}), PRELOAD_DELAY_MS);
 
   const add: Uploads['add'] = (files, emptyFolders = []) => void use((uploads) => uploads.add(files, emptyFolders));
   return {
@@ -66,25 +65,13 @@ export function createUploads(options: UploadsOptions): Uploads {
       const dropped = droppedItems(transfer);
       void use((uploads) => uploads.addDropped(dropped, folder));
     },
-    pick: (kind) => pickFiles(kind, options.folder.path.value, add),
+    pick(kind) {
+      const { value: folder } = options.folder.path;
+      pickFiles(kind, (files) =>
+        add(files.map((file) => ({ file, folder: folder + foldersAbove(file), name: file.name }))),
+      );
+    },
   };
-}
-
-/** Opens the browser's picker for files, or for a folder with all its content. Does nothing if the user cancels. */
-function pickFiles(kind: 'files' | 'folder', folder: string, onPicked: (files: FileToUpload[]) => void): void {
-  const input = document.createElement('input');
-  input.type = 'file';
-  input.multiple = true;
-  input.webkitdirectory = kind === 'folder';
-  input.hidden = true;
-  // Safari fires no events for an input outside the document.
-  document.body.append(input);
-  input.addEventListener('cancel', () => input.remove());
-  input.addEventListener('change', () => {
-    input.remove();
-    onPicked(Array.from(input.files ?? [], (file) => ({ file, folder: folder + foldersAbove(file), name: file.name })));
-  });
-  input.click();
 }
 
 /** Returns the path of the folders that contain a picked file, from the picked folder on. */

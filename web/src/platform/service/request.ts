@@ -1,4 +1,4 @@
-import { asServiceError, ServiceError, serviceErrorOf } from './service-error.ts';
+import { asServiceError, noResponse, type ServiceError, serviceErrorOf } from './service-error.ts';
 
 /** The progress of a long operation. `total` is null while it is unknown. */
 export interface Progress {
@@ -45,7 +45,7 @@ export async function requestWithProgress<Body>(
     else if (message.success) return message as Body;
     else throw serviceErrorOf(message.status, message, null);
   }
-  throw new ServiceError(0, '');
+  throw noResponse();
 }
 
 /** Returns the error that a response reports. Throws like `readJson`. */
@@ -88,7 +88,7 @@ async function send(
  */
 async function fetchWithIdleTimeout(url: string, request: RequestInit, milliseconds: number): Promise<Response> {
   const stalled = new AbortController();
-  const stall = () => stalled.abort(new ServiceError(0, ''));
+  const stall = () => stalled.abort(noResponse());
   let timer = setTimeout(stall, milliseconds);
   const end = () => clearTimeout(timer);
   const restart = () => {

@@ -62,12 +62,13 @@ export class ServiceError extends Error {
     return this.is(BUSY, 429, 503);
   }
 
-  /** Whether the same request can succeed a little later. */
+  /** Whether the same request can succeed a little later, without an action of the user or an administrator. */
   get isTransient(): boolean {
+    if (this.code !== undefined) return TRANSIENT.includes(this.code);
     return [0, 408, 429].includes(this.status) || (this.status >= 500 && this.status !== 501);
   }
 
-  /** Whether the service may have carried out the request. */
+  /** Whether the service might have carried out the request. */
   get isOutcomeUnknown(): boolean {
     if (this.code !== undefined) return OUTCOME_UNKNOWN.includes(this.code);
     return this.status === 0 || this.status >= 500;
@@ -86,6 +87,23 @@ const BUSY: readonly ProblemCode[] = [
 
 const OUTCOME_UNKNOWN: readonly ProblemCode[] = ['outcome-unknown', 'store-unreachable'];
 
+const TRANSIENT: readonly ProblemCode[] = [
+  ...BUSY,
+  ...OUTCOME_UNKNOWN,
+  'database-unavailable',
+  'identity-provider-unavailable',
+  'internal-error',
+  'listing-incomplete',
+  'request-timeout',
+  'sessions-unavailable',
+  'sign-in-throttled',
+];
+
+/** Returns the error of a request without a response, such as without a connection. */
+export function noResponse(): ServiceError {
+  return new ServiceError(0, '');
+}
+
 /** Returns the error for a response with this status and body; the body can be any JSON, or undefined. */
 export function serviceErrorOf(status: number, body: unknown, retryAfterHeader: string | null): ServiceError {
   const { code, error } = isFailure(body) ? body : {};
@@ -103,7 +121,7 @@ function isFailure(body: unknown): body is Pick<Failure, 'error'> & Partial<Fail
 export function asServiceError(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
   if (isAbort(error)) throw error;
-  return new ServiceError(0, '');
+  return noResponse();
 }
 
 export function isAbort(error: unknown): boolean {

@@ -1,4 +1,4 @@
-import { ServiceError, serviceErrorOf } from './service-error.ts';
+import { noResponse, serviceErrorOf } from './service-error.ts';
 
 export interface Upload {
   readonly file: File;
@@ -31,7 +31,7 @@ export function sendUpload(url: string, upload: Upload): Promise<UploadedFile> {
   const request = new XMLHttpRequest();
   const abort = () => request.abort();
   const stall = () => {
-    reject(new ServiceError(0, ''));
+    reject(noResponse());
     request.abort();
   };
   let timer = setTimeout(stall, STALL_TIMEOUT_MS);
@@ -57,7 +57,7 @@ export function sendUpload(url: string, upload: Upload): Promise<UploadedFile> {
     if (status === 200 && path !== undefined) resolve({ path, etag: request.getResponseHeader('etag') ?? '' });
     else reject(serviceErrorOf(status, body, request.getResponseHeader('retry-after')));
   });
-  request.addEventListener('error', () => reject(new ServiceError(0, '')));
+  request.addEventListener('error', () => reject(noResponse()));
   request.addEventListener('abort', () => reject(upload.signal.reason));
   upload.signal.addEventListener('abort', abort);
   if (upload.signal.aborted) reject(upload.signal.reason);

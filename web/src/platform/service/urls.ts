@@ -19,7 +19,7 @@ export interface Urls {
   endpoint(path: string, query?: Readonly<Record<string, string>>): string;
 }
 
-/** First segments of the service's own routes. Folders with these names are available through `?prefix=`. */
+/** First segments of the service's own routes with a path. Folders with these names are available through `?prefix=`. */
 const RESERVED = new Set(['file', 'thumb', '-', 'delete', 'delete_folder', 'rename', 'rename_folder']);
 
 /** `base` is the service's root, which can be any path of a reverse proxy. */

@@ -35,6 +35,8 @@ export interface LanguageOptions {
   /** The languages that the browser requests, in order. */
   readonly requested: readonly string[];
   readonly loadCatalogue: (tag: LanguageTag, part: CataloguePart) => Promise<Catalogue>;
+  /** Called if the texts of the chosen language can't be loaded. `retry` loads them again. */
+  readonly onLoadFailure: (retry: () => void) => void;
 }
 
 /**
@@ -43,19 +45,24 @@ export interface LanguageOptions {
  * loaded.
  */
 export async function createLanguage(options: LanguageOptions): Promise<ReadonlySignal<Language>> {
-  const { preferences, requested, loadCatalogue } = options;
+  const { preferences, requested, loadCatalogue, onLoadFailure } = options;
   const choose = () => chooseLanguage(preferences.language.value, requested);
   const load = (choice: LanguageChoice) => loadLanguage(choice, loadCatalogue);
   const current = signal(await load(choose()).catch(() => load({ tag: 'en', locale: 'en' })));
 
-  const change = async (choice: LanguageChoice) => {
-    const language = await load(choice);
-    await language.complete();
-    if (choose().tag === choice.tag) current.value = language;
+  const change = async (choice: LanguageChoice): Promise<void> => {
+    const isChosen = () => choose().tag === choice.tag;
+    try {
+      const language = await load(choice);
+      await language.complete();
+      if (isChosen()) current.value = language;
+    } catch {
+      if (isChosen()) onLoadFailure(() => void change(choice));
+    }
   };
   effect(() => {
     const choice = choose();
-    if (choice.tag !== current.peek().tag) change(choice).catch(() => {});
+    if (choice.tag !== current.peek().tag) void change(choice);
   });
   return current;
 }
@@ -83,7 +90,7 @@ async function loadLanguage(
   return language;
 }
 
-/** Loads the remaining texts of the page's language. Every later language of the page has them as well. */
+/** Loads the remaining texts of the page's language. Languages chosen later are loaded completely. */
 export async function completeLanguage(language: ReadonlySignal<Language>): Promise<ReadonlySignal<FullLanguage>> {
   await language.value.complete();
   return language as ReadonlySignal<FullLanguage>;

@@ -6,8 +6,8 @@ import type { Text } from './text.ts';
 export interface Reasons {
   /** Returns why a request failed, and what to do about it. */
   reasonOf(error: ServiceError): string;
-  /** Returns why a request failed, without advice. */
-  problemOf(error: ServiceError): string;
+  /** Returns why a request that the page retries has failed, without the advice to check the result or to try again. */
+  retryReasonOf(error: ServiceError): string;
 }
 
 export function createReasons({ text, formats }: { readonly text: Text; readonly formats: Formats }): Reasons {
@@ -16,16 +16,19 @@ export function createReasons({ text, formats }: { readonly text: Text; readonly
     const key = code && keyOfCode(code);
     return key !== undefined && Object.hasOwn(text.errors, key) ? key : MESSAGE_OF_STATUS[status];
   };
-  const problemOf = (error: ServiceError): string => {
+  const messageOf = (error: ServiceError, key: MessageKey | undefined): string => {
     if (error.limit !== undefined) return text.uploads.tooLarge({ limit: formats.size(error.limit) });
-    const key = messageKeyOf(error);
     return key === undefined ? text.retries.status({ status: String(error.status) }) : text.errors[key];
   };
   return {
-    problemOf,
+    retryReasonOf(error) {
+      const key = messageKeyOf(error);
+      return messageOf(error, key === 'outcome-unknown' ? 'store-unreachable' : key);
+    },
     reasonOf(error) {
-      const message = problemOf(error);
-      if (!TRANSIENT.has(messageKeyOf(error))) return message;
+      const key = messageKeyOf(error);
+      const message = messageOf(error, key);
+      if (!error.isTransient || hasAdvice(key)) return message;
       if (error.retryAfter === undefined) return text.retries.soon({ message });
       return text.retries.in({ message, wait: formats.duration(error.retryAfter) });
     },
@@ -43,20 +46,10 @@ function isAlias(code: ProblemCode): code is keyof typeof ALIASES {
   return Object.hasOwn(ALIASES, code);
 }
 
-/** Problems that can end without the user, so the same request can succeed later. */
-const TRANSIENT: ReadonlySet<MessageKey | undefined> = new Set<MessageKey>([
-  'store-busy',
-  'file-busy',
-  'internal-error',
-  'quota-exhausted',
-  'rate-limited',
-  'shutting-down',
-  'sign-in-throttled',
-  'sessions-unavailable',
-  'request-timeout',
-  'store-unreachable',
-  'unavailable',
-]);
+/** Whether the message of a transient error already says what to do. */
+function hasAdvice(key: MessageKey | undefined): boolean {
+  return key === 'unreachable' || key === 'listing-incomplete' || key === 'outcome-unknown';
+}
 
 /** Responses of reverse proxies, which have no code. */
 const MESSAGE_OF_STATUS: Readonly<Record<number, MessageKey>> = {
@@ -84,6 +77,7 @@ const ALIASES: Readonly<Record<Exclude<ProblemCode, MessageKey>, MessageKey>> = 
   'condition-failed': 'file-changed',
   'credentials-missing': 'store-misconfigured',
   'cross-site-request': 'unknown-host',
+  'cursor-expired': 'invalid-request',
   'damaged-image': 'unsupported-image',
   'database-unavailable': 'unavailable',
   'embedding-refused': 'invalid-request',

@@ -195,6 +195,14 @@ export interface LazyText {
     readonly regions: string;
     readonly help: string;
     readonly characterKeys: string;
+    readonly keys: {
+      readonly space: string;
+      readonly home: string;
+      readonly end: string;
+      readonly pageUp: string;
+      readonly pageDown: string;
+      readonly menu: string;
+    };
   };
   readonly previews: {
     readonly position: (parameters: { position: number; count: number }) => string;

@@ -15,7 +15,7 @@ function Json({ entry, viewer, source }: PreviewProps & { source: string }) {
   const { text } = useFullLanguage();
   const parsed = useMemo(() => parseJson(source), [source]);
   if (parsed === 'invalid') return <TextFallback {...{ entry, viewer }} reason={text.previews.invalidJson} />;
-  if (parsed === 'too deep') return <TextFallback {...{ entry, viewer }} reason={text.previews.jsonTooDeep} />;
+  if (parsed === 'too-deep') return <TextFallback {...{ entry, viewer }} reason={text.previews.jsonTooDeep} />;
   return (
     <WithSource name={entry.name} text={source} viewer={viewer}>
       <JsonTree name={entry.name} value={parsed} />
@@ -23,11 +23,12 @@ function Json({ entry, viewer, source }: PreviewProps & { source: string }) {
   );
 }
 
-/** The levels that are expanded at first, and the maximum number of members of an expanded value. */
-const OPEN_LEVELS = 2;
-const OPEN_MEMBERS = 50;
+/** The number of levels that are expanded at first. */
+const EXPANDED_LEVELS = 2;
+/** The maximum number of members of a value, except the root, that is expanded at first. */
+const MAX_EXPANDED_MEMBERS = 50;
 /** The number of members of a value that are rendered at first, and per click on "Show more". */
-const STEP = 200;
+const MEMBERS_PER_STEP = 200;
 
 /** Renders a JSON value. Members are rendered when the user expands it. */
 function JsonTree({ name, value }: { name: string; value: JsonValue }) {
@@ -63,7 +64,7 @@ function Value({ label, value, depth }: ValueProps) {
       return <Leaf label={label} kind="empty" shown={isList ? '[ ]' : '{ }'} />;
     }
     case 'string':
-      // With the minimum of escapes.
+      // Shows the string with as few escapes as possible.
       return <Leaf label={label} kind="string" shown={JSON.stringify(JSON.parse(value.source))} />;
     default:
       return <Leaf label={label} kind={value.kind} shown={value.source} />;
@@ -86,8 +87,10 @@ interface MembersProps extends Omit<ValueProps, 'value'> {
 
 function Members({ label, members, isList, depth }: MembersProps) {
   const { text } = useFullLanguage();
-  const [isOpen, setOpen] = useState(depth < OPEN_LEVELS && (depth === 0 || members.length <= OPEN_MEMBERS));
-  const [count, setCount] = useState(STEP);
+  const [isOpen, setOpen] = useState(
+    depth < EXPANDED_LEVELS && (depth === 0 || members.length <= MAX_EXPANDED_MEMBERS),
+  );
+  const [count, setCount] = useState(MEMBERS_PER_STEP);
   return (
     <details open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>
@@ -107,7 +110,7 @@ function Members({ label, members, isList, depth }: MembersProps) {
           ))}
           {count < members.length && (
             <li>
-              <Button onClick={() => setCount(count + STEP)}>{text.previews.showMore}</Button>
+              <Button onClick={() => setCount(count + MEMBERS_PER_STEP)}>{text.previews.showMore}</Button>
             </li>
           )}
         </ul>

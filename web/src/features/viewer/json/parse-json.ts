@@ -10,12 +10,12 @@ export type JsonMember = readonly [label: string, value: JsonValue];
 const MAX_DEPTH = 1_000;
 
 /** Parses JSON in linear time. Returns a word for text that is not JSON, or is nested too deeply. */
-export function parseJson(text: string): JsonValue | 'invalid' | 'too deep' {
+export function parseJson(text: string): JsonValue | 'invalid' | 'too-deep' {
   const reader = new Reader(text);
   try {
     return reader.readAll();
   } catch (error) {
-    if (error instanceof NestedTooDeeply) return 'too deep';
+    if (error instanceof NestedTooDeeply) return 'too-deep';
     if (error instanceof SyntaxError) return 'invalid';
     throw error;
   }

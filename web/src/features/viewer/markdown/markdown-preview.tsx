@@ -164,7 +164,7 @@ function MarkdownLink({ folder, href, id, label, children }: MarkdownLinkProps) 
         </a>
       );
     case 'path': {
-      // Authors may omit the slash at the end of a folder.
+      // Authors often omit the slash at the end of a folder.
       const isFolder = isFolderPath(destination.path) || shown.entryOf(`${destination.path}/`) !== undefined;
       const route: Route = isFolder
         ? { folder: isFolderPath(destination.path) ? destination.path : `${destination.path}/`, preview: null }

@@ -1,0 +1,181 @@
+import type { Database } from '../database/database.ts';
+import { CHANGES_TOPIC } from '../database/tables/changes.ts';
+import { isStoreError, StoreError } from '../model/error.ts';
+import { type Position, START } from './cursor.ts';
+import type { ChangeLog, LogPage } from './log.ts';
+
+/** Milliseconds between two searches, so that many changes in a short time cost little. */
+const MIN_SEARCH_INTERVAL_MS = 50;
+
+/** Changes that are kept in memory for all subscribers of the process. */
+const MAX_RECENT = 2000;
+
+/** Maximum subscribers of one process, and of one user. Each has a connection. */
+const MAX_SUBSCRIBERS = 1000;
+const MAX_SUBSCRIBERS_PER_USER = 50;
+
+export interface FeedOptions {
+  /** Milliseconds between two searches for changes while there are subscribers. Messages make a search start earlier. */
+  readonly pollMs: number;
+  /** Milliseconds between two signs of life to a subscriber, with a check of its permissions. */
+  readonly heartbeatMs: number;
+  /** Milliseconds that a subscriber has to read what was sent. */
+  readonly drainMs: number;
+  readonly limits?: { readonly perProcess: number; readonly perUser: number };
+  readonly onSubscribersChanged?: (count: number) => void;
+  readonly log: { error(details: object, message: string): void };
+}
+
+/** A page that was read for all subscribers. */
+interface RecentPage extends LogPage {
+  readonly start: Position;
+}
+
+/** Reads the log for the subscribers of this process. Subscribers that are up to date share one query. */
+export class ChangeFeed {
+  readonly log: ChangeLog;
+  readonly #database: Database;
+  readonly #options: FeedOptions;
+  readonly #subscribers = new Map<() => void, string>();
+  /** The last pages, each of which starts where the one before ends. */
+  #recent: RecentPage[] = [];
+  /** The position at the last search. */
+  #lastSeen: Position = START;
+  readonly #reading = new Map<string, Promise<LogPage>>();
+  #endListening: (() => void) | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #search: Promise<void> | undefined;
+  #isSearchNeeded = false;
+  /** The time before which no other search starts, in the milliseconds of `performance.now`. */
+  #nextSearch = 0;
+  #isClosed = false;
+
+  constructor(log: ChangeLog, database: Database, options: FeedOptions) {
+    this.log = log;
+    this.#database = database;
+    this.#options = options;
+  }
+
+  get heartbeatMs(): number {
+    return this.#options.heartbeatMs;
+  }
+
+  get drainMs(): number {
+    return this.#options.drainMs;
+  }
+
+  start(): void {
+    this.#endListening = this.#database.listen((topic) => {
+      if (topic === CHANGES_TOPIC && this.#subscribers.size > 0) this.#wake();
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    this.#endListening?.();
+    await this.#search;
+  }
+
+  /**
+   * Calls `onChanges` when the log might have new changes. Returns a function that ends it. `user` identifies the user, or
+   * the client of an anonymous one. Throws `overloaded` at the limits.
+   */
+  subscribe(user: string, onChanges: () => void): () => void {
+    const { perProcess, perUser } = this.#options.limits ?? DEFAULT_LIMITS;
+    const own = [...this.#subscribers.values()].filter((other) => other === user).length;
+    if (this.#subscribers.size >= perProcess || own >= perUser) throw tooManySubscribers();
+    this.#subscribers.set(onChanges, user);
+    this.#reportCount();
+    if (this.#subscribers.size === 1) this.#schedule();
+    return () => {
+      if (!this.#subscribers.delete(onChanges)) return;
+      this.#reportCount();
+      if (this.#subscribers.size > 0) return;
+      clearTimeout(this.#timer);
+      this.#recent = [];
+    };
+  }
+
+  /** Returns changes after a position: from memory if another subscriber has read them, otherwise from the log. */
+  async read(after: Position, limit: number): Promise<LogPage> {
+    const known = this.#recent.find(({ start }) => isSame(start, after));
+    if (known && known.changes.length <= limit) return known;
+    // All subscribers wake up at the same time, and most of them at the same position.
+    const key = `${after.sequence} ${after.time} ${limit}`;
+    const reading = this.#reading.get(key) ?? this.#readLog(after, limit).finally(() => this.#reading.delete(key));
+    this.#reading.set(key, reading);
+    return reading;
+  }
+
+  async #readLog(after: Position, limit: number): Promise<LogPage> {
+    const page = { ...(await this.log.read(after, limit)), start: after };
+    if (page.changes.length > 0) this.#remember(page);
+    return page;
+  }
+
+  #remember(page: RecentPage): void {
+    const last = this.#recent.at(-1);
+    if (last && !isSame(last.end, page.start)) {
+      // Only the newest pages are useful to other subscribers.
+      if (page.end.sequence <= last.end.sequence) return;
+      this.#recent = [];
+    }
+    this.#recent.push(page);
+    let count = this.#recent.reduce((sum, { changes }) => sum + changes.length, 0);
+    while (count > MAX_RECENT) count -= this.#recent.shift()?.changes.length ?? count;
+  }
+
+  #reportCount(): void {
+    this.#options.onSubscribersChanged?.(this.#subscribers.size);
+  }
+
+  /** Looks for new changes, now or at the end of the shortest interval, and again after the usual interval. */
+  #wake(): void {
+    if (this.#isClosed) return;
+    if (this.#search) {
+      this.#isSearchNeeded = true;
+      return;
+    }
+    const pauseMs = this.#nextSearch - performance.now();
+    if (pauseMs > 0) return this.#schedule(pauseMs);
+    clearTimeout(this.#timer);
+    this.#nextSearch = performance.now() + MIN_SEARCH_INTERVAL_MS;
+    this.#search = this.#notifySubscribers()
+      .catch((error: unknown) => {
+        if (!isStoreError(error)) this.#options.log.error({ err: error }, 'The change log could not be read');
+      })
+      .finally(() => {
+        this.#search = undefined;
+        const isNeeded = this.#isSearchNeeded;
+        this.#isSearchNeeded = false;
+        if (isNeeded) this.#wake();
+        else this.#schedule();
+      });
+  }
+
+  #schedule(pauseMs = this.#options.pollMs * (0.75 + Math.random() / 2)): void {
+    clearTimeout(this.#timer);
+    if (this.#isClosed || this.#subscribers.size === 0) return;
+    this.#timer = setTimeout(() => this.#wake(), pauseMs).unref();
+  }
+
+  async #notifySubscribers(): Promise<void> {
+    if (!this.#database.isAvailable) return;
+    const { end } = await this.log.newest();
+    if (isSame(end, this.#lastSeen)) return;
+    this.#lastSeen = end;
+    // A database that was replaced has other changes with the same numbers.
+    if (end.sequence < (this.#recent.at(-1)?.end.sequence ?? 0)) this.#recent = [];
+    for (const onChanges of this.#subscribers.keys()) onChanges();
+  }
+}
+
+const DEFAULT_LIMITS = { perProcess: MAX_SUBSCRIBERS, perUser: MAX_SUBSCRIBERS_PER_USER };
+
+const isSame = (left: Position, right: Position) => left.sequence === right.sequence && left.time === right.time;
+
+function tooManySubscribers(): StoreError {
+  const message = 'Too many clients follow the changes at the moment. Close other ones, or try again later.';
+  return new StoreError('overloaded', message, { retryAfter: 30 });
+}

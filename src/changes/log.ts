@@ -1,0 +1,197 @@
+import { type Selectable, sql, type Transaction } from 'kysely';
+import type { Database } from '../database/database.ts';
+import type { ChangesTable } from '../database/tables/changes.ts';
+import type { Tables } from '../database/tables/tables.ts';
+import type { Change, LoggedChange } from '../model/change.ts';
+import { StoreError } from '../model/error.ts';
+import { type FilePath, type FolderPath, ROOT } from '../model/path.ts';
+import { decodeCursor, encodeCursor, type Position, START } from './cursor.ts';
+
+/** Changes that are deleted in one transaction. */
+const EXPIRY_BATCH = 1000;
+
+/** Part of the log. */
+export interface LogPage {
+  readonly changes: readonly LoggedChange[];
+  /** The position after the last change of the page. */
+  readonly end: Position;
+  /** The same position, for clients. */
+  readonly cursor: string;
+  /** Whether the log had more changes. */
+  readonly hasMore: boolean;
+}
+
+/** What a process learns of the others. */
+export interface Beat {
+  /** Whether changes of a process that was killed can be missing. */
+  readonly hasLost: boolean;
+  /** Whether the process has been alive for the longest time. */
+  readonly isOldest: boolean;
+}
+
+/** How long changes are kept. */
+export interface Retention {
+  readonly ageMs: number;
+  readonly maxChanges: number;
+}
+
+/**
+ * The table of changes. Sequence numbers have no gaps and follow the order of commits, so that a reader that has seen a
+ * number has seen all smaller ones. Every member throws `database-unavailable` if the database can't be used.
+ */
+export class ChangeLog {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** Adds changes in one transaction. */
+  async append(changes: readonly Change[]): Promise<void> {
+    if (changes.length === 0) return;
+    // After a crash of the machine, the row of this process leads to a `resync`, and cursors of lost changes are expired.
+    await this.#database.appendChanges(changes);
+  }
+
+  /**
+   * Returns the position of a cursor. Throws `invalid-cursor`, and `cursor-expired` if it belongs to another database. `read`
+   * throws `cursor-expired` if changes after the position were deleted.
+   */
+  async positionOf(cursor: string): Promise<Position> {
+    const { key } = await this.#database.run((db) => this.#state(db));
+    const position = decodeCursor(key, cursor);
+    if (!position) throw cursorExpired();
+    return position;
+  }
+
+  /** Returns the position before the oldest change that is kept. */
+  async oldest(): Promise<Position> {
+    const { expired } = await this.#database.run((db) => this.#state(db));
+    // The change itself is deleted, so that its time is not compared.
+    return { ...START, sequence: expired };
+  }
+
+  /** Returns the position after the last change. */
+  async newest(): Promise<LogPage> {
+    const { key, last } = await this.#database.run((db) => this.#state(db));
+    return { changes: [], end: last, cursor: encodeCursor(key, last), hasMore: false };
+  }
+
+  /** Returns at most `limit` changes after a position, the oldest first. */
+  async read(after: Position, limit: number): Promise<LogPage> {
+    return this.#database.run(async (db) => {
+      const found = await db
+        .selectFrom('changes')
+        .selectAll()
+        .where('sequence', '>=', after.sequence)
+        .orderBy('sequence')
+        .limit(limit + 2)
+        .execute();
+      // Read after the changes, so that those that are deleted meanwhile are noticed.
+      const { key, last, expired } = await this.#state(db);
+      if (after.sequence < expired || after.sequence > last.sequence) throw cursorExpired();
+      const [first] = found;
+      const isFirstKnown = first?.sequence === after.sequence;
+      // A restored backup continues with other changes than those that the reader has seen.
+      if (isFirstKnown && first.time !== after.time) throw cursorExpired();
+      const rows = found.slice(isFirstKnown ? 1 : 0);
+      const page = rows.slice(0, limit);
+      const end = page.at(-1) ?? after;
+      return {
+        changes: page.map((row) => toChange(row, key)),
+        end: { sequence: end.sequence, time: end.time },
+        cursor: encodeCursor(key, end),
+        hasMore: rows.length > page.length,
+      };
+    });
+  }
+
+  /**
+   * Records that a process is alive, and removes processes that were killed more than `timeoutMs` ago. Several processes
+   * can notice the same loss, but only one is told that it has to write a `resync`.
+   */
+  async beat(writer: string, timeoutMs: number): Promise<Beat> {
+    const { now } = this.#database.dialect;
+    const isLost = sql<boolean>`id <> ${writer} and seen_at < ${now} - ${sql.lit(timeoutMs)}`;
+    return this.#database.run(async (db) => {
+      await db
+        .insertInto('change_writers')
+        .values({ id: writer, started_at: now, seen_at: now })
+        .onConflict((conflict) => conflict.column('id').doUpdateSet({ seen_at: now }))
+        .execute();
+      // If this process is killed before it writes the `resync`, its own row leads to another one.
+      const lost = await db.deleteFrom('change_writers').where(isLost).returning('id').execute();
+      const oldest = await db
+        .selectFrom('change_writers')
+        .select('id')
+        .orderBy('started_at')
+        .orderBy('id')
+        .limit(1)
+        .executeTakeFirst();
+      return { hasLost: lost.length > 0, isOldest: oldest?.id === writer };
+    });
+  }
+
+  /** Removes a process that ends, and has no changes that are not in the log. */
+  async leave(writer: string): Promise<void> {
+    await this.#database.run((db) => db.deleteFrom('change_writers').where('id', '=', writer).execute());
+  }
+
+  /** Deletes old changes. */
+  async expire({ ageMs, maxChanges }: Retention): Promise<void> {
+    const { now } = this.#database.dialect;
+    for (;;) {
+      const isDone = await this.#database.transaction(async (db) => {
+        const { last } = await this.#state(db);
+        const oldest = await db
+          .selectFrom('changes')
+          .select(['sequence', sql<boolean | number>`time < ${now} - ${sql.lit(ageMs)}`.as('isOld')])
+          .orderBy('sequence')
+          .limit(EXPIRY_BATCH)
+          .execute();
+        // Numbers follow the order of time, except for corrections of the clock.
+        const kept = oldest.findIndex(({ sequence, isOld }) => !isOld && sequence > last.sequence - maxChanges);
+        const expired = (kept === -1 ? oldest : oldest.slice(0, kept)).at(-1);
+        if (!expired) return true;
+        await db.deleteFrom('changes').where('sequence', '<=', expired.sequence).execute();
+        await db.updateTable('change_feed').set({ expired_sequence: expired.sequence }).execute();
+        return kept !== -1 || oldest.length < EXPIRY_BATCH;
+      });
+      if (isDone) return;
+    }
+  }
+
+  async #state(db: Pick<Transaction<Tables>, 'selectFrom'>) {
+    const row = await db.selectFrom('change_feed').selectAll().executeTakeFirstOrThrow();
+    return {
+      key: Buffer.from(row.key, 'base64'),
+      last: { sequence: row.last_sequence, time: row.last_time },
+      expired: row.expired_sequence,
+    };
+  }
+}
+
+/** Tells readers that changes are missing. */
+export const RESYNC: Change = { type: 'resync', path: ROOT };
+
+function toChange(row: Selectable<ChangesTable>, key: Buffer): LoggedChange {
+  const { type, source, size, etag, user_name: user } = row;
+  // Only parsed paths are recorded.
+  const toPath = (path: string) => path as FilePath | FolderPath;
+  return {
+    id: encodeCursor(key, row),
+    time: new Date(row.time),
+    type,
+    path: toPath(row.path),
+    ...(source !== null && { from: toPath(source) }),
+    ...(size !== null && { size }),
+    ...(etag !== null && { etag }),
+    ...(user !== null && { user }),
+  };
+}
+
+/** Returns the error for a position whose changes the log does not have, or no longer. */
+export function cursorExpired(): StoreError {
+  const message = 'The cursor is too old, or belongs to a database that was lost. Read the folder again.';
+  return new StoreError('cursor-expired', message);
+}

@@ -1,0 +1,202 @@
+import { randomUUID } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Database } from '../database/database.ts';
+import type { Change } from '../model/change.ts';
+import { isStoreError } from '../model/error.ts';
+import { type ChangeLog, RESYNC, type Retention } from './log.ts';
+
+/** Changes that one transaction adds. */
+const MAX_BATCH = 500;
+
+/** Changes that wait for the database. More are dropped, and readers get a `resync` instead. */
+const MAX_WAITING = 10_000;
+
+/**
+ * Maximum milliseconds for which the first change waits for those of other operations, and the number of operations in
+ * progress from which it waits. As `commit_delay` and `commit_siblings` of PostgreSQL, this makes transactions fewer and larger.
+ */
+const GATHER_MS = 2;
+const MIN_SIBLINGS = 4;
+
+/** Milliseconds for which `close` waits for operations in progress, such as uploads whose clients have disconnected. */
+const CLOSE_TIMEOUT_MS = 1000;
+
+export interface RecorderOptions {
+  readonly retention: Retention;
+  /** Milliseconds between two signs of life of this process. */
+  readonly beatMs: number;
+  /** Milliseconds without a sign of life after which a process counts as killed. */
+  readonly timeoutMs: number;
+  /** Milliseconds between two deletions of old changes. */
+  readonly expiryMs: number;
+  /** Called regularly. Of all processes, it is true for one, except for seconds after that one was killed. */
+  readonly onOldest?: (isOldest: boolean) => void;
+  readonly log: { warn(details: object, message: string): void; error(details: object, message: string): void };
+}
+
+interface Waiting {
+  readonly changes: readonly Change[];
+  readonly done: () => void;
+}
+
+/**
+ * Writes the changes of this process to the log. Changes of concurrent operations share a transaction.
+ *
+ * Without the database, changes are dropped, so that file operations continue. The first transaction afterwards adds a
+ * `resync`.
+ */
+export class ChangeRecorder {
+  readonly #log: ChangeLog;
+  readonly #database: Database;
+  readonly #options: RecorderOptions;
+  readonly #writer = randomUUID();
+  #waiting: Waiting[] = [];
+  #waitingChanges = 0;
+  #flushing: Promise<void> | undefined;
+  /** Operations that have begun and not ended. */
+  #inProgress = 0;
+  readonly #onIdle = new Set<() => void>();
+  /** Whether changes were dropped that no `resync` in the log stands for. */
+  #hasGap = false;
+  #timer: NodeJS.Timeout | undefined;
+  #beating: Promise<void> | undefined;
+  #lastExpiry = Number.NEGATIVE_INFINITY;
+  #isClosed = false;
+
+  constructor(log: ChangeLog, database: Database, options: RecorderOptions) {
+    this.#log = log;
+    this.#database = database;
+    this.#options = options;
+  }
+
+  /** Registers this process, so that its end without `close` leads to a `resync`. */
+  async start(): Promise<void> {
+    await this.#beat();
+  }
+
+  /** Announces an operation, for which `end` will be called. */
+  begin(): void {
+    this.#inProgress++;
+  }
+
+  /** Records the changes of an operation, if any. Resolves as `record` does. Never rejects. */
+  async end(changes: readonly Change[]): Promise<void> {
+    this.#inProgress--;
+    const recorded = changes.length > 0 ? this.record(changes) : undefined;
+    if (this.#inProgress === 0) for (const resolve of this.#onIdle) resolve();
+    await recorded;
+  }
+
+  /** Resolves when the changes are in the log, or are dropped because the database is unavailable. Never rejects. */
+  record(changes: readonly Change[]): Promise<void> {
+    if (!this.#database.isAvailable || this.#waitingChanges + changes.length > MAX_WAITING) {
+      this.#reportGap(undefined);
+      return Promise.resolve();
+    }
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#waiting.push({ changes, done: resolve });
+    this.#waitingChanges += changes.length;
+    this.#flush();
+    return promise;
+  }
+
+  /** Writes what waits, also for operations that end in the next second. */
+  async close(): Promise<void> {
+    if (this.#inProgress > 0) await this.#untilIdle(CLOSE_TIMEOUT_MS);
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    await this.#beating;
+    await this.#flushing;
+    // If changes are missing, the row remains: another process, or the next one, adds the `resync`.
+    const isComplete = !this.#hasGap && this.#inProgress === 0;
+    if (isComplete && this.#database.isAvailable) await this.#log.leave(this.#writer).catch(() => {});
+  }
+
+  /** Resolves when the last operation in progress ends, or after the timeout. */
+  async #untilIdle(timeoutMs: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, timeoutMs);
+    this.#onIdle.add(resolve);
+    await promise;
+    this.#onIdle.delete(resolve);
+    clearTimeout(timer);
+  }
+
+  #flush(): void {
+    this.#flushing ??= this.#writeWaiting().finally(() => {
+      this.#flushing = undefined;
+      // Arrived after the last transaction, but before this.
+      if (this.#waiting.length > 0) this.#flush();
+    });
+  }
+
+  async #writeWaiting(): Promise<void> {
+    if (this.#inProgress >= MIN_SIBLINGS) await this.#untilIdle(GATHER_MS);
+    else await nextTurn();
+    while (this.#waiting.length > 0) {
+      const batch = this.#takeBatch();
+      await this.#append(batch.flatMap(({ changes }) => changes));
+      for (const { done } of batch) done();
+    }
+  }
+
+  #takeBatch(): Waiting[] {
+    const batch: Waiting[] = [];
+    let count = 0;
+    for (const waiting of this.#waiting) {
+      if (batch.length > 0 && count + waiting.changes.length > MAX_BATCH) break;
+      batch.push(waiting);
+      count += waiting.changes.length;
+    }
+    this.#waiting = this.#waiting.slice(batch.length);
+    this.#waitingChanges -= count;
+    return batch;
+  }
+
+  /** Adds changes to the log, after a `resync` if earlier ones are missing. */
+  async #append(changes: readonly Change[]): Promise<void> {
+    const hasGap = this.#hasGap;
+    this.#hasGap = false;
+    try {
+      await this.#log.append(hasGap ? [RESYNC, ...changes] : changes);
+    } catch (error) {
+      this.#reportGap(error);
+    }
+  }
+
+  #reportGap(error: unknown): void {
+    // An unavailable database is logged where its state changes.
+    if (error !== undefined && !isStoreError(error, 'unavailable')) {
+      this.#options.log.error({ err: error }, 'Changes could not be recorded');
+    } else if (!this.#hasGap) {
+      this.#options.log.warn({}, 'Changes are not recorded; clients will read folders again');
+    }
+    this.#hasGap = true;
+  }
+
+  #schedule(): void {
+    if (this.#isClosed) return;
+    this.#timer = setTimeout(() => {
+      this.#beating = this.#beat();
+    }, this.#options.beatMs).unref();
+  }
+
+  /** Renews the row of this process, replaces a gap by a `resync`, and deletes old changes. Never rejects. */
+  async #beat(): Promise<void> {
+    try {
+      if (!this.#database.isAvailable) return;
+      const { timeoutMs, retention, expiryMs, onOldest } = this.#options;
+      const { hasLost, isOldest } = await this.#log.beat(this.#writer, timeoutMs);
+      this.#hasGap ||= hasLost;
+      if (!this.#isClosed) onOldest?.(isOldest);
+      if (this.#hasGap && !this.#flushing) await this.#append([]);
+      if (performance.now() - this.#lastExpiry < expiryMs) return;
+      this.#lastExpiry = performance.now();
+      await this.#log.expire(retention);
+    } catch (error) {
+      if (!isStoreError(error, 'unavailable')) this.#options.log.error({ err: error }, 'The change log failed');
+    } finally {
+      this.#schedule();
+    }
+  }
+}

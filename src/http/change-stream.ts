@@ -1,0 +1,155 @@
+import { once } from 'node:events';
+import { PassThrough } from 'node:stream';
+import type { ChangeFeed } from '../changes/feed.ts';
+import type { LogPage } from '../changes/log.ts';
+import type { LoggedChange } from '../model/change.ts';
+import { isStoreError } from '../model/error.ts';
+import type { FolderPath } from '../model/path.ts';
+import type { RequestAccess } from './access/request-access.ts';
+import { failureOf, HttpError, problemOf } from './errors.ts';
+
+export const EVENT_STREAM = 'text/event-stream';
+
+/** Changes that are written at a time. With the buffers of the connection, this limits the memory of a slow client. */
+const BATCH_SIZE = 100;
+
+/** Milliseconds after which clients reconnect. */
+const RECONNECT_MS = 2000;
+
+export interface ChangeStreamOptions {
+  readonly feed: ChangeFeed;
+  readonly folder: FolderPath;
+  /** Where the stream starts. */
+  readonly start: LogPage;
+  readonly access: Pick<RequestAccess, 'files' | 'confirm'>;
+  /** Identifies the user for the limit of streams. */
+  readonly subscriber: string;
+  readonly requestId: string;
+  /** Aborts if the client disconnects or the service stops. */
+  readonly signal: AbortSignal;
+  readonly describe: (change: LoggedChange) => object;
+}
+
+/**
+ * Server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html) for one client. Each batch of changes
+ * is filtered by the permissions of that moment. The stream ends with an event `closed` when the session or the permissions
+ * end, which is checked before each batch and with each heartbeat.
+ */
+export class ChangeStream {
+  readonly output = new PassThrough();
+  readonly #options: ChangeStreamOptions;
+  readonly #unsubscribe: () => void;
+  #hasNews = true;
+  #wake: (() => void) | undefined;
+  #policy: object;
+
+  /** Throws `overloaded` if there are too many streams. */
+  constructor(options: ChangeStreamOptions) {
+    this.#options = options;
+    this.#policy = options.access.files.policy;
+    this.#unsubscribe = options.feed.subscribe(options.subscriber, () => {
+      this.#hasNews = true;
+      this.#wake?.();
+    });
+    // A client that disconnects fails the stream.
+    this.output.on('error', () => {});
+  }
+
+  /** Writes events until the stream ends. */
+  async run(): Promise<void> {
+    const { signal, start } = this.#options;
+    const wake = () => this.#wake?.();
+    signal.addEventListener('abort', wake, { once: true });
+    try {
+      let page = start;
+      this.output.write(`retry: ${RECONNECT_MS}\n${idOf(page)}\n\n`);
+      while (!signal.aborted) {
+        const next = await this.#readNext(page);
+        // A page that was read for another client can be older than the last change.
+        if (next && next.changes.length > 0) page = next;
+        else if (await this.#waitForNews()) this.output.write(`: heartbeat\n${idOf(page)}\n\n`);
+        if (!(await this.#isDrained())) return;
+      }
+    } catch (error) {
+      this.#writeEnd(error);
+    } finally {
+      signal.removeEventListener('abort', wake);
+      this.#unsubscribe();
+      this.output.end();
+    }
+  }
+
+  /** Writes the visible changes after a page. Returns undefined while the log is unavailable, and if there is no news. */
+  async #readNext({ end }: LogPage): Promise<LogPage | undefined> {
+    const { access, feed, folder } = this.#options;
+    await access.confirm();
+    if (!access.files.canSeeChanges(folder)) {
+      throw new HttpError('permission-denied', 'You no longer have permission to follow this folder.');
+    }
+    if (this.#policy !== access.files.policy) {
+      this.#policy = access.files.policy;
+      // The client may now see other files than those that it has read.
+      this.output.write(`data: ${JSON.stringify({ type: 'resync', path: '' })}\n\n`);
+    }
+    if (!this.#hasNews) return undefined;
+    this.#hasNews = false;
+    const page = await feed.read(end, BATCH_SIZE).catch((error: unknown) => {
+      if (isStoreError(error, 'unavailable')) return undefined;
+      throw error;
+    });
+    if (!page) return undefined;
+    this.#hasNews ||= page.changes.length > 0;
+    this.output.write(page.changes.map((change) => this.#format(change)).join(''));
+    return page;
+  }
+
+  /** A change that is several events for the user has its ID only on the last one, so that a client never skips a part. */
+  #format(change: LoggedChange): string {
+    const { access, folder, describe } = this.#options;
+    const visible = access.files.visibleChanges(change, folder);
+    return visible
+      .map((each, index) => {
+        const id = index === visible.length - 1 ? `id: ${change.id}\n` : '';
+        return `${id}data: ${JSON.stringify(describe(each))}\n\n`;
+      })
+      .join('');
+  }
+
+  /** Waits for new changes. Returns true at the time of the next heartbeat, also if there are none. */
+  async #waitForNews(): Promise<boolean> {
+    if (this.#hasNews || this.#options.signal.aborted) return false;
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const timer = setTimeout(() => resolve(true), this.#options.feed.heartbeatMs).unref();
+    this.#wake = () => resolve(false);
+    const isHeartbeat = await promise;
+    clearTimeout(timer);
+    this.#wake = undefined;
+    // Without a message from other processes, or after an outage, the log can still have changes.
+    this.#hasNews ||= isHeartbeat;
+    return isHeartbeat;
+  }
+
+  /** Waits until the client has read what was written. Disconnects a client that is too slow, and returns false. */
+  async #isDrained(): Promise<boolean> {
+    if (!this.output.writableNeedDrain || this.output.destroyed) return !this.output.destroyed;
+    const { signal, feed } = this.#options;
+    const timeout = AbortSignal.any([signal, AbortSignal.timeout(feed.drainMs)]);
+    try {
+      await once(this.output, 'drain', { signal: timeout });
+      return true;
+    } catch {
+      this.output.destroy();
+      return false;
+    }
+  }
+
+  /** Tells the client why the stream ends, so that it does not reconnect without effect. */
+  #writeEnd(error: unknown): void {
+    if (this.output.destroyed) return;
+    const failure = failureOf(problemOf(error, this.#options.requestId));
+    this.output.write(`event: closed\ndata: ${JSON.stringify(failure)}\n\n`);
+  }
+}
+
+/** The cursor, from which a client continues after it has reconnected. `oldest` is no cursor. */
+const idOf = ({ cursor }: LogPage) => (cursor === 'oldest' ? ':' : `id: ${cursor}`);

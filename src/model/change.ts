@@ -1,0 +1,46 @@
+import type { FilePath, FolderPath } from './path.ts';
+
+/**
+ * The types of changes.
+ * - `file.written`: the file was created or replaced, in a store that does not tell which.
+ * - `folder.changed`: anything in the folder can have changed, as after an operation that failed halfway.
+ * - `resync`: changes are missing from the log, so anything can have changed.
+ */
+export const CHANGE_TYPES = [
+  'file.created',
+  'file.replaced',
+  'file.written',
+  'file.copied',
+  'file.moved',
+  'file.deleted',
+  'folder.created',
+  'folder.copied',
+  'folder.moved',
+  'folder.deleted',
+  'folder.changed',
+  'resync',
+] as const;
+
+export type ChangeType = (typeof CHANGE_TYPES)[number];
+
+/** A change of a file or folder. */
+export interface Change {
+  readonly type: ChangeType;
+  /** The path after the change. A copy or move replaces the existing content. The root for `resync`. */
+  readonly path: FilePath | FolderPath;
+  /** The source of a copy or move. */
+  readonly from?: FilePath | FolderPath;
+  /** Size in bytes of a file that was written or copied. */
+  readonly size?: number;
+  /** The ETag of that file. */
+  readonly etag?: string;
+  /** The username. Absent for an anonymous user. */
+  readonly user?: string;
+}
+
+/** A change in the log. */
+export interface LoggedChange extends Change {
+  /** The ID, which is also the cursor of all later changes. It reveals nothing about other changes. */
+  readonly id: string;
+  readonly time: Date;
+}

@@ -1,0 +1,231 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { afterEach, describe, it } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { START } from '../../src/changes/cursor.ts';
+import { ChangeFeed } from '../../src/changes/feed.ts';
+import { ChangeLog } from '../../src/changes/log.ts';
+import { ChangeRecorder, type RecorderOptions } from '../../src/changes/recorder.ts';
+import { Database } from '../../src/database/database.ts';
+import { type DatabaseLocation, openEngine } from '../../src/database/open.ts';
+import type { Change, LoggedChange } from '../../src/model/change.ts';
+import { isStoreError } from '../../src/model/error.ts';
+import { parseFile } from '../../src/model/path.ts';
+import { until } from '../../testing/until.ts';
+
+const DAY_MS = 24 * 60 * 60_000;
+
+export const RECORDER: RecorderOptions = {
+  retention: { ageMs: DAY_MS, maxChanges: 1_000_000 },
+  beatMs: 50,
+  // Longer than a busy machine suspends a process.
+  timeoutMs: 4000,
+  expiryMs: DAY_MS,
+  log: { warn: () => {}, error: () => {} },
+};
+
+const created = (path: string): Change => ({ type: 'file.created', path: parseFile(path) });
+
+const hasCode = (code: string) => (error: unknown) => isStoreError(error) && error.code === code;
+
+const pathsOf = (changes: readonly LoggedChange[]) => changes.map(({ path }) => path);
+
+/** The tests that the change log passes on every database engine. `create` returns the location of a new, empty database. */
+export function testChanges(engineName: string, create: () => Promise<DatabaseLocation>): void {
+  describe(`The change log on ${engineName}`, () => {
+    const ends: (() => Promise<void>)[] = [];
+    afterEach(async () => {
+      for (const end of ends.splice(0).toReversed()) await end();
+    });
+
+    const open = async (location?: DatabaseLocation) => {
+      const database = new Database(await openEngine(location ?? (await create())));
+      ends.push(() => database.close());
+      await database.start();
+      return { database, log: new ChangeLog(database) };
+    };
+    const startRecorder = async ({ database, log }: { database: Database; log: ChangeLog }) => {
+      const recorder = new ChangeRecorder(log, database, RECORDER);
+      ends.push(() => recorder.close());
+      await recorder.start();
+      return recorder;
+    };
+    const startProcess = (location: DatabaseLocation, name: string, count: number): ChildProcess => {
+      const script = fileURLToPath(new URL('recording-process.ts', import.meta.url));
+      const child = spawn(process.execPath, [script, JSON.stringify(location), name, String(count)], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      ends.push(async () => {
+        if (child.exitCode !== null || child.signalCode !== null) return;
+        const ended = once(child, 'exit');
+        child.kill('SIGKILL');
+        await ended;
+      });
+      return child;
+    };
+    const readAll = async (log: ChangeLog) => (await log.read(START, 100_000)).changes;
+
+    it('returns changes as they were recorded, with the ID as the cursor of later ones', async () => {
+      const { log } = await open();
+      const change: Change = {
+        type: 'file.copied',
+        path: parseFile('b/ü "'),
+        from: parseFile('a'),
+        size: 2 ** 40,
+        etag: 'e"tag',
+        user: 'ann',
+      };
+      await log.append([change, created('c')]);
+      const { changes, cursor, hasMore } = await log.read(START, 1);
+      const [first] = changes;
+      assert.ok(first);
+      const { id, time, ...rest } = first;
+      assert.deepEqual(rest, change);
+      assert.ok(Math.abs(time.getTime() - Date.now()) < 60_000);
+      assert.deepEqual([id, hasMore], [cursor, true]);
+      const next = await log.read(await log.positionOf(id), 10);
+      assert.deepEqual([pathsOf(next.changes), next.hasMore], [['c'], false]);
+      assert.deepEqual((await log.newest()).cursor, next.cursor);
+    });
+
+    it('never shows a number before a smaller one, with several processes that write', async () => {
+      const location = await create();
+      const { log } = await open(location);
+      const processes = ['p', 'q', 'r'].map((name) => startProcess(location, name, 8));
+      const seen: string[] = [];
+      let position = START;
+      await until('all changes are read', async () => {
+        // Reads only forward: a change that became visible late would be missing.
+        const page = await log.read(position, 7);
+        position = page.end;
+        seen.push(...pathsOf(page.changes));
+        return seen.length >= 3 * 80;
+      });
+      assert.equal(position.sequence, 240);
+      assert.equal(new Set(seen).size, 240);
+      for (const name of ['p', 'q', 'r']) {
+        for (let index = 0; index < 8; index++) {
+          const prefix = `${name}/${index}/`;
+          const own = seen.filter((path) => path.startsWith(prefix));
+          assert.deepEqual(
+            own,
+            Array.from({ length: 10 }, (_, round) => `${prefix}${round}`),
+          );
+        }
+      }
+      assert.equal(processes.length, 3);
+    });
+
+    it('refuses cursors of another database, and of changes that a restored backup does not have', async () => {
+      const { log, database } = await open();
+      const other = await open();
+      await log.append([created('a'), created('b')]);
+      await other.log.append([created('a')]);
+      const { cursor } = await log.newest();
+      await assert.rejects(other.log.positionOf(cursor), hasCode('cursor-expired'));
+      await assert.rejects(log.positionOf('short'), hasCode('invalid-cursor'));
+      const position = await log.positionOf(cursor);
+      await database.run((db) => db.deleteFrom('changes').where('sequence', '=', 2).execute());
+      await database.run((db) => db.updateTable('change_feed').set({ last_sequence: 1 }).execute());
+      await assert.rejects(log.read(position, 10), hasCode('cursor-expired'));
+      await until('the clock has advanced', () => Date.now() > position.time + 1);
+      await log.append([created('other')]);
+      await assert.rejects(log.read(position, 10), hasCode('cursor-expired'));
+    });
+
+    it('deletes changes by age and number, and refuses cursors before them', async () => {
+      const { log, database } = await open();
+      await log.append(Array.from({ length: 2500 }, (_, index) => created(`${index + 1}`)));
+      const [first] = (await log.read(START, 1)).changes;
+      assert.ok(first);
+      const position = await log.positionOf(first.id);
+      await log.expire({ ageMs: DAY_MS, maxChanges: 10 });
+      assert.deepEqual(pathsOf((await log.read(await log.oldest(), 100)).changes).at(0), '2491');
+      await assert.rejects(log.read(position, 10), hasCode('cursor-expired'));
+      const { end } = await log.newest();
+      await database.run((db) => db.updateTable('changes').set({ time: 1 }).where('sequence', '<', 2499).execute());
+      await log.expire({ ageMs: DAY_MS, maxChanges: 10 });
+      assert.deepEqual(pathsOf((await log.read(await log.oldest(), 100)).changes), ['2499', '2500']);
+      await database.run((db) => db.updateTable('changes').set({ time: 1 }).execute());
+      await log.expire({ ageMs: DAY_MS, maxChanges: 10 });
+      assert.deepEqual((await log.read(end, 10)).changes, []);
+      await log.append([created('next')]);
+      assert.deepEqual(pathsOf((await log.read(end, 10)).changes), ['next']);
+    });
+
+    it('writes a resync when the database is available again', async () => {
+      const { database, log } = await open();
+      const recorder = await startRecorder({ database, log });
+      await recorder.record([created('before')]);
+      const { isAvailable } = database;
+      Object.defineProperty(database, 'isAvailable', { value: false, configurable: true });
+      await recorder.record([created('lost')]);
+      Object.defineProperty(database, 'isAvailable', { get: () => isAvailable, configurable: true });
+      await until('the resync is written', async () => (await readAll(log)).length === 2);
+      await recorder.record([created('after')]);
+      const changes = (await readAll(log)).map(({ type, path }) => `${type} ${path}`);
+      assert.deepEqual(changes, ['file.created before', 'resync ', 'file.created after']);
+    });
+
+    it('writes one resync for a process that was killed, and none for one that was closed', async () => {
+      const location = await create();
+      const { database, log } = await open(location);
+      const closed = new ChangeRecorder(log, database, RECORDER);
+      await closed.start();
+      await closed.close();
+      const child = startProcess(location, 'killed', 0);
+      assert.ok(child.stdout);
+      await once(child.stdout, 'data');
+      const ended = once(child, 'exit');
+      child.kill('SIGKILL');
+      await ended;
+      await startRecorder(await open(location));
+      await startRecorder({ database, log });
+      await until('the resync is written', async () => (await readAll(log)).length > 0);
+      const rows = await database.run((db) => db.selectFrom('change_writers').selectAll().execute());
+      assert.equal(rows.length, 2);
+      assert.deepEqual(
+        (await readAll(log)).map(({ type }) => type),
+        ['resync'],
+      );
+    });
+
+    it('records operations that end while it closes, and expects a resync for one that does not', async () => {
+      const { database, log } = await open();
+      const writers = () => database.run((db) => db.selectFrom('change_writers').select('id').execute());
+      for (const endsInTime of [true, false]) {
+        const recorder = new ChangeRecorder(log, database, RECORDER);
+        await recorder.start();
+        recorder.begin();
+        const closing = recorder.close();
+        await nextTurn();
+        if (endsInTime) await recorder.end([created('late')]);
+        await closing;
+        assert.deepEqual(pathsOf(await readAll(log)), ['late']);
+        assert.equal((await writers()).length, endsInTime ? 0 : 1);
+      }
+    });
+
+    it('wakes up subscribers of other processes, which share what they read', async () => {
+      const location = await create();
+      const [reader, writer] = [await open(location), await open(location)];
+      const options = { pollMs: 50, heartbeatMs: 1000, drainMs: 1000, limits: { perProcess: 3, perUser: 2 } };
+      const feed = new ChangeFeed(reader.log, reader.database, { ...options, log: RECORDER.log });
+      ends.push(() => feed.close());
+      feed.start();
+      const notified = new Set<string>();
+      const ending = ['first', 'second'].map((each) => feed.subscribe('ann', () => void notified.add(each)));
+      assert.throws(() => feed.subscribe('ann', () => {}), hasCode('overloaded'));
+      ending.push(feed.subscribe('ben', () => {}));
+      assert.throws(() => feed.subscribe('cat', () => {}), hasCode('overloaded'));
+      await writer.log.append([created('a')]);
+      await until('both are notified', () => notified.size === 2);
+      const page = await feed.read(START, 10);
+      assert.equal(await feed.read(START, 10), page);
+      assert.deepEqual(pathsOf(page.changes), ['a']);
+      for (const end of ending) end();
+    });
+  });
+}

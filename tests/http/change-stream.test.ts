@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { GuardedFiles } from '../../src/access/guard.ts';
+import { OPEN_POLICY } from '../../src/access/policy.ts';
+import { START } from '../../src/changes/cursor.ts';
+import { ChangeFeed } from '../../src/changes/feed.ts';
+import { ChangeLog } from '../../src/changes/log.ts';
+import { Database } from '../../src/database/database.ts';
+import { openEngine } from '../../src/database/open.ts';
+import { createFiles } from '../../src/files/files.ts';
+import { ChangeStream } from '../../src/http/change-stream.ts';
+import { parseFile, ROOT } from '../../src/model/path.ts';
+import { createMemoryStore } from '../../src/stores/memory.ts';
+import { until } from '../../testing/until.ts';
+
+const CHANGES = 2000;
+
+describe('A stream of changes', () => {
+  let folder: string;
+  let database: Database;
+  let log: ChangeLog;
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'holdall-stream-'));
+    database = new Database(await openEngine({ url: undefined, stateFolder: folder }));
+    await database.start();
+    log = new ChangeLog(database);
+    const path = parseFile(`${'long/'.repeat(100)}file`);
+    await log.append(Array.from({ length: CHANGES }, () => ({ type: 'file.created', path }) as const));
+  });
+  after(async () => {
+    await database.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  const open = ({ heartbeatMs, drainMs }: { readonly heartbeatMs: number; readonly drainMs: number }) => {
+    const feed = new ChangeFeed(log, database, { pollMs: 1000, heartbeatMs, drainMs, log: { error: () => {} } });
+    const files = new GuardedFiles(createFiles(createMemoryStore(), { presignExpires: 60 }), {
+      policy: () => OPEN_POLICY,
+      user: undefined,
+      confirm: async () => {},
+      record: () => {},
+    });
+    const ending = new AbortController();
+    const stream = new ChangeStream({
+      feed,
+      folder: ROOT,
+      start: { changes: [], end: START, cursor: 'oldest', hasMore: true },
+      access: { files, confirm: async () => {} },
+      subscriber: 'ann',
+      requestId: '1',
+      signal: ending.signal,
+      describe: (change) => change,
+    });
+    return { stream, ending };
+  };
+
+  it('buffers little for a client that does not read, and disconnects it', async () => {
+    const { stream } = open({ heartbeatMs: 1000, drainMs: 30 });
+    await stream.run();
+    assert.ok(stream.output.destroyed);
+    assert.ok(stream.output.writableLength < 200_000, `${stream.output.writableLength}`);
+  });
+
+  it('sends everything to a client that reads, then heartbeats with the cursor', async () => {
+    const { stream, ending } = open({ heartbeatMs: 20, drainMs: 10_000 });
+    let text = '';
+    stream.output.setEncoding('utf8').on('data', (part: string) => {
+      text += part;
+    });
+    const running = stream.run();
+    const { cursor } = await log.newest();
+    await until('a heartbeat follows the changes', () => text.includes(`: heartbeat\nid: ${cursor}\n\n`));
+    assert.equal(text.match(/^data: /gm)?.length, CHANGES);
+    ending.abort();
+    await running;
+    assert.ok(stream.output.writableEnded);
+  });
+});
