@@ -260,6 +260,17 @@ describe('Changes', () => {
       assert.deepEqual(scene.shownTexts(), ['Couldn’t copy “a.txt” A file and a folder can’t have the same name.']);
     });
 
+    it('can be retried after the user has freed space in the storage', async () => {
+      const scene = await createChangeScene({
+        files: { 'a.txt': 'a', 'to/': '' },
+        override: ({ transfer }) => ({ transfer: failOnce(refusal('store-full', 'No space left.'), transfer) }),
+      });
+      await scene.transfer('copy', ['a.txt'], 'to/');
+      scene.press('Retry');
+      await settle();
+      assert.equal(scene.stored.get('to/a.txt'), 'a');
+    });
+
     for (const kind of ['copy', 'move'] as const) {
       it(`recognizes a completed ${kind} at the retry when its response was lost`, async () => {
         let calls = 0;

@@ -137,10 +137,11 @@ export function createUploadModel(
     async addDropped(dropped, into) {
       const { files, emptyFolders, unreadable } = await folderReader.read(dropped, into);
       add(files, emptyFolders, into);
+      // Without any entry, the browser could not read even the dropped item itself.
       const missing = files.length + emptyFolders.length === 0 ? Math.max(1, unreadable.length) : unreadable.length;
       if (missing === 0) return;
       const text = language.value.text.uploads.unreadableItems({ count: missing });
-      messages.show({ kind: 'error', text, detail: unreadable.slice(0, 20).join('\n') });
+      messages.show({ kind: 'error', text, detail: unreadable.slice(0, MAX_LISTED_PATHS).join('\n') });
     },
     show(id) {
       for (const item of itemsWithId(id)) for (const path of storedEntries([item], item.folder)) highlighter.open(path);
@@ -153,6 +154,9 @@ export function createUploadModel(
     clear: () => queue.remove(() => true),
   };
 }
+
+/** The maximum number of unreadable items that a message lists. */
+const MAX_LISTED_PATHS = 20;
 
 function createEnvironment(): UploadEnvironment {
   // Preloads the code that sends files, because the network can fail before the first upload.
