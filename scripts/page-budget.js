@@ -16,7 +16,7 @@ const ON_DEMAND = {
   'upload-model': 8_600,
   'details-sheet': 3_900,
   'folder-picker': 5_000,
-  'image-preview': 6_700,
+  'image-preview': 7_500,
   'json-preview': 10_300,
   'markdown-preview': 20_600,
   'media-preview': 4_200,
