@@ -24,7 +24,7 @@ const ON_DEMAND = {
   'open-tray': 4_600,
   'table-preview': 9_100,
   'text-preview': 7_400,
-  viewer: 7_500,
+  viewer: 7_700,
   worker: 108_000,
 };
 

@@ -16,6 +16,7 @@ import { TextErrorBoundary, TextFallback, WholeText, WithSource } from '../text/
 import type { PreviewProps } from '../viewer-tools.ts';
 import { runJob, WorkerNotLoaded } from '../worker/run-job.ts';
 import { type Destination, ID_PREFIX, resolveDestination } from './links.ts';
+import '../text/bidi-controls.css';
 import '../text/source.css';
 import './markdown.css';
 
