@@ -16,7 +16,7 @@ const ON_DEMAND = {
   'upload-model': 8_600,
   'details-sheet': 4_100,
   'folder-picker': 5_000,
-  'image-preview': 6_700,
+  'image-preview': 7_500,
   'json-preview': 10_300,
   'markdown-preview': 20_600,
   'media-preview': 4_200,
@@ -26,7 +26,7 @@ const ON_DEMAND = {
   'text-preview': 7_400,
   'trash-view': 9_400,
   versions: 2_600,
-  viewer: 7_500,
+  viewer: 7_700,
   worker: 108_000,
 };
 

@@ -16,15 +16,26 @@ export type DisplayKind = 'image' | 'media' | 'text' | 'pdf';
 /**
  * Returns how browsers receive a file. They may display it only if the stored type and the type for its name are both
  * inert. Different users can choose the two: one uploads the file, another renames it. All other files are attachments
- * with their stored type. With `download`, every file is an attachment.
+ * with their stored type, except SVG under another name, which has no type. With `download`, every file is an attachment.
  */
 export function presentationOf(
   { path, type }: Pick<FileEntry, 'path' | 'type'>,
   { download }: { readonly download: boolean },
 ): Presentation {
   const displayKind = !download && isDisplayable(path) ? INERT_TYPES.get(essenceOf(type)) : undefined;
-  return { type: displayKind === undefined ? servedType(type) : displayedType(type), displayKind };
+  if (displayKind !== undefined) return { type: displayedType(type), displayKind };
+  return { type: isMisnamedSvg({ path, type }) ? UNKNOWN_TYPE : servedType(type), displayKind };
 }
+
+/**
+ * Returns whether a file is an SVG under the name of another type. Drawing an SVG can block a page. The web UI examines
+ * SVG files first, and recognizes them by their names.
+ */
+function isMisnamedSvg({ path, type }: Pick<FileEntry, 'path' | 'type'>): boolean {
+  return essenceOf(type) === SVG && mediaTypeOf(nameOf(path)) !== SVG;
+}
+
+const SVG = 'image/svg+xml';
 
 /** Returns whether browsers may display a file with this name, if its stored type is also inert. */
 export function isDisplayable(path: FileEntry['path']): boolean {

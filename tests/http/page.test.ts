@@ -277,6 +277,7 @@ describe('The web UI', () => {
         );
         assert.deepEqual([directives['base-uri'], directives['frame-ancestors']], ["'none'", "'none'"]);
         assert.equal(directives['require-trusted-types-for'], "'script'");
+        assert.equal(directives['trusted-types'], 'preview-worker');
         assert.doesNotMatch(String(headers['content-security-policy']), /unsafe-|\*|data:|https?:/);
         assert.equal(headers['x-content-type-options'], 'nosniff');
         assert.equal(headers['referrer-policy'], 'same-origin');

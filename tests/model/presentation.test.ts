@@ -72,7 +72,6 @@ describe('presentationOf', () => {
       ['a.html', 'text/plain'],
       ['a.svg', 'image/png'],
       ['a.txt', 'text/html'],
-      ['a.png', 'image/svg+xml'],
       ['a.png', 'text/html'],
       ['a.pdf', 'text/html'],
       ['a.txt.html', 'text/plain'],
@@ -83,6 +82,13 @@ describe('presentationOf', () => {
       ['a.constructor', 'text/plain'],
     ] as const) {
       assert.equal(present(name, type).displayKind, undefined, `${name}, ${type}`);
+    }
+  });
+
+  it('returns no type for an SVG whose name is not that of an SVG', () => {
+    for (const name of ['a.png', 'a', 'a.svg.txt']) {
+      const expected = { type: 'application/octet-stream', displayKind: undefined };
+      assert.deepEqual(present(name, 'Image/SVG+XML; charset=utf-8'), expected, name);
     }
   });
 

@@ -157,6 +157,33 @@ test('Markdown runs no scripts of a hostile file, and links to files, folders an
   await page.getByText('the file b').waitFor();
 });
 
+test('Bidirectional control characters in files are visible, reorder nothing and are copied', async (t) => {
+  const source = 'let isAdmin = false; /*\u202e } \u2066if (isAdmin)\u2069 \u2066 begin */\nlet next = 1;';
+  const files = {
+    'a.js': source,
+    'b.txt': source,
+    'c.json': JSON.stringify({ 'a\u202eb': 'c\u2066d' }),
+    'd.csv': 'n\u202ea,m\nx\u2067y,z\n',
+  };
+  const { page } = await visitSite(t, { files });
+  const controls = () =>
+    page
+      .locator('.bidi-control')
+      .evaluateAll((all) => all.map((each) => getComputedStyle(each, '::before').content.slice(1, -1)));
+  const next = () => page.getByRole('button', { name: 'Next file' }).click();
+  await page.locator('[data-path="a.js"]').dblclick();
+  await page.locator('.hljs-keyword').first().waitFor();
+  for (const name of ['a.js', 'b.txt']) {
+    await page.getByRole('dialog', { name }).waitFor();
+    await becomes(controls, ['⟨U+202E⟩', '⟨U+2066⟩', '⟨U+2069⟩', '⟨U+2066⟩']);
+    assert.equal(await copied(page), source);
+    await next();
+  }
+  await becomes(controls, ['⟨U+202E⟩', '⟨U+2066⟩']);
+  await next();
+  await becomes(controls, ['⟨U+202E⟩', '⟨U+2067⟩']);
+});
+
 /** Returns the lines of a text as the browser copies them. */
 function copied(page: Page): Promise<string> {
   return contents(page)

@@ -52,6 +52,13 @@ const ALBUM: readonly (readonly [name: string, width: number, height: number])[]
   ['夜景.jpg', 1600, 900],
 ];
 
+/** An SVG of 2 kB that draws 100 million shapes. */
+export const NESTED_SVG = `<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="100" height="100">
+<defs><g id="g0"><rect width="1" height="1"/></g>${Array.from(
+  { length: 8 },
+  (_, level) => `<g id="g${level + 1}">${`<use xlink:href="#g${level}"/>`.repeat(10)}</g>`,
+).join('')}</defs><use xlink:href="#g8"/></svg>`;
+
 /** A green circle that calls `alert` in pages that treat it as more than an image. */
 export const SCRIPTED_SVG = `<svg xmlns="http://www.w3.org/2000/svg" width="300" height="200" onload="alert('onload')">
   <script>alert('script')</script>

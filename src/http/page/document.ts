@@ -84,7 +84,8 @@ export function pageHeaders(contentOrigins: readonly string[]): Record<string, s
 
 /**
  * Allows the page to load its own scripts and styles, and file contents, which a redirect might lead to the store's
- * hosts. No string can become a script (`require-trusted-types-for`).
+ * hosts. No string can become a script (`require-trusted-types-for`), except the URL of the worker of previews, which
+ * `web/src/features/viewer/worker/run-job.ts` creates.
  */
 function contentSecurityPolicy(contentOrigins: readonly string[]): string {
   const contents = ["'self'", ...contentOrigins.filter(isCspSource)].join(' ');
@@ -102,6 +103,7 @@ function contentSecurityPolicy(contentOrigins: readonly string[]): string {
     "base-uri 'none'",
     "frame-ancestors 'none'",
     "require-trusted-types-for 'script'",
+    'trusted-types preview-worker',
   ].join('; ');
 }
 

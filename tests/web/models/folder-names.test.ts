@@ -57,14 +57,35 @@ describe('A displayed name', () => {
       ['rtl \u202etxt.exe', 'rtl ⟨U+202E⟩txt.exe'],
       ['\u2066a\u2069', '⟨U+2066⟩a⟨U+2069⟩'],
       [' \u200b', '⟨U+0020⟩⟨U+200B⟩'],
-      ['שלום 👩‍👧.txt', 'שלום 👩‍👧.txt'],
+      ['re\u200bport', 're⟨U+200B⟩port'],
+      ['re\u200dport\u200c', 're⟨U+200D⟩port⟨U+200C⟩'],
+      ['re\u00adport\u2060\ufeff', 're⟨U+00AD⟩port⟨U+2060⟩⟨U+FEFF⟩'],
+      ['a\u200e\u200f\u061c', 'a⟨U+200E⟩⟨U+200F⟩⟨U+061C⟩'],
+      [' report ', '⟨U+0020⟩report⟨U+0020⟩'],
+      ['👩\u200d', '👩⟨U+200D⟩'],
+      ['سلام\u200c', 'سلام⟨U+200C⟩'],
     ] as const) {
       assert.equal(shownName(name), expected);
     }
   });
 
+  it('keeps the joiners of emoji and of scripts that need them', () => {
+    for (const name of [
+      'שלום 👩‍👧.txt',
+      '👩🏽‍💻',
+      '❤️‍🔥',
+      '🏳️‍🌈',
+      'می\u200cخواهم.txt',
+      'क्\u200dष',
+      'ന്\u200d.txt',
+      'শ্\u200cর',
+    ]) {
+      assert.equal(shownName(name), name);
+    }
+  });
+
   it('is the name itself if the name does not deceive', () => {
     const changed = HOSTILE_NAMES.filter((name) => shownName(name) !== name);
-    assert.deepEqual(changed, ['rtl \u202etxt.exe']);
+    assert.deepEqual(changed, ['rtl \u202etxt.exe', 'zero\u200bwidth.txt']);
   });
 });

@@ -29,6 +29,18 @@ function textOf(node: Nodes): string {
 const named = (tree: Nodes, name: string) => elementsOf(tree).filter(({ tagName }) => tagName === name);
 
 describe('Rendered Markdown', () => {
+  it('shows bidirectional control characters in code as code points', () => {
+    const tree = parse('`a\u202eb` and\u202e prose\n\n```js\nlet a = "\u2066";\n```\n');
+    const controls = named(tree, 'span').filter(({ properties }) => 'dataCode' in properties);
+    assert.deepEqual(
+      controls.map((control) => [textOf(control), control.properties['dataCode']]),
+      [
+        ['\u202e', '⟨U+202E⟩'],
+        ['\u2066', '⟨U+2066⟩'],
+      ],
+    );
+  });
+
   it('drops all HTML, event handlers, styles and script URLs of a hostile file', () => {
     const tree = parse(HOSTILE_MARKDOWN);
     const elements = elementsOf(tree);

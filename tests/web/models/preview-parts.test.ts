@@ -4,6 +4,7 @@ import { zoomedBy } from '../../../web/src/features/viewer/image/zoom.ts';
 import { parseJson } from '../../../web/src/features/viewer/json/parse-json.ts';
 import { resolveDestination } from '../../../web/src/features/viewer/markdown/links.ts';
 import { parseTable } from '../../../web/src/features/viewer/table/parse-table.ts';
+import { bidiPartsOf } from '../../../web/src/features/viewer/text/bidi-parts.ts';
 import { blocksOf, createTextDecoder } from '../../../web/src/features/viewer/text/read-text.ts';
 import { typeLabel } from '../../../web/src/platform/file-kinds.ts';
 import { previewKindOf } from '../../../web/src/platform/preview-kinds.ts';
@@ -70,6 +71,17 @@ test('The preview of a file is chosen by its media type, otherwise by its extens
     const entry = { type: 'file', name, path: name, size, contentType, modified: null, etag: '' } as const;
     assert.equal(previewKindOf(entry), kind, `${name} ${contentType} ${size}`);
   }
+});
+
+test('A text is split at its bidirectional control characters', () => {
+  assert.deepEqual(bidiPartsOf('plain'), [{ text: 'plain' }]);
+  assert.deepEqual(bidiPartsOf('a\u202e\u2066b\u200f'), [
+    { text: 'a' },
+    { text: '\u202e', code: '⟨U+202E⟩' },
+    { text: '\u2066', code: '⟨U+2066⟩' },
+    { text: 'b' },
+    { text: '\u200f', code: '⟨U+200F⟩' },
+  ]);
 });
 
 test('Relative links are resolved from the folder of the text, and never above the root', () => {

@@ -33,6 +33,11 @@ export function previewKindOf({ name, size, contentType }: FileEntry): PreviewKi
   return 'text';
 }
 
+/** Returns whether browsers might draw the file as an SVG. The service sends an SVG only under the name of one. */
+export function isSvg({ name, contentType }: Pick<FileEntry, 'name' | 'contentType'>): boolean {
+  return mediaTypeOf(contentType) === 'image/svg+xml' || /^svgz?$/.test(extensionOf(name));
+}
+
 /** Returns whether the file is TypeScript, which many tables of media types list as MPEG video. */
 function isSource(type: string, suffix: string): boolean {
   return type === 'video/mp2t' && /^[cm]?ts$/.test(suffix);

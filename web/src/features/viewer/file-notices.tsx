@@ -1,3 +1,4 @@
+import type { ComponentChild } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { typeLabel } from '../../platform/file-kinds.ts';
 import { StoreAccessError } from '../../platform/service/content.ts';
@@ -55,13 +56,28 @@ function BackToFolder() {
   return <Button onClick={() => router.closePreview()}>{text.previews.backToFolder}</Button>;
 }
 
-/** The details, thumbnail and download button of a file without a preview. `reason` explains why there is none. */
-export function NoPreview({ entry, reason, hint }: { entry: FileEntry; reason?: string; hint?: string | undefined }) {
+interface NoPreviewProps {
+  entry: FileEntry;
+  /** The title: the reason why there is no preview. */
+  reason?: string;
+  hint?: string | undefined;
+  /** A button next to the download. */
+  action?: ComponentChild;
+}
+
+/** The details, thumbnail and download button of a file without a preview. */
+export function NoPreview({ entry, reason, hint, action }: NoPreviewProps) {
   const { text, formats } = useFullLanguage();
   const type = typeLabel(entry, text);
   const title = reason ?? (entry.size === 0 ? text.previews.empty : text.previews.noPreview);
+  const actions = (
+    <>
+      <DownloadLink entry={entry} isPrimary />
+      {action}
+    </>
+  );
   return (
-    <Notice icon={<Thumbnail entry={entry} />} title={title} actions={<DownloadLink entry={entry} isPrimary />}>
+    <Notice icon={<Thumbnail entry={entry} />} title={title} actions={actions}>
       {hint !== undefined && <p>{hint}</p>}
       <p class="numbers">
         {type} · {formats.size(entry.size)}

@@ -1,7 +1,7 @@
 import { useComputed } from '@preact/signals';
 import { useRef } from 'preact/hooks';
 import type { Folder } from '../../model/folder/folder.ts';
-import { previewKindOf } from '../../platform/preview-kinds.ts';
+import { isSvg, previewKindOf } from '../../platform/preview-kinds.ts';
 import type { FileEntry } from '../../platform/service/service.ts';
 import type { Urls } from '../../platform/service/urls.ts';
 import { useFolder } from '../models.ts';
@@ -40,13 +40,13 @@ export function useGallery(path: string): Gallery {
 /** The maximum size in bytes of a preloaded image. */
 const MAX_PRELOADED_BYTES = 12e6;
 
-/** Preloads the images before and after a file. */
+/** Preloads the images before and after a file, except SVG: drawing one can block the page. */
 export function preloadNeighbours({ path }: FileEntry, folder: Folder, urls: Urls): void {
   const files = folder.entries.peek().filter((entry) => entry.type === 'file');
   const index = files.findIndex((file) => file.path === path);
   for (const file of [files[index + 1], files[index - 1]]) {
+    if (!file || file.size > MAX_PRELOADED_BYTES || isSvg(file) || previewKindOf(file) !== 'image') continue;
     // Browsers finish loading an image element without references.
-    if (file && file.size <= MAX_PRELOADED_BYTES && previewKindOf(file) === 'image')
-      new Image().src = urls.file(file.path);
+    new Image().src = urls.file(file.path);
   }
 }

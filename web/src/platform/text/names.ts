@@ -11,15 +11,18 @@ export function folderName(folder: string, { shell }: Pick<Text, 'shell'>): stri
  * `⟨U+202E⟩`. Use it only for display. Requests contain the name itself.
  */
 export function shownName(name: string): string {
-  return BLANK.test(name) ? name.replace(/[^]/gu, codePointOf) : name.replace(DIRECTIONAL, codePointOf);
+  return name.replace(MISLEADING, codePointOf);
 }
 
-/** Characters that change the direction of the text after them: with one, `exe.txt` looks like `txt.exe`. */
-const DIRECTIONAL = /[\u202a-\u202e\u2066-\u2069]/g;
+/**
+ * Characters that change the direction of the text after them (with one, `exe.txt` looks like `txt.exe`), characters
+ * without a width, and a space at either end. Joiners are visible in emoji and in the scripts that need them: between
+ * two of their characters, and after an Indic virama.
+ */
+const MISLEADING =
+  /^\s|\s$|[\xad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff]|(?<![\u0600-\u109f\p{Extended_Pictographic}\p{Emoji_Modifier}\ufe0f])[\u200c\u200d]|(?<![\u094d\u09cd\u0a4d\u0acd\u0b4d\u0bcd\u0c4d\u0ccd\u0d4d\u0dca])[\u200c\u200d](?![\u0600-\u109f\p{Extended_Pictographic}])/gu;
 
-/** Names that look empty: only spaces and characters without a width. */
-const BLANK = /^[\s\u200b-\u200f\u2060\ufeff]*$/u;
-
-function codePointOf(character: string): string {
+/** Returns the code point of a character, such as `⟨U+202E⟩`. */
+export function codePointOf(character: string): string {
   return `⟨U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}⟩`;
 }

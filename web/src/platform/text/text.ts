@@ -229,6 +229,9 @@ export interface LazyText {
     readonly storeFailedHint: string;
     readonly imageFailed: string;
     readonly imageFailedHint: string;
+    readonly svgTooComplex: string;
+    readonly svgTooComplexHint: string;
+    readonly showAnyway: string;
     readonly playbackFailed: string;
     readonly playbackFailedHint: string;
     readonly noPdfViewer: string;

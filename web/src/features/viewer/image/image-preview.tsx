@@ -1,11 +1,17 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { hasThumbnail } from '../../../platform/file-kinds.ts';
+import { isSvg } from '../../../platform/preview-kinds.ts';
 import type { FileEntry } from '../../../platform/service/service.ts';
 import { type Text, useFullLanguage } from '../../../platform/text/language.ts';
-import { useFolder, useUrls } from '../../models.ts';
-import { FailedElement } from '../file-notices.tsx';
+import { Button } from '../../../ui/button.tsx';
+import { useLoaded } from '../../../ui/loading.ts';
+import { useFolder, useService, useUrls } from '../../models.ts';
+import { ContentProblem, FailedElement, NoPreview } from '../file-notices.tsx';
 import { preloadNeighbours } from '../gallery.ts';
+import { Loading, NotLoadedNotice } from '../notices.tsx';
 import { type PreviewProps, useTools, type ViewerTool } from '../viewer-tools.ts';
+import { WorkerNotLoaded } from '../worker/run-job.ts';
+import { readLightSvg } from './read-svg.ts';
 import { useZoom, type ZoomControl } from './zoom.ts';
 import './image-preview.css';
 
@@ -14,8 +20,11 @@ import './image-preview.css';
  */
 export function ImagePreview({ entry, viewer }: PreviewProps) {
   const { text } = useFullLanguage();
+  const urls = useUrls();
   const [isFailed, setFailed] = useState(false);
-  if (!isFailed) return <Image {...{ entry, viewer }} onFail={() => setFailed(true)} />;
+  const source = urls.file(entry.path);
+  const image = { entry, viewer, onFail: () => setFailed(true) };
+  if (!isFailed) return isSvg(entry) ? <SvgImage {...image} /> : <Image {...image} source={source} />;
   const { noPreview, imageFailed, imageFailedHint } = text.previews;
   const reasons = isRarelySupported(entry) ? { reason: noPreview } : { reason: imageFailed, hint: imageFailedHint };
   return <FailedElement entry={entry} {...reasons} onRetry={() => setFailed(false)} />;
@@ -26,7 +35,37 @@ function isRarelySupported({ contentType }: FileEntry): boolean {
   return /^image\/(tiff|hei[cf]|jxl)\b/i.test(contentType);
 }
 
-function Image({ entry, viewer, onFail }: PreviewProps & { onFail: () => void }) {
+interface ImageProps extends PreviewProps {
+  source: string;
+  onFail: () => void;
+}
+
+/** Shows an SVG unless drawing it would block the page. The user can show it anyway. */
+function SvgImage({ entry, viewer, onFail }: Omit<ImageProps, 'source'>) {
+  const urls = useUrls();
+  const service = useService();
+  const { text } = useFullLanguage();
+  const [isForced, setForced] = useState(false);
+  const loaded = useLoaded((signal) => readLightSvg(service, entry, signal));
+  const light = loaded.state === 'ready' ? loaded.value : undefined;
+  const source = useMemo(() => light && URL.createObjectURL(light), [light]);
+  useEffect(() => () => source && URL.revokeObjectURL(source), [source]);
+
+  if (isForced) return <Image {...{ entry, viewer, onFail }} source={urls.file(entry.path)} />;
+  if (source !== undefined) return <Image {...{ entry, viewer, onFail, source }} />;
+  if (loaded.state === 'loading') return <Loading />;
+  if (loaded.state === 'failed') return <SvgProblem entry={entry} error={loaded.error} onRetry={loaded.retry} />;
+  const { svgTooComplex, svgTooComplexHint, showAnyway } = text.previews;
+  const action = <Button onClick={() => setForced(true)}>{showAnyway}</Button>;
+  return <NoPreview entry={entry} reason={svgTooComplex} hint={svgTooComplexHint} action={action} />;
+}
+
+function SvgProblem({ entry, error, onRetry }: { entry: FileEntry; error: Error; onRetry: () => void }) {
+  if (error instanceof WorkerNotLoaded) return <NotLoadedNotice retry={onRetry} />;
+  return <ContentProblem {...{ entry, error, onRetry }} />;
+}
+
+function Image({ entry, viewer, source, onFail }: ImageProps) {
   const urls = useUrls();
   const folder = useFolder();
   const { text, formats } = useFullLanguage();
@@ -49,7 +88,7 @@ function Image({ entry, viewer, onFail }: PreviewProps & { onFail: () => void })
         ref={image}
         class={`picture ${isLoaded ? 'loaded' : ''} ${control.isStep.value ? 'step' : ''}`}
         style={{ transform: `translate(${x}px, ${y}px) scale(${scale})` }}
-        src={urls.file(entry.path)}
+        src={source}
         alt={entry.name}
         draggable={false}
         onLoad={() => setLoaded(true)}

@@ -1,6 +1,7 @@
 import { useMemo, useState } from 'preact/hooks';
 import { useFullLanguage } from '../../../platform/text/language.ts';
 import { Button } from '../../../ui/button.tsx';
+import { showBidiControls } from '../text/bidi-controls.tsx';
 import { TextFallback, WholeText, WithSource } from '../text/rendered-text.tsx';
 import type { PreviewProps } from '../viewer-tools.ts';
 import { type JsonMember, type JsonValue, parseJson } from './parse-json.ts';
@@ -75,7 +76,7 @@ function Leaf({ label, kind, shown }: { label: string | undefined; kind: string;
   return (
     <div class="leaf">
       <Label label={label} />
-      <bdi class={`value ${kind}`}>{shown}</bdi>
+      <bdi class={`value ${kind}`}>{showBidiControls(shown)}</bdi>
     </div>
   );
 }
@@ -123,7 +124,7 @@ function Label({ label }: { label: string | undefined }) {
   if (label === undefined) return null;
   return (
     <>
-      <bdi class="key">{label}</bdi>
+      <bdi class="key">{showBidiControls(label)}</bdi>
       <span class="colon">: </span>
     </>
   );

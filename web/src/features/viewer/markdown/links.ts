@@ -2,7 +2,7 @@
  * The target of a link or an image in a file: a path of the service (empty for the root), a fragment, or an external
  * URL.
  */
-type Destination =
+export type Destination =
   | { readonly kind: 'path'; readonly path: string }
   | { readonly kind: 'fragment'; readonly fragment: string }
   | { readonly kind: 'external'; readonly url: string };

@@ -3,7 +3,8 @@ import { type Components, toJsxRuntime } from 'hast-util-to-jsx-runtime';
 import type { ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { Fragment, jsx, jsxs } from 'preact/jsx-runtime';
-import { isFolderPath, parentOf } from '../../../platform/paths.ts';
+import { isFolderPath, nameOf, parentOf } from '../../../platform/paths.ts';
+import { isSvg } from '../../../platform/preview-kinds.ts';
 import type { Route } from '../../../platform/router.ts';
 import type { FileEntry } from '../../../platform/service/service.ts';
 import { type Text, useFullLanguage } from '../../../platform/text/language.ts';
@@ -14,7 +15,8 @@ import { Loading, NotLoadedNotice } from '../notices.tsx';
 import { TextErrorBoundary, TextFallback, WholeText, WithSource } from '../text/rendered-text.tsx';
 import type { PreviewProps } from '../viewer-tools.ts';
 import { runJob, WorkerNotLoaded } from '../worker/run-job.ts';
-import { ID_PREFIX, resolveDestination } from './links.ts';
+import { type Destination, ID_PREFIX, resolveDestination } from './links.ts';
+import '../text/bidi-controls.css';
 import '../text/source.css';
 import './markdown.css';
 
@@ -100,28 +102,42 @@ interface MarkdownImageProps {
 
 /**
  * An image in Markdown. An external image is rendered as a link, because loading it would disclose to its host who
- * reads the file.
+ * reads the file. An SVG is a link to its preview, because drawing it can block the page.
  */
 function MarkdownImage({ folder, src, alt = '' }: MarkdownImageProps) {
   const urls = useUrls();
   const { text } = useFullLanguage();
   const destination = src === undefined ? undefined : resolveDestination(folder, src);
-  if (destination?.kind === 'path') {
+  const isPath = destination?.kind === 'path';
+  if (isPath && !isSvg({ name: nameOf(destination.path), contentType: '' })) {
     return <img src={urls.file(destination.path)} alt={alt} loading="lazy" draggable={false} />;
   }
-  const description = text.previews.externalImage({
-    description: alt || (destination?.kind === 'external' ? hostOf(destination.url) : '…'),
-  });
+  const description = text.previews.externalImage({ description: alt || sourceOf(destination) });
+  if (isPath) {
+    return (
+      <MarkdownLink folder={folder} href={src} id={undefined} label={undefined}>
+        <span class="image-link">
+          <Icon name="image" />
+          {description}
+        </span>
+      </MarkdownLink>
+    );
+  }
   if (destination?.kind !== 'external') return <span>{description}</span>;
   return (
-    <a class="external-image" href={destination.url} target="_blank" rel="noopener noreferrer">
+    <a class="image-link" href={destination.url} target="_blank" rel="noopener noreferrer">
       <Icon name="image" />
       {description}
     </a>
   );
 }
 
-const hostOf = (url: string) => (URL.canParse(url) ? new URL(url).host : url);
+/** Returns the name of an image in the service, or the host of an external one. */
+function sourceOf(destination: Destination | undefined): string {
+  if (destination?.kind === 'path') return nameOf(destination.path);
+  if (destination?.kind !== 'external') return '…';
+  return URL.canParse(destination.url) ? new URL(destination.url).host : destination.url;
+}
 
 interface MarkdownLinkProps {
   folder: string;

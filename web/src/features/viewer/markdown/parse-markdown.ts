@@ -4,6 +4,7 @@ import { fromMarkdown } from 'mdast-util-from-markdown';
 import { gfmFromMarkdown } from 'mdast-util-gfm';
 import { toHast } from 'mdast-util-to-hast';
 import { gfm } from 'micromark-extension-gfm';
+import { bidiPartsOf } from '../text/bidi-parts.ts';
 import { highlightLines } from '../text/highlighter.ts';
 import { ID_PREFIX } from './links.ts';
 
@@ -26,6 +27,7 @@ export function renderableMarkdown(text: string, labels: MarkdownLabels): Root |
   if (tree.type !== 'root' || !isRenderable(tree)) return undefined;
   if (!showsAnything(tree)) return 'nothing';
   highlightCode(tree);
+  showCodeControls(tree, false);
   return isRenderable(tree) ? tree : undefined;
 }
 
@@ -71,6 +73,29 @@ function highlightElement(code: Element): void {
       return { type: 'element', tagName: 'span', properties: { className: className.split(' ') }, children: [text] };
     }),
   ]);
+}
+
+/** Makes bidirectional control characters in code visible. Paragraphs and other blocks contain their effects. */
+function showCodeControls(node: Nodes, isCode: boolean): void {
+  if (!('children' in node)) return;
+  for (const child of node.children) {
+    showCodeControls(child, isCode || (child.type === 'element' && child.tagName === 'code'));
+  }
+  if (isCode && node.type === 'element') node.children = node.children.flatMap(withVisibleControls);
+}
+
+function withVisibleControls(node: ElementContent): ElementContent[] {
+  if (node.type !== 'text') return [node];
+  return bidiPartsOf(node.value).map(({ text, code }) => {
+    const part = { type: 'text' as const, value: text };
+    if (code === undefined) return part;
+    return {
+      type: 'element',
+      tagName: 'span',
+      properties: { className: ['bidi-control'], dataCode: code },
+      children: [part],
+    };
+  });
 }
 
 /**

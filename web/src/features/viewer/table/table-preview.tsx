@@ -1,6 +1,7 @@
 import { useFullLanguage } from '../../../platform/text/language.ts';
 import { useLoaded } from '../../../ui/loading.ts';
 import { Loading, NotLoadedNotice } from '../notices.tsx';
+import { showBidiControls } from '../text/bidi-controls.tsx';
 import { TextFallback, WholeText, WithSource } from '../text/rendered-text.tsx';
 import type { PreviewProps } from '../viewer-tools.ts';
 import { runJob, WorkerNotLoaded } from '../worker/run-job.ts';
@@ -54,7 +55,7 @@ function Table({ name, table: { columns, rows, rowCount } }: { name: string; tab
             <td class="number" />
             {columns.map((column, index) => (
               <th key={index} scope="col" class={classes[index]}>
-                {column.name}
+                {showBidiControls(column.name)}
               </th>
             ))}
           </tr>
@@ -65,7 +66,7 @@ function Table({ name, table: { columns, rows, rowCount } }: { name: string; tab
               <td class="number">{index + 1}</td>
               {classes.map((className, column) => (
                 <td key={column} class={className}>
-                  {row[column]}
+                  {showBidiControls(row[column] ?? '')}
                 </td>
               ))}
             </tr>

@@ -1,10 +1,11 @@
-import { Component, type ComponentChild, type ComponentChildren, h } from 'preact';
+import { Component, type ComponentChildren, h } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { grammarOf, isProse } from '../../../platform/preview-kinds.ts';
 import { type Text, useFullLanguage } from '../../../platform/text/language.ts';
 import { useLoaded } from '../../../ui/loading.ts';
 import { useTools, type ViewerState, type ViewerTool } from '../viewer-tools.ts';
 import { runJob } from '../worker/run-job.ts';
+import { showBidiControls } from './bidi-controls.tsx';
 import { blocksOf, type TextBlock } from './read-text.ts';
 import './source.css';
 
@@ -100,7 +101,7 @@ class Block extends Component<{ block: TextBlock }> {
     return (
       <code class="block" style={{ '--first-line': firstLine - 1, '--lines': lines.length }}>
         {lines.map((line) => (
-          <span class="line">{isEmpty(line) ? <br /> : line}</span>
+          <span class="line">{isEmpty(line) ? <br /> : shown(line)}</span>
         ))}
       </code>
     );
@@ -112,7 +113,12 @@ function isEmpty(line: ComponentChildren): boolean {
   return line === '' || (Array.isArray(line) && line.length === 0);
 }
 
-type Lines = readonly (readonly ComponentChild[])[];
+/** Tokens of highlighted lines already show their control characters. */
+function shown(line: ComponentChildren): ComponentChildren {
+  return typeof line === 'string' ? showBidiControls(line) : line;
+}
+
+type Lines = readonly (readonly ComponentChildren[])[];
 
 /**
  * Returns the highlighted lines of a text; undefined until they are ready, without a grammar, and if highlighting fails
@@ -124,7 +130,9 @@ function useHighlightedLines(text: string, grammar: string | undefined): Lines |
       if (grammar === undefined || grammar === '') return undefined;
       const lines = await runJob({ kind: 'highlight', text, grammar }, signal);
       return lines?.map((line) =>
-        line.map(([className, part]) => (className === '' ? part : h('span', { class: className }, part))),
+        line.map(([className, part]) =>
+          className === '' ? showBidiControls(part) : h('span', { class: className }, showBidiControls(part)),
+        ),
       );
     },
     [text, grammar],

@@ -1,4 +1,5 @@
 import type { Root } from 'hast';
+import { isLightSvg } from '../image/svg-cost.ts';
 import { type MarkdownLabels, renderableMarkdown } from '../markdown/parse-markdown.ts';
 import { type ParsedTable, parseTable } from '../table/parse-table.ts';
 import { type HighlightedLine, highlightLines } from '../text/highlighter.ts';
@@ -10,13 +11,16 @@ import { type HighlightedLine, highlightLines } from '../text/highlighter.ts';
 export type Job =
   | { readonly kind: 'markdown'; readonly text: string; readonly labels: MarkdownLabels }
   | { readonly kind: 'highlight'; readonly text: string; readonly grammar: string }
-  | { readonly kind: 'table'; readonly text: string; readonly isTabbed: boolean };
+  | { readonly kind: 'table'; readonly text: string; readonly isTabbed: boolean }
+  | { readonly kind: 'svg'; readonly text: string };
 
 /** The result of each kind of job; undefined if the page can't render it. */
 export interface Results {
   readonly markdown: Root | 'nothing' | undefined;
   readonly highlight: readonly HighlightedLine[] | undefined;
   readonly table: ParsedTable;
+  /** Whether browsers draw it quickly. */
+  readonly svg: boolean;
 }
 
 /** A message of the worker: ready for its job, or done with a result. */
@@ -33,6 +37,8 @@ function run(job: Job): Results[Job['kind']] {
       return highlightLines(job.text, job.grammar);
     case 'table':
       return parseTable(job.text, job.isTabbed);
+    case 'svg':
+      return isLightSvg(job.text);
   }
 }
 
