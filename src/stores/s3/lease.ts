@@ -12,6 +12,9 @@ import { OWN_FOLDER } from './own-folder.ts';
 /** The folder of the objects that are leases. */
 export const LEASES = `${OWN_FOLDER}leases/`;
 
+/** The owner of a lease that its holder left. */
+const LEFT = '';
+
 /** Default milliseconds after the last renewal from which a lease counts as expired. */
 const LEASE_MS = 60_000;
 
@@ -103,6 +106,7 @@ export class Leases {
       interrupted,
       leaseMs: this.#leaseMs,
       renew: (before) => this.#put(key, owner, task, { etag: before }),
+      leave: (before) => this.#put(key, LEFT, task, { etag: before }),
       remove: () => this.#remove(key),
     });
   }
@@ -127,7 +131,7 @@ export class Leases {
     const { owner, task } = parse(text);
     // Both times are of the store's clock. A response of a cache would have an Age header.
     const age = Date.parse(head.headers.date ?? '') - (head.modified?.getTime() ?? Number.NaN);
-    return { owner, task, etag: head.etag, isExpired: age > this.#leaseMs };
+    return { owner, task, etag: head.etag, isExpired: owner === LEFT || age > this.#leaseMs };
   }
 }
 
@@ -143,6 +147,8 @@ interface LeaseHandle {
   readonly leaseMs: number;
   /** Replaces the lease object if it has this ETag. Returns the new one. */
   renew(etag: string): Promise<string>;
+  /** Replaces the lease object by one that has expired. */
+  leave(etag: string): Promise<string>;
   remove(): Promise<void>;
 }
 
@@ -153,7 +159,8 @@ export class Lease {
   readonly #handle: LeaseHandle;
   readonly #lost = new AbortController();
   readonly #ended = new AbortController();
-  readonly #renewing: Promise<void>;
+  /** Resolves to the last ETag of the lease object. */
+  readonly #renewing: Promise<string>;
 
   constructor(handle: LeaseHandle) {
     this.interrupted = handle.interrupted;
@@ -175,11 +182,21 @@ export class Lease {
 
   /** Leaves the lease to the next process, which acquires it after its expiry and completes the task. */
   async abandon(): Promise<void> {
-    this.#ended.abort();
-    await this.#renewing;
+    await this.#end();
   }
 
-  async #renew(): Promise<void> {
+  /** Leaves the lease like `abandon`, but to be acquired at once. No request of the task may be in progress. */
+  async leave(): Promise<void> {
+    const etag = await this.#end();
+    if (!this.#lost.signal.aborted) await this.#handle.leave(etag).catch(() => {});
+  }
+
+  async #end(): Promise<string> {
+    this.#ended.abort();
+    return this.#renewing;
+  }
+
+  async #renew(): Promise<string> {
     const { leaseMs, renew } = this.#handle;
     const ended = this.#ended.signal;
     const lose = (cause?: unknown) => this.#lost.abort(leaseLost(cause));
@@ -197,6 +214,7 @@ export class Lease {
       }
     }
     clearTimeout(deadline);
+    return etag;
   }
 }
 

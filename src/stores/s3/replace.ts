@@ -20,6 +20,9 @@ export interface ReplacedKeeper {
 /** Maximum attempts to replace a file that other clients change. */
 const MAX_ATTEMPTS = 20;
 
+/** Maximum attempts that fail although the file is unchanged. */
+const MAX_UNCHANGED = 3;
+
 /**
  * Puts new content at a path, and first keeps the content that it replaces. The new content replaces exactly the kept one,
  * if the store supports conditions on writes. In this process, changes of one path follow one another.
@@ -47,7 +50,7 @@ export class Replacer {
     return this.#locks.run(file, async () => {
       // A file that must not exist replaces nothing.
       if (!keep || condition === 'absent') return put(condition);
-      for (let attempt = 1; ; attempt++) {
+      for (let attempt = 1, unchanged = 0; ; attempt++) {
         const present = await undefinedIfNotFound(this.#stat(file));
         requireCondition(file, present, condition);
         try {
@@ -55,8 +58,9 @@ export class Replacer {
         } catch (error) {
           if (!isStoreError(error, 'condition-failed') && !isStoreError(error, 'not-found')) throw error;
           const now = await undefinedIfNotFound(this.#stat(file));
-          // Another condition failed, for example on the source of a copy.
-          if (now?.etag === present?.etag || condition !== undefined) throw error;
+          // Either another condition failed, for example on the source of a copy, or the file was there only for a moment.
+          if (now?.etag === present?.etag) unchanged++;
+          if (unchanged === MAX_UNCHANGED || condition !== undefined) throw error;
           if (attempt === MAX_ATTEMPTS) throw concurrentlyModified(error);
         }
       }

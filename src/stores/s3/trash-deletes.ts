@@ -90,7 +90,7 @@ export class TrashDeletes {
     const lease = await this.#leases.acquire(leaseOf(record.path), formatTask(record), options);
     const interrupted = parseTask(lease.interrupted);
     const moving = interrupted ?? record;
-    let isEnded = true;
+    let end: 'release' | 'leave' | 'abandon' = 'release';
     try {
       if (interrupted && (await this.#trash.has(interrupted.id, options))) return undefined;
       const isResumed = interrupted !== undefined && !(await this.#trash.isEmpty(interrupted, options));
@@ -99,11 +99,14 @@ export class TrashDeletes {
       await this.#complete(moving, options);
       return undefined;
     } catch (error) {
-      isEnded = await this.#trash.isEmpty(moving, {}).catch(() => false);
+      // Content in the trash that is no item yet: the next process continues. After a request without response, it must not
+      // do so before the lease expires, because the store might still execute the request.
+      const isEmpty = await this.#trash.isEmpty(moving, {}).catch(() => false);
+      const isOver = isStoreError(error) && error.kind !== 'unavailable';
+      if (!isEmpty) end = isOver ? 'leave' : 'abandon';
       throw error;
     } finally {
-      // Content in the trash that is no item yet: the lease expires, and the next process continues.
-      await (isEnded ? lease.release() : lease.abandon());
+      await lease[end]();
     }
   }
 

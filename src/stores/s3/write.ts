@@ -2,7 +2,7 @@ import { addAbortSignal } from 'node:stream';
 import { isStoreError } from '../../model/error.ts';
 import type { FilePath } from '../../model/path.ts';
 import type { Keep, Store, Upload, WriteCondition, WriteOptions } from '../../model/store.ts';
-import { preconditionFailed, requireSize, versionReplaced } from '../../model/store-errors.ts';
+import { concurrentlyModified, preconditionFailed, requireSize, versionReplaced } from '../../model/store-errors.ts';
 import type { Bucket } from './bucket.ts';
 import type { ConditionalPut } from './conditional-put.ts';
 import type { Entries } from './entries.ts';
@@ -34,7 +34,7 @@ export class Writer {
       return await this.#write({ file, type: upload.type, condition, keep, onOutcome, signal }, upload);
     } catch (error) {
       this.#entries.forget(file);
-      throw condition === undefined ? error : toConditionError(error, file, condition);
+      throw toWriteError(error, file, condition);
     } finally {
       upload.body.destroy();
     }
@@ -104,9 +104,11 @@ async function* startingWith(first: Buffer, rest: AsyncGenerator<Buffer>): Async
 
 /**
  * Translates an error of a conditional write to `condition-failed`. Stores return 404 for a condition on the ETag of a
- * missing object. Returns other errors unchanged.
+ * missing object. Without a condition of the caller, the condition was that of a kept version. Returns other errors
+ * unchanged.
  */
-function toConditionError(error: unknown, file: FilePath, condition: WriteCondition): unknown {
+function toWriteError(error: unknown, file: FilePath, condition: WriteCondition | undefined): unknown {
   if (!isStoreError(error, 'condition-failed') && !isStoreError(error, 'not-found')) return error;
+  if (condition === undefined) return isStoreError(error, 'condition-failed') ? concurrentlyModified(error) : error;
   return condition === 'absent' ? preconditionFailed(file, error) : versionReplaced(file);
 }
