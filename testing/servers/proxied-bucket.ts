@@ -35,8 +35,7 @@ export async function serveProxied(
     lacks: s3.lacks,
     open: async () => ({ store: opened.store, close: () => close(opened) }),
   };
-  // The tests count the requests of each operation, without those for trash and versions.
-  const { port, log, stop } = await startService(backend, { retention: { trash: false, versions: false } });
+  const { port, log, stop } = await startService(backend);
   t.after(stop);
   return { ...opened, port, log };
 }
