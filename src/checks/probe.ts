@@ -73,7 +73,7 @@ export async function readProbe(
 /** Removes the probe folder, and verifies that it is gone. */
 export async function removeProbe(files: Files, probe: FolderPath, signal: AbortSignal): Promise<Finding> {
   try {
-    await untilAborted(undefinedIfNotFound(files.deleteFolder(probe, { signal })), signal);
+    await untilAborted(undefinedIfNotFound(files.deleteFolder(probe, { permanent: true, signal })), signal);
     const remains = await untilAborted(exists(files.list(probe, { signal, limit: 1 })), signal);
     if (!remains) return ok(`Removed the probe folder "${probe}".`);
     return notRemoved(probe, 'The store confirmed the removal, but still lists the folder.');

@@ -122,7 +122,11 @@ async function openSubject(
     settings: config,
     opened,
     store: opened.store,
-    files: createFiles(opened.store, { presignExpires: config.PRESIGN_EXPIRES }),
+    files: createFiles(opened.store, {
+      presignExpires: config.PRESIGN_EXPIRES,
+      // The removal of the probe folder also removes the versions that the service has kept in it.
+      retention: { trash: true, versions: true },
+    }),
     probe: nameProbe(),
     warnings,
     pageOrigin: url === undefined ? undefined : new URL(url).origin,

@@ -98,7 +98,10 @@ export const UPLOAD_CHECKS: readonly Check<PassageSubject>[] = [
         ],
         [
           'DELETE',
-          await requestService(subject, pathOf('/delete/', subject, UPLOADED), { method: 'DELETE', signal }),
+          await requestService(subject, `${pathOf('/delete/', subject, UPLOADED)}?permanent=true`, {
+            method: 'DELETE',
+            signal,
+          }),
           ({ status }: Response) => status === 200,
         ],
       ] as const;

@@ -316,11 +316,17 @@ export function testJobs(engineName: string, create: () => Promise<DatabaseLocat
       const location = await create();
       const { queue } = await open(location);
       const contexts: JobContext[] = [];
+      // A run that ends between two of the concurrent calls would be scheduled again.
+      const areScheduled = Promise.withResolvers<void>();
       const kind = defineKind({
         name: 'scheduled',
         input: Type.Object({}),
         intervalMs: 3_600_000,
-        run: async (_, context) => ({ run: contexts.push(context) }),
+        run: async (_, context) => {
+          const run = contexts.push(context);
+          if (run === 2) await areScheduled.promise;
+          return { run };
+        },
       });
       for (let count = 0; count < 4; count++) await startRunner(location, [kind]);
       const all = async () => (await queue.list({ owner: undefined, limit: 100, cursor: undefined })).jobs;
@@ -339,6 +345,7 @@ export function testJobs(engineName: string, create: () => Promise<DatabaseLocat
       assert.deepEqual(await all(), [first]);
       const { queue: other } = await open(location);
       await Promise.all([queue, other, queue, other].map((each) => each.schedule('scheduled', -1000)));
+      areScheduled.resolve();
       const second = await untilEnded(2);
       assert.deepEqual([second.id, second.attempts, contexts[1]?.isResumed], [first.id, 1, false]);
       assert.deepEqual((await queue.list({ owner: 'ann', limit: 100, cursor: undefined })).jobs, []);
