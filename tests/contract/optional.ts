@@ -6,10 +6,15 @@ import { file, folder, ofKind, plant, treeOf, upload, writeAll } from './bytes.t
 import { trashContract } from './trash.ts';
 import { versionsContract } from './versions.ts';
 
-/** What `model/store.ts` promises of the members that a store may have, for those that this one has. */
-export function optionalContract(backend: Backend): void {
-  trashContract(backend);
-  versionsContract(backend);
+/**
+ * Tests the optional members of a store that `model/store.ts` documents, if it has them; with `retention`, also its trash
+ * and versions.
+ */
+export function optionalContract(backend: Backend, { retention = true } = {}): void {
+  if (retention) {
+    trashContract(backend);
+    versionsContract(backend);
+  }
   describe(`The contract of optional store members: ${backend.name}`, () => {
     let store: Store;
     let close: () => Promise<void>;

@@ -13,6 +13,7 @@ await import('../faults/at-once.test.ts');
 await import('../faults/kill.test.ts');
 await import('../faults/links.test.ts');
 await import('../faults/transfers-at-once.test.ts');
+await import('../faults/trash-killed.test.ts');
 await import('../process/audit-log.test.ts');
 await import('../process/start.test.ts');
 await import('../process/stop.test.ts');

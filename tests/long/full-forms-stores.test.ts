@@ -6,6 +6,8 @@ import type { Need } from '../runner/needs.ts';
 export const needs: readonly Need[] = ['apache2', 'bucket', 'git', 'haproxy', 'nginx'];
 
 process.env['FULL_FORMS'] = '1';
+await import('../contract/github.test.ts');
+await import('../contract/s3.test.ts');
 await import('../doctor/disk.test.ts');
 await import('../doctor/proxy.test.ts');
 await import('../doctor/s3.test.ts');

@@ -41,8 +41,10 @@ export class CommitBackoff {
   async wait(): Promise<void> {
     const { signal } = this.#closing;
     // Timers can fire a fraction of a millisecond early.
-    while (this.#pausedUntil > performance.now() && !signal.aborted) {
-      await delay(this.#pausedUntil - performance.now(), undefined, { signal }).catch(() => {});
+    for (;;) {
+      const pauseMs = this.#pausedUntil - performance.now();
+      if (pauseMs <= 0 || signal.aborted) return;
+      await delay(pauseMs, undefined, { signal }).catch(() => {});
     }
   }
 
