@@ -353,7 +353,7 @@ export function storeContract(backend: Backend): void {
       });
 
       it('reports whether it created or replaced a file, also without a condition, if it keeps versions', async (test) => {
-        if (!store.listVersions) return test.skip('it keeps none');
+        if (!store.listVersions) return test.skip('the store keeps no versions');
         const outcomes = await outcomesOf(
           (options) => store.write(file('a'), upload('one'), { ...options, keep: {} }),
           (options) => store.write(file('a'), upload('two'), { ...options, keep: {} }),
@@ -376,7 +376,7 @@ export function storeContract(backend: Backend): void {
       });
 
       it('reports the outcome of staged uploads', unless('outcomes-of-writes'), async (test) => {
-        if (!store.stage) return test.skip('it has none');
+        if (!store.stage) return test.skip('the store has no staged uploads');
         const commit = async (options: WriteOptions) => {
           const staged = await store.stage?.({ body: Readable.from([Buffer.from('staged')]) });
           await staged?.commit(file('a'), { type: 'text/plain' }, options);
@@ -432,7 +432,7 @@ export function storeContract(backend: Backend): void {
 
     describe('stage', () => {
       it('keeps staged bytes until commit or abort', async (test) => {
-        if (!store.stage) return test.skip('it has none');
+        if (!store.stage) return test.skip('the store has no staged uploads');
         const staged = await store.stage({ body: Readable.from([Buffer.from('staged')]) });
         assert.deepEqual(await treeOf(store), {});
         const entry = await staged.commit(file('f/a'), { type: 'text/plain' });

@@ -38,7 +38,7 @@ export async function restoreDeleted(context: ChangeContext, entries: readonly E
   });
   context.refresh(paths.map(parentOf));
   if (done.length > 0) messages.announce(language.value.text.changes.undone);
-  sayNewNames(
+  reportNewNames(
     context,
     done.map(({ item, result }) => ({ item, path: result })),
   );
@@ -96,13 +96,13 @@ export async function restoreItems(
   const folders = restored.filter(({ item }) => item.type === 'folder').map(({ path }) => folderEntry(path));
   if (folders.length > 0) folder.apply({ added: folders });
   context.refresh(restored.map(({ path }) => parentOf(path)));
-  sayNewNames(context, restored);
-  if (failed.length > 0) sayNotRestored(context, failed, items.length);
+  reportNewNames(context, restored);
+  if (failed.length > 0) reportNotRestored(context, failed, items.length);
   return restored;
 }
 
 /** Shows under which names items were restored whose names were taken. */
-function sayNewNames(
+function reportNewNames(
   { messages, language }: ChangeContext,
   restored: readonly Restored<{ readonly path: string }>[],
 ): void {
@@ -117,7 +117,7 @@ function sayNewNames(
   });
 }
 
-function sayNotRestored(
+function reportNotRestored(
   { messages, language }: ChangeContext,
   failed: readonly Failed<TrashedItem>[],
   all: number,

@@ -50,11 +50,11 @@ export async function purge(context: ChangeContext, items: readonly TrashedItem[
   if (purged.length > 0) {
     messages.show({ kind: 'done', text: changes.deleted(subjectOf(purged.map(({ path }) => path))) });
   }
-  if (failed.length > 0) sayNotPurged(context, failed, items.length);
+  if (failed.length > 0) reportNotPurged(context, failed, items.length);
   return purged;
 }
 
-function sayNotPurged(
+function reportNotPurged(
   { messages, language }: ChangeContext,
   failed: readonly Failed<TrashedItem>[],
   all: number,
