@@ -1,3 +1,4 @@
+import { CHANGE_LOG_IDS, changeLogTargets } from './change-log-cost.ts';
 import type { Comparison } from './comparison.ts';
 import { fewEntries, largeFolderComparison, manyEntries } from './large-folder.ts';
 import { readComparisons } from './reading.ts';
@@ -13,10 +14,20 @@ import { uploadComparison, uploading, uploadingPeer } from './uploading.ts';
 
 const uploadId = 'upload-1GiB';
 
-/** Fetching, listing and uploading on a disk, and starting. */
+/** Downloads, listings and uploads on a disk, and starts. */
 export const diskTargets: TargetGroup = {
-  ids: ['get-4KiB', 'slow-disk', 'get-5MiB', 'list-1000', 'list-100000', uploadId, 'upload-4KiB', 'start'],
-  // The file, what is stored of it, and as much again where a server keeps it elsewhere first.
+  ids: [
+    'get-4KiB',
+    'slow-disk',
+    'get-5MiB',
+    'list-1000',
+    'list-100000',
+    uploadId,
+    'upload-4KiB',
+    ...CHANGE_LOG_IDS,
+    'start',
+  ],
+  // The file, its upload, and another copy of servers that stage uploads elsewhere.
   bytesNeeded: (chosen) => 2 ** 30 + (chosen.includes(uploadId) ? 3.25 * uploadBytes : 0),
   measure: async (setting, measureAll) => {
     const { chosen, folder, signal } = setting;
@@ -45,12 +56,13 @@ function planTargets({ duration, service }: Setting, stage: Stage): Target[] {
       comparison: smallUploadComparison(ours, stage, duration),
       criteria: [speedOver('rclone serve webdav', 1, 'holdall', '× rclone webdav, not durable')],
     },
+    ...changeLogTargets(service, stage, duration),
     {
       work: 'Start to first response; idle',
       comparison: startComparison(servers, stage),
       criteria: [
         sampleFigure('most', 400, 'ms', ({ value }) => value * 1000),
-        sampleFigure('most', 90, 'MB a process, RSS', ({ idleProcess }) => megabytes(idleProcess?.resident)),
+        sampleFigure('most', 90, 'MB per process, RSS', ({ idleProcess }) => megabytes(idleProcess?.resident)),
       ],
     },
   ];

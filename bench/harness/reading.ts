@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Comparison, Sample } from './comparison.ts';
+import type { Comparison, Contender, Sample } from './comparison.ts';
 import type { Meter } from './measure.ts';
 import { measureServer } from './measure.ts';
 import type { BenchResponse } from './requests.ts';
@@ -11,39 +11,48 @@ import type { Stage } from './stage.ts';
 import { entryNames, servedFiles, untilOld } from './stage.ts';
 import { load } from './wrk.ts';
 
-/** How long each load goes on: seconds. */
+/** The duration of each load in seconds. */
 export interface Duration {
-  /** A process of Node.js gets quicker over its first 50,000 requests, as its code is compiled. */
+  /** A process of Node.js compiles its code, and becomes faster, during its first 50,000 requests. */
   readonly warmUp: number;
   readonly measured: number;
 }
 
-/** Fetching each of the served files, and listing the folder of 1,000, from each of the servers. */
+/** Compares downloads of each of the served files, and listings of the folder of 1,000 entries, between servers. */
 export function readComparisons(servers: readonly Server[], stage: Stage, duration: Duration): Comparison[] {
-  const requests = [...Object.keys(servedFiles).map((file) => fileRequest(file, stage)), listRequest];
-  return requests.map((request) => ({
+  return readRequests(stage).map((request) => ({
     id: request.id,
     title: request.title,
     unit: 'requests/s',
     reference: 'nginx',
     programs: ['wrk'],
-    contenders: servers.map((server) => ({
-      name: server.name,
-      program: server.program,
-      measure: (signal) => measureReads(server, request, stage, duration, signal),
-    })),
+    contenders: servers.map((server) => readContender(server, request, stage, duration)),
   }));
 }
 
-/** One request to be made over and over. */
-interface ReadRequest {
+/** Returns a download of each of the served files, and a listing of the folder of 1,000 entries. */
+export function readRequests(stage: Stage): readonly ReadRequest[] {
+  return [...Object.keys(servedFiles).map((file) => fileRequest(file, stage)), listRequest];
+}
+
+/** Measures one request, sent repeatedly to a server. */
+export function readContender(server: Server, request: ReadRequest, stage: Stage, duration: Duration): Contender {
+  return {
+    name: server.name,
+    ...(server.program && { program: server.program }),
+    measure: (signal) => measureReads(server, request, stage, duration, signal),
+  };
+}
+
+/** A request that is sent repeatedly. */
+export interface ReadRequest {
   readonly id: string;
   readonly title: string;
   readonly headers: Readonly<Record<string, string>>;
   path(server: Server): string;
-  /** What has to be so before it is measured. */
+  /** Resolves when the request can be measured. */
   prepare(signal: AbortSignal): Promise<void>;
-  /** Throws unless it is the whole right answer; else says what a reader should know of it. */
+  /** Throws unless the response is complete and correct. Returns a remark for the report. */
   check(response: BenchResponse): Promise<string>;
 }
 
@@ -84,18 +93,18 @@ async function measureReads(
   return await measureReading(target, duration, (work) => measureServer(running.pid, work), signal);
 }
 
-/** What is asked for over and over, at one URL. */
+/** The request of a load. */
 export interface ReadTarget extends Pick<ReadRequest, 'headers' | 'check'> {
   readonly url: URL;
-  /** The host that it is on, where that is not this machine. */
+  /** The host of the URL if it is not this machine. */
   readonly host?: string;
-  /** What it has to be answered with; 200 where it is absent. */
+  /** The expected status. Default: 200. */
   readonly status?: number;
-  /** How many ask at once; as many as wrk.ts says where it is absent. */
+  /** Concurrent connections. Default: see `wrk.ts`. */
   readonly connections?: number;
 }
 
-/** Asks once and checks the answer, warms up, then loads the URL under the meter. */
+/** Sends the request once and checks the response, warms up, and then measures the load. */
 export async function measureReading(
   { url, host, headers, status = 200, connections, check }: ReadTarget,
   duration: Duration,
@@ -119,10 +128,10 @@ export async function measureReading(
   };
 }
 
-/** Throws unless every one of the 1,000 entries is in it; else its format and length. */
+/** Throws unless the response lists all 1,000 entries. Returns its format and length. */
 export function checkListing({ headers, body }: BenchResponse): string {
   const text = body.toString();
-  // In HTML a space is `%20` in the link and may be either in its text.
+  // In HTML, a space is `%20` in the link, and either form in the text.
   const missing = entryNames.filter((name) => !text.includes(name) && !text.includes(encodeURIComponent(name)));
   if (missing.length > 0) throw new Error(`${missing.length} of ${entryNames.length} entries are not listed`);
   const format = ['json', 'xml'].find((name) => headers['content-type']?.includes(name)) ?? 'html';

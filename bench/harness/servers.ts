@@ -72,8 +72,8 @@ export function takeServerOutput(): string {
 }
 
 /**
- * Holdall as `npm start` runs it, from the file given, on the folder served, or on the store that `storage` sets;
- * `workers` 0 means its own default.
+ * Holdall as `npm start` runs it, on the served folder, or on the store of the settings `storage`. With `workers` 0, it
+ * uses its default.
  */
 export function holdall(entryFile: string, workers = 0, storage?: Readonly<Record<string, string>>): Server {
   return {
@@ -87,17 +87,31 @@ export function holdall(entryFile: string, workers = 0, storage?: Readonly<Recor
         HOST: '127.0.0.1',
         PORT: String(port),
         LOG_LEVEL: 'warn',
-        // An upload may wait there, a thumbnail be kept there: beside what is measured, and gone with it.
+        // Staged uploads and thumbnails are on the same disk, and are removed with the measurement.
         ...(storage ? { ...storage, CACHE_DIR: join(scratch, 'cache'), TMPDIR: scratch } : { DISK_ROOT: root }),
         ...(workers > 0 && { WORKERS: String(workers) }),
       },
-      // Not the checkout: a developer's .env there would be read.
+      // Not the checkout, because Holdall would read a developer's .env there.
       workingFolder: scratch,
     }),
   };
 }
 
-/** The limit of a static file server: no features, `sendfile`, one process a core. */
+/** Holdall with a database that is unreachable, so that it drops the changes for its log. */
+export function holdallWithoutLog(entryFile: string): Server {
+  const server = holdall(entryFile);
+  return {
+    ...server,
+    name: 'holdall without a change log',
+    async command(site, port) {
+      const command = await server.command(site, port);
+      // Port 9 (discard) has no listener.
+      return { ...command, env: { ...command.env, DATABASE_URL: 'postgres://user:password@127.0.0.1:9/none' } };
+    },
+  };
+}
+
+/** The limit of a static file server: no features, `sendfile`, one process per core. */
 export const nginx: Server = {
   name: 'nginx',
   program: 'nginx',

@@ -10,13 +10,8 @@ import { rclone, startServer } from './servers.ts';
 import type { Stage } from './stage.ts';
 import { connections, load } from './wrk.ts';
 
-/** Storing files of 4 KiB, each under a new name and 32 at once; and how fast the disk makes such files durable. */
+/** Compares uploads of files of 4 KiB, each with a new name, 32 concurrently, and how fast the disk flushes such files. */
 export function smallUploadComparison(holdall: Server, stage: Stage, duration: Duration): Comparison {
-  const form: Upload = {
-    path: () => '/upload',
-    requests: (folder, tag) => ['form', `${folder}/`, tag],
-    remark: 'multipart; fsync',
-  };
   const put: Upload = {
     path: (folder) => `/${folder}/`,
     requests: (_folder, tag) => ['put', tag],
@@ -29,7 +24,7 @@ export function smallUploadComparison(holdall: Server, stage: Stage, duration: D
     reference: 'rclone serve webdav',
     programs: ['wrk'],
     contenders: [
-      uploadContender('holdall', holdall, form, stage, duration),
+      smallUploadContender(holdall, stage, duration),
       uploadContender('rclone serve webdav', rclone('webdav'), put, stage, duration),
       diskContender('the disk, sequentially', 1, stage, duration),
       diskContender(`the disk, ${connections} concurrently`, connections, stage, duration),
@@ -37,10 +32,20 @@ export function smallUploadComparison(holdall: Server, stage: Stage, duration: D
   };
 }
 
+/** Measures uploads to Holdall. */
+export function smallUploadContender(holdall: Server, stage: Stage, duration: Duration): Contender {
+  const form: Upload = {
+    path: () => '/upload',
+    requests: (folder, tag) => ['form', `${folder}/`, tag],
+    remark: 'multipart; fsync',
+  };
+  return uploadContender(holdall.name, holdall, form, stage, duration);
+}
+
 interface Upload {
-  /** The URL's path, for files that go into a folder. */
+  /** The path of the URL for uploads to a folder. */
   path(folder: string): string;
-  /** As wrk.lua takes them, for files whose names begin with a tag. */
+  /** The arguments of wrk.lua for files whose names begin with a tag. */
   requests(folder: string, tag: string): readonly string[];
   readonly remark: string;
 }
@@ -74,7 +79,7 @@ function uploadContender(
   };
 }
 
-/** Nothing is sent: new files, each written, synced and closed by a thread of its own. */
+/** Measures the disk itself, without requests: each thread writes, flushes and closes new files. */
 function diskContender(name: string, concurrency: number, stage: Stage, { measured }: Duration): Contender {
   return {
     name,
@@ -94,14 +99,14 @@ function diskContender(name: string, concurrency: number, stage: Stage, { measur
   };
 }
 
-/** Rejects unless there is a file for each answer, and at most one more for each request that was under way at the end. */
+/** Throws unless a file exists for each response. Requests in progress at the end may add one file each. */
 async function checkStored(incoming: string, { url }: RunningServer, responses: number): Promise<void> {
   const names = (await readdir(incoming)).filter((name) => name.startsWith('measured-'));
   if (names.length < responses || names.length > responses + connections) {
-    throw new Error(`${url('/').href}: ${responses} uploads were answered, ${names.length} are stored`);
+    throw new Error(`${url('/').href}: ${responses} uploads succeeded, ${names.length} are stored`);
   }
   const content = Buffer.alloc(4096, '0123456789abcdef');
-  // The first ones: of those that were under way at the end, some servers keep a part.
+  // Only the first ones: some servers keep a part of the requests in progress at the end.
   for (const name of names.filter((file) => /-[1-9]\.bin$/.test(file))) {
     if (!content.equals(await readFile(join(incoming, name)))) throw new Error(`${name} is not what was sent`);
   }
