@@ -5,22 +5,12 @@ import * as fc from 'fast-check';
 import { walk } from '../../src/files/fallbacks.ts';
 import { createFiles, type Files } from '../../src/files/files.ts';
 import { type ChangeRecording, RecordedFiles } from '../../src/files/recorded-files.ts';
-import type { Change } from '../../src/model/change.ts';
 import { isStoreError } from '../../src/model/error.ts';
-import {
-  type FilePath,
-  type FolderPath,
-  isFolder,
-  isWithin,
-  parentOf,
-  parseFile,
-  parseFolder,
-  ROOT,
-  rebase,
-} from '../../src/model/path.ts';
+import { parseFile, parseFolder, ROOT } from '../../src/model/path.ts';
 import type { Store } from '../../src/model/store.ts';
 import { disk, memory } from '../contract/backend.ts';
 import { tries } from '../seeds.ts';
+import { describeContent, type ReplayedEntry, ReplayedFiles, sortEntries } from './replayed-files.ts';
 
 type Operation = (files: Files) => Promise<unknown>;
 
@@ -89,51 +79,13 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
   ),
 );
 
-/** A copy of a store that changes only by the changes of the log. A file has its size and ETag; a folder has ''. */
-class Replica {
-  readonly entries = new Map<string, string>();
-
-  apply({ type, path, from, size, etag }: Change): void {
-    if (type === 'folder.changed' || type === 'resync') return assert.fail(type);
-    if (type === 'file.deleted' || type === 'folder.deleted') return this.#remove(path);
-    const moved = from === undefined ? [] : this.#below(from);
-    if (type === 'file.moved' || type === 'folder.moved') this.#remove(from ?? path);
-    if (from !== undefined) this.#remove(path);
-    this.#createFolder(isFolder(path) ? path : parentOf(path));
-    if (!isFolder(path)) {
-      const source = moved[0]?.[1] ?? '';
-      this.entries.set(path, type === 'file.moved' ? source : `${size} ${etag}`);
-      return;
-    }
-    for (const [source, value] of moved) {
-      this.entries.set(rebase(source as FilePath, from as FolderPath, path), value);
-    }
-  }
-
-  #createFolder(path: FolderPath): void {
-    for (let each = path; each !== ROOT; each = parentOf(each)) this.entries.set(each, '');
-  }
-
-  #below(path: FilePath | FolderPath): [string, string][] {
-    const isBelow = (each: string) => (isFolder(path) ? isWithin(each as FilePath, path) : each === path);
-    return [...this.entries].filter(([each]) => isBelow(each));
-  }
-
-  #remove(path: FilePath | FolderPath): void {
-    for (const [each] of this.#below(path)) this.entries.delete(each);
-  }
-}
-
-const sorted = (entries: readonly [string, string][]) =>
-  entries.toSorted(([left], [right]) => (left < right ? -1 : Number(left > right)));
-
-async function contentOf(store: Store): Promise<[string, string][]> {
-  const entries: [string, string][] = [];
+async function contentOf(store: Store): Promise<ReplayedEntry[]> {
+  const entries: ReplayedEntry[] = [];
   for await (const entry of walk(store, ROOT)) {
     if (entry.kind === 'folder') entries.push([entry.path, '']);
-    else entries.push([entry.path, `${entry.size} ${entry.etag}`]);
+    else entries.push([entry.path, describeContent(entry.size, entry.etag)]);
   }
-  return sorted(entries);
+  return sortEntries(entries);
 }
 
 describe('Replaying the change log', () => {
@@ -143,16 +95,16 @@ describe('Replaying the change log', () => {
         fc.asyncProperty(fc.array(operation, { maxLength: 25 }), async (operations) => {
           const { store, close } = await backend.open();
           try {
-            const replica = new Replica();
+            const replayed = new ReplayedFiles();
             const recording: ChangeRecording = {
               begin: () => {},
-              end: async (changes) => changes.forEach((change) => replica.apply(change)),
+              end: async (changes) => changes.forEach((change) => replayed.apply(change)),
             };
             const files = new RecordedFiles(createFiles(store, { presignExpires: 60 }), recording, undefined);
             for (const operate of operations) {
               await operate(files).catch((error: unknown) => assert.ok(isStoreError(error), String(error)));
             }
-            assert.deepEqual(sorted([...replica.entries]), await contentOf(store));
+            assert.deepEqual(replayed.entries(), await contentOf(store));
           } finally {
             await close();
           }

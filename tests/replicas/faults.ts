@@ -27,7 +27,8 @@ const ROLLING_RESTART: Fault<Stage> = {
   end: async () => {},
 };
 
-const STOPPED_UNTOLD: Fault<Stage> = {
+/** Restarts the replicas one by one, without a change in nginx. */
+export const STOPPED_UNTOLD: Fault<Stage> = {
   name: 'SIGTERM to each replica in turn, still listed in nginx',
   lasts: false,
   async begin({ replicas }) {

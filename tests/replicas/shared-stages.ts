@@ -1,16 +1,28 @@
 import { atEnd, type Owner, temporaryFolder } from '../../testing/holdall.ts';
 import { hostRepository } from '../../testing/servers/hosted-repository.ts';
+import { startPostgres } from '../../testing/servers/postgres.ts';
 import { settingsOfRepository } from '../../testing/servers/settings.ts';
 import { MIB } from '../faults/pattern.ts';
 import { untilNoTemporaryFiles } from '../process/temporary-files.ts';
 import { type Stage, startReplicas } from './stage.ts';
 
 /** Starts two replicas on one folder of a disk, like machines with a shared disk. */
-export async function openDiskStage(owner: Owner): Promise<Stage> {
+export function openDiskStage(owner: Owner): Promise<Stage> {
+  return startOnDisk(owner, 2, {});
+}
+
+/** Starts three replicas on one folder, with a PostgreSQL database that they share. */
+export async function openDatabaseStage(owner: Owner): Promise<Stage> {
+  const postgres = await startPostgres();
+  atEnd(owner, () => postgres.stop());
+  return startOnDisk(owner, 3, { DATABASE_URL: await postgres.createDatabase() });
+}
+
+async function startOnDisk(owner: Owner, count: number, shared: Readonly<Record<string, string>>): Promise<Stage> {
   const root = await temporaryFolder(owner);
-  const settings = { DISK_ROOT: root };
+  const settings = Array.from({ length: count }, () => ({ DISK_ROOT: root, ...shared }));
   return {
-    ...(await startReplicas(owner, [settings, settings])),
+    ...(await startReplicas(owner, settings)),
     large: 17 * MIB,
     untilClean: () => untilNoTemporaryFiles(root),
   };
