@@ -27,6 +27,22 @@ export type FolderOperation =
       readonly replace: boolean;
     };
 
+/** A long change of the trash, as a user requests it. `from` is the path from which the item was deleted. */
+export type TrashOperation =
+  | {
+      readonly action: 'restore';
+      readonly id: KeptId;
+      readonly from: FilePath | FolderPath;
+      readonly to: FilePath | FolderPath;
+      /** Whether to choose a numbered name if the name is taken. */
+      readonly rename: boolean;
+    }
+  | { readonly action: typeof PURGE; readonly id: KeptId; readonly from: FilePath | FolderPath }
+  | { readonly action: 'empty trash'; readonly folder: FolderPath };
+
+/** A change that can continue after its request, as a job. */
+export type Operation = FolderOperation | TrashOperation;
+
 /**
  * The files as one user may see and change them. Every member checks the permissions first, by parsed paths, and throws
  * `AccessDenied`. Requests access files only through this object, so permissions are checked here and nowhere else.
@@ -206,9 +222,7 @@ export class GuardedFiles implements Files {
     await this.#checks.confirmIdentity();
     const { path } = await this.#findVisible(action, id, options);
     const { to = path } = options;
-    this.#checks.requireThroughout('write', action, path);
-    // The content becomes readable at another path, as by a move.
-    if (to !== path) this.#checks.requireThroughout('read', action, path);
+    this.#requireRestorable(action, path, to);
     let destination = to;
     const permit = async (next: FilePath | FolderPath) => {
       destination = next;
@@ -296,12 +310,21 @@ export class GuardedFiles implements Files {
   }
 
   /** Throws `AccessDenied` if the user has no permission for an operation at this moment. Changes nothing. */
-  async requireFolderOperation(operation: FolderOperation): Promise<void> {
+  async requireOperation(operation: Operation): Promise<void> {
     await this.#checks.confirmIdentity();
-    const { action, from } = operation;
-    if (action === 'delete folder') return this.#checks.requireThroughout('manage', action, from);
-    const { to, replace } = operation;
-    this.#checks.requireTransferPermissions(action, { from, to, isMove: action !== 'copy folder', replace });
+    const { action } = operation;
+    switch (action) {
+      case 'delete folder':
+      case PURGE:
+        return this.#checks.requireThroughout('manage', action, operation.from);
+      case 'restore':
+        this.#requireRestorable(action, operation.from, operation.to);
+        return this.#checks.requireThroughout('write', action, operation.to);
+      case 'empty trash':
+        return this.#checks.requireManageWithin(action, operation.folder);
+      default:
+        return this.#checks.requireTransferPermissions(action, { ...operation, isMove: action !== 'copy folder' });
+    }
   }
 
   check(...[options]: Args<'check'>) {
@@ -314,6 +337,12 @@ export class GuardedFiles implements Files {
 
   isPrivileged(...[file]: Args<'isPrivileged'>) {
     return this.#files.isPrivileged(file);
+  }
+
+  #requireRestorable(action: string, path: FilePath | FolderPath, to: FilePath | FolderPath): void {
+    this.#checks.requireThroughout('write', action, path);
+    // The content becomes readable at another path, as by a move.
+    if (to !== path) this.#checks.requireThroughout('read', action, path);
   }
 
   get #username(): string | undefined {

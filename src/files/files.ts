@@ -13,7 +13,7 @@ import {
 } from '../model/store.ts';
 import { type ContentOptions, type Download, type DownloadOptions, Downloads, type ReadOptions } from './download.ts';
 import { copyFile, moveFile } from './fallbacks.ts';
-import { createFolderOperations } from './folder-operations.ts';
+import { type Attempting, createFolderOperations } from './folder-operations.ts';
 import type { FolderOptions } from './folder-transfer.ts';
 import { type ByUser, type DeleteOptions, Retention, type RetentionOptions } from './retention.ts';
 import { createTrashOperations, type TrashOperations } from './trash.ts';
@@ -71,7 +71,7 @@ export interface Files extends TrashOperations, VersionOperations {
   createFolder(folder: FolderPath, options?: Cancellable): Promise<void>;
   /** Deletes a folder and everything in it, like `deleteFile`. */
   deleteFolder(folder: FolderPath, options?: DeleteOptions): Promise<void>;
-  copyFolder(from: FolderPath, to: FolderPath, options: FolderChangeOptions): Promise<void>;
+  copyFolder(from: FolderPath, to: FolderPath, options: FolderChangeOptions & Attempting): Promise<void>;
   moveFolder(from: FolderPath, to: FolderPath, options: FolderChangeOptions): Promise<void>;
   /** Renames a folder within its parent. Returns the new path. */
   renameFolder(folder: FolderPath, name: string, options: FolderChangeOptions): Promise<FolderPath>;

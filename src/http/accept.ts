@@ -72,16 +72,20 @@ function mostSpecificMatch(ranges: readonly WeightedName[], type: string): { wei
 }
 
 /**
- * Returns whether a preference is `quota` (RFC 7240, section 2). An empty value is equivalent to none. A `quota` with
- * another value or with parameters is unknown and therefore ignored.
+ * Returns the value of a preference (RFC 7240, section 2), which is empty if it has none. Returns undefined without the
+ * preference. One with parameters is ignored, because the service knows none.
  */
-export function prefersQuota({ prefer }: IncomingHttpHeaders): boolean {
-  if (prefer === undefined) return false;
+export function preferenceOf({ prefer }: IncomingHttpHeaders, name: string): string | undefined {
+  if (prefer === undefined) return undefined;
   const preferences = [prefer].flat().join(',').match(PREFERENCES) ?? [];
   // If a preference is repeated, only the first one counts.
-  const first = preferences.find((preference) => /^[ \t]*quota[ \t]*(?:[=;]|$)/i.test(preference));
-  return first !== undefined && /^[ \t]*quota[ \t]*(?:=[ \t]*""[ \t]*)?$/i.test(first);
+  const first = preferences.find((each) => /^[^=;]*/.exec(each)?.[0].trim().toLowerCase() === name);
+  const found = first === undefined ? null : PREFERENCE.exec(first);
+  return found ? (found[2] ?? found[1]?.replaceAll(/\\(.)/g, '$1') ?? '') : undefined;
 }
+
+/** Matches one preference without parameters, and captures its value: a quoted string or a token. */
+const PREFERENCE = /^[^=;]*(?:=[ \t]*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]+))[ \t]*)?$/;
 
 /**
  * Matches one element of a comma-separated list; commas in quoted strings don't separate. An unclosed string extends to

@@ -123,7 +123,7 @@ async function registerRoutes(app: App, service: Service): Promise<void> {
     bodiless.addContentTypeParser('*', (_request, _payload, done) => done(null));
     deleteFileRoute(bodiless);
     deleteFolderRoute(bodiless, { operations, jobs });
-    purgeTrashRoutes(bodiless, operations);
+    purgeTrashRoutes(bodiless, { operations, jobs });
     if (service.jobs) jobRoutes(bodiless, service.jobs);
     if (service.changes) changeRoutes(bodiless, service.changes.feed);
     endSessionRoutes(bodiless, service);
@@ -133,7 +133,7 @@ async function registerRoutes(app: App, service: Service): Promise<void> {
     renameFileRoute(json);
     folderRoutes(json, { operations, jobs });
     transferRoutes(json, { operations, jobs });
-    restoreTrashRoute(json, operations);
+    restoreTrashRoute(json, { operations, jobs });
     restoreVersionRoute(json);
     sessionRoutes(json, service);
   });

@@ -541,3 +541,7 @@ function withStatus(descriptions: typeof STORE_ERRORS): Record<StoreErrorCode, E
   const entries = codes.map((code) => [code, { status: STATUS_OF_KIND[KIND_OF_CODE[code]], ...descriptions[code] }]);
   return Object.fromEntries(entries) as Record<StoreErrorCode, ErrorDescription>;
 }
+
+export function isErrorCode(code: string): code is ErrorCode {
+  return Object.hasOwn(ERROR_CODES, code);
+}

@@ -37,6 +37,13 @@ const HINTS: Partial<Readonly<Record<StoreErrorCode, string>>> = {
   'temporary-folder-full': 'Send the form field "prefix" before the file, so that the file is not stored there.',
 };
 
+/** Returns an error of restoring an item. A taken name gets the hint of this operation, which can't overwrite. */
+export function restoreErrorOf(error: unknown): unknown {
+  if (!isStoreError(error, 'already-exists')) return error;
+  const message = `${error.message} Set "onConflict": "rename" to restore it with another name.`;
+  return new HttpError('already-exists', message);
+}
+
 /** Returns the failure that describes a problem. */
 export function failureOf({ code, message }: Pick<Problem, 'code' | 'message'>): Failure {
   return { success: false, code, error: message };

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { attachmentHeader, type DisplayKind, presentationOf } from '../model/presentation.ts';
 import type { FileEntry, Quota } from '../model/store.ts';
-import { prefersQuota } from './accept.ts';
+import { preferenceOf } from './accept.ts';
 import './access/request-access.ts';
 import type { FastifyRequest } from 'fastify';
 import { hostNameOf } from './access/request-origin.ts';
@@ -154,9 +154,12 @@ export function relativeTo(requestUrl: string, target: string): string {
  */
 export function addQuotaHeader(app: App, { files, access: { mode } }: Pick<Service, 'files' | 'access'>): void {
   app.addHook('onSend', ({ headers, access }, reply, _payload, done) => {
-    const mayRead = prefersQuota(headers) && (mode !== 'file' || access?.user !== undefined);
+    const mayRead = preferenceOf(headers, 'quota') === '' && (mode !== 'file' || access?.user !== undefined);
     const quota = mayRead ? files.quota() : undefined;
-    if (quota) reply.headers({ 'x-store-quota': formatQuota(quota), 'preference-applied': 'quota' });
+    if (quota) {
+      const applied = [reply.getHeader('preference-applied') ?? [], 'quota'].flat().join(', ');
+      reply.headers({ 'x-store-quota': formatQuota(quota), 'preference-applied': applied });
+    }
     done();
   });
 }

@@ -102,7 +102,8 @@ const JobDescription = Type.Object(
     id: Type.String(),
     kind: Type.String({
       description:
-        '`copy-folder`, `move-folder`, `rename-folder`, `delete-folder`, or `expire-trash` of the service itself.',
+        '`copy-folder`, `move-folder`, `rename-folder`, `delete-folder`, `restore-from-trash`, `delete-from-trash`, ' +
+        '`empty-trash`, or `expire-trash` of the service itself.',
     }),
     status: Type.Union([
       Type.Literal('queued'),
@@ -116,7 +117,8 @@ const JobDescription = Type.Object(
     }),
     input: Type.Record(Type.String(), Type.Unknown(), {
       description:
-        'For folder operations: `source`; for deletions also `permanent`, and otherwise `destination` and `overwrite`.',
+        'For folder operations: `source`; for deletions also `permanent`, and otherwise `destination` and `overwrite`. ' +
+        'For an item in the trash: `id` and `source`; to restore it also `destination` and `rename`. To empty the trash: `folder`.',
     }),
     attempts: Type.Integer({ description: 'How often the job was started.' }),
     createdAt: Type.String({ format: 'date-time' }),
@@ -129,6 +131,12 @@ const JobDescription = Type.Object(
           description: 'The number of all files; null while it is unknown.',
         }),
         bytes: Type.Integer({ description: 'The bytes of the files that are done.' }),
+      }),
+    ),
+    result: Type.Optional(
+      Type.Record(Type.String(), Type.Unknown(), {
+        description:
+          'What a job that succeeded returned. `path`: the new path of the folder or item. `removed`: the number of removed items.',
       }),
     ),
     failure: Type.Optional(
@@ -157,6 +165,7 @@ export const JobQuery = Type.Object({
     Type.Integer({ minimum: 1, maximum: MAX_PAGE, default: 100, description: 'Maximum number of jobs.' }),
   ),
   cursor: Type.Optional(Type.String({ description: 'The `cursor` of the previous page.' })),
+  unfinished: Type.Optional(Type.Boolean({ default: false, description: 'Only jobs that are queued or running.' })),
 });
 
 const ChangeDescription = Type.Object(

@@ -16,8 +16,8 @@ const TRANSFERS = {
   'rename-folder': 'rename folder',
 } as const;
 
-/** The kind and the input of a job for a folder operation. */
-export function jobOf(operation: FolderOperation): { readonly kind: string; readonly input: object } {
+/** Returns the kind and the input of the job for an operation. */
+export function folderJobOf(operation: FolderOperation): { readonly kind: string; readonly input: object } {
   if (operation.action === 'delete folder') {
     const { from: source, permanent } = operation;
     return { kind: 'delete-folder', input: { source, permanent } };
@@ -26,26 +26,23 @@ export function jobOf(operation: FolderOperation): { readonly kind: string; read
   return { kind: action.replace(' ', '-'), input: { source, destination, overwrite } };
 }
 
-/**
- * Returns the kinds of folder operations. `filesOf` returns the files as the submitter may see and change them at that
- * moment. A job that is resumed continues from the work that is already done.
- */
+/** Returns the kinds of folder operations. */
 export function createFolderKinds(filesOf: (submitter: Submitter) => GuardedFiles): readonly JobKind[] {
   const transfers = (Object.keys(TRANSFERS) as (keyof typeof TRANSFERS)[]).map((name) =>
     defineKind({
       name,
       input: Transfer,
       run: (input, context) => runTransfer(filesOf(context.submitter), toOperation(name, input), context),
-      confirm: (input, submitter) => filesOf(submitter).requireFolderOperation(toOperation(name, input)),
+      confirm: (input, submitter) => filesOf(submitter).requireOperation(toOperation(name, input)),
     }),
   );
   const remove = defineKind({
     name: 'delete-folder',
     input: Source,
     async run({ source, permanent }, context) {
-      const { isResumed, ...options } = context;
-      await filesOf(context.submitter)
-        .deleteFolder(parseFolder(source), { ...options, permanent })
+      const { isResumed, submitter, signal, onProgress } = context;
+      await filesOf(submitter)
+        .deleteFolder(parseFolder(source), { permanent, signal, onProgress })
         .catch((error: unknown) => {
           // The last attempt deleted it, but ended before that was stored.
           if (!isResumed || !isStoreError(error, 'not-found')) throw error;
@@ -53,7 +50,7 @@ export function createFolderKinds(filesOf: (submitter: Submitter) => GuardedFile
       return {};
     },
     confirm: ({ source, permanent = false }, submitter) =>
-      filesOf(submitter).requireFolderOperation({ action: 'delete folder', from: parseFolder(source), permanent }),
+      filesOf(submitter).requireOperation({ action: 'delete folder', from: parseFolder(source), permanent }),
   });
   return [...transfers, remove];
 }
@@ -68,16 +65,23 @@ function toOperation(name: keyof typeof TRANSFERS, input: Static<typeof Transfer
 async function runTransfer(
   files: GuardedFiles,
   { action, from, to, replace }: TransferOperation,
-  { isResumed, signal, onProgress }: JobContext,
+  { isResumed, checkpoint, save, signal, onProgress }: JobContext,
 ): Promise<object> {
   const options = { replace, signal, onProgress };
+  if (action === 'copy folder') {
+    const attempt = {
+      hadNoDestination: checkpoint !== undefined,
+      onNoDestination: () => save({ hadNoDestination: true }),
+    };
+    await files.copyFolder(from, to, { ...options, attempt });
+    return { path: to };
+  }
   try {
-    if (action === 'copy folder') await files.copyFolder(from, to, options);
-    else if (action === 'move folder') await files.moveFolder(from, to, options);
+    if (action === 'move folder') await files.moveFolder(from, to, options);
     else await files.renameFolder(from, nameOf(to), options);
   } catch (error) {
     // The last attempt moved everything, but ended before that was stored.
-    const mayBeMoved = isResumed && action !== 'copy folder' && isStoreError(error, 'not-found');
+    const mayBeMoved = isResumed && isStoreError(error, 'not-found');
     if (!mayBeMoved || !(await exists(files.list(to, { limit: 1 })))) throw error;
   }
   return { path: to };

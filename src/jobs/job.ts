@@ -21,6 +21,8 @@ export interface Job {
   readonly isCancelRequested: boolean;
   readonly progress: Progress | undefined;
   readonly result: object | undefined;
+  /** What an attempt saved for later attempts. */
+  readonly checkpoint: object | undefined;
   /** The failure of the job, or of its last attempt if another one follows. */
   readonly failure: JobFailure | undefined;
   readonly createdAt: Date;
@@ -36,6 +38,10 @@ export interface JobContext {
   /** Aborts if the job is cancelled, if its submitter loses a permission, or if another process has taken it over. */
   readonly signal: AbortSignal;
   readonly onProgress: (progress: Progress) => void;
+  /** What an earlier attempt saved. Undefined if none did. */
+  readonly checkpoint: object | undefined;
+  /** Saves a checkpoint for later attempts, as JSON. Rejects if another process has taken over the job. */
+  readonly save: (checkpoint: object) => Promise<void>;
 }
 
 /**

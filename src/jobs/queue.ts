@@ -14,6 +14,12 @@ const MAX_UNFINISHED = 100;
 /** The topic of the messages that wake up runners. */
 export const JOBS_TOPIC = 'jobs';
 
+/** The topic of the message that a job has ended. */
+const endTopic = (id: string) => `job-ended ${id}`;
+
+/** Milliseconds between two checks whether a job has ended. Messages make a check start earlier. */
+const END_POLL_MS = 1000;
+
 /** An attempt that a process has claimed. */
 export interface ClaimedJob {
   readonly job: Job;
@@ -93,6 +99,7 @@ export class JobQueue {
       created_at: now,
       cancel_requested: 0,
       progress: null,
+      checkpoint: null,
       result: null,
       failure: null,
       started_at: null,
@@ -124,15 +131,17 @@ export class JobQueue {
     return row && toJob(row);
   }
 
-  /** Returns one page of the jobs of a user, or of all users. Throws `invalid-cursor`. */
+  /** Returns one page of the jobs of a user, or of all users; all, or the unfinished ones. Throws `invalid-cursor`. */
   async list({
     owner,
     limit,
     cursor,
+    unfinished = false,
   }: {
     readonly owner: string | undefined;
     readonly limit: number;
     readonly cursor: string | undefined;
+    readonly unfinished?: boolean;
   }): Promise<JobPage> {
     const after = cursor === undefined ? undefined : parseCursor(cursor);
     const rows = await this.#database.run((db) =>
@@ -140,6 +149,7 @@ export class JobQueue {
         .selectFrom('jobs')
         .selectAll()
         .$if(owner !== undefined, (query) => query.where('owner', '=', owner ?? ''))
+        .$if(unfinished, (query) => query.where('status', 'in', ['queued', 'running']))
         .$if(after !== undefined, (query) =>
           query.where(({ eb, refTuple, tuple }) =>
             eb(refTuple('created_at', 'id'), '<', tuple(after?.createdAt ?? 0, after?.id ?? '')),
@@ -152,6 +162,39 @@ export class JobQueue {
     );
     const last = rows.length > limit ? rows[limit - 1] : undefined;
     return { jobs: rows.slice(0, limit).map(toJob), cursor: last && `${last.created_at}_${last.id}` };
+  }
+
+  /**
+   * Returns a job when it has ended, or as it is after `timeoutMs` or when `signal` aborts. Undefined if it does not
+   * exist.
+   */
+  async untilEnded(
+    id: string,
+    { timeoutMs, signal }: { readonly timeoutMs: number; readonly signal: AbortSignal },
+  ): Promise<Job | undefined> {
+    const deadline = performance.now() + timeoutMs;
+    let wake = () => {};
+    const endListening = this.#database.listen((topic) => {
+      if (topic === endTopic(id)) wake();
+    });
+    const abort = () => wake();
+    signal.addEventListener('abort', abort);
+    try {
+      for (;;) {
+        // Created before the query, so that no message during the query is missed.
+        const { promise: woken, resolve } = Promise.withResolvers<void>();
+        wake = resolve;
+        const job = await this.find(id);
+        const remaining = deadline - performance.now();
+        if (!job || job.finishedAt || remaining <= 0 || signal.aborted) return job;
+        const timer = setTimeout(resolve, Math.min(remaining, END_POLL_MS));
+        await woken;
+        clearTimeout(timer);
+      }
+    } finally {
+      endListening();
+      signal.removeEventListener('abort', abort);
+    }
   }
 
   /**
@@ -178,6 +221,7 @@ export class JobQueue {
         .execute(),
     );
     await this.#database.notify(JOBS_TOPIC);
+    await this.#database.notify(endTopic(id));
     return this.find(id);
   }
 
@@ -235,6 +279,20 @@ export class JobQueue {
     return row && { isCancelled: row.cancel_requested === 1 };
   }
 
+  /** Saves a checkpoint of an attempt. Returns false if another process has claimed the job. */
+  async save({ job, lease }: ClaimedJob, checkpoint: object): Promise<boolean> {
+    const row = await this.#database.run((db) =>
+      db
+        .updateTable('jobs')
+        .set({ checkpoint: JSON.stringify(checkpoint) })
+        .where('id', '=', job.id)
+        .where('lease', '=', lease)
+        .returning('id')
+        .executeTakeFirst(),
+    );
+    return row !== undefined;
+  }
+
   /** Ends a job. Has no effect if another process has claimed it. */
   async finish({ job, lease }: ClaimedJob, outcome: Outcome, progress?: Progress): Promise<void> {
     await this.#database.run((db) =>
@@ -253,6 +311,7 @@ export class JobQueue {
         .where('lease', '=', lease)
         .execute(),
     );
+    await this.#database.notify(endTopic(job.id));
   }
 
   /** Returns a job to the queue, for another attempt after `delayMs`. */
@@ -324,6 +383,7 @@ function toJob(row: Selectable<JobsTable>): Job {
     isCancelRequested: row.cancel_requested === 1,
     progress: parse(row.progress),
     result: parse(row.result),
+    checkpoint: parse(row.checkpoint),
     failure: parse(row.failure),
     createdAt: new Date(row.created_at),
     startedAt: toDate(row.started_at),

@@ -3,7 +3,7 @@ import { Check } from 'typebox/value';
 import type { Database } from '../database/database.ts';
 import { isStoreError } from '../model/error.ts';
 import type { Progress } from '../model/store.ts';
-import type { JobFailure, JobKind } from './job.ts';
+import type { Job, JobFailure, JobKind } from './job.ts';
 import { type ClaimedJob, JOBS_TOPIC, type JobQueue, type Outcome } from './queue.ts';
 
 /** Maximum attempts of a job, including those that a crash has ended. */
@@ -29,7 +29,7 @@ export interface RunnerOptions {
   /** Milliseconds for which finished jobs are kept. */
   readonly finishedLifetimeMs: number;
   /** Returns what users see of an error. */
-  readonly describe: (error: unknown, jobId: string) => JobFailure;
+  readonly describe: (error: unknown, job: Job) => JobFailure;
   readonly log: { warn(details: object, message: string): void; error(details: object, message: string): void };
 }
 
@@ -235,6 +235,10 @@ class Attempt {
       onProgress: (progress) => {
         this.#progress = progress;
       },
+      checkpoint: job.checkpoint,
+      save: async (checkpoint) => {
+        if (!(await this.#queue.save(this.#claimed, checkpoint))) throw new LeaseLost();
+      },
     });
   }
 
@@ -257,7 +261,7 @@ class Attempt {
     const cause: unknown = aborted ? reason : error;
     if (cause instanceof LeaseLost) return undefined;
     if (cause instanceof JobCancelled) return this.#finish({ status: 'cancelled' });
-    const failure = this.#options.describe(cause, job.id);
+    const failure = this.#options.describe(cause, job);
     if (isStoreError(cause, 'unavailable') && job.attempts < MAX_ATTEMPTS) {
       const pause = retryDelay(job.attempts, (cause.retryAfter ?? 0) * 1000);
       this.#options.log.warn(

@@ -3,17 +3,19 @@ import { GuardedFiles } from '../access/guard.ts';
 import { requireValidSubmitter } from '../access/submitter.ts';
 import type { Database } from '../database/database.ts';
 import { filesOf } from '../http/access/request-access.ts';
-import { problemOf } from '../http/errors.ts';
+import { problemOf, restoreErrorOf } from '../http/errors.ts';
 import type { Service } from '../http/service.ts';
-import { createFolderKinds } from '../jobs/folder-operations.ts';
 import type { JobKind } from '../jobs/job.ts';
+import { createOperationKinds } from '../jobs/operations.ts';
 import { JobQueue } from '../jobs/queue.ts';
 import { JobRunner } from '../jobs/runner.ts';
+import { RESTORE_KIND } from '../jobs/trash-operations.ts';
 
 /** Milliseconds without a renewal after which another process runs a job again. */
 const LEASE_MS = 15_000;
 
-const RUNNER = { maxRunning: 4, pollMs: 2000, heartbeatMs: 1000, finishedLifetimeMs: 24 * 60 * 60_000 };
+// Jobs mostly wait for the store, and a short one must not wait for long ones.
+const RUNNER = { maxRunning: 16, pollMs: 2000, heartbeatMs: 1000, finishedLifetimeMs: 24 * 60 * 60_000 };
 
 /** The jobs of the service. */
 export interface RunningJobs {
@@ -35,7 +37,7 @@ export function startJobs(
   { logger, resources }: { readonly logger: Logger; readonly resources: AsyncDisposableStack },
 ): RunningJobs {
   const queue = new JobQueue(database, { leaseMs: LEASE_MS });
-  const kinds = createFolderKinds(
+  const kinds = createOperationKinds(
     (submitter) =>
       new GuardedFiles(filesOf(service, submitter.user), {
         policy: () => access.policy(),
@@ -46,8 +48,8 @@ export function startJobs(
   );
   const runner = new JobRunner(queue, database, [...kinds, ...scheduled], {
     ...RUNNER,
-    describe(error, jobId) {
-      const { code, message } = problemOf(error, jobId);
+    describe(error, { kind, id }) {
+      const { code, message } = problemOf(kind === RESTORE_KIND ? restoreErrorOf(error) : error, id);
       return { code, message };
     },
     log: {

@@ -24,6 +24,8 @@ export interface JobsTable {
   readonly progress: string | null;
   /** The result of a job that succeeded, as JSON. */
   readonly result: string | null;
+  /** What an attempt saved for later attempts, as JSON. */
+  readonly checkpoint: string | null;
   /** Code and message of the last failure, as JSON. */
   readonly failure: string | null;
   readonly created_at: number;

@@ -31,7 +31,7 @@ export interface RequestAccess {
   readonly files: GuardedFiles;
   /** Returns the user's permissions for a folder; undefined if access control has no users. */
   permissionsFor(folder: FolderPath): Permission[] | undefined;
-  /** Returns the user and the credential of the request, for work that continues after it. */
+  /** Returns the user and the credential of the request, for work that continues after it and records its refusals. */
   submitter(): Submitter;
   /** Throws if the request is stale and its user no longer has the same identity. */
   confirm(): Promise<void>;
@@ -165,6 +165,8 @@ class UserRequestAccess implements RequestAccess {
   }
 
   submitter(): Submitter {
+    // The work records its own refusals.
+    this.#isRecorded = true;
     return createSubmitter(this.#actor(), this.#authentication?.tokenHash, this.#service.access.policy());
   }
 

@@ -66,16 +66,17 @@ export function renameFileRoute(app: App): void {
 export const PROGRESS_DESCRIPTION =
   'With `Accept: application/x-ndjson`, the response starts at once and reports progress, one JSON object per line. ' +
   'The last line is the usual response with its `status`. Closing the connection cancels the operation. ' +
-  'With `Prefer: respond-async`, the response is 202 at once, and the operation continues as the job in `Location`.';
+  'With `Prefer: respond-async`, the response is 202 at once, and the operation continues as the job in `Location`. ' +
+  'With `Prefer: respond-async, wait=5`, the response is 202 only if the operation takes longer than 5 seconds.';
 
-/** What the routes of folder operations use. */
-interface FolderRouteOptions {
+/** What the routes of long operations use. */
+export interface OperationOptions {
   readonly operations: LongOperations;
   readonly jobs: JobStarter;
 }
 
 /** Registers the routes that delete a folder. Request bodies are ignored. */
-export function deleteFolderRoute(app: App, { operations, jobs }: FolderRouteOptions): void {
+export function deleteFolderRoute(app: App, { operations, jobs }: OperationOptions): void {
   app.route({
     method: ['DELETE', 'POST'],
     url: '/delete_folder/*',
@@ -92,17 +93,19 @@ export function deleteFolderRoute(app: App, { operations, jobs }: FolderRouteOpt
       const { files } = accessOf(request);
       const folder = parseFolder(request.params['*']);
       const { permanent = false } = request.query;
-      const started = await jobs.start(request, reply, { action: 'delete folder', from: folder, permanent });
+      const envelope = { success: true, message: 'Folder deleted successfully' } as const;
+      const operation = { action: 'delete folder', from: folder, permanent } as const;
+      const started = await jobs.start(request, reply, operation, () => envelope);
       if (started) return started;
       return operations.run(request, reply, async (options) => {
         await files.deleteFolder(folder, { ...options, permanent });
-        return { success: true, message: 'Folder deleted successfully' } as const;
+        return envelope;
       });
     },
   });
 }
 
-export function folderRoutes(app: App, { operations, jobs }: FolderRouteOptions): void {
+export function folderRoutes(app: App, { operations, jobs }: OperationOptions): void {
   app.post(
     '/rename_folder/*',
     {
@@ -121,17 +124,14 @@ export function folderRoutes(app: App, { operations, jobs }: FolderRouteOptions)
       const folder = parseFolder(request.params['*']);
       const { newName, overwrite = false } = request.body;
       const to = childFolder(parentOf(folder), newName);
-      const started = await jobs.start(request, reply, {
-        action: 'rename folder',
-        from: folder,
-        to,
-        replace: overwrite,
-      });
+      const describe = (newPrefix: string) =>
+        ({ success: true, message: 'Folder renamed successfully', newPrefix }) as const;
+      const operation = { action: 'rename folder', from: folder, to, replace: overwrite } as const;
+      const started = await jobs.start(request, reply, operation, () => describe(to));
       if (started) return started;
-      return operations.run(request, reply, async (options) => {
-        const newPrefix = await files.renameFolder(folder, newName, { ...options, replace: overwrite });
-        return { success: true, message: 'Folder renamed successfully', newPrefix } as const;
-      });
+      return operations.run(request, reply, async (options) =>
+        describe(await files.renameFolder(folder, newName, { ...options, replace: overwrite })),
+      );
     },
   );
 
@@ -155,7 +155,7 @@ export function folderRoutes(app: App, { operations, jobs }: FolderRouteOptions)
 }
 
 /** Registers `/copy` and `/move`, which differ only in the called operation. */
-export function transferRoutes(app: App, { operations, jobs }: FolderRouteOptions): void {
+export function transferRoutes(app: App, { operations, jobs }: OperationOptions): void {
   const routes = [
     {
       url: '/copy',
@@ -198,12 +198,8 @@ export function transferRoutes(app: App, { operations, jobs }: FolderRouteOption
         }
         const sourceFolder = parseFolder(source);
         const destinationFolder = parseFolder(destination);
-        const started = await jobs.start(request, reply, {
-          action,
-          from: sourceFolder,
-          to: destinationFolder,
-          replace,
-        });
+        const operation = { action, from: sourceFolder, to: destinationFolder, replace };
+        const started = await jobs.start(request, reply, operation, () => envelope);
         if (started) return started;
         return operations.run(request, reply, async (options) => {
           await files[transferFolder](sourceFolder, destinationFolder, { ...options, replace });

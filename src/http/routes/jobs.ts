@@ -1,15 +1,18 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
-import type { FolderOperation } from '../../access/guard.ts';
-import { jobOf } from '../../jobs/folder-operations.ts';
-import type { Job } from '../../jobs/job.ts';
+import type { Operation } from '../../access/guard.ts';
+import type { Job, JobFailure } from '../../jobs/job.ts';
+import { jobOf } from '../../jobs/operations.ts';
 import type { JobQueue } from '../../jobs/queue.ts';
-import { quoted } from '../../model/error.ts';
+import { isStoreError, quoted } from '../../model/error.ts';
 import { ROOT } from '../../model/path.ts';
 import { readOnlyError } from '../../model/store-errors.ts';
+import { preferenceOf } from '../accept.ts';
 import { accessOf } from '../access/request-access.ts';
+import { isErrorCode } from '../error-codes.ts';
 import { HttpError } from '../errors.ts';
 import type { App } from '../fastify-app.ts';
+import { clientSignal } from '../long-operations.ts';
 import { Failure, JobList, JobQuery, JobResponse } from '../schemas.ts';
 import type { Service } from '../service.ts';
 
@@ -40,12 +43,12 @@ export function jobRoutes(app: App, queue: JobQueue): void {
       },
     },
     async (request, reply) => {
-      const { limit = DEFAULT_LIMIT, cursor } = request.query;
+      const { limit = DEFAULT_LIMIT, cursor, unfinished = false } = request.query;
       const owner = managesRoot(request) ? undefined : accessOf(request).user?.name;
       reply.header('cache-control', 'no-store');
       // The jobs of anonymous users are not listed, because they could belong to different clients.
       if (owner === undefined && !managesRoot(request)) return { success: true as const, jobs: [] };
-      const page = await queue.list({ owner, limit, cursor });
+      const page = await queue.list({ owner, limit, cursor, unfinished });
       const jobs = page.jobs.map(describeJob);
       return { success: true as const, jobs, ...(page.cursor !== undefined && { cursor: page.cursor }) };
     },
@@ -82,43 +85,78 @@ export function jobRoutes(app: App, queue: JobQueue): void {
   );
 }
 
-/** Starts folder operations as jobs, for clients that prefer that. */
+/** The result of a job, as its kind returns it. */
+export type JobResult = Readonly<Record<string, unknown>>;
+
+/** Runs operations as jobs, for clients that prefer that. */
 export interface JobStarter {
   /**
-   * Starts the operation as a job if the request has `Prefer: respond-async` (RFC 7240, section 4.1). Sets the status
-   * 202 and the headers of the response, and returns its body. Returns undefined otherwise, and while the database is unavailable: the preference is then
-   * ignored. Throws `AccessDenied` if the user lacks a permission.
+   * Starts the operation, or what the function returns, as a job if the request has `Prefer: respond-async` (RFC 7240, section 4.1). With `wait`, waits
+   * at most that many seconds for its end (section 4.3). Returns `respond` of its result, or throws its failure. If the
+   * job takes longer or is cancelled, sets the status 202 and the headers of the response, and returns its body.
+   *
+   * Returns undefined without the preference, and while the database is unavailable: the preference is then ignored.
+   * Throws `AccessDenied` if the user lacks a permission.
    */
-  start(
+  start<Envelope>(
     request: FastifyRequest,
     reply: FastifyReply,
-    operation: FolderOperation,
-  ): Promise<Static<typeof JobResponse> | undefined>;
+    operation: Operation | (() => Promise<Operation>),
+    respond: (result: JobResult) => Envelope,
+  ): Promise<Envelope | Static<typeof JobResponse> | undefined>;
 }
+
+/** Maximum seconds that a request waits for the end of its job. Proxies in front of the service have timeouts. */
+const MAX_WAIT_SECONDS = 10;
 
 export function createJobStarter({ jobs, database, readOnly, basePath }: Service): JobStarter {
   return {
-    async start(request, reply, operation) {
-      if (!jobs || !database?.isAvailable || !prefersAsync(request)) return undefined;
+    async start(request, reply, operation, respond) {
+      if (!jobs || !database?.isAvailable || preferenceOf(request.headers, 'respond-async') !== '') return undefined;
       if (readOnly) throw readOnlyError();
       const access = accessOf(request);
-      await access.files.requireFolderOperation(operation);
-      const { kind, input } = jobOf(operation);
-      const job = await jobs.submit(kind, input, access.submitter());
+      const started = typeof operation === 'function' ? await operation() : operation;
+      await access.files.requireOperation(started);
+      const { kind, input } = jobOf(started);
+      const submitted = await jobs.submit(kind, input, access.submitter());
+      const wait = waitOf(request);
+      const timing = { timeoutMs: (wait ?? 0) * 1000, signal: clientSignal(reply) };
+      const job = wait === undefined ? submitted : await untilEnded(jobs, submitted, timing);
+      reply.header('cache-control', 'no-store');
+      if (job.status === 'succeeded') return respond({ ...job.result });
+      if (job.status === 'failed' && job.failure) throw errorOf(job.failure);
       reply
         .code(202)
         .header('location', `${basePath}/-/jobs/${job.id}`)
-        .header('preference-applied', 'respond-async')
-        .header('cache-control', 'no-store');
+        .header('preference-applied', wait === undefined ? 'respond-async' : `respond-async, wait=${wait}`);
       return { success: true, job: describeJob(job) };
     },
   };
 }
 
-/** Returns whether a request has the preference `respond-async`, among others and with any parameters. */
-function prefersAsync({ headers }: FastifyRequest): boolean {
-  const preferences = [headers.prefer ?? []].flat().join(',').split(',');
-  return preferences.some((preference) => /^\s*respond-async\s*(?:;|$)/i.test(preference));
+/** Returns the seconds that a client prefers to wait, at most the maximum; undefined if it has no such preference. */
+function waitOf({ headers }: FastifyRequest): number | undefined {
+  const wait = preferenceOf(headers, 'wait');
+  return wait !== undefined && /^\d+$/.test(wait) ? Math.min(Number(wait), MAX_WAIT_SECONDS) : undefined;
+}
+
+async function untilEnded(
+  jobs: JobQueue,
+  submitted: Job,
+  timing: { readonly timeoutMs: number; readonly signal: AbortSignal },
+): Promise<Job> {
+  try {
+    return (await jobs.untilEnded(submitted.id, timing)) ?? submitted;
+  } catch (error) {
+    // The job continues when the database is available again.
+    if (isStoreError(error, 'unavailable')) return submitted;
+    throw error;
+  }
+}
+
+/** Returns the error that the operation would have thrown without a job. */
+function errorOf({ code, message }: JobFailure): HttpError {
+  return new HttpError(isErrorCode(code) ? code : 'internal-error', message);
 }
 
 /** Returns whether a user sees the jobs of all users. Without an access file, everyone does. */
@@ -132,7 +170,7 @@ function isVisible(request: FastifyRequest, { submitter }: Job): boolean {
 }
 
 function describeJob(job: Job) {
-  const { id, kind, status, attempts, submitter, progress, failure, startedAt, finishedAt } = job;
+  const { id, kind, status, attempts, submitter, progress, result, failure, startedAt, finishedAt } = job;
   return {
     id,
     kind,
@@ -144,6 +182,7 @@ function describeJob(job: Job) {
     ...(startedAt && { startedAt: startedAt.toISOString() }),
     ...(finishedAt && { finishedAt: finishedAt.toISOString() }),
     ...(progress && { progress }),
+    ...(result && { result: { ...result } }),
     ...(failure && { failure: { code: failure.code, error: failure.message } }),
   };
 }

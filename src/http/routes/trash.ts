@@ -1,16 +1,16 @@
-import { isStoreError } from '../../model/error.ts';
 import { parseKeptId } from '../../model/kept-ids.ts';
 import { type FilePath, type FolderPath, isFolder, parseFile, parseFolder, ROOT } from '../../model/path.ts';
 import type { TrashedItem } from '../../model/store.ts';
 import { accessOf } from '../access/request-access.ts';
-import { HttpError } from '../errors.ts';
+import { restoreErrorOf } from '../errors.ts';
 import type { App } from '../fastify-app.ts';
 import { createListingLimiter } from '../limits/limits.ts';
-import { clientSignal, type LongOperations } from '../long-operations.ts';
+import { clientSignal } from '../long-operations.ts';
 import {
   Emptied,
   EmptyTrashQuery,
   Failure,
+  JobResponse,
   Restore,
   Restored,
   Success,
@@ -19,7 +19,7 @@ import {
   TrashQuery,
   withProgress,
 } from '../schemas.ts';
-import { PROGRESS_DESCRIPTION } from './files.ts';
+import { type OperationOptions, PROGRESS_DESCRIPTION } from './files.ts';
 
 const config = { access: 'files' } as const;
 
@@ -55,7 +55,7 @@ export function listTrashRoute(app: App): void {
 }
 
 /** Registers the routes that delete items in the trash permanently. Request bodies are ignored. */
-export function purgeTrashRoutes(app: App, operations: LongOperations): void {
+export function purgeTrashRoutes(app: App, { operations, jobs }: OperationOptions): void {
   app.delete(
     '/-/trash/:id',
     {
@@ -65,15 +65,20 @@ export function purgeTrashRoutes(app: App, operations: LongOperations): void {
         summary: 'Delete an item permanently',
         description: `Removes one item from the trash. ${PROGRESS_DESCRIPTION}`,
         params: TrashId,
-        response: { 200: withProgress(Success), '4xx': Failure, '5xx': Failure },
+        response: { 200: withProgress(Success), 202: JobResponse, '4xx': Failure, '5xx': Failure },
       },
     },
     async (request, reply) => {
       const id = parseKeptId(request.params.id);
       const { files } = accessOf(request);
+      const envelope = { success: true, message: 'Item deleted permanently' } as const;
+      const operation = async () =>
+        ({ action: 'delete from trash', id, from: (await files.findTrashed(id)).path }) as const;
+      const started = await jobs.start(request, reply, operation, () => envelope);
+      if (started) return started;
       return operations.run(request, reply, async (options) => {
         await files.purgeTrashed(id, options);
-        return { success: true, message: 'Item deleted permanently' } as const;
+        return envelope;
       });
     },
   );
@@ -87,22 +92,26 @@ export function purgeTrashRoutes(app: App, operations: LongOperations): void {
         summary: 'Empty the trash',
         description: `Deletes permanently all items that the user may delete. ${PROGRESS_DESCRIPTION}`,
         querystring: EmptyTrashQuery,
-        response: { 200: withProgress(Emptied), '4xx': Failure, '5xx': Failure },
+        response: { 200: withProgress(Emptied), 202: JobResponse, '4xx': Failure, '5xx': Failure },
       },
     },
     async (request, reply) => {
       const folder = parseTrashFolder(request.query.folder);
       const { files } = accessOf(request);
-      return operations.run(request, reply, async (options) => {
-        const removed = await files.emptyTrash({ ...options, folder });
-        return { success: true, message: 'Trash emptied successfully', removed } as const;
-      });
+      const describe = (removed: number) =>
+        ({ success: true, message: 'Trash emptied successfully', removed }) as const;
+      const operation = { action: 'empty trash', folder } as const;
+      const started = await jobs.start(request, reply, operation, ({ removed }) => describe(Number(removed)));
+      if (started) return started;
+      return operations.run(request, reply, async (options) =>
+        describe(await files.emptyTrash({ ...options, folder })),
+      );
     },
   );
 }
 
 /** Registers the route that restores an item. */
-export function restoreTrashRoute(app: App, operations: LongOperations): void {
+export function restoreTrashRoute(app: App, { operations, jobs }: OperationOptions): void {
   app.post(
     '/-/trash/:id/restore',
     {
@@ -117,28 +126,32 @@ export function restoreTrashRoute(app: App, operations: LongOperations): void {
         description: `Moves an item out of the trash, and creates the parent folders. ${PROGRESS_DESCRIPTION}`,
         params: TrashId,
         body: Restore,
-        response: { 200: withProgress(Restored), '4xx': Failure, '5xx': Failure },
+        response: { 200: withProgress(Restored), 202: JobResponse, '4xx': Failure, '5xx': Failure },
       },
     },
     async (request, reply) => {
       const id = parseKeptId(request.params.id);
       const { to, onConflict = 'fail' } = request.body;
       const { files } = accessOf(request);
+      const rename = onConflict === 'rename';
+      const describe = (path: string) => ({ success: true, message: 'Item restored successfully', path }) as const;
+      const operation = async () => {
+        const { path: from } = await files.findTrashed(id);
+        return { action: 'restore', id, from, to: to === undefined ? from : parseLike(to, from), rename } as const;
+      };
+      const started = await jobs.start(request, reply, operation, ({ path }) => describe(String(path)));
+      if (started) return started;
       return operations.run(request, reply, async (options) => {
         const destination = to === undefined ? undefined : parseLike(to, (await files.findTrashed(id, options)).path);
-        const restore = { ...options, to: destination, rename: onConflict === 'rename' };
-        const path = await files.restoreTrashed(id, restore).catch((error: unknown) => {
-          throw isStoreError(error, 'already-exists') ? conflict(error) : error;
-        });
-        return { success: true, message: 'Item restored successfully', path } as const;
+        const restore = { ...options, to: destination, rename };
+        return describe(
+          await files.restoreTrashed(id, restore).catch((error: unknown) => {
+            throw restoreErrorOf(error);
+          }),
+        );
       });
     },
   );
-}
-
-/** Returns the error for a taken name, without the hint of other operations, which can overwrite. */
-function conflict({ message }: Error): HttpError {
-  return new HttpError('already-exists', `${message} Set "onConflict": "rename" to restore it with another name.`);
 }
 
 /** Parses a path of the same kind as the path of an item. */
