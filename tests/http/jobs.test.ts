@@ -15,10 +15,13 @@ interface JobJson {
   readonly status: string;
   readonly user: string | null;
   readonly input: object;
+  readonly result?: object;
   readonly failure?: { readonly code: string; readonly error: string };
 }
 
-const ASYNC = { prefer: 'wait=1, respond-async' };
+const ASYNC = { prefer: 'respond-async' };
+/** Has the service wait for the end of a job, at most as long as it ever does. */
+const WAIT = { prefer: 'respond-async, wait=99' };
 const COPY = { source: 'a', destination: 'b', is_folder: true };
 
 describe('jobs of folder operations', () => {
@@ -53,6 +56,8 @@ describe('jobs of folder operations', () => {
   afterEach(() => service.stop());
 
   const jobOf = (response: Response) => (jsonOf(response) as { job: JobJson }).job;
+  const unfinished = async () =>
+    (jsonOf(await service.asAnn('/base/-/jobs?unfinished=true')) as { jobs: JobJson[] }).jobs;
   const get = async (id: string) => jobOf(await service.asAnn(`/base/-/jobs/${id}`));
   const untilEnded = ({ id }: JobJson) =>
     until('the job has ended', async () => {
@@ -178,6 +183,117 @@ describe('jobs of folder operations', () => {
     }
     assert.deepEqual(jsonOf(await service.asAnonymous('/base/-/jobs')), { success: true, jobs: [] });
     assert.equal(jobOf(await service.asAnonymous(`/base/-/jobs/${anonymous.id}`)).id, anonymous.id);
+  });
+
+  it('respond like the operation itself if they end while the request waits', async () => {
+    assert.deepEqual(jsonOf(await service.asAnn('/base/copy', json(COPY, WAIT))), {
+      success: true,
+      message: 'Item copied successfully',
+    });
+    assert.deepEqual(jsonOf(await service.asAnn('/base/rename_folder/b', json({ newName: 'c' }, WAIT))), {
+      success: true,
+      message: 'Folder renamed successfully',
+      newPrefix: 'c/',
+    });
+    const moved = await service.asAnn('/base/move', json({ source: 'c', destination: 'd', is_folder: true }, WAIT));
+    assert.deepEqual([moved.status, moved.headers.location], [200, undefined]);
+    const deleted = await service.asAnn('/base/delete_folder/d', { method: 'DELETE', headers: WAIT });
+    assert.deepEqual(jsonOf(deleted), { success: true, message: 'Folder deleted successfully' });
+    assert.deepEqual(await service.contents(), { 'a/1': 'one', 'a/2': 'two' });
+    assert.equal((jsonOf(await service.asAnn('/base/-/jobs')) as { jobs: JobJson[] }).jobs.length, 4);
+  });
+
+  it('respond as soon as they end, and with 202 if they are cancelled before', async () => {
+    const open = closeGate();
+    const copied = service.asAnn('/base/copy', json(COPY, WAIT));
+    await until('the copy has begun', () => signalOfCopy);
+    open();
+    assert.equal((await copied).status, 200);
+    const openAgain = closeGate();
+    const cancelled = service.asAnn('/base/copy', json({ ...COPY, destination: 'c' }, WAIT));
+    await until('the copy has begun', () => signalOfCopy);
+    const [running, ...others] = await unfinished();
+    assert.ok(running && others.length === 0);
+    await service.asAnn(`/base/-/jobs/${running.id}`, { method: 'DELETE' });
+    openAgain();
+    const response = await cancelled;
+    assert.deepEqual([response.status, jobOf(response).status], [202, 'cancelled']);
+    assert.equal(response.headers['preference-applied'], 'respond-async, wait=10');
+    assert.deepEqual(await unfinished(), []);
+  });
+
+  it('fail like the operation itself while the request waits', async () => {
+    await service.plant({ 'a/1': 'one', 'b/1': 'other', file: 'x' });
+    const requests: readonly [path: string, body: object][] = [
+      ['/copy', COPY],
+      ['/move', { source: 'absent', destination: 'c', is_folder: true }],
+      ['/move', { source: 'a', destination: 'a/c', is_folder: true }],
+      ['/copy', { ...COPY, destination: 'file' }],
+      ['/rename_folder/a', { newName: 'b' }],
+    ];
+    for (const [path, body] of requests) {
+      const direct = await service.asAnn(`/base${path}`, json(body));
+      const asJob = await service.asAnn(`/base${path}`, json(body, WAIT));
+      assert.ok(direct.status >= 400, path);
+      assert.deepEqual([asJob.status, jsonOf(asJob)], [direct.status, jsonOf(direct)]);
+    }
+    service.grant(grant('', ['read']), grant('b', ['write']));
+    service.events();
+    const direct = await service.asAnn('/base/copy', json(COPY));
+    const recorded = service.events();
+    const asJob = await service.asAnn('/base/copy', json(COPY, WAIT));
+    assert.deepEqual([asJob.status, jsonOf(asJob)], [direct.status, jsonOf(direct)]);
+    assert.deepEqual(service.events(), recorded);
+  });
+
+  it('restore from the trash, delete an item in it, and empty it', async () => {
+    const trash = async () =>
+      (jsonOf(await service.asAnn('/base/-/trash')) as { entries: { id: string; path: string }[] }).entries;
+    const idOf = async (path: string) => (await trash()).find((item) => item.path === path)?.id ?? assert.fail(path);
+    await service.plant({ 'a/1': 'one', 'b/1': 'two', 'c/1': 'three', 'd/1': 'four' });
+    for (const name of ['a', 'b', 'c', 'd']) {
+      await service.asAnn(`/base/delete_folder/${name}`, { method: 'DELETE', headers: WAIT });
+    }
+    await service.plant({ 'a/1': 'other' });
+    const restored = `/base/-/trash/${await idOf('a/')}/restore`;
+    const conflict = await service.asAnn(restored, json({}));
+    const conflictOfJob = await service.asAnn(restored, json({}, WAIT));
+    assert.equal(conflict.status, 409);
+    assert.deepEqual([conflictOfJob.status, jsonOf(conflictOfJob)], [409, jsonOf(conflict)]);
+    const renamed = await service.asAnn(restored, json({ onConflict: 'rename' }, WAIT));
+    assert.deepEqual(jsonOf(renamed), { success: true, message: 'Item restored successfully', path: 'a (2)/' });
+    assertFailure(await service.asAnn(restored, json({}, WAIT)), 404, /^The trash has no item/);
+    const moved = await service.asAnn(`/base/-/trash/${await idOf('b/')}/restore`, json({ to: 'e/f' }, ASYNC));
+    const { id, kind, input } = jobOf(moved);
+    assert.deepEqual(
+      [kind, input],
+      ['restore-from-trash', { id: (input as { id: string }).id, source: 'b/', destination: 'e/f/', rename: false }],
+    );
+    const ended = await untilEnded(jobOf(moved));
+    assert.deepEqual([ended.status, ended.result, ended.id], ['succeeded', { path: 'e/f/' }, id]);
+    assert.deepEqual(await service.contents(), { 'a/1': 'other', 'a (2)/1': 'one', 'e/f/1': 'two' });
+    const purge = { method: 'DELETE', headers: WAIT };
+    const purged = await service.asAnn(`/base/-/trash/${await idOf('c/')}`, purge);
+    assert.deepEqual(jsonOf(purged), { success: true, message: 'Item deleted permanently' });
+    const emptied = await service.asAnn('/base/-/trash', purge);
+    assert.deepEqual(jsonOf(emptied), { success: true, message: 'Trash emptied successfully', removed: 1 });
+    assert.deepEqual(await trash(), []);
+  });
+
+  it('of the trash are refused at once without the permission', async () => {
+    await service.asAnn('/base/delete_folder/a', { method: 'DELETE', headers: WAIT });
+    const { entries } = jsonOf(await service.asAnn('/base/-/trash')) as { entries: { id: string }[] };
+    const item = `/base/-/trash/${entries[0]?.id}`;
+    service.grant(grant('', ['read']));
+    assertFailure(await service.asAnn(`${item}/restore`, json({}, ASYNC)), 403, /to add to all of "a\/"/);
+    assertFailure(await service.asAnn(item, { method: 'DELETE', headers: ASYNC }), 403, /to change all of "a\/"/);
+    assertFailure(
+      await service.asAnn('/base/-/trash', { method: 'DELETE', headers: ASYNC }),
+      403,
+      /to change the root/,
+    );
+    service.grant();
+    assertFailure(await service.asAnn(`${item}/restore`, json({}, ASYNC)), 403, /to read/);
   });
 
   it('are listed in pages', async () => {

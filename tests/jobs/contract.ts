@@ -257,6 +257,42 @@ export function testJobs(engineName: string, create: () => Promise<DatabaseLocat
       assert.deepEqual((await untilStatus(queue, submitted, 'succeeded')).result, { by: 'other' });
     });
 
+    it('are known to have ended at once, also in another process', async () => {
+      const location = await create();
+      const controlled = new ControlledKind();
+      const { queue } = await startRunner(location, [controlled.kind]);
+      const { queue: other } = await open(location);
+      const never = new AbortController().signal;
+      const submitted = await queue.submit('controlled', { name: 'a' }, ANN);
+      const waiting = [queue, other].map((each) => each.untilEnded(submitted.id, { timeoutMs: 60_000, signal: never }));
+      (await controlled.run(1)).settle({ by: 'the run' });
+      for (const job of await Promise.all(waiting)) assert.deepEqual(job?.result, { by: 'the run' });
+      const queued = await queue.submit('none', {}, ANN);
+      assert.equal((await queue.untilEnded(queued.id, { timeoutMs: 1, signal: never }))?.status, 'queued');
+      const leaving = new AbortController();
+      const left = queue.untilEnded(queued.id, { timeoutMs: 60_000, signal: leaving.signal });
+      leaving.abort();
+      assert.equal((await left)?.status, 'queued');
+      assert.equal(await queue.untilEnded('0'.repeat(36), { timeoutMs: 60_000, signal: never }), undefined);
+    });
+
+    it('pass a checkpoint on to their next attempt', async () => {
+      const location = await create();
+      const [slow, other] = [new ControlledKind(), new ControlledKind()];
+      const { queue } = await startRunner(location, [slow.kind], { heartbeatMs: LEASE_MS * 2 });
+      const submitted = await queue.submit('controlled', { name: 'a' }, ANN);
+      const first = await slow.run(1);
+      assert.equal(first.context.checkpoint, undefined);
+      await first.context.save({ step: 1 });
+      await startRunner(location, [other.kind]);
+      const second = await other.run(1);
+      assert.deepEqual(second.context.checkpoint, { step: 1 });
+      await assert.rejects(first.context.save({ step: 'of an attempt that has lost its lease' }));
+      await second.context.save({ step: 2 });
+      second.settle({});
+      assert.deepEqual((await untilStatus(queue, submitted, 'succeeded')).checkpoint, { step: 2 });
+    });
+
     it('return to the queue when their process stops, without another attempt', async () => {
       const location = await create();
       const controlled = new ControlledKind();
@@ -307,6 +343,9 @@ export function testJobs(engineName: string, create: () => Promise<DatabaseLocat
       assert.deepEqual(new Set(listed.map(({ id }) => id)), new Set(own));
       const times = listed.map(({ createdAt }) => createdAt.getTime());
       assert.ok(times.every((time, index) => index === 0 || time <= (times[index - 1] ?? 0)));
+      await queue.cancel(own[0] ?? '');
+      const unfinished = await queue.list({ owner: 'ann', limit: 100, cursor: undefined, unfinished: true });
+      assert.deepEqual(new Set(unfinished.jobs.map(({ id }) => id)), new Set(own.slice(1)));
       const all = await queue.list({ owner: undefined, limit: 100, cursor: undefined });
       assert.deepEqual(new Set(all.jobs.map(({ id }) => id)), new Set(ids));
       await assert.rejects(queue.list({ owner: 'ann', limit: 2, cursor: 'x' }), { code: 'invalid-cursor' });

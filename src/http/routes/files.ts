@@ -124,13 +124,13 @@ export function folderRoutes(app: App, { operations, jobs }: OperationOptions): 
       const folder = parseFolder(request.params['*']);
       const { newName, overwrite = false } = request.body;
       const to = childFolder(parentOf(folder), newName);
-      const describe = (newPrefix: string) =>
+      const respond = (newPrefix: string) =>
         ({ success: true, message: 'Folder renamed successfully', newPrefix }) as const;
       const operation = { action: 'rename folder', from: folder, to, replace: overwrite } as const;
-      const started = await jobs.start(request, reply, operation, () => describe(to));
+      const started = await jobs.start(request, reply, operation, () => respond(to));
       if (started) return started;
       return operations.run(request, reply, async (options) =>
-        describe(await files.renameFolder(folder, newName, { ...options, replace: overwrite })),
+        respond(await files.renameFolder(folder, newName, { ...options, replace: overwrite })),
       );
     },
   );

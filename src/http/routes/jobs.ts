@@ -115,13 +115,13 @@ export function createJobStarter({ jobs, database, readOnly, basePath }: Service
       if (!jobs || !database?.isAvailable || preferenceOf(request.headers, 'respond-async') !== '') return undefined;
       if (readOnly) throw readOnlyError();
       const access = accessOf(request);
-      const started = typeof operation === 'function' ? await operation() : operation;
-      await access.files.requireOperation(started);
-      const { kind, input } = jobOf(started);
+      const requested = typeof operation === 'function' ? await operation() : operation;
+      await access.files.requireOperation(requested);
+      const { kind, input } = jobOf(requested);
       const submitted = await jobs.submit(kind, input, access.submitter());
       const wait = waitOf(request);
-      const timing = { timeoutMs: (wait ?? 0) * 1000, signal: clientSignal(reply) };
-      const job = wait === undefined ? submitted : await untilEnded(jobs, submitted, timing);
+      const signal = clientSignal(reply);
+      const job = wait ? await untilEnded(jobs, submitted, { timeoutMs: wait * 1000, signal }) : submitted;
       reply.header('cache-control', 'no-store');
       if (job.status === 'succeeded') return respond({ ...job.result });
       if (job.status === 'failed' && job.failure) throw errorOf(job.failure);

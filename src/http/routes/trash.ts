@@ -98,14 +98,11 @@ export function purgeTrashRoutes(app: App, { operations, jobs }: OperationOption
     async (request, reply) => {
       const folder = parseTrashFolder(request.query.folder);
       const { files } = accessOf(request);
-      const describe = (removed: number) =>
-        ({ success: true, message: 'Trash emptied successfully', removed }) as const;
+      const respond = (removed: number) => ({ success: true, message: 'Trash emptied successfully', removed }) as const;
       const operation = { action: 'empty trash', folder } as const;
-      const started = await jobs.start(request, reply, operation, ({ removed }) => describe(Number(removed)));
+      const started = await jobs.start(request, reply, operation, ({ removed }) => respond(Number(removed)));
       if (started) return started;
-      return operations.run(request, reply, async (options) =>
-        describe(await files.emptyTrash({ ...options, folder })),
-      );
+      return operations.run(request, reply, async (options) => respond(await files.emptyTrash({ ...options, folder })));
     },
   );
 }
@@ -134,17 +131,17 @@ export function restoreTrashRoute(app: App, { operations, jobs }: OperationOptio
       const { to, onConflict = 'fail' } = request.body;
       const { files } = accessOf(request);
       const rename = onConflict === 'rename';
-      const describe = (path: string) => ({ success: true, message: 'Item restored successfully', path }) as const;
+      const respond = (path: string) => ({ success: true, message: 'Item restored successfully', path }) as const;
       const operation = async () => {
         const { path: from } = await files.findTrashed(id);
         return { action: 'restore', id, from, to: to === undefined ? from : parseLike(to, from), rename } as const;
       };
-      const started = await jobs.start(request, reply, operation, ({ path }) => describe(String(path)));
+      const started = await jobs.start(request, reply, operation, ({ path }) => respond(String(path)));
       if (started) return started;
       return operations.run(request, reply, async (options) => {
         const destination = to === undefined ? undefined : parseLike(to, (await files.findTrashed(id, options)).path);
         const restore = { ...options, to: destination, rename };
-        return describe(
+        return respond(
           await files.restoreTrashed(id, restore).catch((error: unknown) => {
             throw restoreErrorOf(error);
           }),
