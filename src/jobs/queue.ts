@@ -17,7 +17,7 @@ export const JOBS_TOPIC = 'jobs';
 /** The topic of the message that a job has ended. */
 const endTopic = (id: string) => `job-ended ${id}`;
 
-/** Milliseconds between two checks whether a job has ended. Messages make a check start earlier. */
+/** Milliseconds between two checks whether a job has ended. */
 const END_POLL_MS = 1000;
 
 /** An attempt that a process has claimed. */
@@ -166,11 +166,15 @@ export class JobQueue {
 
   /**
    * Returns a job when it has ended, or as it is after `timeoutMs` or when `signal` aborts. Undefined if it does not
-   * exist.
+   * exist. Checks every `pollMs`, and at once after a message.
    */
   async untilEnded(
     id: string,
-    { timeoutMs, signal }: { readonly timeoutMs: number; readonly signal: AbortSignal },
+    {
+      timeoutMs,
+      signal,
+      pollMs = END_POLL_MS,
+    }: { readonly timeoutMs: number; readonly signal: AbortSignal; readonly pollMs?: number },
   ): Promise<Job | undefined> {
     const deadline = performance.now() + timeoutMs;
     let wake = () => {};
@@ -187,7 +191,7 @@ export class JobQueue {
         const job = await this.find(id);
         const remaining = deadline - performance.now();
         if (!job || job.finishedAt || remaining <= 0 || signal.aborted) return job;
-        const timer = setTimeout(resolve, Math.min(remaining, END_POLL_MS));
+        const timer = setTimeout(resolve, Math.min(remaining, pollMs));
         await woken;
         clearTimeout(timer);
       }

@@ -257,23 +257,38 @@ export function testJobs(engineName: string, create: () => Promise<DatabaseLocat
       assert.deepEqual((await untilStatus(queue, submitted, 'succeeded')).result, { by: 'other' });
     });
 
-    it('are known to have ended at once, also in another process', async () => {
+    it('are known to have ended at once, also in another process that gets messages', async () => {
       const location = await create();
       const controlled = new ControlledKind();
       const { queue } = await startRunner(location, [controlled.kind]);
       const { queue: other } = await open(location);
-      const never = new AbortController().signal;
       const submitted = await queue.submit('controlled', { name: 'a' }, ANN);
-      const waiting = [queue, other].map((each) => each.untilEnded(submitted.id, { timeoutMs: 60_000, signal: never }));
+      const started = performance.now();
+      const waiting = [queue, other].map((each) =>
+        each.untilEnded(submitted.id, {
+          timeoutMs: 60_000,
+          signal: new AbortController().signal,
+          pollMs: each === queue || hasMessages ? 60_000 : 100,
+        }),
+      );
       (await controlled.run(1)).settle({ by: 'the run' });
       for (const job of await Promise.all(waiting)) assert.deepEqual(job?.result, { by: 'the run' });
+      assert.ok(performance.now() - started < 10_000);
+    });
+
+    it('are not waited for longer than requested', async () => {
+      const { queue } = await open(await create());
       const queued = await queue.submit('none', {}, ANN);
-      assert.equal((await queue.untilEnded(queued.id, { timeoutMs: 1, signal: never }))?.status, 'queued');
+      const { signal } = new AbortController();
+      assert.equal((await queue.untilEnded(queued.id, { timeoutMs: 1, signal }))?.status, 'queued');
       const leaving = new AbortController();
-      const left = queue.untilEnded(queued.id, { timeoutMs: 60_000, signal: leaving.signal });
+      const left = queue.untilEnded(queued.id, { timeoutMs: 60_000, signal: leaving.signal, pollMs: 60_000 });
       leaving.abort();
       assert.equal((await left)?.status, 'queued');
-      assert.equal(await queue.untilEnded('0'.repeat(36), { timeoutMs: 60_000, signal: never }), undefined);
+      assert.equal(await queue.untilEnded('0'.repeat(36), { timeoutMs: 60_000, signal }), undefined);
+      const cancelled = queue.untilEnded(queued.id, { timeoutMs: 60_000, signal, pollMs: 60_000 });
+      await queue.cancel(queued.id);
+      assert.equal((await cancelled)?.status, 'cancelled');
     });
 
     it('pass a checkpoint on to their next attempt', async () => {
