@@ -23,6 +23,7 @@ const SECRETS = {
   SIGNING_KEY: '0123456789abcdef'.repeat(4),
   GARAGE_RPC_SECRET: '0123456789abcdef'.repeat(4),
   REDIS_PASSWORD: '0123456789abcdef'.repeat(4),
+  DATABASE_PASSWORD: 'fedcba9876543210'.repeat(4),
 };
 
 interface Service {
@@ -94,6 +95,22 @@ describe('The Compose files', () => {
     assert.equal(new URL(holdall?.environment?.['REDIS_URL'] ?? '').password, SECRETS.REDIS_PASSWORD);
     assert.equal(redis?.environment?.['REDIS_PASSWORD'], SECRETS.REDIS_PASSWORD);
     assert.match(String(redis?.command), /--requirepass "\$+REDIS_PASSWORD"/);
+  });
+
+  it('connect the replicas to the PostgreSQL of the file, and keep its data', () => {
+    const { holdall, postgres } = replicas;
+    const url = new URL(holdall?.environment?.['DATABASE_URL'] ?? '');
+    assert.deepEqual([url.protocol, url.hostname, url.port], ['postgres:', 'postgres', '5432']);
+    assert.deepEqual(
+      { POSTGRES_USER: url.username, POSTGRES_PASSWORD: url.password, POSTGRES_DB: url.pathname.slice(1) },
+      postgres?.environment,
+    );
+    assert.equal(url.password, SECRETS.DATABASE_PASSWORD);
+    assert.match(String(postgres?.command), /max_connections=300/);
+    assert.ok(
+      postgres?.volumes?.some((volume) => volume.endsWith(':/var/lib/postgresql:rw')),
+      String(postgres?.volumes),
+    );
   });
 
   it('contain a Caddyfile that Caddy accepts', async () => {

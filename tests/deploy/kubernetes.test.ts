@@ -127,7 +127,14 @@ describe('The Kubernetes manifests', () => {
       'kubernetes.io/metadata.name': parent?.namespace,
     });
     assert.deepEqual(policy?.ingress?.[0]?.ports, [{ port: 'http' }]);
-    for (const { to } of policy?.egress ?? []) assert.ok(to && to.length > 0);
+    const egress = policy?.egress ?? [];
+    for (const { to } of egress) assert.ok(to && to.length > 0);
+    const secrets = manifests.find((manifest): manifest is ISecret => manifest.kind === 'Secret')?.stringData;
+    for (const setting of ['REDIS_URL', 'DATABASE_URL']) {
+      const { hostname, port } = new URL(secrets?.[setting] ?? '');
+      const rule = egress.find(({ ports }) => ports?.some((each) => String(each.port) === port));
+      assert.deepEqual(rule?.to?.[0]?.podSelector?.matchLabels, { 'app.kubernetes.io/name': hostname }, setting);
+    }
   });
 
   it('meet the "restricted" Pod Security Standard', () => {
