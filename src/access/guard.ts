@@ -4,12 +4,12 @@ import type { LoggedChange } from '../model/change.ts';
 import { isStoreError } from '../model/error.ts';
 import type { KeptId } from '../model/kept-ids.ts';
 import { childFile, childFolder, type FilePath, type FolderPath, isFolder, parentOf, ROOT } from '../model/path.ts';
-import type { Cancellable, FileEntry, TrashedItem } from '../model/store.ts';
+import type { Cancellable, Entry, FileEntry, TrashedItem } from '../model/store.ts';
 import { notInTrash } from '../model/store-errors.ts';
 import { type GuardOptions, PermissionChecks } from './permission-checks.ts';
 import type { Permission, Policy } from './policy.ts';
-import { visibleChanges } from './visible-changes.ts';
-import { listVisible } from './visible-entries.ts';
+import { isVisible, visibleChanges } from './visible-changes.ts';
+import { findEntries, listVisible } from './visible-entries.ts';
 
 /** The parameters of a member of `Files`. */
 type Args<Member extends keyof Files> = Parameters<Files[Member]>;
@@ -65,6 +65,18 @@ export class GuardedFiles implements Files {
   async list(...[folder, options]: Args<'list'>) {
     this.#checks.requireList(folder);
     return listVisible(this.#files, this.#checks.policy, this.#checks.user, folder, options);
+  }
+
+  /** Returns the entries at these paths that exist and that a listing of the folder would show. The paths are in `folder`. */
+  async listPaths(
+    folder: FolderPath,
+    paths: readonly (FilePath | FolderPath)[],
+    options: Cancellable,
+  ): Promise<Entry[]> {
+    this.#checks.requireList(folder);
+    const { policy, user } = this.#checks;
+    const visible = paths.filter((path) => isVisible(policy, user, path));
+    return findEntries(this.#files, visible, options);
   }
 
   /** Throws `AccessDenied` unless the user may follow the changes of a folder: see it in a listing. */

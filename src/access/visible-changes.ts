@@ -36,8 +36,8 @@ function splitByVisibility(change: LoggedChange, policy: Policy, user: Identity 
   ];
 }
 
-/** Returns whether a listing shows the path to the user: see `listVisible`. */
-function isVisible(policy: Policy, user: Identity | undefined, path: Path): boolean {
+/** Returns whether a listing shows the path to the user, if it exists: see `listVisible`. */
+export function isVisible(policy: Policy, user: Identity | undefined, path: Path): boolean {
   if (policy.allows(user, 'read', path)) return true;
   if (!isFolder(path) || path === ROOT || !policy.isVisible(user, path)) return false;
   const parent = parentOf(path);

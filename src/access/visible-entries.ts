@@ -3,7 +3,7 @@ import { concurrently } from '../concurrency/concurrently.ts';
 import type { Files } from '../files/files.ts';
 import { isStoreError } from '../model/error.ts';
 import { decodeCursor, encodeCursor } from '../model/page.ts';
-import { comparePaths, type FolderPath } from '../model/path.ts';
+import { comparePaths, type FilePath, type FolderPath, isFolder } from '../model/path.ts';
 import { type Cancellable, type Entry, type Listing, MAX_PAGE } from '../model/store.ts';
 import type { Identity, Policy } from './policy.ts';
 
@@ -75,14 +75,36 @@ async function listAncestorFolders(
   };
 }
 
+/** Returns the entries of the paths that exist, in the order of the paths. */
+export async function findEntries(
+  files: Files,
+  paths: readonly (FilePath | FolderPath)[],
+  { signal }: Cancellable,
+): Promise<Entry[]> {
+  const found = new Map<string, Entry>();
+  const find = async (path: FilePath | FolderPath) => {
+    const entry = isFolder(path)
+      ? (await folderExists(files, path, signal)) && ({ kind: 'folder', path } as const)
+      : await files.stat(path, { signal }).catch(ignoreMissing);
+    if (entry) found.set(path, entry);
+  };
+  await concurrently(Readable.from(paths), MAX_PARALLEL_CHECKS, find, signal);
+  return paths.flatMap((path) => found.get(path) ?? []);
+}
+
 async function folderExists(files: Files, folder: FolderPath, signal: AbortSignal | undefined): Promise<boolean> {
   try {
     await files.list(folder, { limit: 1, ...(signal && { signal }) });
     return true;
   } catch (error) {
-    if (isStoreError(error, 'not-found') || isStoreError(error, 'wrong-kind')) return false;
-    throw error;
+    return ignoreMissing(error) ?? false;
   }
+}
+
+/** Returns undefined if the error says that nothing of this kind has the path. Otherwise throws it. */
+function ignoreMissing(error: unknown): undefined {
+  if (isStoreError(error, 'not-found') || isStoreError(error, 'wrong-kind')) return undefined;
+  throw error;
 }
 
 /** Returns the child of `folder` that contains `below`. */

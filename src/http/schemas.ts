@@ -257,12 +257,20 @@ export const Listing = Type.Object(
 );
 export type Listing = Static<typeof Listing>;
 
+/** Maximum number of names in a listing of named entries. */
+const MAX_NAMES = 100;
+
 export const ListingQuery = Type.Object({
   prefix: Type.Optional(Type.String({ description: 'The folder, if it is not in the path.' })),
   limit: Type.Optional(
     Type.Integer({ minimum: 1, maximum: MAX_PAGE, default: MAX_PAGE, description: 'Maximum number of entries.' }),
   ),
   cursor: Type.Optional(Type.String({ description: 'The `cursor` of the previous page.' })),
+  name: Type.Optional(
+    Type.Union([Type.String(), Type.Array(Type.String(), { maxItems: MAX_NAMES })], {
+      description: `Only the entries with these names, in this order and without pages; at most ${MAX_NAMES}. The name of a folder ends with "/". JSON only.`,
+    }),
+  ),
   preview: Type.Optional(
     Type.String({
       description: 'The name of the file that the web UI previews. Has no effect on the listing.',
@@ -289,6 +297,8 @@ export interface Embedded {
   readonly keepsVersions: boolean;
   /** The user, and the available sign-in methods; null if access control has no users. */
   readonly access: { readonly name: string | null; readonly signIn: SignIn } | null;
+  /** The cursor of the change feed from before the listing was read; undefined if the change log is unavailable. */
+  readonly cursor?: string | undefined;
 }
 
 /** The available sign-in methods: password, identity provider. */

@@ -75,6 +75,15 @@ describe('A listing of a readable folder', () => {
     }
   });
 
+  it('returns the visible ones of named entries, in the order of the names', async () => {
+    const names = ['zz.txt', 'closed-1/', 'missing.txt', 'open/', 'missing/', '1.txt', 'open', 'zz.txt/', 'closed-3/'];
+    const query = names.map((name) => `&name=${encodeURIComponent(name)}`).join('');
+    const paths = ['a/zz.txt', 'a/open/', 'a/1.txt', 'a/closed-3/'];
+    assert.deepEqual(pathsIn(await service.asAnn(`/?prefix=a/${query}`)), paths);
+    assertFailure(await service.asAnn('/?prefix=a/&name=open/x.txt'), 400, /contains a "\/"/);
+    assertFailure(await service.asAnn('/?prefix=a/closed-1/&name=x.txt'), 403, /"a\/closed-1\/"/);
+  });
+
   it('does not name a hidden folder in a cursor', async () => {
     for (const limit of [1, 2, 3, 4, 5]) {
       for (const { cursor = '' } of await pagesOf('a/', limit)) {
@@ -114,6 +123,12 @@ describe('A listing of an ancestor of a granted folder', () => {
     assert.deepEqual(pathsIn(await service.asAnn('/a/closed-3/')), ['a/closed-3/open/']);
     assert.deepEqual(pathsIn(await service.asAnn('/a/closed-3/open/')), ['a/closed-3/open/x.txt']);
     assert.deepEqual(pathsIn(await service.asAnn('/a/open/')), []);
+  });
+
+  it('contains only those folders of named entries', async () => {
+    const names = ['1.txt', 'closed-1/', 'closed-3/', 'missing/', 'open/', 'zz.txt'];
+    const query = names.map((name) => `&name=${encodeURIComponent(name)}`).join('');
+    assert.deepEqual(pathsIn(await service.asAnn(`/?prefix=a/${query}`)), ['a/closed-3/', 'a/open/']);
   });
 
   it('reports the rights of each folder, and no rights for the ancestor', async () => {

@@ -162,6 +162,13 @@ describe('GET /-/changes', () => {
     assert.deepEqual({ etag, size }, { etag: copy?.etag, size: copy?.size });
   });
 
+  it('returns all later changes after the cursor in the document of the web UI', async () => {
+    const { body } = await service.asAnn('/', { headers: { accept: 'text/html' } });
+    const [, cursor = ''] = /"cursor":"([\w-]+)"/.exec(body.toString()) ?? [];
+    ok(await service.asAnn('/upload', upload('a.txt', 'one')));
+    assert.deepEqual((await read(`since=${cursor}`)).changes.map(summaryOf), ['file.created a.txt']);
+  });
+
   it('records what is restored from the trash and from versions', async () => {
     for (const content of ['one', 'other']) ok(await service.asAnn('/upload', upload('a.txt', content)));
     ok(await service.asAnn('/upload', upload('b.txt', 'b', 'f')));

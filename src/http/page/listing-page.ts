@@ -17,7 +17,11 @@ export async function sendListing(
   service: Service,
   request: FastifyRequest,
   reply: FastifyReply,
-  { folder, response }: { folder: string; response: Listing | Failure },
+  {
+    folder,
+    response,
+    changesCursor,
+  }: { folder: string; response: Listing | Failure; changesCursor?: string | undefined },
 ): Promise<FastifyReply> {
   const { url, headers } = request;
   if (!prefersPage(request)) {
@@ -33,6 +37,7 @@ export async function sendListing(
     trash: service.trash,
     keepsVersions: service.keepsVersions,
     access: describeUser(service, request),
+    cursor: changesCursor,
   });
   const { body, coding } = await compress(html, headers['accept-encoding']?.toString());
   if (coding !== undefined) reply.header('content-encoding', coding);

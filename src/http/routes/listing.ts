@@ -1,8 +1,18 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Type } from 'typebox';
+import { type Static, Type } from 'typebox';
 import type { Permission } from '../../access/policy.ts';
 import { exists, isStoreError, quoted } from '../../model/error.ts';
-import { type FolderPath, nameOf, parseFile, parseFolder, ROOT, withoutSlash } from '../../model/path.ts';
+import {
+  childFile,
+  childFolder,
+  type FilePath,
+  type FolderPath,
+  nameOf,
+  parseFile,
+  parseFolder,
+  ROOT,
+  withoutSlash,
+} from '../../model/path.ts';
 import type { Entry, Listing as StoreListing } from '../../model/store.ts';
 import { accessOf } from '../access/request-access.ts';
 import { HttpError } from '../errors.ts';
@@ -10,7 +20,7 @@ import { beginFailure } from '../failures.ts';
 import type { App } from '../fastify-app.ts';
 import { createListingLimiter } from '../limits/limits.ts';
 import { clientSignal } from '../long-operations.ts';
-import { fileRedirectUrl, isRclone, sendLinkList, sendListing } from '../page/listing-page.ts';
+import { fileRedirectUrl, isRclone, prefersPage, sendLinkList, sendListing } from '../page/listing-page.ts';
 import { quoteEtag } from '../preconditions.ts';
 import { Failure, Listing, ListingQuery, PathParameter } from '../schemas.ts';
 import type { Service } from '../service.ts';
@@ -29,13 +39,24 @@ export function listingRoutes(app: App, service: Service): void {
   const runLimited = createListingLimiter();
   const list = async (
     folder: FolderPath,
-    query: { cursor?: string; limit?: number },
+    query: Static<typeof ListingQuery>,
     request: FastifyRequest,
     reply: FastifyReply,
   ): Promise<FastifyReply> => {
-    const { cursor, limit } = query;
+    const { cursor, limit, name } = query;
     const access = accessOf(request);
     const signal = clientSignal(reply);
+    const respond = (listing: StoreListing, changesCursor?: string) =>
+      sendListing(service, request, reply, {
+        folder,
+        response: listingResponse(folder, listing, access.permissionsFor(folder)),
+        changesCursor,
+      });
+    if (name !== undefined && !prefersPage(request)) {
+      const paths = [name].flat().map((each) => childOf(folder, each));
+      const entries = await runLimited(() => access.files.listPaths(folder, paths, { signal }), signal);
+      return respond({ entries });
+    }
     const read = (at: string | undefined) =>
       runLimited(() => access.files.list(folder, { cursor: at, limit, signal }), signal);
     if (isRclone(request)) {
@@ -48,11 +69,9 @@ export function listingRoutes(app: App, service: Service): void {
         return reply.code(302).headers({ location: found, 'cache-control': 'no-store' }).send();
       return sendLinkList(request, reply, { first: found, next: read });
     }
-    const listing = await read(cursor);
-    return sendListing(service, request, reply, {
-      folder,
-      response: listingResponse(folder, listing, access.permissionsFor(folder)),
-    });
+    // Before the listing, so that a client that follows the changes from there misses none.
+    const changesCursor = prefersPage(request) ? await newestCursor(service) : undefined;
+    return respond(await read(cursor), changesCursor);
   };
 
   app.setErrorHandler((error, request, reply) => sendListingFailure(service, error, request, reply));
@@ -123,6 +142,21 @@ function requestedFolder(request: FastifyRequest): string {
 function textIn(fields: unknown, name: string): string | undefined {
   const value: unknown = typeof fields === 'object' && fields !== null ? Reflect.get(fields, name) : undefined;
   return typeof value === 'string' ? value : undefined;
+}
+
+/** Returns the path of an entry of a folder. The name of a folder ends with a `/`. */
+function childOf(folder: FolderPath, name: string): FilePath | FolderPath {
+  return name.endsWith('/') ? childFolder(folder, name.slice(0, -1)) : childFile(folder, name);
+}
+
+/** Returns the cursor after the last change; undefined if the change log is unavailable. */
+async function newestCursor({ changes }: Service): Promise<string | undefined> {
+  try {
+    return (await changes?.feed.log.newest())?.cursor;
+  } catch (error) {
+    if (isStoreError(error, 'unavailable')) return undefined;
+    throw error;
+  }
 }
 
 function listingResponse(

@@ -80,6 +80,13 @@ export function listingSuite(backend: Backend): void {
       });
     });
 
+    it('returns only the named entries with ?name=', async () => {
+      await plantAll({ 'named/a b.txt': 'x', 'named/sub/x.txt': 'x', 'named/z.txt': 'zz' });
+      const all = listingOf(await get('/named')).entries;
+      const named = listingOf(await get('/named?name=z.txt&name=sub/&name=no.txt&name=a%20b.txt')).entries;
+      assert.deepEqual(named, all.toReversed());
+    });
+
     describe('of a folder in the path or in ?prefix=', () => {
       it('lists folders of every name, in the path and in ?prefix=', async () => {
         const list = async (name: string) => {

@@ -20,6 +20,8 @@ export interface Embedded {
     readonly name: string | null;
     readonly signIn: { readonly password: boolean; readonly provider: boolean };
   } | null;
+  /** The cursor of the change feed from before the listing was read; undefined without a listing or a change log. */
+  readonly cursor?: string;
 }
 
 /** Reads the embedded data. It needs no validation, because the service and this code have the same version. */
