@@ -35,7 +35,7 @@ import { reportLoadFailure } from '../model/messages.ts';
 import type { Provider } from '../platform/required-context.ts';
 import { completeLanguage, LanguageProvider, useLanguage, useLanguageSignal } from '../platform/text/language.ts';
 import { Button } from '../ui/button.tsx';
-import { DialogHost, DialogsProvider } from '../ui/dialog.tsx';
+import { DialogHost, DialogsProvider } from '../ui/dialogs.tsx';
 import { Sprite } from '../ui/icon.tsx';
 import { useLoaded } from '../ui/loading.ts';
 import { MenuHost } from '../ui/menu-host.tsx';

@@ -19,7 +19,7 @@ import { createService, readSessionUser, type Service } from '../platform/servic
 import { createUrls, type Urls } from '../platform/service/urls.ts';
 import { completeLanguage, createLanguage, type Language } from '../platform/text/language.ts';
 import { loadCatalogue } from '../platform/text/supported-languages.ts';
-import { createDialogs, type Dialogs } from '../ui/dialog.tsx';
+import { createDialogs, type Dialogs } from '../ui/dialogs.tsx';
 import { createMenus, type Menus } from '../ui/menus.tsx';
 
 /** The models of the page. Only `app/` knows all of them. */

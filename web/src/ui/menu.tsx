@@ -1,9 +1,9 @@
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import { openModal } from './dialog.tsx';
 import { moveFocus } from './focus.ts';
 import { Icon } from './icon.tsx';
 import { isMac, keyLabel, TypeAhead } from './keyboard.ts';
 import { type MenuGroup, type MenuItem, type OpenMenu, useMenus } from './menus.tsx';
+import { openModal } from './modal.ts';
 import { placeBeside } from './placement.ts';
 import './menu.css';
 

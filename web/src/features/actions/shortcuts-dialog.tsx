@@ -1,5 +1,6 @@
 import { useFullLanguage } from '../../platform/text/language.ts';
-import { Dialog, type Dialogs } from '../../ui/dialog.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import type { Dialogs } from '../../ui/dialogs.tsx';
 import { keyLabel } from '../../ui/keyboard.ts';
 import { usePreferences } from '../models.ts';
 import { useActions } from './actions.ts';

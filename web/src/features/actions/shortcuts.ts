@@ -1,7 +1,7 @@
 import { useEffect } from 'preact/hooks';
 import { reportLoadFailure } from '../../model/messages.ts';
 import { completeLanguage, useLanguageSignal } from '../../platform/text/language.ts';
-import { useDialogs } from '../../ui/dialog.tsx';
+import { useDialogs } from '../../ui/dialogs.tsx';
 import { clearTextSelection, hasTextSelection, isForPage, isKey } from '../../ui/keyboard.ts';
 import { useClipboard, useMessages, usePreferences, useSelection } from '../models.ts';
 import { useActions } from './actions.ts';

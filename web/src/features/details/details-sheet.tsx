@@ -3,7 +3,7 @@ import { useEffect, useId, useLayoutEffect, useRef } from 'preact/hooks';
 import type { Entry } from '../../platform/service/service.ts';
 import { useFullLanguage } from '../../platform/text/language.ts';
 import { IconButton } from '../../ui/button.tsx';
-import { useModalDialog } from '../../ui/dialog.tsx';
+import { useModalDialog } from '../../ui/modal.ts';
 import { useMedia } from '../../ui/responsive.ts';
 import { useSwipes } from '../../ui/use-swipes.ts';
 import { useFolder } from '../models.ts';

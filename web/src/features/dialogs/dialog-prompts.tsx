@@ -1,5 +1,5 @@
 import type { Prompts } from '../../model/prompts.ts';
-import type { Dialogs } from '../../ui/dialog.tsx';
+import type { Dialogs } from '../../ui/dialogs.tsx';
 import { askAboutConflict } from './conflict-dialog.tsx';
 import { confirmDelete } from './delete-dialog.tsx';
 import { askForFolderName } from './new-folder-dialog.tsx';

@@ -4,7 +4,8 @@ import { freeName } from '../../platform/free-name.ts';
 import { findNameProblem } from '../../platform/paths.ts';
 import { useFullLanguage } from '../../platform/text/language.ts';
 import { Button } from '../../ui/button.tsx';
-import { Dialog, type Dialogs } from '../../ui/dialog.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import type { Dialogs } from '../../ui/dialogs.tsx';
 
 /** Asks for the name of a new folder. Resolves to null if the user cancels. */
 export function askForFolderName(dialogs: Dialogs, parent: NewFolderParent): Promise<string | null> {

@@ -1,6 +1,7 @@
 import { useFullLanguage } from '../../platform/text/language.ts';
 import { Button } from '../../ui/button.tsx';
-import { Dialog, type Dialogs } from '../../ui/dialog.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import type { Dialogs } from '../../ui/dialogs.tsx';
 
 /** Asks whether to sign out although uploads or changes are in progress. Resolves to null if the user cancels. */
 export function confirmSignOut(dialogs: Dialogs): Promise<true | null> {

@@ -2,7 +2,8 @@ import { subjectOf } from '../../model/changes/change-texts.ts';
 import type { TrashedItem } from '../../platform/service/trash.ts';
 import { useFullLanguage } from '../../platform/text/language.ts';
 import { Button } from '../../ui/button.tsx';
-import { Dialog, type Dialogs } from '../../ui/dialog.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import type { Dialogs } from '../../ui/dialogs.tsx';
 
 /** Asks whether to delete items permanently. Resolves to null if the user cancels. */
 export function confirmPurge(dialogs: Dialogs, items: readonly TrashedItem[]): Promise<true | null> {

@@ -3,7 +3,7 @@ import { Highlighter } from '../../model/highlighter.ts';
 import { empty, mayPurge, mayRestore, purge, restore } from '../../model/trash/trash-changes.ts';
 import type { TrashList } from '../../model/trash/trash-list.ts';
 import type { TrashedItem } from '../../platform/service/trash.ts';
-import { useDialogs } from '../../ui/dialog.tsx';
+import { useDialogs } from '../../ui/dialogs.tsx';
 import { useChanges, useFolder, usePermissions, useRetention, useRouter, useSelection } from '../models.ts';
 import { confirmEmpty, confirmPurge } from './confirm.tsx';
 

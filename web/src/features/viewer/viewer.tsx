@@ -5,10 +5,10 @@ import { type PreviewKind, previewKindOf } from '../../platform/preview-kinds.ts
 import type { FileEntry } from '../../platform/service/service.ts';
 import { useFullLanguage } from '../../platform/text/language.ts';
 import { shownName } from '../../platform/text/names.ts';
-import { useModalDialog } from '../../ui/dialog.tsx';
 import { rowKeys } from '../../ui/direction.ts';
 import { isField, keysOf } from '../../ui/keyboard.ts';
 import { useLoaded } from '../../ui/loading.ts';
+import { useModalDialog } from '../../ui/modal.ts';
 import { useSwipes } from '../../ui/use-swipes.ts';
 import { type Actions, useActions } from '../actions/actions.ts';
 import { LazyDetails } from '../details/details-panel.tsx';
