@@ -20,6 +20,7 @@ const ON_DEMAND = {
   'json-preview': 10_300,
   'markdown-preview': 20_600,
   'media-preview': 4_200,
+  'live-folder': 3_900,
   menu: 2_800,
   'open-tray': 4_600,
   'sign-in-dialog': 3_200,

@@ -196,6 +196,7 @@ export const ChangeList = Type.Object(
   },
   { title: 'ChangeList' },
 );
+export type ChangeList = Static<typeof ChangeList>;
 
 export const ChangeQuery = Type.Object({
   folder: Type.Optional(

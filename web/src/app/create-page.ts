@@ -29,6 +29,8 @@ export interface Page {
   readonly actions: Actions;
   readonly changes: Changes;
   readonly clipboard: Clipboard;
+  /** The cursor of the change feed from before the first listing; undefined if it is unknown. */
+  readonly cursor: string | undefined;
   readonly details: Details;
   readonly dialogs: Dialogs;
   readonly dragging: Dragging;
@@ -55,7 +57,7 @@ export interface Page {
  * page. Rejects if the texts can't be loaded.
  */
 export async function createPage(embedded: Embedded): Promise<Page> {
-  const { folder: path, response, maxUploadSize, trash, keepsVersions } = embedded;
+  const { cursor, folder: path, response, maxUploadSize, trash, keepsVersions } = embedded;
   const hasTrash = trash !== null;
   const urls = createUrls(new URL(embedded.base, window.location.href.replace(/[?#].*$/s, '')));
   const preferences = createPreferences(localStorageIfAllowed());
@@ -102,6 +104,7 @@ export async function createPage(embedded: Embedded): Promise<Page> {
     account,
     changes,
     clipboard,
+    cursor,
     details,
     folder,
     hasTrash,

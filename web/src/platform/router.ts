@@ -68,28 +68,25 @@ export function createRouter(urls: Urls, first: Route): Router {
     route.value = urls.routeOf(new URL(window.location.href));
   });
 
-  const go = (next: Route, { replace = false }: { replace?: boolean } = {}, state: HistoryState = {}) => {
+  const go = (next: Route, { replace = false }: { replace?: boolean } = {}, state?: HistoryState) => {
+    saveViewState();
     const url = urlOf(next);
-    if (replace) {
-      history.replaceState(state, '', url);
-    } else {
-      saveViewState();
-      history.pushState(state, '', url);
-    }
+    if (replace) history.replaceState(state ?? current(), '', url);
+    else history.pushState(state ?? {}, '', url);
     shown = current();
     route.value = next;
   };
 
   return {
     route,
-    go: (next, options) => go(next, options, options?.replace ? current() : {}),
+    go,
     openFolder: (folder) => go({ folder, preview: null }),
     openTrash: () => go({ folder: ROOT, preview: null, isTrash: true }),
     openPreview(path) {
       const { folder, preview } = route.value;
       // The next file replaces the history entry of this one, so going back once closes the viewer.
       if (preview === null) go({ folder, preview: path }, {}, { isFromFolder: true });
-      else go({ folder, preview: path }, { replace: true }, current());
+      else go({ folder, preview: path }, { replace: true });
     },
     closePreview() {
       // A second call before the browser has gone back would also leave the folder.

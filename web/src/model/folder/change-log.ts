@@ -26,6 +26,7 @@ export interface PendingChange {
 export interface ChangeLog {
   readonly changes: ReadonlySignal<readonly Change[]>;
   readonly committed: readonly Change[];
+  readonly pending: readonly Change[];
   /** Whether the service has not answered some of the changes yet. */
   readonly hasPending: boolean;
   begin(change: Change): PendingChange;
@@ -42,6 +43,8 @@ export function createChangeLog(onIdle: () => void): ChangeLog {
   const version = signal(0);
   let time = 0;
   let pending = 0;
+  const select = (isCommitted: boolean) =>
+    [...logged].filter(({ committedAt }) => (committedAt !== undefined) === isCommitted);
 
   return {
     changes: computed(() => {
@@ -50,7 +53,10 @@ export function createChangeLog(onIdle: () => void): ChangeLog {
       return [...logged];
     }),
     get committed() {
-      return [...logged].filter(({ committedAt }) => committedAt !== undefined);
+      return select(true);
+    },
+    get pending() {
+      return select(false);
     },
     get hasPending() {
       return pending > 0;

@@ -8,6 +8,8 @@ import { type CompareNames, filterEntries, sortEntries } from './order.ts';
 
 /** The shown folder and its entries. */
 export interface Folder extends Pick<FolderReader, 'state' | 'problem' | 'listing'> {
+  /** Whether a listing is being read, which can lack changes of the last moments. */
+  readonly isReading: boolean;
   readonly path: ReadonlySignal<string>;
   /** The folder that was shown before this one; null for the first. */
   readonly previousPath: ReadonlySignal<string | null>;
@@ -34,6 +36,10 @@ export interface Folder extends Pick<FolderReader, 'state' | 'problem' | 'listin
   apply(change: Change): void;
   /** Shows a change before the service confirms it. */
   begin(change: Change): PendingChange;
+  /** The changes to which the service has not responded yet. */
+  pendingChanges(): readonly Change[];
+  /** Caches the entries for another path of the folder, so that the page shows them at once when it opens that path. */
+  cacheAs(other: string): void;
   /** Returns the known entries of the paths, including those of folders that were shown earlier. */
   knownEntries(paths: readonly string[]): ReadonlyMap<string, Entry>;
 }
@@ -75,11 +81,15 @@ export function createFolder(
     if (changes.length > 0) cache.updateAll((entries, folder) => changed(entries, changes, folder));
     return changes;
   };
-  /** Writes the changes to the read entries once none of them is pending and nothing is being read. */
+  /**
+   * Writes the changes to the read entries once none of them is pending and all pages are read. Later pages can contain the
+   * entries of the changes.
+   */
   const compactLog = () => {
     if (reader.isReading || log.hasPending) return;
     // The folder might have failed to load only because the service had not created it yet.
     if (problem.value !== null && log.committed.length > 0) void reader.refresh();
+    if (reader.cursor !== undefined) return;
     batch(() => {
       read.value = changed(read.value, forgetCommitted(Number.POSITIVE_INFINITY), path.value);
     });
@@ -101,6 +111,9 @@ export function createFolder(
     state,
     problem,
     listing,
+    get isReading() {
+      return reader.isReading;
+    },
     entries,
     count: computed(() => byName.value.length),
     filter,
@@ -125,6 +138,11 @@ export function createFolder(
 
     apply: (change) => batch(() => log.begin(change).commit()),
     begin: log.begin,
+    pendingChanges: () => log.pending,
+    cacheAs(other) {
+      const copies = byName.value.map((entry) => ({ ...entry, path: other + entry.path.slice(path.value.length) }));
+      cache.set(other, { byName: copies, cursor: undefined });
+    },
 
     knownEntries(paths) {
       const searched = new Set(paths);

@@ -86,7 +86,7 @@ async function send(
  * Fetches, and fails with a `ServiceError` of status 0 after so many milliseconds without a byte, before or within the
  * response. A response that keeps arriving has no deadline.
  */
-async function fetchWithIdleTimeout(url: string, request: RequestInit, milliseconds: number): Promise<Response> {
+export async function fetchWithIdleTimeout(url: string, request: RequestInit, milliseconds: number): Promise<Response> {
   const stalled = new AbortController();
   const stall = () => stalled.abort(noResponse());
   let timer = setTimeout(stall, milliseconds);
@@ -138,7 +138,7 @@ function observed(
 }
 
 /** Yields the complete lines of a body. A last line without a line break was truncated, and is omitted. */
-async function* linesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+export async function* linesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   const reader = body.getReader();
   let rest = '';

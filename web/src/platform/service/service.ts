@@ -2,7 +2,7 @@ import type { Listing } from '../../../../src/http/schemas.ts';
 import type { ByteRange } from './content.ts';
 import { type Progress, type RequestOptions, requestJson, requestWithProgress } from './request.ts';
 import type { Upload, UploadedFile } from './upload.ts';
-import { escapePath, type Urls } from './urls.ts';
+import { escapePath, type Query, type Urls } from './urls.ts';
 
 export type { Listing } from '../../../../src/http/schemas.ts';
 export type Entry = Listing['entries'][number];
@@ -42,7 +42,7 @@ export interface Service {
 }
 
 export interface SendOptions extends OperationOptions, Pick<RequestOptions, 'method' | 'body'> {
-  readonly query?: Readonly<Record<string, string>> | undefined;
+  readonly query?: Query | undefined;
 }
 
 /**

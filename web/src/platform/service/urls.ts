@@ -1,5 +1,8 @@
 import { nameOf } from '../paths.ts';
 
+/** Query parameters. `URLSearchParams` can have several with one name. */
+export type Query = Readonly<Record<string, string>> | URLSearchParams;
+
 /** Builds the absolute URLs of the service. */
 export interface Urls {
   /** The page of a folder. `preview` is the path of a file in the folder whose preview is open. */
@@ -16,7 +19,7 @@ export interface Urls {
   /** The page that signs the user in at the identity provider, and then redirects to `here`. */
   signIn(here: URL): string;
   /** An endpoint by its path relative to the service's root. */
-  endpoint(path: string, query?: Readonly<Record<string, string>>): string;
+  endpoint(path: string, query?: Query): string;
 }
 
 /** First segments of the service's own routes with a path. Folders with these names are available through `?prefix=`. */
@@ -24,7 +27,7 @@ const RESERVED = new Set(['file', 'thumb', '-', 'delete', 'delete_folder', 'rena
 
 /** `base` is the service's root, which can be any path of a reverse proxy. */
 export function createUrls(base: URL): Urls {
-  const endpoint = (path: string, query: Readonly<Record<string, string>> = {}) => {
+  const endpoint = (path: string, query: Query = {}) => {
     const url = new URL(base);
     url.pathname += path;
     url.search = new URLSearchParams(query).toString();

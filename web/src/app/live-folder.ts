@@ -1,0 +1,112 @@
+import { computed, effect, signal } from '@preact/signals';
+import { FolderFollower } from '../model/feed/folder-follower.ts';
+import { followFeed } from '../model/feed/follow-feed.ts';
+import { type Folder, refreshUnlessLarge } from '../model/folder/folder.ts';
+import { openFeed } from '../platform/service/changes.ts';
+import type { Page } from './create-page.ts';
+
+/**
+ * Keeps the shown folder up to date for the lifetime of the page. `cursor` is that of the change feed from before the page's
+ * first listing; undefined if it is unknown.
+ */
+export function keepFolderCurrent(page: Page, cursor: string | undefined): void {
+  retryReads(page.folder);
+  refreshOnReturn(page.folder);
+  followChanges(page, cursor);
+}
+
+/** Shows the changes of other clients. */
+function followChanges(page: Page, cursor: string | undefined): void {
+  const { account, folder, service, urls } = page;
+  const follower = new FolderFollower(page);
+  const isActive = watchPage();
+  // While a folder is loading, its path can still change, and after most errors, the stream would fail too.
+  const isFollowed = computed(() => folder.state.value === 'ready' || folder.problem.value?.isNotFound === true);
+  followFeed({
+    cursor,
+    open: (options) => openFeed(urls, options),
+    target() {
+      void account?.signInCount.value;
+      return isActive.value && isFollowed.value ? folder.path.value : null;
+    },
+    signIn: () =>
+      service.list(folder.path.peek(), { limit: 1 }).then(
+        () => true,
+        () => false,
+      ),
+    onChange: (change) => follower.receive(change),
+    onGap: () => follower.refresh(),
+  });
+}
+
+/**
+ * Returns whether the page is visible and not in the back/forward cache. Browsers allow six connections to an HTTP/1.1 server,
+ * so that hidden pages must not keep one.
+ */
+function watchPage() {
+  const isActive = signal(!document.hidden);
+  const update = () => {
+    isActive.value = !document.hidden;
+  };
+  document.addEventListener('visibilitychange', update);
+  window.addEventListener('pageshow', update);
+  window.addEventListener('pagehide', () => {
+    isActive.value = false;
+  });
+  return isActive;
+}
+
+/** The first and the maximum delay before the page reads a folder again. The delay doubles each time. */
+const FIRST_DELAY_MS = 1_000;
+const MAX_DELAY_MS = 30_000;
+
+/**
+ * Reads the folder again after a transient failure, with growing delays while the page is visible, and when the device is
+ * online again.
+ */
+function retryReads(folder: Folder): void {
+  let delay = FIRST_DELAY_MS;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+
+  const canRetry = () => folder.problem.value?.isTransient ?? false;
+  const retry = () => {
+    if (canRetry()) void folder.refresh({ quietly: true });
+  };
+  const retryLater = () => {
+    clearTimeout(timer);
+    const problem = folder.problem.value;
+    if (!problem || !canRetry() || document.hidden) return;
+    timer = setTimeout(retry, Math.max(delay, (problem.retryAfter ?? 0) * 1_000));
+    delay = Math.min(delay * 2, MAX_DELAY_MS);
+  };
+
+  effect(() => {
+    if (folder.problem.value === null) delay = FIRST_DELAY_MS;
+    retryLater();
+  });
+  window.addEventListener('online', retry);
+  document.addEventListener('visibilitychange', () => {
+    delay = FIRST_DELAY_MS;
+    retryLater();
+  });
+}
+
+/** The minimum absence after which the page reads the folder again. */
+const MIN_ABSENCE_MS = 3_000;
+
+/** Reads the folder again when the user returns to the page, because other clients might have changed it. */
+function refreshOnReturn(folder: Folder): void {
+  let hiddenSince = Number.NEGATIVE_INFINITY;
+  const refresh = () => {
+    // `retryReads` handles problems, and a folder that is loading is up to date.
+    if (folder.problem.value === null && folder.state.value === 'ready') refreshUnlessLarge(folder);
+  };
+  document.addEventListener('visibilitychange', () => {
+    if (document.hidden) hiddenSince = performance.now();
+    else if (performance.now() - hiddenSince > MIN_ABSENCE_MS) refresh();
+  });
+  // When the user goes back, browsers use the cached document, with the listing of that time.
+  const [navigation] = performance.getEntriesByType('navigation');
+  if (navigation instanceof PerformanceNavigationTiming && navigation.type === 'back_forward') refresh();
+  window.addEventListener('pageshow', ({ persisted }) => persisted && refresh());
+}
