@@ -163,6 +163,10 @@ describe('Thumbnails', () => {
         ...Object.fromEntries(Array.from({ length: 80 }, (_, index) => [`${1000 + index}.jpg`, picture])),
       },
     });
+    // A stream that lasts as long as the page would keep the network from being idle.
+    await page.route('**/-/changes?*', (route) =>
+      route.fulfill({ contentType: 'text/event-stream', body: 'id: 1\n\n' }),
+    );
     // Few rows and tiles are in view.
     await page.setViewportSize({ width: 800, height: 500 });
     for (const view of VIEWS) {

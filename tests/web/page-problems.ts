@@ -25,7 +25,8 @@ export async function watchContext(context: BrowserContext): Promise<ContextWatc
   let origins = new Set<string>();
   const report = (problem: string) => void problems.push(problem);
   context.on('console', (message) => {
-    if (message.type() === 'error') report(`console error: ${describeMessage(message)}`);
+    const description = describeMessage(message);
+    if (message.type() === 'error' && !LOST_FEED.test(description)) report(`console error: ${description}`);
   });
   context.on('weberror', (thrown) => {
     const error = thrown.error();
@@ -58,6 +59,9 @@ export async function watchContext(context: BrowserContext): Promise<ContextWatc
     },
   };
 }
+
+/** The stream of changes lasts as long as the page, and a page reconnects to a service that a test has stopped. */
+const LOST_FEED = /net::ERR_\w+ \(.*\/-\/changes\?/;
 
 interface Judged {
   readonly problems: readonly string[];

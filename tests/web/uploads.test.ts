@@ -139,7 +139,6 @@ describe('Uploading files', () => {
     held.resolve();
     await trayShows(page, '1 file uploaded');
     await until('the folder is deleted', async () => !(await site.exists('in/')));
-    await page.waitForLoadState('networkidle');
-    assert.equal(await row(page, 'in/').count(), 0);
+    await becomes(() => row(page, 'in/').count(), 0);
   });
 });

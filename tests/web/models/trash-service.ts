@@ -39,13 +39,14 @@ export function withTrash(service: Service, files: Map<string, string>): Service
     const item = { id: String(++lastId), type, path, deletedAt: '2026-01-01T00:00:00.000Z', files: removed } as const;
     if (!permanent) trash.unshift(item);
   };
-  const answer = (endpoint: string, { method = 'GET', query = {} }: NonNullable<Parameters<Service['send']>[1]>) => {
+  const answer = (endpoint: string, { method = 'GET', query }: NonNullable<Parameters<Service['send']>[1]>) => {
     const [, , id = ''] = endpoint.split('/');
     if (method === 'POST') return { path: restore(id) };
     if (method === 'DELETE' && id === '') return { removed: trash.splice(0).length };
     if (method === 'DELETE') return take(id);
-    const items = trash.filter(({ path }) => path.startsWith(query['folder'] ?? ''));
-    const start = items.findIndex((item) => item.id === query['cursor']) + 1;
+    const parameters = new URLSearchParams(query);
+    const items = trash.filter(({ path }) => path.startsWith(parameters.get('folder') ?? ''));
+    const start = items.findIndex((item) => item.id === parameters.get('cursor')) + 1;
     const entries = items.slice(start, start + PAGE_ITEMS);
     return { entries, cursor: start + PAGE_ITEMS < items.length ? entries.at(-1)?.id : undefined };
   };

@@ -97,12 +97,11 @@ export class FolderFollower {
     this.#renamed.set(from, to);
   }
 
-  #schedule(): void {
+  /** Schedules an update, not before a time in the milliseconds of `performance.now`. */
+  #schedule(notBefore = 0): void {
     if (this.#updating) return;
     const now = performance.now();
-    const earliest = this.#outdated === undefined ? Math.min(...this.#hints.values().map((hint) => hint.notBefore)) : 0;
-    if (!Number.isFinite(earliest)) return;
-    const time = Math.max(now + this.#timing.gather, this.#nextUpdate, earliest);
+    const time = Math.max(now + this.#timing.gather, this.#nextUpdate, notBefore);
     // Later changes don't delay an update.
     if (this.#timer && this.#timer.time <= time) return;
     clearTimeout(this.#timer?.id);
@@ -113,7 +112,10 @@ export class FolderFollower {
     this.#timer = undefined;
     this.#updating = this.#update().finally(() => {
       this.#updating = undefined;
-      this.#schedule();
+      if (this.#outdated !== undefined) return this.#schedule();
+      let earliest = Number.POSITIVE_INFINITY;
+      for (const { notBefore } of this.#hints.values()) earliest = Math.min(earliest, notBefore);
+      if (this.#hints.size > 0) this.#schedule(earliest);
     });
   }
 
