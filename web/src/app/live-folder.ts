@@ -2,7 +2,7 @@ import { computed, effect, signal } from '@preact/signals';
 import { FolderFollower } from '../model/feed/folder-follower.ts';
 import { followFeed } from '../model/feed/follow-feed.ts';
 import { type Folder, refreshUnlessLarge } from '../model/folder/folder.ts';
-import { openFeed } from '../platform/service/changes.ts';
+import { type FeedChange, openFeed } from '../platform/service/changes.ts';
 import type { Page } from './create-page.ts';
 
 /**
@@ -17,8 +17,11 @@ export function keepFolderCurrent(page: Page, cursor: string | undefined): void 
 
 /** Shows the changes of other clients. */
 function followChanges(page: Page, cursor: string | undefined): void {
-  const { account, folder, service, urls } = page;
+  const { account, changes, folder, service, urls } = page;
   const follower = new FolderFollower(page);
+  const reportTrash = coalesce(() => {
+    changes.trashChanges.value++;
+  });
   const isActive = watchPage();
   // While a folder is loading, its path can still change, and after most errors, the stream would fail too.
   const isFollowed = computed(() => folder.state.value === 'ready' || folder.problem.value?.isNotFound === true);
@@ -34,10 +37,34 @@ function followChanges(page: Page, cursor: string | undefined): void {
         () => true,
         () => false,
       ),
-    onChange: (change) => follower.receive(change),
-    onGap: () => follower.refresh(),
+    onChange(change) {
+      follower.receive(change);
+      if (affectsTrash(change)) reportTrash();
+    },
+    onGap() {
+      follower.refresh();
+      reportTrash();
+    },
   });
 }
+
+/** Returns whether a change can add items to the trash, or remove some. A folder can replace another one, which is then there. */
+function affectsTrash({ type }: FeedChange): boolean {
+  return !['file.written', 'file.replaced', 'file.copied', 'file.moved'].includes(type);
+}
+
+/** Returns a function that calls `run` a moment after its first call, once for all calls until then. */
+function coalesce(run: () => void): () => void {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  return () => {
+    timer ??= setTimeout(() => {
+      timer = undefined;
+      run();
+    }, COALESCE_MS);
+  };
+}
+
+const COALESCE_MS = 500;
 
 /**
  * Returns whether the page is visible and not in the back/forward cache. Browsers allow six connections to an HTTP/1.1 server,

@@ -142,13 +142,16 @@ function useFocusOnElement(grid: RefObject<HTMLElement | null>, scrollToIndex: (
   const focused = folder.focused.value;
   const isRenaming = changes.renaming.value !== null;
   const entries = folder.entries.value;
+  const last = useRef(focused);
   useLayoutEffect(() => {
     const { activeElement } = document;
     const isFree = activeElement === document.body || activeElement?.matches('[data-path]') === true;
     if (focused === null || isRenaming || !isFree) return;
     const element = grid.current?.querySelector<HTMLElement>(`[data-path="${CSS.escape(focused)}"]`);
     if (element && element !== activeElement) {
-      scrollToIndex(folder.indexOf(focused));
+      // The user may have scrolled away before other clients changed entries.
+      if (focused !== last.current) scrollToIndex(folder.indexOf(focused));
+      last.current = focused;
       element.focus({ preventScroll: true });
     }
   }, [focused, isRenaming, entries]);

@@ -5,6 +5,7 @@ import { isSvg, previewKindOf } from '../../platform/preview-kinds.ts';
 import type { FileEntry } from '../../platform/service/service.ts';
 import type { Urls } from '../../platform/service/urls.ts';
 import { useFolder } from '../models.ts';
+import { contentUrl } from './content-url.ts';
 
 /** The shown file among the files of its folder, in the order of the folder. */
 export interface Gallery {
@@ -47,6 +48,6 @@ export function preloadNeighbours({ path }: FileEntry, folder: Folder, urls: Url
   for (const file of [files[index + 1], files[index - 1]]) {
     if (!file || file.size > MAX_PRELOADED_BYTES || isSvg(file) || previewKindOf(file) !== 'image') continue;
     // Browsers finish loading an image element without references.
-    new Image().src = urls.file(file.path);
+    new Image().src = contentUrl(urls, file);
   }
 }

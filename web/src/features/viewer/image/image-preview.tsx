@@ -6,6 +6,7 @@ import { type Text, useFullLanguage } from '../../../platform/text/language.ts';
 import { Button } from '../../../ui/button.tsx';
 import { useLoaded } from '../../../ui/loading.ts';
 import { useFolder, useService, useUrls } from '../../models.ts';
+import { contentUrl } from '../content-url.ts';
 import { ContentProblem, FailedElement, NoPreview } from '../file-notices.tsx';
 import { preloadNeighbours } from '../gallery.ts';
 import { Loading, NotLoadedNotice } from '../notices.tsx';
@@ -22,7 +23,7 @@ export function ImagePreview({ entry, viewer }: PreviewProps) {
   const { text } = useFullLanguage();
   const urls = useUrls();
   const [isFailed, setFailed] = useState(false);
-  const source = urls.file(entry.path);
+  const source = contentUrl(urls, entry);
   const image = { entry, viewer, onFail: () => setFailed(true) };
   if (!isFailed) return isSvg(entry) ? <SvgImage {...image} /> : <Image {...image} source={source} />;
   const { noPreview, imageFailed, imageFailedHint } = text.previews;
@@ -51,7 +52,7 @@ function SvgImage({ entry, viewer, onFail }: Omit<ImageProps, 'source'>) {
   const source = useMemo(() => light && URL.createObjectURL(light), [light]);
   useEffect(() => () => source && URL.revokeObjectURL(source), [source]);
 
-  if (isForced) return <Image {...{ entry, viewer, onFail }} source={urls.file(entry.path)} />;
+  if (isForced) return <Image {...{ entry, viewer, onFail }} source={contentUrl(urls, entry)} />;
   if (source !== undefined) return <Image {...{ entry, viewer, onFail, source }} />;
   if (loaded.state === 'loading') return <Loading />;
   if (loaded.state === 'failed') return <SvgProblem entry={entry} error={loaded.error} onRetry={loaded.retry} />;

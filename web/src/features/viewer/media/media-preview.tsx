@@ -3,6 +3,7 @@ import { previewKindOf } from '../../../platform/preview-kinds.ts';
 import { useFullLanguage } from '../../../platform/text/language.ts';
 import { EntryIcon } from '../../folder/thumbnail.tsx';
 import { useUrls } from '../../models.ts';
+import { contentUrl } from '../content-url.ts';
 import { FailedElement } from '../file-notices.tsx';
 import type { PreviewProps } from '../viewer-tools.ts';
 import './media-preview.css';
@@ -28,7 +29,7 @@ export function MediaPreview({ entry }: PreviewProps) {
     <div class={`media-preview ${Medium}`}>
       {Medium === 'audio' && <EntryIcon entry={entry} />}
       <Medium
-        src={urls.file(entry.path)}
+        src={contentUrl(urls, entry)}
         aria-label={entry.name}
         controls
         playsInline

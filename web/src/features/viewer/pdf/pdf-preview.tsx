@@ -3,6 +3,7 @@ import { useFullLanguage } from '../../../platform/text/language.ts';
 import { useLoaded } from '../../../ui/loading.ts';
 import { EntryIcon } from '../../folder/thumbnail.tsx';
 import { useAccount, useService, useUrls } from '../../models.ts';
+import { contentUrl } from '../content-url.ts';
 import { ContentProblem, DownloadLink } from '../file-notices.tsx';
 import { Loading, Notice } from '../notices.tsx';
 import type { PreviewProps } from '../viewer-tools.ts';
@@ -11,7 +12,7 @@ import type { PreviewProps } from '../viewer-tools.ts';
 export function PdfPreview({ entry }: PreviewProps) {
   const urls = useUrls();
   const { text } = useFullLanguage();
-  const url = urls.file(entry.path);
+  const url = contentUrl(urls, entry);
   if (navigator.pdfViewerEnabled) return <Framed entry={entry} url={url} />;
 
   const actions = (
