@@ -161,6 +161,11 @@ describe('The trash', () => {
     await waitForMessage(page, 'Trash emptied. 2 items deleted permanently.');
     await page.getByText('The trash is empty.').waitFor();
     await assertAccessible(page, t, { state: 'the empty trash' });
+
+    // Another client.
+    await site.place({ 'late.txt': 'late' });
+    await fetch(`${site.url}delete/late.txt`, { method: 'DELETE' });
+    await trashed(page, 'late.txt').waitFor();
   });
 
   it('reads from right to left, and shows an error with a button that retries', async (t) => {
