@@ -10,9 +10,23 @@ const MIN_SEARCH_INTERVAL_MS = 50;
 /** Changes that are kept in memory for all subscribers of the process. */
 const MAX_RECENT = 2000;
 
-/** Maximum subscribers of one process, and of one user. Each has a connection. */
-const MAX_SUBSCRIBERS = 1000;
-const MAX_SUBSCRIBERS_PER_USER = 50;
+/** Who subscribes. */
+export interface Subscriber {
+  /** The username; for an anonymous user, the network of the client. */
+  readonly key: string;
+  readonly isAnonymous: boolean;
+}
+
+/** Limits of the subscribers of one process, because each has a connection. */
+export interface SubscriberLimits {
+  readonly total: number;
+  /** The limit of all anonymous subscribers together, so that they leave some to users who have signed in. */
+  readonly anonymous: number;
+  /** The limit of one `Subscriber.key`. */
+  readonly perSubscriber: number;
+}
+
+const DEFAULT_LIMITS: SubscriberLimits = { total: 1000, anonymous: 500, perSubscriber: 50 };
 
 export interface FeedOptions {
   /** Milliseconds between two searches for changes while there are subscribers. Messages make a search start earlier. */
@@ -21,7 +35,7 @@ export interface FeedOptions {
   readonly heartbeatMs: number;
   /** Milliseconds that a subscriber has to read what was sent. */
   readonly drainMs: number;
-  readonly limits?: { readonly perProcess: number; readonly perUser: number };
+  readonly limits?: SubscriberLimits;
   readonly onSubscribersChanged?: (count: number) => void;
   readonly log: { error(details: object, message: string): void };
 }
@@ -36,7 +50,7 @@ export class ChangeFeed {
   readonly log: ChangeLog;
   readonly #database: Database;
   readonly #options: FeedOptions;
-  readonly #subscribers = new Map<() => void, string>();
+  readonly #subscribers = new Map<() => void, Subscriber>();
   /** The last pages, each of which starts where the one before ends. */
   #recent: RecentPage[] = [];
   /** The position at the last search. */
@@ -78,14 +92,18 @@ export class ChangeFeed {
   }
 
   /**
-   * Calls `onChanges` when the log might have new changes. Returns a function that ends it. `user` identifies the user, or
-   * the client of an anonymous one. Throws `overloaded` at the limits.
+   * Calls `onChanges` when the log might have new changes. Returns a function that ends it. Throws `overloaded` at the
+   * limits.
    */
-  subscribe(user: string, onChanges: () => void): () => void {
-    const { perProcess, perUser } = this.#options.limits ?? DEFAULT_LIMITS;
-    const own = [...this.#subscribers.values()].filter((other) => other === user).length;
-    if (this.#subscribers.size >= perProcess || own >= perUser) throw tooManySubscribers();
-    this.#subscribers.set(onChanges, user);
+  subscribe(subscriber: Subscriber, onChanges: () => void): () => void {
+    const { total, anonymous, perSubscriber } = this.#options.limits ?? DEFAULT_LIMITS;
+    const others = [...this.#subscribers.values()];
+    const { key, isAnonymous } = subscriber;
+    const own = others.filter((other) => other.key === key && other.isAnonymous === isAnonymous).length;
+    if (own >= perSubscriber) throw tooManyOwnStreams(perSubscriber);
+    const isShareUsed = isAnonymous && others.filter((other) => other.isAnonymous).length >= anonymous;
+    if (isShareUsed || others.length >= total) throw tooManyStreams();
+    this.#subscribers.set(onChanges, subscriber);
     this.#reportCount();
     if (this.#subscribers.size === 1) this.#schedule();
     return () => {
@@ -171,11 +189,14 @@ export class ChangeFeed {
   }
 }
 
-const DEFAULT_LIMITS = { perProcess: MAX_SUBSCRIBERS, perUser: MAX_SUBSCRIBERS_PER_USER };
-
 const isSame = (left: Position, right: Position) => left.sequence === right.sequence && left.time === right.time;
 
-function tooManySubscribers(): StoreError {
-  const message = 'Too many clients follow the changes at the moment. Close other ones, or try again later.';
+function tooManyOwnStreams(limit: number): StoreError {
+  const message = `You follow the changes with ${limit} connections already, the maximum. Close one of them.`;
+  return new StoreError('overloaded', message, { retryAfter: 30 });
+}
+
+function tooManyStreams(): StoreError {
+  const message = 'Too many clients follow the changes at the moment. Try again in 30 seconds.';
   return new StoreError('overloaded', message, { retryAfter: 30 });
 }

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
-import type { ChangeFeed } from '../changes/feed.ts';
+import type { ChangeFeed, Subscriber } from '../changes/feed.ts';
 import type { LogPage } from '../changes/log.ts';
 import type { LoggedChange } from '../model/change.ts';
 import { isStoreError } from '../model/error.ts';
@@ -22,8 +22,7 @@ export interface ChangeStreamOptions {
   /** Where the stream starts. */
   readonly start: LogPage;
   readonly access: Pick<RequestAccess, 'files' | 'confirm'>;
-  /** Identifies the user for the limit of streams. */
-  readonly subscriber: string;
+  readonly subscriber: Subscriber;
   readonly requestId: string;
   /** Aborts if the client disconnects or the service stops. */
   readonly signal: AbortSignal;

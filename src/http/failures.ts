@@ -71,8 +71,11 @@ export function beginFailure(error: unknown, request: FastifyRequest, reply: Fas
   const isDisconnected = reply.raw.destroyed || (request.raw.destroyed && !request.raw.complete);
   if (problem.status === 500 && !isDisconnected) request.log.error({ err: error }, 'A request failed.');
   // An overload is logged where it is detected, not once per request.
-  if (problem.status === 503 && !isDisconnected && !(error instanceof HttpError))
-    request.log.warn({ err: error }, 'A request failed temporarily.');
+  if (problem.status === 503 && !isDisconnected && !(error instanceof HttpError)) {
+    // Clients can cause refusals at a limit in any number. Their stack says nothing.
+    if (problem.code === 'overloaded') request.log.warn({ reason: problem.message }, 'Request refused at a limit');
+    else request.log.warn({ err: error }, 'A request failed temporarily.');
+  }
   // Headers of the response that failed.
   for (const name of ['content-length', 'content-disposition', 'etag', 'last-modified']) reply.removeHeader(name);
   reply.header('cache-control', 'no-store');

@@ -211,15 +211,19 @@ export function testChanges(engineName: string, create: () => Promise<DatabaseLo
     it('wakes up subscribers of other processes, which share what they read', async () => {
       const location = await create();
       const [reader, writer] = [await open(location), await open(location)];
-      const options = { pollMs: 50, heartbeatMs: 1000, drainMs: 1000, limits: { perProcess: 3, perUser: 2 } };
+      const options = { pollMs: 50, heartbeatMs: 1000, drainMs: 1000, limits: { total: 4, anonymous: 1, perSubscriber: 2 } };
       const feed = new ChangeFeed(reader.log, reader.database, { ...options, log: RECORDER.log });
       ends.push(() => feed.close());
       feed.start();
       const notified = new Set<string>();
-      const ending = ['first', 'second'].map((each) => feed.subscribe('ann', () => void notified.add(each)));
-      assert.throws(() => feed.subscribe('ann', () => {}), hasCode('overloaded'));
-      ending.push(feed.subscribe('ben', () => {}));
-      assert.throws(() => feed.subscribe('cat', () => {}), hasCode('overloaded'));
+      const named = (key: string) => ({ key, isAnonymous: false });
+      const anonymous = (key: string) => ({ key, isAnonymous: true });
+      const ending = ['first', 'second'].map((each) => feed.subscribe(named('ann'), () => void notified.add(each)));
+      assert.throws(() => feed.subscribe(named('ann'), () => {}), hasCode('overloaded'));
+      ending.push(feed.subscribe(anonymous('one'), () => {}));
+      assert.throws(() => feed.subscribe(anonymous('two'), () => {}), hasCode('overloaded'));
+      ending.push(feed.subscribe(named('ben'), () => {}));
+      assert.throws(() => feed.subscribe(named('cat'), () => {}), hasCode('overloaded'));
       await writer.log.append([created('a')]);
       await until('both are notified', () => notified.size === 2);
       const page = await feed.read(START, 10);

@@ -49,7 +49,7 @@ describe('A stream of changes', () => {
       folder: ROOT,
       start: { changes: [], end: START, cursor: 'oldest', hasMore: true },
       access: { files, confirm: async () => {} },
-      subscriber: 'ann',
+      subscriber: { key: 'ann', isAnonymous: false },
       requestId: '1',
       signal: ending.signal,
       describe: (change) => change,

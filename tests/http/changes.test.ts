@@ -253,6 +253,11 @@ describe('GET /-/changes', () => {
     assertFailure(await service.asAnn('/-/changes'), 403, /don't have permission/);
   });
 
+  it('returns a page to a client that prefers JSON to a stream', async () => {
+    const accept = 'application/json, text/event-stream;q=0.5';
+    assert.match(pageOf(await service.asAnn('/-/changes', { headers: { accept } })).cursor, /./);
+  });
+
   it('streams changes, and resumes after the last event', async () => {
     const stream = await follow();
     ok(await service.asAnn('/upload', upload('1', 'x')));

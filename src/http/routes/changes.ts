@@ -1,13 +1,14 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { ChangeFeed } from '../../changes/feed.ts';
+import type { ChangeFeed, Subscriber } from '../../changes/feed.ts';
 import type { LogPage } from '../../changes/log.ts';
 import type { LoggedChange } from '../../model/change.ts';
 import { type FolderPath, parseFolder } from '../../model/path.ts';
 import { MAX_PAGE } from '../../model/store.ts';
-import { acceptsExplicitly } from '../accept.ts';
+import { acceptsExplicitly, prefers } from '../accept.ts';
 import { accessOf } from '../access/request-access.ts';
 import { ChangeStream, EVENT_STREAM } from '../change-stream.ts';
 import type { App } from '../fastify-app.ts';
+import { clientNetwork } from '../limits/connections.ts';
 import { quoteEtag } from '../preconditions.ts';
 import { ChangeList, ChangeQuery, Failure } from '../schemas.ts';
 
@@ -50,7 +51,7 @@ export function changeRoutes(app: App, feed: ChangeFeed): void {
       const folder = parseFolder(requested);
       accessOf(request).files.requireChanges(folder);
       reply.header('cache-control', 'no-store');
-      if (request.method !== 'HEAD' && acceptsExplicitly(request.headers.accept, EVENT_STREAM)) {
+      if (request.method !== 'HEAD' && wantsStream(request.headers.accept)) {
         const cursor = [request.headers['last-event-id']].flat()[0] ?? since;
         return startStream(request, reply, { feed, folder, start: await find(feed, cursor), closing: closing.signal });
       }
@@ -58,6 +59,10 @@ export function changeRoutes(app: App, feed: ChangeFeed): void {
     },
   );
 }
+
+/** Returns whether a client asks for the stream, and not more for a page. */
+const wantsStream = (accept: string | undefined) =>
+  acceptsExplicitly(accept, EVENT_STREAM) && !prefers(accept, 'application/json', EVENT_STREAM);
 
 /** Returns an empty page at the position of `since`. */
 async function find({ log }: ChangeFeed, since: string | undefined): Promise<LogPage> {
@@ -109,13 +114,18 @@ function startStream(
   const stream = new ChangeStream({
     ...options,
     access: accessOf(request),
-    subscriber: accessOf(request).user?.name ?? ` ${request.ip}`,
+    subscriber: subscriberOf(request),
     requestId: request.id,
     signal: AbortSignal.any([options.closing, disconnected.signal]),
     describe: describeChange,
   });
   void stream.run().catch((error: unknown) => request.log.error({ err: error }, 'A stream of changes failed'));
   return reply.header('content-type', EVENT_STREAM).header('x-accel-buffering', 'no').send(stream.output);
+}
+
+function subscriberOf(request: FastifyRequest): Subscriber {
+  const { user } = accessOf(request);
+  return user ? { key: user.name, isAnonymous: false } : { key: clientNetwork(request.ip), isAnonymous: true };
 }
 
 function describeChange({ etag, time, ...change }: LoggedChange) {
