@@ -17,6 +17,7 @@ import {
   origins,
   pairs,
   password,
+  positiveSize,
   postgresUrl,
   proxies,
   ratio,
@@ -282,7 +283,7 @@ export const SETTINGS = {
     help: 'Days until deleted files and folders are removed from the trash. 0 deletes at once.',
   },
   TRASH_SIZE: {
-    read: size,
+    read: positiveSize,
     defaultText: null,
     example: '100GB',
     help: 'Maximum bytes in the trash. The oldest items are removed first. Default: no limit.',
@@ -294,7 +295,7 @@ export const SETTINGS = {
     help: 'Days until the earlier contents of replaced files are removed. 0 keeps none.',
   },
   VERSIONS_SIZE: {
-    read: size,
+    read: positiveSize,
     defaultText: '10GB',
     example: '50GB',
     help: 'Maximum bytes of earlier contents of files. The oldest ones are removed first.',

@@ -103,13 +103,21 @@ function isFastifyError(error: unknown): error is FastifyError {
 
 /** Describes the first schema violation: the field, the rule, and the invalid value. */
 function describeValidation({ validation, validationContext }: FastifyError): string {
-  const [mistake] = validation ?? [];
+  const mistakes = validation ?? [];
+  const [mistake] = mistakes;
   const part = validationContext === 'querystring' ? 'query' : (validationContext ?? 'request');
   if (!mistake) return `The ${part} is not valid.`;
   if (mistake.keyword === 'required') return `The ${part} lacks ${quoted(String(mistake.params['missingProperty']))}.`;
+  if (mistake.keyword === 'additionalProperties') {
+    return `The ${part} has the unknown field ${quoted(String(mistake.params['additionalProperty']))}.`;
+  }
   const field = mistake.instancePath.slice(1).replaceAll('~1', '/').replaceAll('~0', '~');
-  const rule = mistake.message ?? 'is not valid';
+  // A choice of values is a schema for each of them.
+  const values = mistakes.flatMap(({ keyword, params }) => (keyword === 'const' ? [params['allowedValue']] : []));
+  const rule = values.length > 0 ? `must be ${values.map(toJson).join(' or ')}` : (mistake.message ?? 'is not valid');
   if (field === '') return mistake.keyword === 'type' ? `The ${part} must be a JSON object.` : `The ${part} ${rule}.`;
-  const value = 'data' in mistake ? (JSON.stringify(mistake.data) ?? '') : '';
+  const value = 'data' in mistake ? toJson(mistake.data) : '';
   return `The field ${quoted(field)} of the ${part} ${rule}, but is ${value.length > 100 ? `${value.slice(0, 100)}…` : value}.`;
 }
+
+const toJson = (value: unknown) => JSON.stringify(value) ?? '';

@@ -349,7 +349,15 @@ export const TrashQuery = Type.Object({
   cursor,
 });
 
-export const EmptyTrashQuery = Type.Object({ folder: trashFolder });
+/** A misspelt or empty folder must not empty the whole trash. */
+export const EmptyTrashQuery = Type.Object(
+  {
+    folder: Type.Optional(
+      Type.String({ minLength: 1, description: 'Only items from this folder, at any depth. Default: all items.' }),
+    ),
+  },
+  { additionalProperties: false },
+);
 
 export const TrashList = Type.Object(
   {

@@ -99,6 +99,12 @@ export const size: Reader<number> = (input) => {
   return { problem: 'must be a number of bytes, with or without a unit: B, kB, MB, GB, TB, KiB, MiB, GiB or TiB' };
 };
 
+/** Reads a number of bytes above 0. */
+export const positiveSize: Reader<number> = (input) => {
+  const read = size(input);
+  return 'value' in read && read.value === 0 ? { problem: 'must be more than 0 bytes' } : read;
+};
+
 /** Reads an HTTP or HTTPS URL, with or without a path, and removes trailing slashes. */
 export const url =
   ({ path }: { path: boolean }): Reader<string> =>

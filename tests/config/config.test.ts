@@ -153,6 +153,8 @@ describe('readConfig', () => {
       /must be a number of bytes, with or without a unit: .*KiB/,
     ],
     ['CACHE_SIZE', ['none'], /must be a number of bytes/],
+    ['TRASH_SIZE', ['0'], /must be more than 0 bytes/],
+    ['VERSIONS_SIZE', ['0 GB'], /must be more than 0 bytes/],
     ['ACCESS', ['Open', 'closed', 'true'], /must be open or unset, not /],
     [
       'AUDIT_LOG',

@@ -33,7 +33,7 @@ describe('Trash and versions of the service', () => {
 
     // Another state has another database, whose job runs at once.
     const STATE_DIR = await temporaryFolder(t);
-    const settings = { STATE_DIR, WORKERS: '2', TRASH_SIZE: '3', VERSIONS_SIZE: '0' };
+    const settings = { STATE_DIR, WORKERS: '2', TRASH_SIZE: '3', VERSIONS_SIZE: '2' };
     const second = await startHoldall(t, { root, settings });
     const line = await until('the job has ended', () =>
       second.log.find(({ msg }) => msg === 'Trash and versions expired'),

@@ -153,7 +153,7 @@ export function trashSuite(backend: Backend): void {
         "The root can't be the destination. Name the restored folder.",
       );
       assertFailure(await restore('a', { to: '../a' }), 400, /has the segment "\.\."/);
-      assertFailure(await restore('a', { onConflict: 'overwrite' }), 400, /"onConflict"/);
+      assertFailure(await restore('a', { onConflict: 'overwrite' }), 400, /must be "fail" or "rename"/);
       assertSuccess(await restore('a', { to: '/x/y/A' }), { ...RESTORED, path: 'x/y/A' });
       assertSuccess(await restore('f/', { to: 'x/F' }), { ...RESTORED, path: 'x/F/' });
       assert.deepEqual(await treeOf(port), { 'x/': null, 'x/F/': null, 'x/F/b': '2', 'x/y/': null, 'x/y/A': '1' });
@@ -214,6 +214,8 @@ export function trashSuite(backend: Backend): void {
       assertSuccess(await send(port, `/-/trash/${id}`, { method: 'DELETE' }), gone);
       assertFailure(await send(port, `/-/trash/${id}`, { method: 'DELETE' }), 404, /^The trash has no item/);
       const empty = { message: 'Trash emptied successfully' };
+      assertFailure(await send(port, '/-/trash?foldr=a', { method: 'DELETE' }), 400, /unknown field "foldr"/);
+      assertFailure(await send(port, '/-/trash?folder=', { method: 'DELETE' }), 400, /"folder"/);
       assertSuccess(await send(port, '/-/trash?folder=a', { method: 'DELETE' }), { ...empty, removed: 2 });
       assert.deepEqual(await pathsInTrash(), ['b/']);
       assertSuccess(await send(port, '/-/trash', { method: 'DELETE' }), { ...empty, removed: 1 });
