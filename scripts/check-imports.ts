@@ -20,6 +20,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   settings: ['model', 'system.ts'],
   checks: ['concurrency', 'files', 'model'],
   changes: ['database', 'model'],
+  undo: ['access', 'changes', 'files', 'model'],
   jobs: ['access', 'database', 'files', 'model'],
   stores: ['cache', 'checks', 'concurrency', 'files', 'model', 'observability', 'settings', 'streams', 'system.ts'],
   config: ['model', 'settings', 'stores', 'system.ts'],
@@ -37,6 +38,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'streams',
     'system.ts',
     'thumbnails',
+    'undo',
   ],
   server: [
     'access',

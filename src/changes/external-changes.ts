@@ -26,7 +26,7 @@ const MAX_CHANGES = 1000;
 const PAGE_SIZE = 1000;
 
 export interface ExternalChangesOptions {
-  readonly record: (changes: readonly Change[]) => Promise<void>;
+  readonly record: (changes: readonly Change[]) => Promise<unknown>;
   readonly holdMs?: number;
   readonly log: { error(details: object, message: string): void };
 }

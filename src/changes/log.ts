@@ -2,10 +2,17 @@ import { type Selectable, sql, type Transaction } from 'kysely';
 import type { Database } from '../database/database.ts';
 import type { ChangesTable } from '../database/tables/changes.ts';
 import type { Tables } from '../database/tables/tables.ts';
-import type { Change, LoggedChange } from '../model/change.ts';
-import { StoreError } from '../model/error.ts';
+import type { Change, ChangeRecord, LoggedChange } from '../model/change.ts';
+import { isStoreError, StoreError } from '../model/error.ts';
+import type { KeptId } from '../model/kept-ids.ts';
 import { type FilePath, type FolderPath, ROOT } from '../model/path.ts';
 import { decodeCursor, encodeCursor, type Position, START } from './cursor.ts';
+
+/**
+ * Changes that one query searches for those of some paths. Without an index, which would make each upload slower, that takes
+ * some milliseconds, during which SQLite blocks the process.
+ */
+const SEARCH_BATCH = 10_000;
 
 /** Changes that are deleted in one transaction. */
 const EXPIRY_BATCH = 1000;
@@ -19,6 +26,23 @@ export interface LogPage {
   readonly cursor: string;
   /** Whether the log had more changes. */
   readonly hasMore: boolean;
+}
+
+/** A change in the log with what is needed to undo it. */
+export interface StoredChange extends LoggedChange, ChangeRecord {
+  readonly sequence: number;
+}
+
+/** Selects changes: of any of `paths`, or of anything in the folders `contentOf`. */
+export interface ChangeScope {
+  readonly paths: readonly (FilePath | FolderPath)[];
+  readonly contentOf: readonly FolderPath[];
+}
+
+/** Changes that were added in one transaction. */
+export interface AppendedChanges {
+  /** Returns the ID of the change that `count` other ones of the transaction follow. */
+  idBefore(count: number): string;
 }
 
 /** What a process learns of the others. */
@@ -46,11 +70,13 @@ export class ChangeLog {
     this.#database = database;
   }
 
-  /** Adds changes in one transaction. */
-  async append(changes: readonly Change[]): Promise<void> {
-    if (changes.length === 0) return;
+  /** Adds changes in one transaction. Returns undefined without changes. */
+  async append(changes: readonly ChangeRecord[]): Promise<AppendedChanges | undefined> {
+    if (changes.length === 0) return undefined;
     // After a crash of the machine, the row of this process leads to a `resync`, and cursors of lost changes are expired.
-    await this.#database.appendChanges(changes);
+    const { sequence, time, key } = await this.#database.appendChanges(changes);
+    const keyBytes = Buffer.from(key, 'base64');
+    return { idBefore: (count) => encodeCursor(keyBytes, { sequence: sequence - count, time }) };
   }
 
   /**
@@ -104,6 +130,47 @@ export class ChangeLog {
         hasMore: rows.length > page.length,
       };
     });
+  }
+
+  /** Returns the change with an ID; undefined if the log does not have it. */
+  async find(id: string): Promise<StoredChange | undefined> {
+    return this.#database.run(async (db) => {
+      const { key } = await this.#state(db);
+      const position = decodeId(key, id);
+      if (!position) return undefined;
+      const row = await db
+        .selectFrom('changes')
+        .selectAll()
+        .where('sequence', '=', position.sequence)
+        .where('time', '=', position.time)
+        .executeTakeFirst();
+      return row && toStoredChange(row, key);
+    });
+  }
+
+  /** Yields the changes of a scope after the sequence number `start`, the newest first. */
+  async *readBack(start: number, { paths, contentOf }: ChangeScope): AsyncGenerator<StoredChange> {
+    const { key, last, expired } = await this.#database.run((db) => this.#state(db));
+    const first = Math.max(start, expired);
+    for (let end = last.sequence; end > first; end -= SEARCH_BATCH) {
+      const rows = await this.#database.run((db) =>
+        db
+          .selectFrom('changes')
+          .selectAll()
+          .where('sequence', '<=', end)
+          .where('sequence', '>', Math.max(first, end - SEARCH_BATCH))
+          .where(({ or, eb }) =>
+            or([
+              eb('path', 'in', paths),
+              eb('source', 'in', paths),
+              ...contentOf.flatMap((folder) => [startsWith('path', folder), startsWith('source', folder)]),
+            ]),
+          )
+          .orderBy('sequence', 'desc')
+          .execute(),
+      );
+      for (const row of rows) yield toStoredChange(row, key);
+    }
   }
 
   /**
@@ -171,6 +238,20 @@ export class ChangeLog {
   }
 }
 
+/** Returns the position of an ID; undefined if another database or none created it. */
+function decodeId(key: Buffer, id: string): Position | undefined {
+  try {
+    return decodeCursor(key, id);
+  } catch (error) {
+    if (isStoreError(error, 'invalid-request')) return undefined;
+    throw error;
+  }
+}
+
+/** The comparison of both engines is exact, unlike that of LIKE. */
+const startsWith = (column: 'path' | 'source', prefix: FolderPath) =>
+  sql<boolean>`substr(${sql.ref(column)}, 1, length(cast(${prefix} as text))) = cast(${prefix} as text)`;
+
 /** Tells readers that changes are missing. */
 export const RESYNC: Change = { type: 'resync', path: ROOT };
 
@@ -187,6 +268,16 @@ function toChange(row: Selectable<ChangesTable>, key: Buffer): LoggedChange {
     ...(size !== null && { size }),
     ...(etag !== null && { etag }),
     ...(user !== null && { user }),
+  };
+}
+
+function toStoredChange(row: Selectable<ChangesTable>, key: Buffer): StoredChange {
+  const { sequence, kept, undoes } = row;
+  return {
+    ...toChange(row, key),
+    sequence,
+    ...(kept !== null && { kept: kept === '' ? null : (kept as KeptId) }),
+    ...(undoes !== null && { undoes }),
   };
 }
 

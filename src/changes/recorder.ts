@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Database } from '../database/database.ts';
-import type { Change } from '../model/change.ts';
+import type { ChangeRecord } from '../model/change.ts';
 import { isStoreError } from '../model/error.ts';
-import { type ChangeLog, RESYNC, type Retention } from './log.ts';
+import { type AppendedChanges, type ChangeLog, RESYNC, type Retention } from './log.ts';
 
 /** Changes that one transaction adds. */
 const MAX_BATCH = 500;
@@ -35,8 +35,8 @@ export interface RecorderOptions {
 }
 
 interface Waiting {
-  readonly changes: readonly Change[];
-  readonly done: () => void;
+  readonly changes: readonly ChangeRecord[];
+  readonly done: (id: string | undefined) => void;
 }
 
 /**
@@ -80,20 +80,23 @@ export class ChangeRecorder {
   }
 
   /** Records the changes of an operation, if any. Resolves as `record` does. Never rejects. */
-  async end(changes: readonly Change[]): Promise<void> {
+  async end(changes: readonly ChangeRecord[]): Promise<string | undefined> {
     this.#inProgress--;
     const recorded = changes.length > 0 ? this.record(changes) : undefined;
     if (this.#inProgress === 0) for (const resolve of this.#onIdle) resolve();
-    await recorded;
+    return recorded;
   }
 
-  /** Resolves when the changes are in the log, or are dropped because the database is unavailable. Never rejects. */
-  record(changes: readonly Change[]): Promise<void> {
+  /**
+   * Resolves to the ID of the last change when the changes are in the log, or to undefined when they are dropped because the
+   * database is unavailable. Never rejects.
+   */
+  record(changes: readonly ChangeRecord[]): Promise<string | undefined> {
     if (!this.#database.isAvailable || this.#waitingChanges + changes.length > MAX_WAITING) {
       this.#reportGap(undefined);
-      return Promise.resolve();
+      return Promise.resolve(undefined);
     }
-    const { promise, resolve } = Promise.withResolvers<void>();
+    const { promise, resolve } = Promise.withResolvers<string | undefined>();
     this.#waiting.push({ changes, done: resolve });
     this.#waitingChanges += changes.length;
     this.#flush();
@@ -135,8 +138,12 @@ export class ChangeRecorder {
     else await nextTurn();
     while (this.#waiting.length > 0) {
       const batch = this.#takeBatch();
-      await this.#append(batch.flatMap(({ changes }) => changes));
-      for (const { done } of batch) done();
+      const last = await this.#append(batch.flatMap(({ changes }) => changes));
+      let later = 0;
+      for (const { changes, done } of batch.toReversed()) {
+        done(last?.idBefore(later));
+        later += changes.length;
+      }
     }
   }
 
@@ -153,14 +160,15 @@ export class ChangeRecorder {
     return batch;
   }
 
-  /** Adds changes to the log, after a `resync` if earlier ones are missing. */
-  async #append(changes: readonly Change[]): Promise<void> {
+  /** Adds changes to the log, after a `resync` if earlier ones are missing. Returns undefined if that failed. */
+  async #append(changes: readonly ChangeRecord[]): Promise<AppendedChanges | undefined> {
     const hasGap = this.#hasGap;
     this.#hasGap = false;
     try {
-      await this.#log.append(hasGap ? [RESYNC, ...changes] : changes);
+      return await this.#log.append(hasGap ? [RESYNC, ...changes] : changes);
     } catch (error) {
       this.#reportGap(error);
+      return undefined;
     }
   }
 

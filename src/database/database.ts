@@ -1,7 +1,7 @@
 import type { Kysely, Transaction } from 'kysely';
-import type { Change } from '../model/change.ts';
+import type { ChangeRecord } from '../model/change.ts';
 import { StoreError } from '../model/error.ts';
-import { type Connection, DatabaseFault, type Engine, type SqlDialect } from './engine.ts';
+import { type Appended, type Connection, DatabaseFault, type Engine, type SqlDialect } from './engine.ts';
 import { migrate } from './migrate.ts';
 import { MIGRATIONS } from './migrations/history.ts';
 import type { Migration } from './migrations/migration.ts';
@@ -89,14 +89,18 @@ export class Database {
     return this.run((db) => db.transaction().execute(work));
   }
 
-  /** Adds changes to the change log, and notifies the listeners of all processes. Throws as `run` does. */
-  async appendChanges(changes: readonly Change[]): Promise<void> {
-    await this.#use(async (connection) => {
-      await connection.appendChanges(changes);
+  /**
+   * Adds changes to the change log, and notifies the listeners of all processes. Returns the position of the last one.
+   * Throws as `run` does.
+   */
+  async appendChanges(changes: readonly ChangeRecord[]): Promise<Appended> {
+    return this.#use(async (connection) => {
+      const appended = await connection.appendChanges(changes);
       // With `notify`, the transaction has sent the message, to this process as well.
-      if (connection.notify) return;
+      if (connection.notify) return appended;
       this.#dispatch(CHANGES_TOPIC);
       this.#broadcast?.send(CHANGES_TOPIC);
+      return appended;
     });
   }
 

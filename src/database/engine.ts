@@ -1,5 +1,5 @@
 import type { Kysely, QueryExecutorProvider, RawBuilder, SelectQueryBuilder, Transaction } from 'kysely';
-import type { Change } from '../model/change.ts';
+import type { ChangeRecord } from '../model/change.ts';
 import type { Tables } from './tables/tables.ts';
 
 /** The supported database engines. */
@@ -42,6 +42,14 @@ export class DatabaseFault extends Error {
   }
 }
 
+/** The last of the changes that a transaction added. The others have the numbers before it, and the same time. */
+export interface Appended {
+  readonly sequence: number;
+  readonly time: number;
+  /** The key of cursors, in Base64. */
+  readonly key: string;
+}
+
 /** An open connection to a database, or a pool of them. */
 export interface Connection extends AsyncDisposable {
   readonly db: Kysely<Tables>;
@@ -54,9 +62,9 @@ export interface Connection extends AsyncDisposable {
   /**
    * Adds changes to the end of the change log, in one transaction. Every upload waits for it, so each engine has its fastest
    * form. On an engine with `notify`, the transaction also sends a message of the topic `changes`. On an engine without a
-   * server, a crash of this machine, not of the process, can undo the transaction.
+   * server, a crash of this machine, not of the process, can undo the transaction. `changes` is not empty.
    */
-  appendChanges(changes: readonly Change[]): Promise<void>;
+  appendChanges(changes: readonly ChangeRecord[]): Promise<Appended>;
   /** Wakes up the processes that are connected to the same server. Undefined if the engine has no such messages. */
   readonly notify?: (topic: string) => Promise<void>;
 }

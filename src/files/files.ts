@@ -15,7 +15,13 @@ import { type ContentOptions, type Download, type DownloadOptions, Downloads, ty
 import { copyFile, moveFile } from './fallbacks.ts';
 import { type Attempting, createFolderOperations } from './folder-operations.ts';
 import type { FolderOptions } from './folder-transfer.ts';
-import { type ByUser, type DeleteOptions, Retention, type RetentionOptions } from './retention.ts';
+import {
+  type ByUser,
+  type DeleteFileOptions,
+  type DeleteFolderOptions,
+  Retention,
+  type RetentionOptions,
+} from './retention.ts';
 import { createTrashOperations, type TrashOperations } from './trash.ts';
 import { type IncomingFile, upload } from './upload.ts';
 import { createVersionOperations, type VersionOperations } from './versions.ts';
@@ -62,7 +68,7 @@ export interface Files extends TrashOperations, VersionOperations {
   /** Writes an uploaded file, or nothing if any part of the upload fails. Consumes `incoming.body`. */
   upload(incoming: IncomingFile, options?: ByUser & Cancellable): Promise<FileEntry>;
   /** Moves a file to the trash, or deletes it permanently: with `permanent`, and if there is no trash. */
-  deleteFile(file: FilePath, options?: DeleteOptions): Promise<void>;
+  deleteFile(file: FilePath, options?: DeleteFileOptions): Promise<void>;
   /** Renames a file within its folder. Returns the new path. */
   renameFile(file: FilePath, name: string, options: FileChangeOptions): Promise<FilePath>;
   /** Returns the copy. */
@@ -70,7 +76,7 @@ export interface Files extends TrashOperations, VersionOperations {
   moveFile(from: FilePath, to: FilePath, options: FileChangeOptions): Promise<void>;
   createFolder(folder: FolderPath, options?: Cancellable): Promise<void>;
   /** Deletes a folder and everything in it, like `deleteFile`. */
-  deleteFolder(folder: FolderPath, options?: DeleteOptions): Promise<void>;
+  deleteFolder(folder: FolderPath, options?: DeleteFolderOptions): Promise<void>;
   copyFolder(from: FolderPath, to: FolderPath, options: FolderChangeOptions & Attempting): Promise<void>;
   moveFolder(from: FolderPath, to: FolderPath, options: FolderChangeOptions): Promise<void>;
   /** Renames a folder within its parent. Returns the new path. */
@@ -91,12 +97,14 @@ export function createFiles(store: Store, options: FilesOptions): Files {
   const retention = new Retention(store, options.retention ?? { trash: false, versions: false });
   const versions = createVersionOperations(store, retention);
   const downloads = new Downloads(store, versions, options);
-  const keeping = <Options extends ByUser>({ user, ...change }: Options) => ({
+  const keeping = ({ user, onKept, ...change }: FileChangeOptions) => ({
     ...change,
-    keep: retention.keepFile({ user }),
+    keep: retention.keepFile({ user, onKept, replace: change.replace }),
   });
-  const moveFolder: Files['moveFolder'] = (from, to, { user, ...move }) =>
-    folders.moveFolder(from, to, { ...move, keep: retention.keepFolder('moveFolder', { user }) });
+  const moveFolder: Files['moveFolder'] = (from, to, { user, onKept, ...move }) => {
+    const keep = retention.keepFolder('moveFolder', { user, onKept, replace: move.replace });
+    return folders.moveFolder(from, to, { ...move, keep });
+  };
 
   return {
     ...createTrashOperations(store),
@@ -110,8 +118,10 @@ export function createFiles(store: Store, options: FilesOptions): Files {
     downloadUrl: (file, download) => downloads.downloadUrl(file, download),
     readCached: (file) => downloads.readCached(file),
 
-    upload: (incoming, change = {}) =>
-      upload(store, incoming, { ...keeping(change), maxUploadSize: options.maxUploadSize }),
+    upload: (incoming, { user, onKept, ...change } = {}) => {
+      const keep = retention.keepFile({ user, onKept, replace: true });
+      return upload(store, incoming, { ...change, keep, maxUploadSize: options.maxUploadSize });
+    },
 
     deleteFile: (file, remove = {}) => retention.delete(file, remove, (rest) => store.remove(file, rest)),
 
@@ -137,13 +147,16 @@ export function createFiles(store: Store, options: FilesOptions): Files {
       await store.createFolder(folder, cancel);
     },
 
-    async deleteFolder(folder, remove = {}) {
+    async deleteFolder(folder, { onlyEmpty = false, ...remove } = {}) {
       if (folder === ROOT) throw new StoreError('root-not-allowed', "The root can't be deleted.");
+      if (onlyEmpty) return store.removeFolder(folder, { signal: remove.signal });
       await retention.delete(folder, remove, (rest) => folders.deleteFolder(folder, rest));
     },
 
-    copyFolder: (from, to, { user, ...copy }) =>
-      folders.copyFolder(from, to, { ...copy, keep: retention.keepFolder('copyFolder', { user }) }),
+    copyFolder: (from, to, { user, onKept, ...copy }) => {
+      const keep = retention.keepFolder('copyFolder', { user, onKept, replace: copy.replace });
+      return folders.copyFolder(from, to, { ...copy, keep });
+    },
     moveFolder,
 
     async renameFolder(folder, name, rename) {

@@ -1,5 +1,6 @@
-import type { Change, ChangeType } from '../model/change.ts';
+import type { Change, ChangeRecord, ChangeType } from '../model/change.ts';
 import { type ErrorKind, isStoreError } from '../model/error.ts';
+import type { KeptId } from '../model/kept-ids.ts';
 import { type FilePath, type FolderPath, isFolder, parentOf, ROOT } from '../model/path.ts';
 import type { FileEntry } from '../model/store.ts';
 import type { Files } from './files.ts';
@@ -11,9 +12,30 @@ type Args<Member extends keyof Files> = Parameters<Files[Member]>;
 export interface ChangeRecording {
   /** Announces an operation, for which `end` will be called. */
   begin(): void;
-  /** Adds the changes of an operation, if any. Resolves when they are in the log, or when it is unavailable. Never rejects. */
-  end(changes: readonly Change[]): Promise<void>;
+  /**
+   * Adds the changes of an operation, if any. Resolves to the ID of the last one when they are in the log, or to undefined
+   * when the log is unavailable. Never rejects.
+   */
+  end(changes: readonly ChangeRecord[]): Promise<string | undefined>;
 }
+
+export interface RecordedFilesOptions {
+  /** The username; undefined for an anonymous user. */
+  readonly user: string | undefined;
+  /** Called with each change that was made and recorded, before its promise resolves. */
+  readonly onRecorded?: ((change: RecordedChange) => void) | undefined;
+  /** The sequence number of the change that all changes undo. */
+  readonly undoes?: number | undefined;
+}
+
+export interface RecordedChange {
+  /** The ID in the log; undefined if the log was unavailable. */
+  readonly id: string | undefined;
+  readonly change: Change;
+}
+
+/** What an operation put away: see `ByUser.onKept`. */
+type Kept = KeptId | null | undefined;
 
 /**
  * The files of one user, with a log of the changes. Each change is in the log before its promise resolves, except while
@@ -23,13 +45,12 @@ export interface ChangeRecording {
 export class RecordedFiles implements Required<Files> {
   readonly #files: Files;
   readonly #recording: ChangeRecording;
-  readonly #user: string | undefined;
+  readonly #options: RecordedFilesOptions;
 
-  /** `user` is the username; undefined for an anonymous user. */
-  constructor(files: Files, recording: ChangeRecording, user: string | undefined) {
+  constructor(files: Files, recording: ChangeRecording, options: RecordedFilesOptions) {
     this.#files = files;
     this.#recording = recording;
-    this.#user = user;
+    this.#options = options;
   }
 
   list(...args: Args<'list'>) {
@@ -71,8 +92,8 @@ export class RecordedFiles implements Required<Files> {
     };
     const staged = typeof target === 'function' ? { ...incoming, target: findTarget } : incoming;
     return this.#run(
-      () => this.#files.upload({ ...staged, onOutcome }, options),
-      (file) => describeFile(typeOfWrite(isReplaced), file),
+      (onKept) => this.#files.upload({ ...staged, onOutcome }, { ...options, onKept }),
+      (file, kept) => describeFile(typeOfWrite(isReplaced, kept), file),
       () => (path === undefined ? [] : [parentOf(path)]),
       isUnchangedIfAtomic,
     );
@@ -80,7 +101,7 @@ export class RecordedFiles implements Required<Files> {
 
   deleteFile(...[file, options]: Args<'deleteFile'>) {
     return this.#run(
-      () => this.#files.deleteFile(file, options),
+      (onKept) => this.#files.deleteFile(file, { ...options, onKept }),
       () => ({ type: 'file.deleted', path: file }),
       () => [parentOf(file)],
       isUnchangedIfAtomic,
@@ -89,7 +110,7 @@ export class RecordedFiles implements Required<Files> {
 
   renameFile(...[file, name, options]: Args<'renameFile'>) {
     return this.#run(
-      () => this.#files.renameFile(file, name, options),
+      (onKept) => this.#files.renameFile(file, name, { ...options, onKept }),
       (path) => ({ type: 'file.moved', path, from: file }),
       () => [parentOf(file)],
       isUnchangedIfStepwise,
@@ -98,7 +119,7 @@ export class RecordedFiles implements Required<Files> {
 
   copyFile(...[from, to, options]: Args<'copyFile'>) {
     return this.#run(
-      () => this.#files.copyFile(from, to, options),
+      (onKept) => this.#files.copyFile(from, to, { ...options, onKept }),
       (file) => ({ ...describeFile('file.copied', file), from }),
       () => [parentOf(to)],
       isUnchangedIfAtomic,
@@ -107,7 +128,7 @@ export class RecordedFiles implements Required<Files> {
 
   moveFile(...[from, to, options]: Args<'moveFile'>) {
     return this.#run(
-      () => this.#files.moveFile(from, to, options),
+      (onKept) => this.#files.moveFile(from, to, { ...options, onKept }),
       () => ({ type: 'file.moved', path: to, from }),
       () => [parentOf(from), parentOf(to)],
       isUnchangedIfStepwise,
@@ -125,7 +146,7 @@ export class RecordedFiles implements Required<Files> {
 
   renameFolder(...[folder, name, options]: Args<'renameFolder'>) {
     return this.#run(
-      () => this.#files.renameFolder(folder, name, options),
+      (onKept) => this.#files.renameFolder(folder, name, { ...options, onKept }),
       (path) => ({ type: 'folder.moved', path, from: folder }),
       () => [parentOf(folder)],
       isUnchangedIfStepwise,
@@ -134,7 +155,7 @@ export class RecordedFiles implements Required<Files> {
 
   deleteFolder(...[folder, options]: Args<'deleteFolder'>) {
     return this.#run(
-      () => this.#files.deleteFolder(folder, options),
+      (onKept) => this.#files.deleteFolder(folder, { ...options, onKept }),
       () => ({ type: 'folder.deleted', path: folder }),
       () => [folder],
       isUnchangedIfStepwise,
@@ -143,7 +164,7 @@ export class RecordedFiles implements Required<Files> {
 
   copyFolder(...[from, to, options]: Args<'copyFolder'>) {
     return this.#run(
-      () => this.#files.copyFolder(from, to, options),
+      (onKept) => this.#files.copyFolder(from, to, { ...options, onKept }),
       () => ({ type: 'folder.copied', path: to, from }),
       () => [to],
       isUnchangedIfStepwise,
@@ -152,7 +173,7 @@ export class RecordedFiles implements Required<Files> {
 
   moveFolder(...[from, to, options]: Args<'moveFolder'>) {
     return this.#run(
-      () => this.#files.moveFolder(from, to, options),
+      (onKept) => this.#files.moveFolder(from, to, { ...options, onKept }),
       () => ({ type: 'folder.moved', path: to, from }),
       () => [from, to],
       isUnchangedIfStepwise,
@@ -174,9 +195,10 @@ export class RecordedFiles implements Required<Files> {
         const file = isFolder(path) ? undefined : await this.#files.stat(path).catch(() => undefined);
         return { path, file };
       },
-      // The content of a restored folder is unknown.
-      ({ path, file }) =>
-        file ? describeFile('file.created', file) : { type: 'folder.changed', path: folderOf(path) },
+      ({ path, file }) => {
+        if (isFolder(path)) return { type: 'folder.restored', path };
+        return file ? describeFile('file.restored', file) : { type: 'file.restored', path };
+      },
       () => [options?.to === undefined ? ROOT : parentOf(options.to)],
       isUnchangedIfStepwise,
     );
@@ -213,8 +235,8 @@ export class RecordedFiles implements Required<Files> {
 
   restoreVersion(...[file, id, options]: Args<'restoreVersion'>) {
     return this.#run(
-      () => this.#files.restoreVersion(file, id, options),
-      (entry) => describeFile('file.written', entry),
+      (onKept) => this.#files.restoreVersion(file, id, { ...options, onKept }),
+      (entry, kept) => describeFile(typeOfWrite(undefined, kept), entry),
       () => [parentOf(file)],
       isUnchangedIfAtomic,
     );
@@ -237,36 +259,40 @@ export class RecordedFiles implements Required<Files> {
    * `isUnchangedAfter` the error.
    */
   async #run<Result>(
-    operation: () => Promise<Result>,
-    describe: (result: Result) => Change,
+    operation: (onKept: (id: KeptId | null) => void) => Promise<Result>,
+    describe: (result: Result, kept: Kept) => Change,
     affected: () => readonly FolderPath[],
     isUnchangedAfter: (error: unknown) => boolean,
   ): Promise<Result> {
     this.#recording.begin();
-    let changes: readonly Change[] = [];
+    const { user, undoes, onRecorded } = this.#options;
+    const author = user === undefined ? undefined : { user };
+    let kept: Kept;
+    let result: Result;
     try {
-      const result = await operation();
-      changes = [describe(result)];
-      return result;
+      result = await operation((id) => {
+        kept = id;
+      });
     } catch (error) {
-      if (!isUnchangedAfter(error)) changes = affected().map((path) => ({ type: 'folder.changed', path }));
+      const paths = isUnchangedAfter(error) ? [] : affected();
+      await this.#recording.end(paths.map((path) => ({ type: 'folder.changed', path, ...author })));
       throw error;
-    } finally {
-      const user = this.#user;
-      await this.#recording.end(user === undefined ? changes : changes.map((change) => ({ ...change, user })));
     }
+    const change = { ...describe(result, kept), ...author };
+    const id = await this.#recording.end([
+      { ...change, ...(kept !== undefined && { kept }), ...(undoes !== undefined && { undoes }) },
+    ]);
+    onRecorded?.({ id, change });
+    return result;
   }
 }
 
 const describeFile = (type: ChangeType, { path, size, etag }: FileEntry): Change => ({ type, path, size, etag });
 
-/** Returns the path itself if it is a folder; otherwise the folder that contains it. */
-const folderOf = (path: FilePath | FolderPath): FolderPath => (isFolder(path) ? path : parentOf(path));
-
-/** `isReplaced` is undefined if the store does not know. */
-function typeOfWrite(isReplaced: boolean | undefined): ChangeType {
-  if (isReplaced === undefined) return 'file.written';
-  return isReplaced ? 'file.replaced' : 'file.created';
+/** `isReplaced` is undefined if the store does not know. What was kept tells it then, except if nothing is ever kept. */
+function typeOfWrite(isReplaced: boolean | undefined, kept: Kept): ChangeType {
+  if (isReplaced ?? typeof kept === 'string') return 'file.replaced';
+  return isReplaced === undefined && kept === null ? 'file.written' : 'file.created';
 }
 
 /** For operations in one step. Only the outcome of a request to a backend that did not respond is unknown. */

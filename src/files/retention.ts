@@ -1,8 +1,8 @@
 import { isStoreError, quoted, StoreError } from '../model/error.ts';
-import { newKeptId } from '../model/kept-ids.ts';
+import { type KeptId, newKeptId } from '../model/kept-ids.ts';
 import type { FilePath, FolderPath } from '../model/path.ts';
-import type { Cancellable, Keep, Reporting, Store, TrashStore } from '../model/store.ts';
-import { trashOf } from './trash.ts';
+import type { Cancellable, Keep, Replacing, Reporting, Store, TrashStore } from '../model/store.ts';
+import { noTrash, trashOf } from './trash.ts';
 
 /** Which content is kept. A store without the capability keeps nothing. */
 export interface RetentionOptions {
@@ -12,10 +12,15 @@ export interface RetentionOptions {
   readonly versions: boolean;
 }
 
-/** The user who makes a change, for the records of the trash and of versions. */
+/** The user who makes a change, for the records of the trash and of versions, and who wants to know what is kept. */
 export interface ByUser {
   /** The username; undefined for an anonymous user. */
   readonly user?: string | undefined;
+  /**
+   * Called before the operation ends, with the ID of what it put away (`ChangeRecord.kept`). Called with null if it can have
+   * replaced something without keeping it. Not called otherwise.
+   */
+  readonly onKept?: ((id: KeptId | null) => void) | undefined;
 }
 
 export type DeleteOptions = ByUser & {
@@ -23,6 +28,16 @@ export type DeleteOptions = ByUser & {
   readonly permanent?: boolean | undefined;
 } & Reporting &
   Cancellable;
+
+/** `ifMatch`: the ETag of the file to delete. Another one is `condition-failed`, and nothing is deleted. */
+export type DeleteFileOptions = DeleteOptions & { readonly ifMatch?: string };
+
+export type DeleteFolderOptions = DeleteOptions & {
+  /** Whether to delete the folder only if it is empty: permanently, because it has no content to keep. */
+  readonly onlyEmpty?: boolean;
+  /** Whether to throw `unsupported` if there is no trash, instead of deleting the folder permanently. */
+  readonly onlyToTrash?: boolean;
+};
 
 /** Decides what happens to content that a user deletes or replaces. */
 export class Retention {
@@ -39,15 +54,19 @@ export class Retention {
   /** Moves a file or folder to the trash, or deletes it permanently by `remove`, with the versions of its path. */
   async delete(
     path: FilePath | FolderPath,
-    { permanent = false, user, ...options }: DeleteOptions,
-    remove: (options: Reporting & Cancellable) => Promise<void>,
+    { permanent = false, onlyToTrash = false, user, onKept, ...options }: DeleteFileOptions & DeleteFolderOptions,
+    remove: (options: { readonly ifMatch?: string } & Reporting & Cancellable) => Promise<void>,
   ): Promise<void> {
     if (this.#trash && !permanent) {
-      await this.#trash.moveToTrash(path, { id: newKeptId(), user, ...options }).catch((error: unknown) => {
-        throw isStoreError(error) && error.code === 'store-full' ? noSpaceForTrash(path, error) : error;
-      });
+      const item = await this.#trash
+        .moveToTrash(path, { id: newKeptId(), user, ...options })
+        .catch((error: unknown) => {
+          throw isStoreError(error) && error.code === 'store-full' ? noSpaceForTrash(path, error) : error;
+        });
+      onKept?.(item.id);
       return;
     }
+    if (onlyToTrash) throw noTrash();
     if (!permanent && !this.#trash && !this.#keepsVersions) return remove(options);
     try {
       await remove(options);
@@ -60,17 +79,23 @@ export class Retention {
   }
 
   /** Returns how to keep a file that a change replaces; undefined if it is not kept. */
-  keepFile({ user }: ByUser): Keep | undefined {
-    return this.#keepsVersions ? { user } : undefined;
+  keepFile(change: ByUser & Replacing): Keep | undefined {
+    return keepFor(change, this.#keepsVersions);
   }
 
   /**
    * Returns how to keep a folder that a change replaces; undefined if it is not kept. The fallbacks for stores without
    * the member merge folders item by item and keep nothing.
    */
-  keepFolder(member: 'copyFolder' | 'moveFolder', { user }: ByUser): Keep | undefined {
-    return this.#trash && this.#store[member] ? { user } : undefined;
+  keepFolder(member: 'copyFolder' | 'moveFolder', change: ByUser & Replacing): Keep | undefined {
+    return keepFor(change, this.#trash !== undefined && this.#store[member] !== undefined);
   }
+}
+
+function keepFor({ user, onKept, replace }: ByUser & Replacing, canKeep: boolean): Keep | undefined {
+  if (canKeep) return { user, ...(onKept && { onKept }) };
+  if (replace) onKept?.(null);
+  return undefined;
 }
 
 function noSpaceForTrash(path: FilePath | FolderPath, cause: StoreError): StoreError {

@@ -80,7 +80,12 @@ export function createTrashOperations(store: Store): TrashOperations {
 
 function requireTrash(trash: TrashStore | undefined): TrashStore {
   if (trash) return trash;
-  throw new StoreError('unsupported', 'The store has no trash. Deletes are permanent.');
+  throw noTrash();
+}
+
+/** Returns the error for a store without a trash, or for a trash that is turned off. */
+export function noTrash(): StoreError {
+  return new StoreError('unsupported', 'The store has no trash. Deletes are permanent.');
 }
 
 function requirePurge(trash: TrashStore | undefined): NonNullable<TrashStore['purgeTrashed']> {

@@ -47,11 +47,11 @@ export function createVersionOperations(store: Store, retention: Retention): Ver
 
     readVersion: async (file, id, options) => requireVersions(versions, file).readVersion(file, id, options),
 
-    restoreVersion: async (file, id, { user, condition, ...options } = {}) =>
+    restoreVersion: async (file, id, { user, onKept, condition, ...options } = {}) =>
       requireVersions(versions, file).restoreVersion(file, id, {
         ...options,
         condition,
-        keep: retention.keepFile({ user }),
+        keep: retention.keepFile({ user, onKept, replace: condition !== 'absent' }),
       }),
   };
 }

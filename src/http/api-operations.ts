@@ -30,15 +30,19 @@ const RENAME = [
 ] as const;
 const TRANSFER = [...RENAME, 'folder-into-itself', 'destination-contains-source', 'wrong-kind'] as const;
 
+/** The ID of a change. */
+const CHANGE = 'Wm1aQ0pXb0J1bGxpbmdzMQ';
+
 const success = (message: string, more: object = {}) => ({ success: true, message, ...more });
+const changed = (message: string, more: object = {}) => success(message, { ...more, change: CHANGE });
 
 const deleteFile = {
   errors: [...WRITE, 'invalid-parameter', 'not-found'],
-  response: success('File deleted successfully'),
+  response: changed('File deleted successfully'),
 } as const;
 const deleteFolder = {
   errors: [...WRITE, 'invalid-parameter', 'root-not-allowed', 'not-found'],
-  response: success('Folder deleted successfully'),
+  response: changed('Folder deleted successfully'),
 } as const;
 const list = {
   errors: [...READ, 'invalid-parameter', 'invalid-cursor'],
@@ -106,7 +110,7 @@ export const OPERATIONS: Readonly<Record<string, OperationDescription>> = {
       'form-too-large',
       'unsupported-condition',
     ],
-    response: success('File uploaded successfully', { path: 'notes/hello.txt' }),
+    response: changed('File uploaded successfully', { path: 'notes/hello.txt' }),
   },
   'GET /': { operationId: 'listRoot', ...list },
   'GET /{path}': { operationId: 'listFolder', ...list },
@@ -133,13 +137,13 @@ export const OPERATIONS: Readonly<Record<string, OperationDescription>> = {
     operationId: 'renameFile',
     errors: [...WRITE, ...RENAME, 'wrong-kind'],
     request: { newName: 'welcome.txt' },
-    response: success('File renamed successfully', { newKey: 'notes/welcome.txt' }),
+    response: changed('File renamed successfully', { newKey: 'notes/welcome.txt' }),
   },
   'POST /create_folder': {
     operationId: 'createFolder',
     errors: [...WRITE, 'json-required', 'invalid-json', 'invalid-parameter', 'root-not-allowed', 'wrong-kind'],
     request: { path: 'archive/2026' },
-    response: success('Folder created successfully'),
+    response: changed('Folder created successfully'),
   },
   'DELETE /delete_folder/{path}': { operationId: 'deleteFolder', ...deleteFolder },
   'POST /delete_folder/{path}': { operationId: 'deleteFolderByPost', ...deleteFolder },
@@ -147,19 +151,19 @@ export const OPERATIONS: Readonly<Record<string, OperationDescription>> = {
     operationId: 'renameFolder',
     errors: [...WRITE, ...RENAME, 'root-not-allowed', 'wrong-kind'],
     request: { newName: 'letters' },
-    response: success('Folder renamed successfully', { newPrefix: 'letters/' }),
+    response: changed('Folder renamed successfully', { newPrefix: 'letters/' }),
   },
   'POST /copy': {
     operationId: 'copyItem',
     errors: [...WRITE, ...TRANSFER, 'root-not-allowed'],
     request: transfer,
-    response: success('Item copied successfully'),
+    response: changed('Item copied successfully'),
   },
   'POST /move': {
     operationId: 'moveItem',
     errors: [...WRITE, ...TRANSFER, 'root-not-allowed'],
     request: transfer,
-    response: success('Item moved successfully'),
+    response: changed('Item moved successfully'),
   },
   'GET /-/signed/{path}': {
     operationId: 'fetchSignedFile',
@@ -186,7 +190,7 @@ export const OPERATIONS: Readonly<Record<string, OperationDescription>> = {
       success: true,
       changes: [
         {
-          id: 'Wm1aQ0pXb0J1bGxpbmdzMQ',
+          id: CHANGE,
           time: '2026-11-25T09:30:00.000Z',
           type: 'file.created',
           path: 'notes/hello.txt',
@@ -195,9 +199,27 @@ export const OPERATIONS: Readonly<Record<string, OperationDescription>> = {
           user: 'ann',
         },
       ],
-      cursor: 'Wm1aQ0pXb0J1bGxpbmdzMQ',
+      cursor: CHANGE,
       hasMore: false,
     },
+  },
+  'POST /-/undo': {
+    operationId: 'undoChange',
+    errors: [
+      ...WRITE.filter((code) => code !== 'invalid-path'),
+      'json-required',
+      'invalid-json',
+      'invalid-parameter',
+      'change-not-found',
+      'not-undoable',
+      'already-undone',
+      'database-unavailable',
+    ],
+    request: { change: CHANGE },
+    response: success('Change undone successfully', {
+      changes: [{ type: 'file.moved', path: 'notes/hello.txt', from: 'archive/hello.txt', user: 'ann' }],
+      change: 'rT5bq0YxQm6mZlq1u8o2Ww',
+    }),
   },
   'GET /-/trash': {
     operationId: 'listTrash',
@@ -219,7 +241,7 @@ export const OPERATIONS: Readonly<Record<string, OperationDescription>> = {
       'unsupported',
     ],
     request: { onConflict: 'rename' },
-    response: success('Item restored successfully', { path: 'notes/hello (2).txt' }),
+    response: changed('Item restored successfully', { path: 'notes/hello (2).txt' }),
   },
   'DELETE /-/trash/{id}': {
     operationId: 'deleteTrashedItem',
@@ -252,7 +274,7 @@ export const OPERATIONS: Readonly<Record<string, OperationDescription>> = {
       'unsupported',
     ],
     request: { version: fileVersion.id },
-    response: success('Version restored successfully', { path: 'notes/hello.txt' }),
+    response: changed('Version restored successfully', { path: 'notes/hello.txt' }),
   },
   'GET /-/jobs': {
     operationId: 'listJobs',

@@ -21,6 +21,7 @@ import { endSessionRoutes, sessionRoutes, signInRoutes } from './routes/session.
 import { assetRoutes, metricsRoute, securityTextRoute, systemRoutes } from './routes/system.ts';
 import { thumbnailRoute } from './routes/thumbnail.ts';
 import { listTrashRoute, purgeTrashRoutes, restoreTrashRoute } from './routes/trash.ts';
+import { undoRoute } from './routes/undo.ts';
 import { uploadRoute } from './routes/upload.ts';
 import { listVersionsRoute, restoreVersionRoute } from './routes/versions.ts';
 import type { Service } from './service.ts';
@@ -135,6 +136,7 @@ async function registerRoutes(app: App, service: Service): Promise<void> {
     transferRoutes(json, { operations, jobs });
     restoreTrashRoute(json, { operations, jobs });
     restoreVersionRoute(json);
+    if (service.changes) undoRoute(json, { log: service.changes.feed.log, operations, readOnly: service.readOnly });
     sessionRoutes(json, service);
   });
   await app.register(async (listing: App) => listingRoutes(listing, service));

@@ -16,6 +16,7 @@ const STATUS_OF_KIND: Readonly<Record<ErrorKind, number>> = {
   'range-unsatisfiable': 416,
   'too-large': 413,
   denied: 403,
+  'not-undoable': 409,
   unsupported: 501,
   unavailable: 503,
 };
@@ -249,6 +250,10 @@ const STORE_ERRORS: Readonly<Record<StoreErrorCode, Omit<ErrorDescription, 'stat
     meaning: 'The file or folder does not exist, or the path names an entry of the other kind.',
     action: 'Check the path. List its parent folder to see what exists.',
   },
+  'change-not-found': {
+    meaning: 'The change log has no such change, or the user cannot see all of it.',
+    action: 'Take the ID from a response or from `/-/changes`. Changes are kept for `CHANGES_DAYS`.',
+  },
   'already-exists': {
     meaning: 'The destination already exists.',
     action: 'Choose another name, or send `"overwrite": true` to replace it.',
@@ -260,6 +265,14 @@ const STORE_ERRORS: Readonly<Record<StoreErrorCode, Omit<ErrorDescription, 'stat
   'wrong-kind': {
     meaning: 'The path needs a folder where a file exists, or a file where a folder exists.',
     action: 'Choose another path, or rename the existing entry. `overwrite` does not resolve this.',
+  },
+  'not-undoable': {
+    meaning: 'The change cannot be undone: something came after it, or its previous content was not kept.',
+    action: 'Read the message. If it names a later change, undo that one first.',
+  },
+  'already-undone': {
+    meaning: 'The change is already undone.',
+    action: 'Nothing. To redo the change, undo the change that undid it.',
   },
   'invalid-path': {
     meaning: 'The path or name has an empty segment, `.`, `..`, a control character, or is not UTF-8.',

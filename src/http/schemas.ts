@@ -25,6 +25,18 @@ export type Failure = Static<typeof Failure>;
 
 export const Success = Type.Object({ success: Type.Literal(true), message: Type.String() }, { title: 'Success' });
 
+const change = Type.Optional(
+  Type.String({
+    description: 'The ID of the change, for `POST /-/undo`. Absent while the change log is unavailable.',
+  }),
+);
+
+/** The response to a change that is recorded in the change log. */
+export const Changed = Type.Object(
+  { success: Type.Literal(true), message: Type.String(), change },
+  { title: 'Changed' },
+);
+
 export const Ready = Type.Object(
   {
     success: Type.Literal(true),
@@ -48,19 +60,20 @@ export const Ready = Type.Object(
   { title: 'Ready' },
 );
 
-const successWith = <Field extends string>(title: string, field: Field, description: string) =>
+const changedWith = <Field extends string>(title: string, field: Field, description: string) =>
   Type.Object(
     {
       success: Type.Literal(true),
       message: Type.String(),
       ...({ [field]: Type.String({ description }) } as Record<Field, ReturnType<typeof Type.String>>),
+      change,
     },
     { title },
   );
 
-export const Uploaded = successWith('Uploaded', 'path', 'The path of the file.');
-export const FileRenamed = successWith('FileRenamed', 'newKey', 'The new path of the file.');
-export const FolderRenamed = successWith(
+export const Uploaded = changedWith('Uploaded', 'path', 'The path of the file.');
+export const FileRenamed = changedWith('FileRenamed', 'newKey', 'The new path of the file.');
+export const FolderRenamed = changedWith(
   'FolderRenamed',
   'newPrefix',
   'The new path of the folder, with a trailing "/".',
@@ -84,6 +97,7 @@ const ProgressLine = Type.Union([
     {
       success: Type.Boolean(),
       message: Type.Optional(Type.String()),
+      change,
       code: Type.Optional(Type.String()),
       error: Type.Optional(Type.String()),
       status: Type.Integer({ description: 'The status that the response would have without progress.' }),
@@ -136,7 +150,7 @@ const JobDescription = Type.Object(
     result: Type.Optional(
       Type.Record(Type.String(), Type.Unknown(), {
         description:
-          'What a job that succeeded returned. `path`: the new path of the folder or item. `removed`: the number of removed items.',
+          'What a job that succeeded returned. `path`: the new path of the folder or item. `removed`: the number of removed items. `change`: the ID of the change, for `POST /-/undo`.',
       }),
     ),
     failure: Type.Optional(
@@ -168,23 +182,45 @@ export const JobQuery = Type.Object({
   unfinished: Type.Optional(Type.Boolean({ default: false, description: 'Only jobs that are queued or running.' })),
 });
 
+/** The fields of a change, in the log or not. */
+const changeFields = {
+  type: Type.Unsafe<ChangeType>({
+    type: 'string',
+    enum: [...CHANGE_TYPES],
+    description:
+      '`folder.changed`: anything in the folder can have changed. `resync`: anything can have changed. Read it again.',
+  }),
+  path: Type.String({ description: 'The path after the change. Folders end with "/"; the root is empty.' }),
+  from: Type.Optional(Type.String({ description: 'The source of a copy or move.' })),
+  size: Type.Optional(Type.Integer({ description: 'The size in bytes of a file that was written or copied.' })),
+  etag: Type.Optional(Type.String({ description: 'The ETag of that file, quoted as in the ETag header.' })),
+  user: Type.Optional(Type.String({ description: 'The username. Absent for an anonymous user.' })),
+};
+
 const ChangeDescription = Type.Object(
   {
     id: Type.String({ description: 'The ID of the change, and the cursor of later changes. Opaque.' }),
     time: Type.String({ format: 'date-time' }),
-    type: Type.Unsafe<ChangeType>({
-      type: 'string',
-      enum: [...CHANGE_TYPES],
-      description:
-        '`folder.changed`: anything in the folder can have changed. `resync`: anything can have changed. Read it again.',
-    }),
-    path: Type.String({ description: 'The path after the change. Folders end with "/"; the root is empty.' }),
-    from: Type.Optional(Type.String({ description: 'The source of a copy or move.' })),
-    size: Type.Optional(Type.Integer({ description: 'The size in bytes of a file that was written or copied.' })),
-    etag: Type.Optional(Type.String({ description: 'The ETag of that file, quoted as in the ETag header.' })),
-    user: Type.Optional(Type.String({ description: 'The username. Absent for an anonymous user.' })),
+    ...changeFields,
   },
   { title: 'Change' },
+);
+
+export const Undo = Type.Object(
+  { change: Type.String({ description: 'The ID of the change, from its response or from `/-/changes`.' }) },
+  { title: 'UndoRequest' },
+);
+
+export const Undone = Type.Object(
+  {
+    success: Type.Literal(true),
+    message: Type.String(),
+    change,
+    changes: Type.Array(Type.Object(changeFields, { title: 'UndoStep' }), {
+      description: 'The changes that this request made, in their order: one or two.',
+    }),
+  },
+  { title: 'Undone' },
 );
 
 export const ChangeList = Type.Object(
@@ -397,7 +433,7 @@ export const Restore = Type.Object(
   { title: 'RestoreRequest' },
 );
 
-export const Restored = successWith('Restored', 'path', 'The path of the restored file or folder.');
+export const Restored = changedWith('Restored', 'path', 'The path of the restored file or folder.');
 
 export const Emptied = Type.Object(
   {
@@ -448,7 +484,7 @@ export const RestoreVersion = Type.Object(
   { title: 'RestoreVersionRequest' },
 );
 
-export const VersionRestored = successWith('VersionRestored', 'path', 'The path of the file.');
+export const VersionRestored = changedWith('VersionRestored', 'path', 'The path of the file.');
 
 const overwrite = Type.Optional(
   Type.Boolean({ default: false, description: 'Replaces an existing destination. Otherwise, the response is 409.' }),

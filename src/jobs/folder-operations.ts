@@ -1,9 +1,9 @@
 import { type Static, Type } from 'typebox';
 import type { FolderOperation, GuardedFiles } from '../access/guard.ts';
-import type { Submitter } from '../access/submitter.ts';
 import { exists, isStoreError } from '../model/error.ts';
 import { type FolderPath, nameOf, parseFolder } from '../model/path.ts';
 import { defineKind, type JobContext, type JobKind } from './job.ts';
+import { type FilesOfSubmitter, withChange } from './job-files.ts';
 
 // Jobs that an earlier version stored lack `permanent`.
 const Source = Type.Object({ source: Type.String(), permanent: Type.Optional(Type.Boolean()) });
@@ -27,28 +27,31 @@ export function folderJobOf(operation: FolderOperation): { readonly kind: string
 }
 
 /** Returns the kinds of folder operations. */
-export function createFolderKinds(filesOf: (submitter: Submitter) => GuardedFiles): readonly JobKind[] {
+export function createFolderKinds(filesOf: FilesOfSubmitter): readonly JobKind[] {
   const transfers = (Object.keys(TRANSFERS) as (keyof typeof TRANSFERS)[]).map((name) =>
     defineKind({
       name,
       input: Transfer,
-      run: (input, context) => runTransfer(filesOf(context.submitter), toOperation(name, input), context),
+      run: (input, context) =>
+        withChange((onRecorded) =>
+          runTransfer(filesOf(context.submitter, onRecorded), toOperation(name, input), context),
+        ),
       confirm: (input, submitter) => filesOf(submitter).requireOperation(toOperation(name, input)),
     }),
   );
   const remove = defineKind({
     name: 'delete-folder',
     input: Source,
-    async run({ source, permanent }, context) {
-      const { isResumed, submitter, signal, onProgress } = context;
-      await filesOf(submitter)
-        .deleteFolder(parseFolder(source), { permanent, signal, onProgress })
-        .catch((error: unknown) => {
-          // The last attempt deleted it, but ended before that was stored.
-          if (!isResumed || !isStoreError(error, 'not-found')) throw error;
-        });
-      return {};
-    },
+    run: ({ source, permanent }, { isResumed, submitter, signal, onProgress }) =>
+      withChange(async (onRecorded) => {
+        await filesOf(submitter, onRecorded)
+          .deleteFolder(parseFolder(source), { permanent, signal, onProgress })
+          .catch((error: unknown) => {
+            // The last attempt deleted it, but ended before that was stored.
+            if (!isResumed || !isStoreError(error, 'not-found')) throw error;
+          });
+        return {};
+      }),
     confirm: ({ source, permanent = false }, submitter) =>
       filesOf(submitter).requireOperation({ action: 'delete folder', from: parseFolder(source), permanent }),
   });

@@ -1,14 +1,14 @@
-import type { GuardedFiles, Operation } from '../access/guard.ts';
-import type { Submitter } from '../access/submitter.ts';
+import type { Operation } from '../access/guard.ts';
 import { createFolderKinds, folderJobOf } from './folder-operations.ts';
 import type { JobKind } from './job.ts';
+import type { FilesOfSubmitter } from './job-files.ts';
 import { createTrashKinds, trashJobOf } from './trash-operations.ts';
 
 /**
  * Returns the kinds of jobs that users start. `filesOf` returns the files as the submitter may see and change them at
  * that moment. A job that is resumed continues from the work that is already done.
  */
-export function createOperationKinds(filesOf: (submitter: Submitter) => GuardedFiles): readonly JobKind[] {
+export function createOperationKinds(filesOf: FilesOfSubmitter): readonly JobKind[] {
   return [...createFolderKinds(filesOf), ...createTrashKinds(filesOf)];
 }
 

@@ -1,10 +1,10 @@
 import { Type } from 'typebox';
 import type { GuardedFiles, TrashOperation } from '../access/guard.ts';
-import type { Submitter } from '../access/submitter.ts';
 import { exists, isStoreError } from '../model/error.ts';
 import { parseKeptId } from '../model/kept-ids.ts';
 import { type FilePath, type FolderPath, isFolder, parseFile, parseFolder } from '../model/path.ts';
 import { defineKind, type JobContext, type JobKind } from './job.ts';
+import { type FilesOfSubmitter, withChange } from './job-files.ts';
 
 const Item = Type.Object({ id: Type.String(), source: Type.String() });
 const Restore = Type.Object({ ...Item.properties, destination: Type.String(), rename: Type.Boolean() });
@@ -23,13 +23,15 @@ export function trashJobOf(operation: TrashOperation): { readonly kind: string; 
 }
 
 /** Returns the kinds of operations on the trash. */
-export function createTrashKinds(filesOf: (submitter: Submitter) => GuardedFiles): readonly JobKind[] {
+export function createTrashKinds(filesOf: FilesOfSubmitter): readonly JobKind[] {
   const restore = defineKind({
     name: RESTORE_KIND,
     input: Restore,
     run: ({ id, destination, rename }, context) => {
       const to = parsePath(destination);
-      return runRestore(filesOf(context.submitter), { id, to, rename }, context);
+      return withChange((onRecorded) =>
+        runRestore(filesOf(context.submitter, onRecorded), { id, to, rename }, context),
+      );
     },
     confirm: ({ id, source, destination, rename }, submitter) =>
       filesOf(submitter).requireOperation({

@@ -1,8 +1,10 @@
+import type { KeptId } from './kept-ids.ts';
 import type { FilePath, FolderPath } from './path.ts';
 
 /**
  * The types of changes.
  * - `file.written`: the file was created or replaced, in a store that does not tell which.
+ * - `file.restored`, `folder.restored`: an item of the trash is at the path.
  * - `folder.changed`: anything in the folder can have changed, as after an operation that failed halfway.
  * - `resync`: changes are missing from the log, so anything can have changed.
  */
@@ -13,10 +15,12 @@ export const CHANGE_TYPES = [
   'file.copied',
   'file.moved',
   'file.deleted',
+  'file.restored',
   'folder.created',
   'folder.copied',
   'folder.moved',
   'folder.deleted',
+  'folder.restored',
   'folder.changed',
   'resync',
 ] as const;
@@ -36,6 +40,17 @@ export interface Change {
   readonly etag?: string;
   /** The username. Absent for an anonymous user. */
   readonly user?: string;
+}
+
+/** A change with what is needed to undo it. */
+export interface ChangeRecord extends Change {
+  /**
+   * The ID of what the change put away: the item in the trash of what it deleted, or of a folder that it replaced; the
+   * version of a file that it replaced. Null if it replaced something without keeping it, or can have done so.
+   */
+  readonly kept?: KeptId | null;
+  /** The sequence number of the change that this one undoes. */
+  readonly undoes?: number;
 }
 
 /** A change in the log. */

@@ -24,6 +24,8 @@ export type ErrorKind =
   | 'too-large'
   /** The backend refuses access. */
   | 'denied'
+  /** What came after a change does not allow to undo it. */
+  | 'not-undoable'
   /** The store does not support the operation, or can't enforce a condition. */
   | 'unsupported'
   /** The backend is overloaded, full or unreachable. `retryAfter` is the time until the next attempt. */
@@ -36,6 +38,7 @@ export type ErrorKind =
  */
 export const KIND_OF_CODE = {
   'not-found': 'not-found',
+  'change-not-found': 'not-found',
 
   'already-exists': 'already-exists',
   'folder-not-empty': 'already-exists',
@@ -78,6 +81,9 @@ export const KIND_OF_CODE = {
   'repository-archived': 'denied',
   'token-lacks-permission': 'denied',
   'branch-protected': 'denied',
+
+  'not-undoable': 'not-undoable',
+  'already-undone': 'not-undoable',
 
   unsupported: 'unsupported',
   'unsupported-condition': 'unsupported',

@@ -38,8 +38,8 @@ export function startJobs(
 ): RunningJobs {
   const queue = new JobQueue(database, { leaseMs: LEASE_MS });
   const kinds = createOperationKinds(
-    (submitter) =>
-      new GuardedFiles(filesOf(service, submitter.user), {
+    (submitter, onRecorded) =>
+      new GuardedFiles(filesOf(service, { user: submitter.user?.name, onRecorded }), {
         policy: () => access.policy(),
         user: submitter.user,
         confirm: async () => requireValidSubmitter(submitter, access.policy()),

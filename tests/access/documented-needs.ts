@@ -17,7 +17,7 @@ export interface DocumentedRow {
   readonly needs: readonly Need[];
   /** Whether the URL carries its own permission. */
   readonly isSigned: boolean;
-  /** Whether the request names an item in the trash. */
+  /** Whether the request names an item in the trash, or a change. */
   readonly isOfItem: boolean;
 }
 
@@ -40,7 +40,7 @@ export async function readDocumentedNeeds(): Promise<readonly DocumentedRow[]> {
     })),
     needs: PERMISSIONS.flatMap((right, index) => needsOf(right, cells[index] ?? assert.fail(title))),
     isSigned: cells[0] === 'the signature',
-    isOfItem: requests.includes('/-/trash/{id}'),
+    isOfItem: requests.includes('/-/trash/{id}') || requests.includes('/-/undo'),
   }));
 }
 

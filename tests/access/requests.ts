@@ -54,6 +54,7 @@ export const REQUESTS: Readonly<Record<string, readonly TableRequest[]>> = {
   ],
   'Delete an item permanently': [{ method: 'DELETE', path: '/-/trash/{gone}', source: GONE }],
   'Empty the trash': [{ method: 'DELETE', path: `/-/trash?folder=${SOURCE}` }],
+  'Undo the upload of a new file': [json('/-/undo', { change: '{change of top/ab/x.txt}' })],
   'List versions': [{ method: 'GET', path: '/-/versions/top/ab/x.txt' }],
   'Fetch a version': [
     { method: 'GET', path: '/file/top/ab/x.txt?version={version of top/ab/x.txt}' },

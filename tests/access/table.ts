@@ -97,7 +97,7 @@ async function startFixture(backend: Backend, { control, port, publicUrl }: Test
       return reportChanges(store, (member) => calls.push(member));
     },
   });
-  const tree = await plantStore(bare ?? assert.fail());
+  const tree = await plantStore(bare ?? assert.fail(), async (change) => service.changes?.recorder.record([change]));
   return { service, tree, changes: () => calls.splice(0) };
 }
 
@@ -210,12 +210,21 @@ function isInvisibleItem({ row, grants, situation, place }: Cell, { subject }: C
   return row.isOfItem && place === 'source' && seesAny && !situation.rights.includes('read');
 }
 
+/** The code and message for invisible items that are not in the trash. */
+const INVISIBLE: Readonly<Record<string, readonly [code: string, message: RegExp]>> = {
+  'Undo the upload of a new file': [
+    'change-not-found',
+    /^The change "[\w-]+" does not exist, or is no longer in the log\.$/,
+  ],
+};
+
 /** The response for an invisible item is that for an item that does not exist. */
-function checkInvisible({ name }: Cell, { status, body }: Response): void {
+function checkInvisible({ name, row }: Cell, { status, body }: Response): void {
   assert.equal(status, 404, `${name}: ${body.toString()}`);
   const { error, ...others } = JSON.parse(body.toString());
-  assert.deepEqual(others, { success: false, code: 'not-found' }, name);
-  assert.match(error, /^The trash has no item "[\w-]+"\.$/, name);
+  const [code, message] = INVISIBLE[row.title] ?? ['not-found', /^The trash has no item "[\w-]+"\.$/];
+  assert.deepEqual(others, { success: false, code }, name);
+  assert.match(error, message, name);
 }
 
 /** The authentication methods whose refusals are compared with those for missing files: one for each status. */

@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import sharp from 'sharp';
 import { walk } from '../../src/files/fallbacks.ts';
 import { createFiles } from '../../src/files/files.ts';
+import type { Change } from '../../src/model/change.ts';
 import { type KeptId, newKeptId } from '../../src/model/kept-ids.ts';
 import { parseFile, parseFolder, ROOT } from '../../src/model/path.ts';
 import { mediaTypeOf } from '../../src/model/presentation.ts';
@@ -41,11 +42,18 @@ const WITH_VERSIONS = ['top/ab/x.txt', 'top/ab/picture.png', 'top/ab/former.txt'
 export interface TestTree {
   /** Restores all files, and the items in the trash. Returns whether nothing had changed. */
   restore(): Promise<boolean>;
-  /** Replaces `{gone}` with the id of `GONE` in the trash, and `{version of PATH}` with the id of the version. */
+  /**
+   * Replaces `{gone}` with the id of `GONE` in the trash, `{version of PATH}` with the id of the version, and
+   * `{change of PATH}` with the ID of the change that created the file.
+   */
   withIds(text: string): string;
 }
 
-export async function plantStore(store: Store): Promise<TestTree> {
+/** `record` adds a change to the change log, and returns its ID. */
+export async function plantStore(
+  store: Store,
+  record: (change: Change) => Promise<string | undefined>,
+): Promise<TestTree> {
   const files = createFiles(store, { presignExpires: 60 });
   /** The etags of the planted files. */
   const planted = new Map<string, string>();
@@ -62,8 +70,12 @@ export async function plantStore(store: Store): Promise<TestTree> {
       { body: Readable.from([bytes]), size: bytes.length, type: mediaTypeOf(path) },
       { keep },
     );
+  /** The IDs of the changes that created the files. */
+  const created = new Map<string, string | undefined>();
   const plant = async (path: string, bytes: Buffer) => {
-    planted.set(path, (await write(path, bytes)).etag);
+    const { etag, size } = await write(path, bytes);
+    planted.set(path, etag);
+    created.set(path, await record({ type: 'file.created', path: parseFile(path), size, etag }));
   };
 
   const restore = async () => {
@@ -107,6 +119,7 @@ export async function plantStore(store: Store): Promise<TestTree> {
     withIds: (text) =>
       text
         .replace('{gone}', () => trashed.get(GONE) ?? assert.fail('The folder is not in the trash.'))
+        .replace(/\{change of (.*?)\}/, (_, path: string) => created.get(path) ?? assert.fail(path))
         .replace(/\{version of (.*?)\}/, (_, path: string) => versions.get(path) ?? assert.fail(path)),
   };
 }

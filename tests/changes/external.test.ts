@@ -42,7 +42,7 @@ async function open(t: TestContext, holdMs = 50) {
     return { recorder, close };
   };
   const first = await startProcess();
-  const files = new RecordedFiles(createFiles(store, { presignExpires: 60 }), first.recorder, undefined);
+  const files = new RecordedFiles(createFiles(store, { presignExpires: 60 }), first.recorder, { user: undefined });
   const changes = async () => (await log.read(START, 10_000)).changes.map(({ type, path }) => `${type} ${path}`);
   const untilRecorded = (change: string) => until(change, async () => (await changes()).includes(change));
   const put = (path: string, text: string) => files.upload({ target: { path: file(path) }, body: upload(text).body });

@@ -98,9 +98,12 @@ describe('Replaying the change log', () => {
             const replayed = new ReplayedFiles();
             const recording: ChangeRecording = {
               begin: () => {},
-              end: async (changes) => changes.forEach((change) => replayed.apply(change)),
+              end: async (changes) => {
+                changes.forEach((change) => replayed.apply(change));
+                return undefined;
+              },
             };
-            const files = new RecordedFiles(createFiles(store, { presignExpires: 60 }), recording, undefined);
+            const files = new RecordedFiles(createFiles(store, { presignExpires: 60 }), recording, { user: undefined });
             for (const operate of operations) {
               await operate(files).catch((error: unknown) => assert.ok(isStoreError(error), String(error)));
             }

@@ -11,7 +11,7 @@ export class ReplayedFiles {
 
   /** Fails for a change that does not tell its result. */
   apply({ type, path, from, size, etag }: Pick<Change, 'type' | 'path' | 'from' | 'size' | 'etag'>): void {
-    if (type === 'folder.changed' || type === 'resync') return assert.fail(type);
+    if (type === 'folder.changed' || type === 'folder.restored' || type === 'resync') return assert.fail(type);
     if (type === 'file.deleted' || type === 'folder.deleted') return this.#remove(path);
     const moved = from === undefined ? [] : this.#below(from);
     if (type === 'file.moved' || type === 'folder.moved') this.#remove(from ?? path);

@@ -171,6 +171,7 @@ describe('The error tables of the HTTP API reference', () => {
     'Delete a folder': 'DELETE /delete_folder/{path}',
     'Fetch by a signed URL': 'GET /-/signed/{path}',
     Changes: 'GET /-/changes',
+    'Undo a change': 'POST /-/undo',
     'List jobs': 'GET /-/jobs',
     'Get or cancel a job': 'DELETE /-/jobs/{id}',
     'Get the session': 'GET /-/session',
@@ -244,11 +245,11 @@ function sections(): { heading: string; text: string }[] {
     });
 }
 
-/** Returns an output as JSON without times, ETags and cursors, or as text. */
+/** Returns an output as JSON without times, ETags, cursors and IDs, or as text. */
 function comparable(output: string): unknown {
   const text = output
     .trim()
-    .replace(/("(?:modified|time|id|cursor)": ?)"[^"]+"/g, '$1""')
+    .replace(/("(?:modified|time|id|cursor|change)": ?)"[^"]+"/g, '$1""')
     .replace(/("etag": ?)"\\"[\w-]+\\""/g, '$1""');
   return text.startsWith('{') ? JSON.parse(text) : text;
 }

@@ -180,7 +180,7 @@ describe('GET /-/changes', () => {
     const { versions } = jsonOf(await service.asAnn('/-/versions/a.txt')) as { versions: { id: string }[] };
     ok(await service.asAnn('/-/versions/a.txt', json({ version: versions[0]?.id })));
     const { changes } = await read(`since=${cursor}`);
-    assert.deepEqual(changes.map(summaryOf), ['folder.changed f/', 'file.created a.txt', 'file.written a.txt']);
+    assert.deepEqual(changes.map(summaryOf), ['folder.restored f/', 'file.restored a.txt', 'file.replaced a.txt']);
     assert.deepEqual(
       changes.map(({ size }) => size),
       [undefined, 5, 3],

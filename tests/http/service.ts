@@ -35,6 +35,8 @@ export interface TestService {
   readonly hasDownloadUrls: boolean;
   /** The lines of its log so far. */
   readonly log: readonly Record<string, unknown>[];
+  /** The change log; undefined without a database. */
+  readonly changes: Service['changes'];
   stop(): Promise<void>;
 }
 
@@ -172,6 +174,7 @@ export async function startService(
     signsUrls: hasSignedUrls,
     hasDownloadUrls: hasSignedUrls || store.presign !== undefined,
     log,
+    changes,
     async stop() {
       await app.close();
       await resources.disposeAsync();

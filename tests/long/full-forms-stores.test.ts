@@ -35,3 +35,5 @@ await import('../stores/s3-moves.test.ts');
 await import('../stores/s3-removals.test.ts');
 await import('../stores/s3-uploads-failing.test.ts');
 await import('../stores/s3-uploads.test.ts');
+await import('../undo/github.test.ts');
+await import('../undo/s3.test.ts');

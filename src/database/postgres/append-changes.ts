@@ -1,5 +1,7 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
-import type { Change } from '../../model/change.ts';
+import type { ChangeRecord } from '../../model/change.ts';
+import type { Appended } from '../engine.ts';
+import { keptColumn } from '../tables/changes.ts';
 import type { Tables } from '../tables/tables.ts';
 
 /**
@@ -9,25 +11,32 @@ import type { Tables } from '../tables/tables.ts';
  */
 export async function appendChanges(
   db: Kysely<Tables>,
-  changes: readonly Change[],
+  changes: readonly ChangeRecord[],
   { now, notification }: { readonly now: RawBuilder<number>; readonly notification: RawBuilder<unknown> },
-): Promise<void> {
-  const column = <Value>(read: (change: Change) => Value | undefined) => changes.map((change) => read(change) ?? null);
-  await sql`
+): Promise<Appended> {
+  const column = <Value>(read: (change: ChangeRecord) => Value | undefined) =>
+    changes.map((change) => read(change) ?? null);
+  const { rows } = await sql<Appended>`
     with feed as (
       update change_feed set last_sequence = last_sequence + ${changes.length}, last_time = ${now}
-      returning last_sequence - ${changes.length} as previous, last_time
+      returning last_sequence - ${changes.length} as previous, last_sequence, last_time, key
     ), added as (
-      insert into changes (sequence, time, type, path, source, size, etag, user_name)
-      select feed.previous + position, feed.last_time, type, path, source, size, etag, user_name
+      insert into changes (sequence, time, type, path, source, size, etag, user_name, kept, undoes)
+      select feed.previous + position, feed.last_time, type, path, source, size, etag, user_name, kept, undoes
       from feed, unnest(
         ${column(({ type }) => type)}::text[],
         ${column(({ path }) => path)}::text[],
         ${column(({ from }) => from)}::text[],
         ${column(({ size }) => size)}::bigint[],
         ${column(({ etag }) => etag)}::text[],
-        ${column(({ user }) => user)}::text[]
-      ) with ordinality as change (type, path, source, size, etag, user_name, position)
+        ${column(({ user }) => user)}::text[],
+        ${changes.map(keptColumn)}::text[],
+        ${column(({ undoes }) => undoes)}::bigint[]
+      ) with ordinality as change (type, path, source, size, etag, user_name, kept, undoes, position)
     )
-    select ${notification}`.execute(db);
+    select last_sequence as sequence, last_time as time, key, ${notification} as notified from feed`.execute(db);
+  const [appended] = rows;
+  if (!appended) throw new Error('The table change_feed is empty.');
+  const { sequence, time, key } = appended;
+  return { sequence, time, key };
 }

@@ -1,5 +1,7 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
-import type { Change } from '../../model/change.ts';
+import type { ChangeRecord } from '../../model/change.ts';
+import type { Appended } from '../engine.ts';
+import { keptColumn } from '../tables/changes.ts';
 import { retryWhenBusy } from './busy.ts';
 import type { NodeSqliteOptions } from './dialect.ts';
 
@@ -22,7 +24,7 @@ export class SqliteChangeWriter {
     this.#busyTimeoutMs = busyTimeoutMs;
   }
 
-  append(changes: readonly Change[]): Promise<void> {
+  append(changes: readonly ChangeRecord[]): Promise<Appended> {
     return retryWhenBusy(this.#database, this.#busyTimeoutMs, () => this.#append(changes));
   }
 
@@ -30,15 +32,17 @@ export class SqliteChangeWriter {
     this.#database.close();
   }
 
-  #append(changes: readonly Change[]): void {
+  #append(changes: readonly ChangeRecord[]): Appended {
     this.#statements ??= prepare(this.#database);
     const { begin, reserve, insert, commit } = this.#statements;
     begin.run();
     try {
-      const { last_sequence: last = 0, last_time: time = 0 } = reserve.get(changes.length) ?? {};
-      let sequence = Number(last) - changes.length;
-      for (const change of changes) insert.run(++sequence, time, ...valuesOf(change));
+      const { last_sequence, last_time, key } = reserve.get(changes.length) ?? {};
+      const appended = { sequence: Number(last_sequence), time: Number(last_time), key: String(key) };
+      let sequence = appended.sequence - changes.length;
+      for (const change of changes) insert.run(++sequence, appended.time, ...valuesOf(change));
       commit.run();
+      return appended;
     } catch (error) {
       // Some errors have already ended the transaction (https://sqlite.org/lang_transaction.html).
       if (this.#database.isTransaction) this.#database.exec('rollback');
@@ -56,13 +60,15 @@ function prepare(database: DatabaseSync) {
     begin: database.prepare('begin immediate'),
     reserve: database.prepare(`
       update change_feed set last_sequence = last_sequence + ?, last_time = cast(unixepoch('subsec') * 1000 as integer)
-      returning last_sequence, last_time`),
+      returning last_sequence, last_time, key`),
     insert: database.prepare(`
-      insert into changes (sequence, time, type, path, source, size, etag, user_name) values (?, ?, ?, ?, ?, ?, ?, ?)`),
+      insert into changes (sequence, time, type, path, source, size, etag, user_name, kept, undoes)
+      values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
     commit: database.prepare('commit'),
   };
 }
 
-function valuesOf({ type, path, from, size, etag, user }: Change): readonly SQLInputValue[] {
-  return [type, path, from ?? null, size ?? null, etag ?? null, user ?? null];
+function valuesOf(change: ChangeRecord): readonly SQLInputValue[] {
+  const { type, path, from = null, size = null, etag = null, user = null, undoes = null } = change;
+  return [type, path, from, size, etag, user, keptColumn(change), undoes];
 }

@@ -3,10 +3,17 @@ import { rename, rm, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Kysely, sql, type Transaction } from 'kysely';
-import type { Change } from '../../model/change.ts';
+import type { ChangeRecord } from '../../model/change.ts';
 import { systemErrorCode } from '../../model/error.ts';
 import { makeFolder } from '../../system.ts';
-import { type Connection, type ConnectOptions, DatabaseFault, type Engine, type SqlDialect } from '../engine.ts';
+import {
+  type Appended,
+  type Connection,
+  type ConnectOptions,
+  DatabaseFault,
+  type Engine,
+  type SqlDialect,
+} from '../engine.ts';
 import type { Tables } from '../tables/tables.ts';
 import { SqliteChangeWriter } from './change-writer.ts';
 import { NodeSqliteDialect } from './dialect.ts';
@@ -116,7 +123,7 @@ class SqliteConnection implements Connection {
     throw new DatabaseFault('unreachable', `The database ${this.#file} was removed or replaced.`);
   }
 
-  appendChanges(changes: readonly Change[]): Promise<void> {
+  appendChanges(changes: readonly ChangeRecord[]): Promise<Appended> {
     return this.#changes.append(changes);
   }
 

@@ -1,4 +1,4 @@
-import type { ChangeType } from '../../model/change.ts';
+import type { ChangeRecord, ChangeType } from '../../model/change.ts';
 
 /** The topic of the messages that announce new changes. */
 export const CHANGES_TOPIC = 'changes';
@@ -15,6 +15,15 @@ export interface ChangesTable {
   readonly size: number | null;
   readonly etag: string | null;
   readonly user_name: string | null;
+  /** The `KeptId` in `ChangeRecord`; empty if something was replaced, or can have been, and was not kept. */
+  readonly kept: string | null;
+  /** The sequence number of the change that this one undoes. */
+  readonly undoes: number | null;
+}
+
+/** Returns the value of the column `kept`. */
+export function keptColumn({ kept }: ChangeRecord): string | null {
+  return kept === null ? '' : (kept ?? null);
 }
 
 /** The state of the log: one row. Its lock puts the transactions of all processes in order. */

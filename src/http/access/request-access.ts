@@ -4,7 +4,7 @@ import { GuardedFiles } from '../../access/guard.ts';
 import { type Identity, PERMISSIONS, type Permission } from '../../access/policy.ts';
 import { createSubmitter, type Submitter } from '../../access/submitter.ts';
 import type { Files } from '../../files/files.ts';
-import { RecordedFiles } from '../../files/recorded-files.ts';
+import { type RecordedChange, RecordedFiles, type RecordedFilesOptions } from '../../files/recorded-files.ts';
 import type { FolderPath } from '../../model/path.ts';
 import { HttpError } from '../errors.ts';
 import type { App } from '../fastify-app.ts';
@@ -29,6 +29,10 @@ export interface RequestAccess {
   readonly authMethod: AuthenticationMethod | undefined;
   /** The files, with permission checks. Routes have no other access to files. */
   readonly files: GuardedFiles;
+  /** The changes that the request has made so far. */
+  readonly changes: readonly RecordedChange[];
+  /** Returns the files for the steps that undo a change: their changes are recorded as its reversal. */
+  filesToUndo(sequence: number): GuardedFiles;
   /** Returns the user's permissions for a folder; undefined if access control has no users. */
   permissionsFor(folder: FolderPath): Permission[] | undefined;
   /** Returns the user and the credential of the request, for work that continues after it and records its refusals. */
@@ -126,6 +130,7 @@ class UserRequestAccess implements RequestAccess {
   readonly #startedAt = performance.now();
   #isRecorded = false;
   #files: GuardedFiles | undefined;
+  readonly #changes: RecordedChange[] = [];
 
   constructor(
     service: Service,
@@ -148,13 +153,29 @@ class UserRequestAccess implements RequestAccess {
   }
 
   get files(): GuardedFiles {
-    this.#files ??= new GuardedFiles(filesOf(this.#service, this.user), {
-      policy: () => this.#service.access.policy(),
-      user: this.user,
-      confirm: () => this.confirm(),
-      record: (event) => this.record(event),
-    });
+    this.#files ??= this.#guardedFiles();
     return this.#files;
+  }
+
+  get changes(): readonly RecordedChange[] {
+    return this.#changes;
+  }
+
+  filesToUndo(sequence: number): GuardedFiles {
+    return this.#guardedFiles(sequence);
+  }
+
+  #guardedFiles(undoes?: number): GuardedFiles {
+    const { user } = this;
+    return new GuardedFiles(
+      filesOf(this.#service, { user: user?.name, undoes, onRecorded: (change) => this.#changes.push(change) }),
+      {
+        policy: () => this.#service.access.policy(),
+        user,
+        confirm: () => this.confirm(),
+        record: (event) => this.record(event),
+      },
+    );
   }
 
   permissionsFor(folder: FolderPath): Permission[] | undefined {
@@ -207,9 +228,20 @@ class UserRequestAccess implements RequestAccess {
   }
 }
 
-/** Returns the files, with the changes of this user recorded. */
-export function filesOf({ files, changes }: Pick<Service, 'files' | 'changes'>, user: Identity | undefined): Files {
-  return changes ? new RecordedFiles(files, changes.recorder, user?.name) : files;
+/** Returns the files, with their changes recorded. */
+export function filesOf({ files, changes }: Pick<Service, 'files' | 'changes'>, options: RecordedFilesOptions): Files {
+  return changes ? new RecordedFiles(files, changes.recorder, options) : files;
+}
+
+/** The ID of a change in a response, if the change log has it. */
+export interface ChangeField {
+  readonly change?: string;
+}
+
+/** Returns the ID of the last change of the request. */
+export function changeOf(request: FastifyRequest): ChangeField {
+  const id = accessOf(request).changes.at(-1)?.id;
+  return id === undefined ? {} : { change: id };
 }
 
 /** Returns whether the request has credentials that browsers send automatically, even for requests from other sites. */

@@ -1,8 +1,9 @@
 import { childFolder, parentOf, parseFile, parseFolder } from '../../model/path.ts';
-import { accessOf } from '../access/request-access.ts';
+import { accessOf, type ChangeField, changeOf } from '../access/request-access.ts';
 import type { App } from '../fastify-app.ts';
 import type { LongOperations } from '../long-operations.ts';
 import {
+  Changed,
   CreateFolder,
   DeleteQuery,
   Failure,
@@ -11,11 +12,10 @@ import {
   JobResponse,
   PathParameter,
   Rename,
-  Success,
   Transfer,
   withProgress,
 } from '../schemas.ts';
-import type { JobStarter } from './jobs.ts';
+import { changeOfJob, type JobStarter } from './jobs.ts';
 
 /** Registers the route that deletes a file. Request bodies are ignored. */
 export function deleteFileRoute(app: App): void {
@@ -29,12 +29,12 @@ export function deleteFileRoute(app: App): void {
       description: 'Moves it to the trash. Use `POST` if your client or proxy does not support `DELETE`.',
       params: PathParameter,
       querystring: DeleteQuery,
-      response: { 200: Success, '4xx': Failure, '5xx': Failure },
+      response: { 200: Changed, '4xx': Failure, '5xx': Failure },
     },
     handler: async (request) => {
       const { permanent } = request.query;
       await accessOf(request).files.deleteFile(parseFile(request.params['*']), { permanent });
-      return { success: true, message: 'File deleted successfully' } as const;
+      return { success: true, message: 'File deleted successfully', ...changeOf(request) } as const;
     },
   });
 }
@@ -57,15 +57,19 @@ export function renameFileRoute(app: App): void {
       const { newName, overwrite = false } = request.body;
       const file = parseFile(request.params['*']);
       const newKey = await accessOf(request).files.renameFile(file, newName, { replace: overwrite });
-      return { success: true, message: 'File renamed successfully', newKey } as const;
+      return { success: true, message: 'File renamed successfully', newKey, ...changeOf(request) } as const;
     },
   );
 }
 
-/** OpenAPI description of progress and cancellation of folder operations. */
-export const PROGRESS_DESCRIPTION =
+/** OpenAPI description of a stream of progress. */
+export const STREAM_DESCRIPTION =
   'With `Accept: application/x-ndjson`, the response starts at once and reports progress, one JSON object per line. ' +
-  'The last line is the usual response with its `status`. Closing the connection cancels the operation. ' +
+  'The last line is the usual response with its `status`. Closing the connection cancels the operation.';
+
+/** OpenAPI description of progress, cancellation and jobs of long operations. */
+export const PROGRESS_DESCRIPTION =
+  `${STREAM_DESCRIPTION} ` +
   'With `Prefer: respond-async`, the response is 202 at once, and the operation continues as the job in `Location`. ' +
   'With `Prefer: respond-async, wait=5`, the response is 202 only if the operation takes longer than 5 seconds.';
 
@@ -87,19 +91,20 @@ export function deleteFolderRoute(app: App, { operations, jobs }: OperationOptio
       description: `Moves it to the trash. Use \`POST\` if your client or proxy does not support \`DELETE\`. ${PROGRESS_DESCRIPTION}`,
       params: PathParameter,
       querystring: DeleteQuery,
-      response: { 200: withProgress(Success), 202: JobResponse, '4xx': Failure, '5xx': Failure },
+      response: { 200: withProgress(Changed), 202: JobResponse, '4xx': Failure, '5xx': Failure },
     },
     handler: async (request, reply) => {
       const { files } = accessOf(request);
       const folder = parseFolder(request.params['*']);
       const { permanent = false } = request.query;
-      const envelope = { success: true, message: 'Folder deleted successfully' } as const;
+      const respond = (change: ChangeField) =>
+        ({ success: true, message: 'Folder deleted successfully', ...change }) as const;
       const operation = { action: 'delete folder', from: folder, permanent } as const;
-      const started = await jobs.start(request, reply, operation, () => envelope);
+      const started = await jobs.start(request, reply, operation, (result) => respond(changeOfJob(result)));
       if (started) return started;
       return operations.run(request, reply, async (options) => {
         await files.deleteFolder(folder, { ...options, permanent });
-        return envelope;
+        return respond(changeOf(request));
       });
     },
   });
@@ -124,14 +129,15 @@ export function folderRoutes(app: App, { operations, jobs }: OperationOptions): 
       const folder = parseFolder(request.params['*']);
       const { newName, overwrite = false } = request.body;
       const to = childFolder(parentOf(folder), newName);
-      const respond = (newPrefix: string) =>
-        ({ success: true, message: 'Folder renamed successfully', newPrefix }) as const;
+      const respond = (newPrefix: string, change: ChangeField) =>
+        ({ success: true, message: 'Folder renamed successfully', newPrefix, ...change }) as const;
       const operation = { action: 'rename folder', from: folder, to, replace: overwrite } as const;
-      const started = await jobs.start(request, reply, operation, () => respond(to));
+      const started = await jobs.start(request, reply, operation, (result) => respond(to, changeOfJob(result)));
       if (started) return started;
-      return operations.run(request, reply, async (options) =>
-        respond(await files.renameFolder(folder, newName, { ...options, replace: overwrite })),
-      );
+      return operations.run(request, reply, async (options) => {
+        const newPrefix = await files.renameFolder(folder, newName, { ...options, replace: overwrite });
+        return respond(newPrefix, changeOf(request));
+      });
     },
   );
 
@@ -144,12 +150,12 @@ export function folderRoutes(app: App, { operations, jobs }: OperationOptions): 
         summary: 'Create a folder',
         description: 'Also creates missing parent folders. Succeeds if the folder exists.',
         body: CreateFolder,
-        response: { 200: Success, '4xx': Failure, '5xx': Failure },
+        response: { 200: Changed, '4xx': Failure, '5xx': Failure },
       },
     },
     async (request) => {
       await accessOf(request).files.createFolder(parseFolder(request.body.path));
-      return { success: true, message: 'Folder created successfully' } as const;
+      return { success: true, message: 'Folder created successfully', ...changeOf(request) } as const;
     },
   );
 }
@@ -185,25 +191,25 @@ export function transferRoutes(app: App, { operations, jobs }: OperationOptions)
           summary,
           description: `Folders include everything in them. For folders: ${PROGRESS_DESCRIPTION}`,
           body: Transfer,
-          response: { 200: withProgress(Success), 202: JobResponse, '4xx': Failure, '5xx': Failure },
+          response: { 200: withProgress(Changed), 202: JobResponse, '4xx': Failure, '5xx': Failure },
         },
       },
       async (request, reply) => {
         const { source, destination, is_folder: isFolder, overwrite: replace = false } = request.body;
         const { files } = accessOf(request);
-        const envelope = { success: true, message } as const;
+        const respond = (change: ChangeField) => ({ success: true, message, ...change }) as const;
         if (!isFolder) {
           await files[transferFile](parseFile(source), parseFile(destination), { replace });
-          return envelope;
+          return respond(changeOf(request));
         }
         const sourceFolder = parseFolder(source);
         const destinationFolder = parseFolder(destination);
         const operation = { action, from: sourceFolder, to: destinationFolder, replace };
-        const started = await jobs.start(request, reply, operation, () => envelope);
+        const started = await jobs.start(request, reply, operation, (result) => respond(changeOfJob(result)));
         if (started) return started;
         return operations.run(request, reply, async (options) => {
           await files[transferFolder](sourceFolder, destinationFolder, { ...options, replace });
-          return envelope;
+          return respond(changeOf(request));
         });
       },
     );

@@ -8,7 +8,7 @@ import { isStoreError, quoted } from '../../model/error.ts';
 import { ROOT } from '../../model/path.ts';
 import { readOnlyError } from '../../model/store-errors.ts';
 import { preferenceOf } from '../accept.ts';
-import { accessOf } from '../access/request-access.ts';
+import { accessOf, type ChangeField } from '../access/request-access.ts';
 import { isErrorCode } from '../error-codes.ts';
 import { HttpError } from '../errors.ts';
 import type { App } from '../fastify-app.ts';
@@ -152,6 +152,11 @@ async function untilEnded(
     if (isStoreError(error, 'unavailable')) return submitted;
     throw error;
   }
+}
+
+/** Returns the ID of the change that a job has made. */
+export function changeOfJob({ change }: JobResult): ChangeField {
+  return typeof change === 'string' ? { change } : {};
 }
 
 /** Returns the error that the operation would have thrown without a job. */

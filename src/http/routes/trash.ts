@@ -1,7 +1,7 @@
 import { parseKeptId } from '../../model/kept-ids.ts';
 import { type FilePath, type FolderPath, isFolder, parseFile, parseFolder, ROOT } from '../../model/path.ts';
 import type { TrashedItem } from '../../model/store.ts';
-import { accessOf } from '../access/request-access.ts';
+import { accessOf, type ChangeField, changeOf } from '../access/request-access.ts';
 import { restoreErrorOf } from '../errors.ts';
 import type { App } from '../fastify-app.ts';
 import { createListingLimiter } from '../limits/limits.ts';
@@ -20,6 +20,7 @@ import {
   withProgress,
 } from '../schemas.ts';
 import { type OperationOptions, PROGRESS_DESCRIPTION } from './files.ts';
+import { changeOfJob } from './jobs.ts';
 
 const config = { access: 'files' } as const;
 
@@ -131,21 +132,23 @@ export function restoreTrashRoute(app: App, { operations, jobs }: OperationOptio
       const { to, onConflict = 'fail' } = request.body;
       const { files } = accessOf(request);
       const rename = onConflict === 'rename';
-      const respond = (path: string) => ({ success: true, message: 'Item restored successfully', path }) as const;
+      const respond = (path: string, change: ChangeField) =>
+        ({ success: true, message: 'Item restored successfully', path, ...change }) as const;
       const operation = async () => {
         const { path: from } = await files.findTrashed(id);
         return { action: 'restore', id, from, to: to === undefined ? from : parseLike(to, from), rename } as const;
       };
-      const started = await jobs.start(request, reply, operation, ({ path }) => respond(String(path)));
+      const started = await jobs.start(request, reply, operation, (result) =>
+        respond(String(result['path']), changeOfJob(result)),
+      );
       if (started) return started;
       return operations.run(request, reply, async (options) => {
         const destination = to === undefined ? undefined : parseLike(to, (await files.findTrashed(id, options)).path);
         const restore = { ...options, to: destination, rename };
-        return respond(
-          await files.restoreTrashed(id, restore).catch((error: unknown) => {
-            throw restoreErrorOf(error);
-          }),
-        );
+        const path = await files.restoreTrashed(id, restore).catch((error: unknown) => {
+          throw restoreErrorOf(error);
+        });
+        return respond(path, changeOf(request));
       });
     },
   );

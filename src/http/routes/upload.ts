@@ -5,7 +5,7 @@ import { quoted } from '../../model/error.ts';
 import { childFile, type FolderPath, parseFolder, ROOT } from '../../model/path.ts';
 import type { WriteCondition } from '../../model/store.ts';
 import { readOnlyError } from '../../model/store-errors.ts';
-import { accessOf } from '../access/request-access.ts';
+import { accessOf, changeOf } from '../access/request-access.ts';
 import { HttpError } from '../errors.ts';
 import type { App } from '../fastify-app.ts';
 import { allowLongBody } from '../limits/slow-clients.ts';
@@ -75,7 +75,7 @@ export function uploadRoute(app: App, { readOnly }: Pick<Service, 'readOnly'>): 
         const file = await accessOf(request).files.upload(incoming, { signal });
         reply.header('etag', quoteEtag(file.etag));
         if (hasModifiedTime(modified(), file)) reply.header('x-oc-mtime', 'accepted');
-        return { success: true, message: 'File uploaded successfully', path: file.path } as const;
+        return { success: true, message: 'File uploaded successfully', path: file.path, ...changeOf(request) } as const;
       } catch (error) {
         discardRest(request.raw);
         throw form.problem() ?? error;

@@ -1,7 +1,7 @@
 import { type KeptId, parseKeptId } from '../../model/kept-ids.ts';
 import { parseFile } from '../../model/path.ts';
 import type { FileVersion } from '../../model/store.ts';
-import { accessOf } from '../access/request-access.ts';
+import { accessOf, changeOf } from '../access/request-access.ts';
 import type { App } from '../fastify-app.ts';
 import { clientSignal } from '../long-operations.ts';
 import { quoteEtag, writeCondition } from '../preconditions.ts';
@@ -59,7 +59,7 @@ export function restoreVersionRoute(app: App): void {
       const condition = writeCondition(request.headers);
       const { path, etag } = await accessOf(request).files.restoreVersion(file, version, { condition });
       reply.header('etag', quoteEtag(etag));
-      return { success: true, message: 'Version restored successfully', path } as const;
+      return { success: true, message: 'Version restored successfully', path, ...changeOf(request) } as const;
     },
   );
 }

@@ -438,6 +438,7 @@ export interface LazyText {
   };
   readonly errors: {
     readonly 'already-exists': string;
+    readonly 'already-undone': string;
     readonly 'branch-protected': string;
     readonly 'change-not-started': string;
     readonly denied: string;
@@ -460,6 +461,7 @@ export interface LazyText {
     readonly 'loopback-only': string;
     readonly 'no-download-url': string;
     readonly 'not-found': string;
+    readonly 'not-undoable': string;
     readonly 'outcome-unknown': string;
     readonly 'path-too-long': string;
     readonly 'permission-denied': string;

@@ -1,0 +1,88 @@
+import type { GuardedFiles } from '../access/guard.ts';
+import type { ChangeLog, StoredChange } from '../changes/log.ts';
+import { isStoreError, quoted, StoreError } from '../model/error.ts';
+import { type FilePath, ROOT } from '../model/path.ts';
+import type { Cancellable, Reporting } from '../model/store.ts';
+import { type Aftermath, readAftermath } from './aftermath.ts';
+import { notUndoable, type StepContext, stepsFor } from './steps.ts';
+
+export interface UndoOptions extends Reporting, Cancellable {
+  readonly log: ChangeLog;
+  /** The files of the user. */
+  readonly files: GuardedFiles;
+  /** Returns the files of the user whose changes are recorded as the undo of the change with this sequence number. */
+  readonly filesToUndo: (sequence: number) => GuardedFiles;
+}
+
+/**
+ * Reverses a change with the permissions of the user. The undo is itself a change, so that undoing it redoes the change.
+ * Some changes take two steps to undo. If the second one fails, calling it again completes the undo.
+ *
+ * Throws `AccessDenied` if the user can see nothing at all; `change-not-found` also if the user can't see all of the change; `already-undone`; `not-undoable` if something that
+ * came after the change forbids it, or if the previous content is not kept; and `database-unavailable`.
+ */
+export async function undo(id: string, { log, files, filesToUndo, ...options }: UndoOptions): Promise<void> {
+  const change = await findVisible(id, log, files);
+  const aftermath = await readAftermath(log, change);
+  const { targets, done, obstacle } = aftermath;
+  const steps = stepsFor(targets);
+  if (done.length >= steps.length) throw alreadyUndone();
+  if (obstacle) throw notUndoable(describeObstacle(obstacle, files));
+  const context: StepContext = {
+    options,
+    files: filesToUndo((targets.at(-1) ?? change).sequence),
+    etagOf: (file) => etagOf(file, aftermath),
+  };
+  for (const step of steps.slice(done.length)) {
+    await step(context).catch((error: unknown) => {
+      throw describeFailure(error);
+    });
+  }
+}
+
+async function findVisible(id: string, log: ChangeLog, files: GuardedFiles): Promise<StoredChange> {
+  files.requireChanges(ROOT);
+  const change = await log.find(id);
+  if (change && isVisible(change, files)) return change;
+  throw new StoreError('change-not-found', `The change ${quoted(id)} does not exist, or is no longer in the log.`);
+}
+
+/** Returns whether the user sees all of a change. */
+function isVisible(change: StoredChange, files: GuardedFiles): boolean {
+  const [visible] = files.visibleChanges(change, ROOT);
+  return visible?.type === change.type && visible.path === change.path && visible.from === change.from;
+}
+
+function etagOf(file: FilePath, { targets, lastChangeOf }: Aftermath): string | undefined {
+  const last = lastChangeOf(file) ?? targets.findLast(({ path }) => path === file);
+  return last?.etag;
+}
+
+function alreadyUndone(): StoreError {
+  return new StoreError('already-undone', 'The change is already undone. To redo it, undo the change that undid it.');
+}
+
+/** Describes a later change, as far as the user can see it. */
+function describeObstacle(change: StoredChange, files: GuardedFiles): string {
+  const { path, from, user } = change;
+  if (!isVisible(change, files)) return 'Another change came after it.';
+  const author = user === undefined ? '' : ` by ${quoted(user)}`;
+  const subject = from === undefined ? quoted(path) : `${quoted(from)} to ${quoted(path)}`;
+  return `A later change${author} affects the same files: ${change.type} ${subject}. Undo that change first.`;
+}
+
+/** Returns the error of an undo whose files are not as the change left them. */
+function describeFailure(error: unknown): unknown {
+  if (!isStoreError(error)) return error;
+  switch (error.kind) {
+    case 'condition-failed':
+      return notUndoable('The file has changed since.', error);
+    case 'not-found':
+    case 'already-exists':
+    case 'wrong-kind':
+    case 'unsupported':
+      return notUndoable(error.message, error);
+    default:
+      return error;
+  }
+}

@@ -1,0 +1,4 @@
+import { memory } from '../contract/backend.ts';
+import { testUndo } from './suite.ts';
+
+testUndo(memory);

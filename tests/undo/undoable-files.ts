@@ -1,0 +1,91 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { GuardedFiles } from '../../src/access/guard.ts';
+import { createPolicy, type Grant, OPEN_POLICY } from '../../src/access/policy.ts';
+import { ChangeLog } from '../../src/changes/log.ts';
+import { ChangeRecorder } from '../../src/changes/recorder.ts';
+import { Database } from '../../src/database/database.ts';
+import { openEngine } from '../../src/database/open.ts';
+import { walk } from '../../src/files/fallbacks.ts';
+import { createFiles } from '../../src/files/files.ts';
+import { type RecordedChange, RecordedFiles } from '../../src/files/recorded-files.ts';
+import type { RetentionOptions } from '../../src/files/retention.ts';
+import { parseFile, ROOT } from '../../src/model/path.ts';
+import type { FileEntry, Store } from '../../src/model/store.ts';
+import { type UndoOptions, undo } from '../../src/undo/undo.ts';
+import { RECORDER } from '../changes/contract.ts';
+
+/** Files with a change log, and the undo of their changes. */
+export interface UndoableFiles extends AsyncDisposable {
+  readonly store: Store;
+  /** The files of Ann. */
+  readonly files: GuardedFiles;
+  /** Makes a change, and returns its ID. */
+  change(work: (files: GuardedFiles) => Promise<unknown>): Promise<string>;
+  /** Undoes a change, and returns the ID of the undo. */
+  undo(id: string, options?: Partial<UndoOptions>): Promise<string>;
+  upload(path: string, content: string): Promise<FileEntry>;
+  /** Limits the permissions of Ann, who has all at first. */
+  grant(...grants: readonly Grant[]): void;
+  /** Returns the content of each file, and null for each folder. */
+  tree(): Promise<Record<string, string | null>>;
+}
+
+/** Owns neither the store nor what is in it. */
+export async function openUndoableFiles(
+  store: Store,
+  retention: RetentionOptions = { trash: true, versions: true },
+): Promise<UndoableFiles> {
+  const resources = new AsyncDisposableStack();
+  const folder = await mkdtemp(join(tmpdir(), 'holdall-test-undo-'));
+  resources.defer(() => rm(folder, { recursive: true, force: true }));
+  const database = new Database(await openEngine({ url: undefined, stateFolder: folder }));
+  resources.defer(() => database.close());
+  await database.start();
+  const log = new ChangeLog(database);
+  const recorder = new ChangeRecorder(log, database, RECORDER);
+  resources.defer(() => recorder.close());
+  await recorder.start();
+  const rules = createFiles(store, { presignExpires: 60, retention });
+  let policy = OPEN_POLICY;
+  let last: string | undefined;
+  const onRecorded = ({ id }: RecordedChange) => {
+    last = id;
+  };
+  const filesWith = (undoes?: number) =>
+    new GuardedFiles(new RecordedFiles(rules, recorder, { user: 'ann', undoes, onRecorded }), {
+      policy: () => policy,
+      user: { name: 'ann', groups: [] },
+      confirm: async () => {},
+      record: () => {},
+    });
+  const files = filesWith();
+  const idAfter = async (work: Promise<unknown>): Promise<string> => {
+    last = undefined;
+    await work;
+    if (last === undefined) throw new Error('No change was recorded.');
+    return last;
+  };
+  return {
+    store,
+    files,
+    change: (work) => idAfter(work(files)),
+    undo: (id, options) => idAfter(undo(id, { log, files, filesToUndo: filesWith, ...options })),
+    upload: (path, content) =>
+      files.upload({ target: { path: parseFile(path) }, body: Readable.from([Buffer.from(content)]) }),
+    grant(...grants) {
+      policy = createPolicy([{ name: 'ann', password: undefined, groups: [], tokens: [] }], grants);
+    },
+    async tree() {
+      const tree: Record<string, string | null> = {};
+      for await (const entry of walk(store, ROOT)) {
+        if (entry.kind === 'folder') tree[entry.path] = null;
+        else tree[entry.path] = Buffer.concat(await (await store.read(entry.path)).body.toArray()).toString();
+      }
+      return tree;
+    },
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  };
+}
