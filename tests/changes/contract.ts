@@ -211,7 +211,12 @@ export function testChanges(engineName: string, create: () => Promise<DatabaseLo
     it('wakes up subscribers of other processes, which share what they read', async () => {
       const location = await create();
       const [reader, writer] = [await open(location), await open(location)];
-      const options = { pollMs: 50, heartbeatMs: 1000, drainMs: 1000, limits: { total: 4, anonymous: 1, perSubscriber: 2 } };
+      const options = {
+        pollMs: 50,
+        heartbeatMs: 1000,
+        drainMs: 1000,
+        limits: { total: 4, anonymous: 1, perSubscriber: 2 },
+      };
       const feed = new ChangeFeed(reader.log, reader.database, { ...options, log: RECORDER.log });
       ends.push(() => feed.close());
       feed.start();
