@@ -1,6 +1,6 @@
 import type { Change, LoggedChange } from '../model/change.ts';
 import { isStoreError, undefinedIfNotFound } from '../model/error.ts';
-import { type FilePath, type FolderPath, isFolder } from '../model/path.ts';
+import { type FilePath, type FolderPath, isFolder, parentOf, ROOT } from '../model/path.ts';
 import type { Store } from '../model/store.ts';
 import type { Position } from './cursor.ts';
 import { type ChangeLog, RESYNC } from './log.ts';
@@ -35,6 +35,8 @@ export interface ExternalChangesOptions {
 interface Remembered {
   /** The time at which it was read, in the milliseconds of `performance.now`. */
   readonly time: number;
+  /** A number that is higher for later changes. */
+  readonly order: number;
   readonly isAbsent: boolean;
   /** Undefined if the log does not have it. */
   readonly etag: string | undefined;
@@ -52,6 +54,7 @@ export class ExternalChanges {
   readonly #changeLog: ChangeLog;
   readonly #options: ExternalChangesOptions;
   readonly #remembered = new Map<Path, Remembered>();
+  #nextOrder = 0;
   /** The paths of the current interval, and of the one before, which have waited long enough at its end. */
   #arrived = new Set<Path>();
   #held = new Set<Path>();
@@ -133,7 +136,7 @@ export class ExternalChanges {
   async #changesOf(paths: ReadonlySet<Path>): Promise<readonly Change[]> {
     const changes: Change[] = [];
     for (const path of paths) {
-      const known = this.#remembered.get(path);
+      const known = this.#lastStateOf(path);
       const change = isFolder(path) ? await this.#changeOfFolder(path, known) : await this.#changeOfFile(path, known);
       if (change) changes.push(change);
     }
@@ -143,7 +146,7 @@ export class ExternalChanges {
   async #changeOfFile(path: FilePath, known: Remembered | undefined): Promise<Change | undefined> {
     const file = await undefinedIfNotFound(this.#store.stat(path));
     // Stores can't tell whether a path that was created and removed at once was a file.
-    const isRemoved = known?.isAbsent ?? this.#remembered.get(`${path}/` as FolderPath)?.isAbsent;
+    const isRemoved = known?.isAbsent ?? this.#lastStateOf(`${path}/` as FolderPath)?.isAbsent;
     if (!file) return isRemoved ? undefined : { type: 'file.deleted', path };
     const isOwn = known && !known.isAbsent && (known.etag ?? file.etag) === file.etag;
     return isOwn ? undefined : { type: 'file.written', path, size: file.size, etag: file.etag };
@@ -179,9 +182,19 @@ export class ExternalChanges {
     this.#remember(path, { time, isAbsent: type === 'file.deleted' || type === 'folder.deleted', etag });
   }
 
-  #remember(path: Path, state: Remembered): void {
+  #remember(path: Path, state: Omit<Remembered, 'order'>): void {
     // Moves it to the end.
     this.#remembered.delete(path);
-    this.#remembered.set(path, state);
+    this.#remembered.set(path, { ...state, order: this.#nextOrder++ });
+  }
+
+  /** Returns the last change of a path. A folder that was moved or deleted takes everything in it along. */
+  #lastStateOf(path: Path): Remembered | undefined {
+    let last = this.#remembered.get(path);
+    for (let folder = parentOf(path); folder !== ROOT; folder = parentOf(folder)) {
+      const state = this.#remembered.get(folder);
+      if (state?.isAbsent && state.order > (last?.order ?? -1)) last = state;
+    }
+    return last;
   }
 }

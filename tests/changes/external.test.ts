@@ -10,6 +10,8 @@ import { Database } from '../../src/database/database.ts';
 import { openEngine } from '../../src/database/open.ts';
 import { createFiles } from '../../src/files/files.ts';
 import { RecordedFiles } from '../../src/files/recorded-files.ts';
+import type { Change } from '../../src/model/change.ts';
+import type { ReportChanges, Store } from '../../src/model/store.ts';
 import { openDisk } from '../../src/stores/disk/disk.ts';
 import { atEnd, temporaryFolder } from '../../testing/holdall.ts';
 import { until } from '../../testing/until.ts';
@@ -47,7 +49,7 @@ async function open(t: TestContext, holdMs = 50) {
   const untilRecorded = (change: string) => until(change, async () => (await changes()).includes(change));
   const put = (path: string, text: string) => files.upload({ target: { path: file(path) }, body: upload(text).body });
   await untilRecorded('resync ');
-  return { root, log, files, put, changes, untilRecorded, startProcess, close: first.close };
+  return { root, store, log, files, put, changes, untilRecorded, startProcess, ...first };
 }
 
 describe('Changes of other programs', () => {
@@ -76,7 +78,7 @@ describe('Changes of other programs', () => {
   });
 
   it('are not recorded twice if Holdall has made them', async (t) => {
-    const { root, files, put, changes, untilRecorded } = await open(t, 200);
+    const { root, files, put, changes, untilRecorded } = await open(t, 1000);
     await files.createFolder(folder('f'));
     for (const path of ['a', 'f/b', 'c']) await put(path, 'text');
     await put('a', 'replaced');
@@ -103,6 +105,34 @@ describe('Changes of other programs', () => {
       'folder.deleted copied/',
       'file.written last',
     ]);
+  });
+
+  it('are not recorded for a file whose folder was moved through Holdall', async (t) => {
+    const { log, put, changes, untilRecorded, store, recorder } = await open(t);
+    let report: ReportChanges = () => {};
+    const watched: Pick<Store, 'watch' | 'stat' | 'list'> = {
+      stat: (path) => store.stat(path),
+      list: (path) => store.list(path),
+      watch: (watcher) => {
+        report = watcher;
+      },
+    };
+    const record = (found: readonly Change[]) => recorder.record(found);
+    const external = new ExternalChanges(watched, log, { record, holdMs: 1, log: RECORDER.log });
+    atEnd(t, () => external.close());
+    for (const path of ['first', 'last']) await put(path, '');
+    external.setActive(true);
+    // The log is read from here on.
+    report([file('first')]);
+    await untilRecorded('file.written first');
+    await log.append([
+      { type: 'file.created', path: file('f/a') },
+      { type: 'folder.moved', path: folder('g'), from: folder('f') },
+    ]);
+    report([file('f/a')]);
+    report([file('last')]);
+    await untilRecorded('file.written last');
+    assert.deepEqual((await changes()).slice(-3), ['file.created f/a', 'folder.moved g/', 'file.written last']);
   });
 
   it('are recorded by one of several processes, and by another one after that has ended', async (t) => {
