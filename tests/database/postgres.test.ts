@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { after, before, describe, it, type TestContext } from 'node:test';
+import { sql } from 'kysely';
 import { Database } from '../../src/database/database.ts';
 import type { DatabaseFault } from '../../src/database/engine.ts';
 import { openEngine } from '../../src/database/open.ts';
@@ -44,6 +45,19 @@ describe('A PostgreSQL database', () => {
     await untilAvailable(database);
     assert.deepEqual(await database.run(readNotes), [{ id: 1, text: 'kept' }]);
     assert.deepEqual([kinds()[0], kinds()[1], kinds().at(-1)], [undefined, 'unreachable', undefined]);
+  });
+
+  it('fails a transaction whose connection is lost between two queries', async (t) => {
+    const { url } = await create();
+    const { database } = await start(t, url);
+    const work = database.transaction(async (db) => {
+      const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(db);
+      await server.query(url, `select pg_terminate_backend(${rows[0]?.pid})`);
+      await until('the loss is found', () => !database.isAvailable);
+      await sql`select 1`.execute(db);
+    });
+    await assert.rejects(work, { code: 'database-unavailable' });
+    await untilAvailable(database);
   });
 
   it('runs its migrations when the server starts later than Holdall', async (t) => {

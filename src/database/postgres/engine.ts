@@ -66,6 +66,9 @@ export class PostgresEngine implements Engine {
       isLost = true;
     };
     pool.on('error', lose);
+    // The pool does not listen to a connection in use. Between two queries of a transaction, its loss would be an uncaught
+    // error.
+    pool.on('connect', (client) => client.on('error', lose));
     const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
     await requireUsableServer(db, place);
     if (onNotification) {
@@ -117,6 +120,8 @@ export class PostgresEngine implements Engine {
     };
     const pool = new Pool({ ...this.#clientConfig(), ...timeouts, max: 1 });
     pool.on('error', () => {});
+    // The next query fails.
+    pool.on('connect', (client) => client.on('error', () => {}));
     const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) });
     try {
       return await db.transaction().execute(async (transaction) => {
