@@ -85,12 +85,15 @@ export class JobQueue {
   }
 
   /**
-   * Adds the job of a kind that the service itself starts, unless one is unfinished or ended less than `intervalMs` ago.
-   * Any number of processes can call this: the kind has one row, which is queued again.
+   * Adds the job of a kind that the service itself starts, unless one with this input is unfinished or ended less than
+   * `intervalMs` ago. Any number of processes can call this: the kind has one row for each input, which is queued again.
    */
-  async schedule(kind: string, intervalMs: number): Promise<void> {
+  async schedule(
+    kind: string,
+    { intervalMs, input = {} }: { readonly intervalMs: number; readonly input?: object },
+  ): Promise<void> {
     const { now } = this.#database.dialect;
-    const id = scheduledId(kind);
+    const id = scheduledId(kind, input);
     const latestEnd = sql<number>`${now} - ${sql.lit(intervalMs)}`;
     const queued = {
       status: 'queued',
@@ -116,7 +119,7 @@ export class JobQueue {
       if (pending) return false;
       await db
         .insertInto('jobs')
-        .values({ ...queued, id, kind, input: '{}', owner: null, submitter: JSON.stringify(SERVICE) })
+        .values({ ...queued, id, kind, input: JSON.stringify(input), owner: null, submitter: JSON.stringify(SERVICE) })
         .onConflict((conflict) => conflict.column('id').doUpdateSet(queued).where('jobs.finished_at', '<=', latestEnd))
         .execute();
       return true;
@@ -362,9 +365,9 @@ export class JobQueue {
   }
 }
 
-/** Returns the id of the only job of a kind that the service itself starts. It has the form of the other ids. */
-function scheduledId(kind: string): string {
-  const digits = hash('sha256', kind);
+/** Returns the id of the only job with this kind and input that the service itself starts. It has the form of the other ids. */
+function scheduledId(kind: string, input: object): string {
+  const digits = hash('sha256', Object.keys(input).length === 0 ? kind : `${kind} ${JSON.stringify(input)}`);
   return [
     digits.slice(0, 8),
     digits.slice(8, 12),

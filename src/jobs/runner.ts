@@ -129,7 +129,7 @@ export class JobRunner {
       this.#lastCleanup = performance.now();
       await this.#queue.removeFinished(this.#options.finishedLifetimeMs);
       for (const { name, intervalMs } of this.#kinds.values()) {
-        if (intervalMs !== undefined) await this.#queue.schedule(name, intervalMs);
+        if (intervalMs !== undefined) await this.#queue.schedule(name, { intervalMs });
       }
     }
     while (this.#running.size < this.#options.maxRunning && !this.#closing.signal.aborted) {

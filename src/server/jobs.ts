@@ -20,6 +20,8 @@ const RUNNER = { maxRunning: 16, pollMs: 2000, heartbeatMs: 1000, finishedLifeti
 /** The jobs of the service. */
 export interface RunningJobs {
   readonly queue: JobQueue;
+  /** Starts another runner of this process, with its own limit of jobs that run at a time. */
+  startRunner(kinds: readonly JobKind[]): JobRunner;
   /** Starts no more jobs, and resolves when those that run have ended. */
   drain(): Promise<void>;
 }
@@ -46,18 +48,22 @@ export function startJobs(
         record: (event) => audit.write(event, submitter),
       }),
   );
-  const runner = new JobRunner(queue, database, [...kinds, ...scheduled], {
-    ...RUNNER,
-    describe(error, { kind, id }) {
-      const { code, message } = problemOf(kind === RESTORE_KIND ? restoreErrorOf(error) : error, id);
-      return { code, message };
-    },
-    log: {
-      warn: (details, message) => logger.warn(details, message),
-      error: (details, message) => logger.error(details, message),
-    },
-  });
-  resources.defer(() => runner.close());
-  runner.start();
-  return { queue, drain: () => runner.drain() };
+  const startRunner = (runnerKinds: readonly JobKind[]) => {
+    const runner = new JobRunner(queue, database, runnerKinds, {
+      ...RUNNER,
+      describe(error, { kind, id }) {
+        const { code, message } = problemOf(kind === RESTORE_KIND ? restoreErrorOf(error) : error, id);
+        return { code, message };
+      },
+      log: {
+        warn: (details, message) => logger.warn(details, message),
+        error: (details, message) => logger.error(details, message),
+      },
+    });
+    resources.defer(() => runner.close());
+    runner.start();
+    return runner;
+  };
+  const runner = startRunner([...kinds, ...scheduled]);
+  return { queue, startRunner, drain: () => runner.drain() };
 }

@@ -395,10 +395,10 @@ export function testJobs(engineName: string, create: () => Promise<DatabaseLocat
         [first.kind, first.input, first.submitter.isService, first.result],
         ['scheduled', {}, true, { run: 1 }],
       );
-      await queue.schedule('scheduled', 3_600_000);
+      await queue.schedule('scheduled', { intervalMs: 3_600_000 });
       assert.deepEqual(await all(), [first]);
       const { queue: other } = await open(location);
-      await Promise.all([queue, other, queue, other].map((each) => each.schedule('scheduled', -1000)));
+      await Promise.all([queue, other, queue, other].map((each) => each.schedule('scheduled', { intervalMs: -1000 })));
       areScheduled.resolve();
       const second = await untilEnded(2);
       assert.deepEqual([second.id, second.attempts, contexts[1]?.isResumed], [first.id, 1, false]);
