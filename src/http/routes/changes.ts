@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { describeChange } from '../../changes/change-description.ts';
 import type { ChangeFeed, Subscriber } from '../../changes/feed.ts';
 import type { LogPage } from '../../changes/log.ts';
 import type { LoggedChange } from '../../model/change.ts';
@@ -9,7 +10,6 @@ import { accessOf } from '../access/request-access.ts';
 import { ChangeStream, EVENT_STREAM } from '../change-stream.ts';
 import type { App } from '../fastify-app.ts';
 import { clientNetwork } from '../limits/connections.ts';
-import { quoteEtag } from '../preconditions.ts';
 import { ChangeList, ChangeQuery, Failure } from '../schemas.ts';
 
 /** Maximum changes that one request for a page reads from the log. Most of them can be invisible to the user. */
@@ -126,8 +126,4 @@ function startStream(
 function subscriberOf(request: FastifyRequest): Subscriber {
   const { user } = accessOf(request);
   return user ? { key: user.name, isAnonymous: false } : { key: clientNetwork(request.ip), isAnonymous: true };
-}
-
-function describeChange({ etag, time, ...change }: LoggedChange) {
-  return { ...change, time: time.toISOString(), ...(etag !== undefined && { etag: quoteEtag(etag) }) };
 }
