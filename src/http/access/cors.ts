@@ -65,7 +65,7 @@ const EXPOSED_HEADERS = [
 ].join(', ');
 
 const PREFLIGHT_HEADERS = {
-  'access-control-allow-methods': 'GET, HEAD, POST, DELETE',
+  'access-control-allow-methods': 'GET, HEAD, POST, PATCH, DELETE',
   'access-control-allow-headers': [
     'Accept',
     'Authorization',
