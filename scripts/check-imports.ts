@@ -22,6 +22,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   changes: ['database', 'model'],
   undo: ['access', 'changes', 'files', 'model'],
   jobs: ['access', 'database', 'files', 'model'],
+  webhooks: ['access', 'changes', 'concurrency', 'database', 'jobs', 'model', 'observability', 'system.ts'],
   stores: ['cache', 'checks', 'concurrency', 'files', 'model', 'observability', 'settings', 'streams', 'system.ts'],
   config: ['model', 'settings', 'stores', 'system.ts'],
   thumbnails: ['cache', 'concurrency', 'files', 'model', 'streams'],
@@ -39,6 +40,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'system.ts',
     'thumbnails',
     'undo',
+    'webhooks',
   ],
   server: [
     'access',
@@ -54,6 +56,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'stores',
     'system.ts',
     'thumbnails',
+    'webhooks',
   ],
   doctor: [
     'access',
@@ -68,7 +71,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'stores',
     'system.ts',
   ],
-  cli: ['access', 'config', 'database', 'doctor', 'model', 'settings', 'stores', 'system.ts'],
+  cli: ['access', 'changes', 'config', 'database', 'doctor', 'model', 'settings', 'stores', 'system.ts', 'webhooks'],
   'main.ts': ['cli', 'config', 'server', 'settings', 'system.ts'],
   'system.ts': ['model'],
   web: [],

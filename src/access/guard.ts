@@ -84,6 +84,12 @@ export class GuardedFiles implements Files {
     this.#checks.requireList(folder);
   }
 
+  /** Throws `AccessDenied` unless the user may manage the root. */
+  async requireRootManagement(action: string): Promise<void> {
+    await this.#checks.confirmIdentity();
+    this.#checks.require('manage', action, ROOT);
+  }
+
   /** The policy of this moment. Each change of the access file creates another one. */
   get policy(): Policy {
     return this.#checks.policy;

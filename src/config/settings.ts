@@ -12,6 +12,7 @@ import {
   integer,
   issuer,
   logDestination,
+  networks,
   oneLine,
   oneOf,
   origins,
@@ -19,7 +20,6 @@ import {
   password,
   positiveSize,
   postgresUrl,
-  proxies,
   ratio,
   redisUrl,
   secret,
@@ -82,7 +82,7 @@ export const SETTINGS = {
     help: 'Path prefix of all URLs, for a reverse proxy that does not remove it.',
   },
   TRUST_PROXY: {
-    read: proxies,
+    read: networks({ effect: 'trust every client' }),
     defaultText: null,
     example: 'loopback,10.0.0.0/8',
     help: 'Reverse proxies whose `X-Forwarded-*` headers are trusted: addresses, networks, or `loopback`.',
@@ -129,6 +129,12 @@ export const SETTINGS = {
     defaultText: 'false',
     example: 'true',
     help: 'Whether the log of changes also has changes by other programs.',
+  },
+  WEBHOOK_NETWORKS: {
+    read: networks({ effect: 'allow every private address' }),
+    defaultText: null,
+    example: '10.20.0.0/16,loopback',
+    help: 'Private networks that webhooks may reach, also over `http://`. Default: none.',
   },
   OIDC_ISSUER: {
     read: issuer,

@@ -91,6 +91,42 @@ const fileVersion = {
   replacedBy: 'ann',
 } as const;
 const JOBS = ['invalid-token', 'token-expired', 'rate-limited', 'internal-error', 'database-unavailable'] as const;
+const webhook = {
+  id: '0b7b3c1e-5f43-4c1f-8a51-0d9a7f0d9f01',
+  url: 'https://hooks.example.org/holdall',
+  folder: 'photos/',
+  types: ['file.created', 'file.deleted'],
+  description: 'Photo archive',
+  enabled: true,
+  owner: 'ann',
+  createdAt: '2026-11-25T09:30:00.000Z',
+} as const;
+const webhookDelivery = {
+  id: 'msg_5f1d2c3b4a59687786958493a2b1c0d9',
+  type: 'file.created',
+  status: 'delivered',
+  attempts: 1,
+  createdAt: '2026-11-25T09:30:00.000Z',
+  lastAttempt: { time: '2026-11-25T09:30:00.052Z', durationMs: 87, responseStatus: 204, response: '' },
+  message: {
+    type: 'file.created',
+    timestamp: '2026-11-25T09:30:00.000Z',
+    data: {
+      id: 'Wm1aQ0pXb0J1bGxpbmdzMQ',
+      time: '2026-11-25T09:30:00.000Z',
+      type: 'file.created',
+      path: 'photos/cat.jpg',
+      size: 48213,
+      etag: '"1a0rw-g-dn0b18zm6jcb"',
+      user: 'ann',
+    },
+  },
+} as const;
+const testMessage = { type: 'webhook.test', timestamp: '2026-11-25T09:30:00.000Z', data: { webhook: webhook.id } };
+const WEBHOOKS = [...ACCESS, 'rate-limited', 'internal-error', 'database-unavailable'] as const;
+const ONE_WEBHOOK = [...WEBHOOKS, 'not-found'] as const;
+const WEBHOOK_BODY = ['json-required', 'invalid-json', 'invalid-parameter', 'invalid-request', 'invalid-path'] as const;
+const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=';
 const signOut = { errors: ['sessions-unavailable'], response: success('Signed out.') } as const;
 
 /** The operations of the HTTP API, by method and path in the OpenAPI document. */
@@ -286,6 +322,49 @@ export const OPERATIONS: Readonly<Record<string, OperationDescription>> = {
     operationId: 'cancelJob',
     errors: [...JOBS, 'job-not-found'],
     response: { success: true, job },
+  },
+  'GET /-/webhooks': {
+    operationId: 'listWebhooks',
+    errors: WEBHOOKS,
+    response: { success: true, webhooks: [webhook] },
+  },
+  'POST /-/webhooks': {
+    operationId: 'createWebhook',
+    errors: [...WEBHOOKS, ...WEBHOOK_BODY, 'read-only'],
+    request: { url: webhook.url, folder: 'photos', types: webhook.types, description: webhook.description },
+    response: { success: true, webhook, secret },
+  },
+  'GET /-/webhooks/{id}': { operationId: 'getWebhook', errors: ONE_WEBHOOK, response: { success: true, webhook } },
+  'PATCH /-/webhooks/{id}': {
+    operationId: 'changeWebhook',
+    errors: [...ONE_WEBHOOK, ...WEBHOOK_BODY, 'read-only'],
+    request: { types: null },
+    response: { success: true, webhook: { ...webhook, types: null } },
+  },
+  'DELETE /-/webhooks/{id}': {
+    operationId: 'removeWebhook',
+    errors: [...ONE_WEBHOOK, 'read-only'],
+    response: success('Webhook removed successfully'),
+  },
+  'POST /-/webhooks/{id}/rotate-secret': {
+    operationId: 'rotateWebhookSecret',
+    errors: [...ONE_WEBHOOK, 'read-only'],
+    response: success('Secret replaced successfully', { secret }),
+  },
+  'POST /-/webhooks/{id}/test': {
+    operationId: 'testWebhook',
+    errors: [...ONE_WEBHOOK, 'read-only'],
+    response: { success: true, delivery: { ...webhookDelivery, type: 'webhook.test', message: testMessage } },
+  },
+  'GET /-/webhooks/{id}/deliveries': {
+    operationId: 'listWebhookDeliveries',
+    errors: [...ONE_WEBHOOK, 'invalid-parameter', 'invalid-cursor'],
+    response: { success: true, deliveries: [webhookDelivery] },
+  },
+  'POST /-/webhooks/{id}/deliveries/{delivery}/redeliver': {
+    operationId: 'redeliverWebhookMessage',
+    errors: [...ONE_WEBHOOK, 'invalid-request', 'read-only'],
+    response: { success: true, delivery: { ...webhookDelivery, status: 'pending', attempts: 0 } },
   },
   'GET /-/session': {
     operationId: 'getSession',

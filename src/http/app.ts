@@ -24,6 +24,7 @@ import { listTrashRoute, purgeTrashRoutes, restoreTrashRoute } from './routes/tr
 import { undoRoute } from './routes/undo.ts';
 import { uploadRoute } from './routes/upload.ts';
 import { listVersionsRoute, restoreVersionRoute } from './routes/versions.ts';
+import { changeWebhookRoutes, webhookRoutes } from './routes/webhooks.ts';
 import type { Service } from './service.ts';
 import {
   collectMethods,
@@ -127,6 +128,7 @@ async function registerRoutes(app: App, service: Service): Promise<void> {
     purgeTrashRoutes(bodiless, { operations, jobs });
     if (service.jobs) jobRoutes(bodiless, service.jobs);
     if (service.changes) changeRoutes(bodiless, service.changes.feed);
+    if (service.webhooks) webhookRoutes(bodiless, service, service.webhooks);
     endSessionRoutes(bodiless, service);
   });
   await app.register(async (json: App) => {
@@ -137,6 +139,7 @@ async function registerRoutes(app: App, service: Service): Promise<void> {
     restoreTrashRoute(json, { operations, jobs });
     restoreVersionRoute(json);
     if (service.changes) undoRoute(json, { log: service.changes.feed.log, operations, readOnly: service.readOnly });
+    if (service.webhooks) changeWebhookRoutes(json, service, service.webhooks);
     sessionRoutes(json, service);
   });
   await app.register(async (listing: App) => listingRoutes(listing, service));

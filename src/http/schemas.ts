@@ -117,7 +117,7 @@ const JobDescription = Type.Object(
     kind: Type.String({
       description:
         '`copy-folder`, `move-folder`, `rename-folder`, `delete-folder`, `restore-from-trash`, `delete-from-trash`, ' +
-        '`empty-trash`, or `expire-trash` of the service itself.',
+        '`empty-trash`; `expire-trash` and `deliver-webhook` of the service itself.',
     }),
     status: Type.Union([
       Type.Literal('queued'),

@@ -7,6 +7,10 @@ import type { JobQueue } from '../jobs/queue.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Tracer } from '../observability/tracer.ts';
 import type { Thumbnails } from '../thumbnails/thumbnails.ts';
+import type { AddressPolicy } from '../webhooks/address-policy.ts';
+import type { Deliveries } from '../webhooks/deliveries.ts';
+import type { Sender } from '../webhooks/sender.ts';
+import type { Webhooks } from '../webhooks/webhooks.ts';
 import type { AccessControl } from './access/authentication.ts';
 import type { CorsOrigins } from './access/cors.ts';
 import type { Limits } from './limits/limits.ts';
@@ -41,6 +45,8 @@ export interface Service {
   readonly jobs?: JobQueue | undefined;
   /** The change log; undefined if the service has no database. */
   readonly changes?: { readonly recorder: ChangeRecorder; readonly feed: ChangeFeed } | undefined;
+  /** The webhooks; undefined if the service has no database. */
+  readonly webhooks?: WebhookService | undefined;
   /** The URL at which users reach the service, if it is configured. */
   readonly publicUrl: string | undefined;
   /** The path prefix of all request URLs, without a trailing `/`; empty if there is none. */
@@ -59,6 +65,14 @@ export interface Service {
   readonly metrics?: ServiceMetrics | undefined;
   /** Traces requests; undefined if tracing is disabled. */
   readonly tracer?: Tracer | undefined;
+}
+
+/** The webhooks: their tables, and how messages are sent. */
+export interface WebhookService {
+  readonly webhooks: Webhooks;
+  readonly deliveries: Deliveries;
+  readonly sender: Sender;
+  readonly addresses: AddressPolicy;
 }
 
 /** The content of `/.well-known/security.txt`. */

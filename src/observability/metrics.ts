@@ -30,6 +30,9 @@ export interface GaugeSources {
 /** The source of a thumbnail; `failed` for a failure. */
 type ThumbnailSource = 'memory' | 'cache' | 'render' | 'failed';
 
+/** How an attempt to deliver a message to a webhook ended. */
+type WebhookOutcome = 'delivered' | 'retried' | 'failed';
+
 /** The metrics of one process. */
 export interface Metrics {
   requestStarted(): void;
@@ -40,6 +43,7 @@ export interface Metrics {
   setStoreUnreachable(isUnreachable: boolean): void;
   setDatabaseUnavailable(isUnavailable: boolean): void;
   setChangeSubscribers(count: number): void;
+  webhookAttempted(outcome: WebhookOutcome): void;
   thumbnailServed(source: ThumbnailSource): void;
   commitCreated(changeCount: number): void;
   /** Sets the source of the sampled gauges. Until then, they are 0 or missing. */
@@ -61,6 +65,7 @@ export function createMetrics(worker: string): Metrics {
     ...createRequestMetrics(meter),
     ...createStoreMetrics(meter),
     ...createDatabaseMetrics(meter),
+    ...createWebhookMetrics(meter),
     ...createThumbnailMetrics(meter),
     setGaugeSources: createSampledGauges(meter),
     read: () => registry.getMetricsAsJSON(),
@@ -133,6 +138,11 @@ function createDatabaseMetrics({ gauge }: Meter) {
     setDatabaseUnavailable: (isUnavailable: boolean) => unavailable.set(Number(isUnavailable)),
     setChangeSubscribers: (count: number) => subscribers.set(count),
   };
+}
+
+function createWebhookMetrics({ counter }: Meter) {
+  const attempts = counter('webhook_attempts_total', 'Requests to webhooks by outcome.', ['outcome']);
+  return { webhookAttempted: (outcome: WebhookOutcome) => attempts.inc({ outcome }) };
 }
 
 function createThumbnailMetrics({ counter }: Meter) {

@@ -31,6 +31,7 @@ import { startJobs } from './jobs.ts';
 import { limitsOf, openSharedState } from './limits.ts';
 import { createStoreObserver, openMetrics, openTracer, type StoreObserver } from './observability.ts';
 import { requirePrivatePaths } from './private-paths.ts';
+import { startWebhooks } from './webhooks.ts';
 
 /** The running service of one process. */
 export interface RunningService {
@@ -126,6 +127,7 @@ async function openService(
   const changes = await startChanges(database, { config, store, metrics }, environment);
   const scheduled = config.READ_ONLY ? [] : [expiryOf(store, config, logger)];
   const jobs = startJobs(database, { files, changes, access, audit, scheduled }, environment);
+  const webhooks = startWebhooks(database, { config, access, changes, jobs, metrics }, environment);
   metrics?.setGaugeSources({ queuedThumbnails: () => thumbnails.queueLength(), quota: () => files.quota() });
   return {
     files,
@@ -142,7 +144,10 @@ async function openService(
     database,
     changes,
     jobs: jobs.queue,
-    drainJobs: () => jobs.drain(),
+    webhooks: webhooks.service,
+    async drainJobs() {
+      await Promise.all([jobs.drain(), webhooks.drain()]);
+    },
     publicUrl: config.PUBLIC_URL,
     basePath: config.BASE_PATH,
     apiDocs: config.API_DOCS,

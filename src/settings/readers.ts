@@ -224,18 +224,23 @@ function originOf(input: string): string | undefined {
 export const claim: Reader<string> = (input) =>
   /^[\x21-\x7e]{1,200}$/.test(input) ? { value: input } : { problem: 'must be a claim name without spaces' };
 
-/** Reads a comma-separated list of addresses, networks and `loopback`. */
-export const proxies: Reader<readonly string[]> = (input) => {
-  const value = input.split(',').map((part) => part.trim());
-  if (value.some((part) => /^[\da-f.:]+\/0+$/i.test(part))) {
-    return { problem: 'must not contain a network with /0, which would trust every client' };
-  }
-  return value.every(isProxy)
-    ? { value }
-    : { problem: 'must be IP addresses, networks such as 10.0.0.0/8, or loopback, separated by commas' };
-};
+/**
+ * Reads a comma-separated list of addresses, networks and `loopback`. Refuses a network with all addresses; `effect` says
+ * what it would do.
+ */
+export const networks =
+  ({ effect }: { readonly effect: string }): Reader<readonly string[]> =>
+  (input) => {
+    const value = input.split(',').map((part) => part.trim());
+    if (value.some((part) => /^[\da-f.:]+\/0+$/i.test(part))) {
+      return { problem: `must not contain a network with /0, which would ${effect}` };
+    }
+    return value.every(isNetwork)
+      ? { value }
+      : { problem: 'must be IP addresses, networks such as 10.0.0.0/8, or loopback, separated by commas' };
+  };
 
-function isProxy(input: string): boolean {
+function isNetwork(input: string): boolean {
   if (input === 'loopback') return true;
   const [address = '', bits, ...rest] = input.split('/');
   const version = isIP(address);

@@ -15,6 +15,8 @@ export interface DocumentedRow {
   /** The methods and paths, in the syntax of the router. */
   readonly routes: readonly { readonly method: string; readonly url: string }[];
   readonly needs: readonly Need[];
+  /** Whether the request needs the permission to manage the root. */
+  readonly needsRoot: boolean;
   /** Whether the URL carries its own permission. */
   readonly isSigned: boolean;
   /** Whether the request names an item in the trash, or a change. */
@@ -36,16 +38,20 @@ export async function readDocumentedNeeds(): Promise<readonly DocumentedRow[]> {
     title,
     routes: [...requests.matchAll(/`([A-Z]+) (\/[^`]*)`/g)].map(([, method = '', path = '']) => ({
       method,
-      url: path.replace(/\{[^}]*\}/, '*'),
+      url: path.replaceAll(/\{[^}]*\}/g, '*'),
     })),
     needs: PERMISSIONS.flatMap((right, index) => needsOf(right, cells[index] ?? assert.fail(title))),
+    needsRoot: cells.at(-1) === THE_ROOT,
     isSigned: cells[0] === 'the signature',
     isOfItem: requests.includes('/-/trash/{id}') || requests.includes('/-/undo'),
   }));
 }
 
+/** The cell of requests that are only for users who manage the root. `routes.test.ts` tests them. */
+const THE_ROOT = 'the root';
+
 function needsOf(right: Permission, cell: string): readonly Need[] {
-  if (cell === '' || cell === 'the signature') return [];
+  if (cell === '' || cell === 'the signature' || cell === THE_ROOT) return [];
   return cell.split(', ').map((place) => {
     const [, all, what] = /^(all of )?the (file|folder|item|source|destination)$/.exec(place) ?? assert.fail(place);
     return { right, at: what === 'destination' ? what : 'source', throughout: all !== undefined };

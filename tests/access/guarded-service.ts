@@ -39,7 +39,10 @@ export interface GuardedService {
 
 export async function startGuardedService(
   backend: Backend = memory,
-  options: Pick<ServiceOptions, 'corsOrigins' | 'basePath' | 'hasJobs' | 'scheduled' | 'wrap'> = {},
+  options: Pick<
+    ServiceOptions,
+    'corsOrigins' | 'basePath' | 'hasJobs' | 'readOnly' | 'scheduled' | 'webhookNetworks' | 'wrap'
+  > = {},
 ): Promise<GuardedService> {
   const folder = await mkdtemp(join(tmpdir(), 'holdall-test-guarded-'));
   const { token, hash } = createToken();

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { after, before, describe, it } from 'node:test';
 import type { FastifyInstance, RouteOptions } from 'fastify';
+import { PERMISSIONS, type Permission } from '../../src/access/policy.ts';
+import { parseFolder, ROOT } from '../../src/model/path.ts';
 import { disk, memory } from '../contract/backend.ts';
 import { assertFailure, send } from '../http/client.ts';
 import { startService, type TestService } from '../http/service.ts';
@@ -104,6 +106,30 @@ describe('The routes', () => {
     }
   });
 
+  it('for users who manage the root refuse all others, before they read the body', async () => {
+    const documented = ROWS.filter(({ needsRoot }) => needsRoot).flatMap((row) => row.routes);
+    const clients = (await access.clients()).filter(({ method }) => ['no credentials', 'a token'].includes(method));
+    assert.ok(documented.length >= 9 && clients.length === 2);
+    for (const { method: authMethod, subject, headers, refusal } of clients) {
+      const below = { folder: parseFolder('top'), to: subject, permissions: PERMISSIONS };
+      const atRoot = (permissions: readonly Permission[]) => ({ folder: ROOT, to: subject, permissions });
+      for (const [grants, isAllowed] of [
+        [[], false],
+        [[below, atRoot(['read', 'write'])], false],
+        [[atRoot(['manage'])], true],
+      ] as const) {
+        access.grant([...grants]);
+        for (const { method, url } of documented) {
+          const name = `${method} ${url} with ${authMethod} and ${grants.length} grants`;
+          const { status, body } = await send(service.port, url.replaceAll('*', '0'), { method, headers, body: '{' });
+          if (isAllowed)
+            assert.ok(![401, 403].includes(status) && status < 500, `${name}: ${status} ${body.toString()}`);
+          else assert.equal(status, refusal, `${name}: ${body.toString()}`);
+        }
+      }
+    }
+  });
+
   it('with required rights return 401 to unauthenticated clients, also for missing files', async () => {
     access.grant([]);
     for (const path of ['/file/a', '/thumb/a', '/a/', '/', '/?prefix=-/', '/?prefix=file/']) {
@@ -129,7 +155,7 @@ function rowOf(method: string, url: string): DocumentedRow | undefined {
 
 /** Returns whether a documented path includes the path of a route. A `*` below `/-/` stands for several routes. */
 function includesRoute(documented: string, url: string): boolean {
-  const path = url.replace(':id', '*');
+  const path = url.replaceAll(/:\w+/g, '*');
   if (path === documented) return true;
   return (
     documented.startsWith('/-/') &&
@@ -146,14 +172,16 @@ function isSentTo(documented: string, path: string): boolean {
   return end === undefined ? bare === documented : bare.startsWith(start) && bare.endsWith(end);
 }
 
-function kindOf({ needs, isSigned }: DocumentedRow): keyof typeof DECLARED {
+function kindOf({ needs, isSigned, needsRoot }: DocumentedRow): keyof typeof DECLARED {
   if (isSigned) return 'signature';
+  if (needsRoot) return 'root';
   return needs.length > 0 ? 'rights' : 'nothing';
 }
 
 /** The access that the routes of a row declare. */
-const DECLARED: Readonly<Record<'rights' | 'signature' | 'nothing', readonly string[]>> = {
+const DECLARED: Readonly<Record<'rights' | 'root' | 'signature' | 'nothing', readonly string[]>> = {
   rights: ['files'],
+  root: ['root'],
   signature: ['signature'],
   nothing: ['public', 'health', 'jobs'],
 };

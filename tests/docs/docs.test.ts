@@ -138,6 +138,7 @@ describe('The documentation', () => {
     metrics.requestStarted();
     metrics.requestCompleted({ method: 'GET', route: undefined, status: 200, seconds: 1, received: 1, sent: 1 });
     metrics.storeCallCompleted({ operation: 'stat', outcome: 'ok', seconds: 1 });
+    metrics.webhookAttempted('delivered');
     metrics.thumbnailServed('cache');
     const told = (await metrics.read()) as {
       name: string;

@@ -21,6 +21,7 @@ import type { Store } from '../../src/model/store.ts';
 import { MIN_KEY_BYTES } from '../../src/model/url-signer.ts';
 import { startChanges } from '../../src/server/changes.ts';
 import { startJobs } from '../../src/server/jobs.ts';
+import { startWebhooks } from '../../src/server/webhooks.ts';
 import { createThumbnails } from '../../src/thumbnails/thumbnails.ts';
 import type { Backend } from '../contract/backend.ts';
 
@@ -68,6 +69,8 @@ export interface ServiceOptions
   readonly hasJobs?: boolean;
   /** Whether the change log also has changes by other programs. */
   readonly watchesChanges?: boolean;
+  /** Private networks that webhooks may reach. */
+  readonly webhookNetworks?: readonly string[];
   /** The kinds of jobs that the service itself starts. */
   readonly scheduled?: readonly JobKind[];
   /** Puts something between the service and its store: a fault, a look. */
@@ -111,6 +114,7 @@ export async function startService(
     limits,
     hasJobs = false,
     watchesChanges = false,
+    webhookNetworks,
     scheduled = [],
     port = 0,
     ...options
@@ -138,8 +142,16 @@ export async function startService(
       { config: { CHANGES_DAYS: 30, WATCH_CHANGES: watchesChanges }, store, metrics: undefined },
       { logger, resources },
     ));
-  const jobs =
-    database && startJobs(database, { files, changes, access, audit, scheduled }, { logger, resources }).queue;
+  const jobs = database && startJobs(database, { files, changes, access, audit, scheduled }, { logger, resources });
+  const webhooks =
+    database &&
+    changes &&
+    jobs &&
+    startWebhooks(
+      database,
+      { config: { WEBHOOK_NETWORKS: webhookNetworks }, access, changes, jobs, metrics: undefined },
+      { logger, resources },
+    );
   const app = await buildApp(
     {
       files,
@@ -155,7 +167,8 @@ export async function startService(
       audit,
       database,
       changes,
-      jobs,
+      jobs: jobs?.queue,
+      webhooks: webhooks?.service,
       publicUrl,
       basePath,
       contentOrigin,

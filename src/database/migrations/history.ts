@@ -2,7 +2,14 @@ import { ADD_JOB_CHECKPOINTS } from './add-job-checkpoints.ts';
 import { ADD_UNDO } from './add-undo.ts';
 import { CREATE_CHANGES } from './create-changes.ts';
 import { CREATE_JOBS } from './create-jobs.ts';
+import { CREATE_WEBHOOKS } from './create-webhooks.ts';
 import type { Migration } from './migration.ts';
 
 /** All migrations, in the order of their versions: the first one is version 1. Add new ones only at the end. */
-export const MIGRATIONS: readonly Migration[] = [CREATE_JOBS, CREATE_CHANGES, ADD_JOB_CHECKPOINTS, ADD_UNDO];
+export const MIGRATIONS: readonly Migration[] = [
+  CREATE_JOBS,
+  CREATE_CHANGES,
+  ADD_JOB_CHECKPOINTS,
+  ADD_UNDO,
+  CREATE_WEBHOOKS,
+];

@@ -1,6 +1,7 @@
 import type { ChangeFeedTable, ChangesTable, ChangeWritersTable } from './changes.ts';
 import type { JobsTable } from './jobs.ts';
 import type { MigrationsTable } from './migrations.ts';
+import type { WebhookDeliveriesTable, WebhooksTable } from './webhooks.ts';
 
 /** All tables. Each has a file in this folder. */
 export interface Tables {
@@ -9,4 +10,6 @@ export interface Tables {
   readonly changes: ChangesTable;
   readonly holdall_migrations: MigrationsTable;
   readonly jobs: JobsTable;
+  readonly webhook_deliveries: WebhookDeliveriesTable;
+  readonly webhooks: WebhooksTable;
 }

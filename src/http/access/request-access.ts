@@ -19,9 +19,10 @@ import { cookieName, isCookieSent, SESSION_COOKIE } from './session-cookie.ts';
  * The access control of a route. `files`: every action goes through `RequestAccess.files`, which checks permissions.
  * `signature`: the URL carries its own permission. `public`: the route reveals nothing about files. `health`: also
  * public, and accepted with any Host header, for health checks. `jobs`: the route shows a user's own jobs, and all jobs to
- * users who manage the root.
+ * users who manage the root. `root`: the route is only for users who manage the root, which is checked before the body is
+ * read, and again before the route runs.
  */
-export type RouteAccess = 'files' | 'jobs' | 'signature' | 'public' | 'health';
+export type RouteAccess = 'files' | 'jobs' | 'root' | 'signature' | 'public' | 'health';
 
 /** The user of a request and their permissions. */
 export interface RequestAccess {
@@ -86,9 +87,16 @@ export function guardRequests(app: App, service: Service): void {
     if (!isTrusted) rejectCrossSite(request, { publicUrl, isPrivate });
     // Users must be able to sign out even if they can't be authenticated.
     const needsUser = routeAccess !== 'health' && routeAccess !== 'signature' && routeAccess !== 'public';
+    const admit = routeAccess === 'root' ? () => requireRootManagement(request) : () => undefined;
     if (access.authenticators && needsUser)
-      authenticate(access.authenticators, request, reply).then(() => done(), done);
+      authenticate(access.authenticators, request, reply)
+        .then(admit)
+        .then(() => done(), done);
     else done();
+  });
+  app.addHook('onRoute', (route) => {
+    // The body can arrive late, after the user has lost the permission.
+    if (route.config?.access === 'root') route.preHandler = [route.preHandler ?? [], requireRootManagement].flat();
   });
 }
 
@@ -102,6 +110,11 @@ export function accessOf({ access }: FastifyRequest): RequestAccess {
 export function describeUser({ access }: Service, request: FastifyRequest) {
   if (!access.authenticators) return null;
   return { name: request.access?.user?.name ?? null, signIn: access.authenticators.signInMethods() };
+}
+
+/** Throws `AccessDenied` unless the user of the request may manage the root. */
+async function requireRootManagement(request: FastifyRequest): Promise<void> {
+  await accessOf(request).files.requireRootManagement(request.method);
 }
 
 function requireDeclarations(app: App): void {

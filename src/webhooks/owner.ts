@@ -1,0 +1,29 @@
+import { type Identity, OPEN_POLICY, type Policy } from '../access/policy.ts';
+import { visibleChanges } from '../access/visible-changes.ts';
+import type { LoggedChange } from '../model/change.ts';
+import { ROOT } from '../model/path.ts';
+import type { Owner, Webhook } from './webhook.ts';
+
+export function createOwner(user: Identity | undefined, policy: Policy): Owner {
+  return { ...(user && { user }), isListed: isListed(user, policy) };
+}
+
+/** Returns whether a webhook may deliver at this moment. One that the operator created on the command line always may. */
+export function isPermitted({ owner }: Pick<Webhook, 'owner'>, policy: Policy): boolean {
+  if (!owner) return true;
+  return policy.allows(owner.user, 'manage', ROOT) && (!owner.isListed || isListed(owner.user, policy));
+}
+
+/** Returns a change as its owner may see it, if the webhook is for it. */
+export function selectChanges(
+  { owner, folder, types }: Pick<Webhook, 'owner' | 'folder' | 'types'>,
+  change: LoggedChange,
+  policy: Policy,
+): readonly LoggedChange[] {
+  const reader = owner ? { policy, user: owner.user } : { policy: OPEN_POLICY, user: undefined };
+  return visibleChanges(change, { ...reader, folder }).filter(({ type }) => types?.includes(type) ?? true);
+}
+
+function isListed(user: Identity | undefined, policy: Policy): boolean {
+  return user !== undefined && policy.userEntry(user.name) !== undefined;
+}
