@@ -10,6 +10,18 @@ import { PASSWORD } from './password.ts';
 import { SERVE } from './serve.ts';
 import { TOKEN_LIST, TOKEN_NEW, TOKEN_REVOKE } from './tokens.ts';
 import { USER_ADD, USER_LIST, USER_PASSWD, USER_REMOVE } from './users.ts';
+import {
+  WEBHOOK_ADD,
+  WEBHOOK_DELIVERIES,
+  WEBHOOK_DISABLE,
+  WEBHOOK_ENABLE,
+  WEBHOOK_LIST,
+  WEBHOOK_REDELIVER,
+  WEBHOOK_REMOVE,
+  WEBHOOK_ROTATE_SECRET,
+  WEBHOOK_SET,
+  WEBHOOK_TEST,
+} from './webhooks.ts';
 
 const LISTED: readonly CommandSpec[] = [
   SERVE,
@@ -31,6 +43,16 @@ const LISTED: readonly CommandSpec[] = [
   DATABASE_CHECK,
   DATABASE_MIGRATE,
   DATABASE_BACKUP,
+  WEBHOOK_ADD,
+  WEBHOOK_LIST,
+  WEBHOOK_SET,
+  WEBHOOK_ENABLE,
+  WEBHOOK_DISABLE,
+  WEBHOOK_REMOVE,
+  WEBHOOK_ROTATE_SECRET,
+  WEBHOOK_TEST,
+  WEBHOOK_DELIVERIES,
+  WEBHOOK_REDELIVER,
   PASSWORD,
   HELP,
   VERSION,
@@ -44,6 +66,7 @@ export const GROUPS = {
   token: 'Manage access tokens',
   access: 'Check an access file, and explain its decisions',
   database: 'Check, migrate and back up the database',
+  webhook: 'Send changes to other services',
 } as const;
 
 /** All commands, in the order of the help. */

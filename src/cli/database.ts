@@ -1,14 +1,12 @@
 import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { readConfig } from '../config/config.ts';
-import { type Connection, DatabaseFault, type Engine } from '../database/engine.ts';
+import type { Connection, Engine } from '../database/engine.ts';
 import { migrate, newerDatabase, readVersion } from '../database/migrate.ts';
 import { MIGRATIONS } from '../database/migrations/history.ts';
-import { openEngine } from '../database/open.ts';
 import { quoted } from '../model/error.ts';
-import { backendOf } from '../stores/registry.ts';
 import { EXIT_CODES } from '../system.ts';
-import { type CommandContext, CommandFailed, defineCommand, JSON_OPTION, toJson, UsageError } from './command.ts';
+import { CommandFailed, defineCommand, JSON_OPTION, toJson, UsageError } from './command.ts';
+import { readEngine, withFaults } from './open-database.ts';
 
 interface JsonOptions {
   readonly json?: true;
@@ -23,7 +21,7 @@ export const DATABASE_MIGRATE = defineCommand<JsonOptions>({
   options: [JSON_OPTION],
   examples: { 'holdall database migrate': 'Migrate the database of DATABASE_URL, or in STATE_DIR' },
   async run({ options, print, ...context }) {
-    const engine = await engineOf(context);
+    const { engine } = await readEngine(context);
     const { from, to, applied } = await withFaults(engine, async () => {
       await using connection = await engine.connect();
       return await migrate(engine, connection, MIGRATIONS);
@@ -46,7 +44,7 @@ export const DATABASE_BACKUP = defineCommand<JsonOptions>({
   examples: { 'holdall database backup /backup/holdall.sqlite': 'Copy the database in STATE_DIR' },
   async run({ args: [file = ''], options, print, ...context }) {
     if (existsSync(file)) throw new UsageError(`The file ${quoted(file)} already exists. Name a new file.`);
-    const engine = await engineOf(context);
+    const { engine } = await readEngine(context);
     const { backUp } = engine;
     if (!backUp) {
       throw new CommandFailed(
@@ -68,7 +66,7 @@ export const DATABASE_CHECK = defineCommand<JsonOptions>({
   options: [JSON_OPTION],
   examples: { 'holdall database check': 'Check the database of DATABASE_URL, or in STATE_DIR' },
   async run({ options, print, explain, ...context }) {
-    const engine = await engineOf(context);
+    const { engine } = await readEngine(context);
     const { version, problems } = await withFaults(engine, () => examine(engine));
     const latest = MIGRATIONS.length;
     if (options.json) {
@@ -91,26 +89,4 @@ async function examine(engine: Engine): Promise<{ version: number | null; proble
   const version = await readVersion(engine, connection.db);
   if (version > MIGRATIONS.length) throw newerDatabase(engine, version, MIGRATIONS.length);
   return { version, problems: await connection.findDamage() };
-}
-
-/** Returns the engine of the configured database. */
-async function engineOf({ loadEnvironment }: Pick<CommandContext, 'loadEnvironment'>): Promise<Engine> {
-  const config = readConfig((await loadEnvironment()).variables);
-  return openEngine({ url: config.DATABASE_URL, stateFolder: backendOf(config).stateFolder(config) });
-}
-
-/** Runs `work`, and throws its faults as errors for the user. */
-async function withFaults<Result>(engine: Engine, work: () => Promise<Result>): Promise<Result> {
-  try {
-    return await work();
-  } catch (error) {
-    const fault = engine.faultOf(error);
-    if (fault) throw new CommandFailed(fault.message, { code: exitCodeOf(fault) });
-    throw error;
-  }
-}
-
-function exitCodeOf({ kind }: DatabaseFault): number {
-  if (kind === 'misconfigured') return EXIT_CODES.configuration;
-  return kind === 'unreachable' || kind === 'busy' || kind === 'full' ? EXIT_CODES.unavailable : EXIT_CODES.failed;
 }

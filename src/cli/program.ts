@@ -128,6 +128,9 @@ export function findCommand(program: Command, words: readonly string[]): CliComm
 
 const INDENT = 2;
 
+/** Maximum characters of a term on the line of its description. Longer ones have a line of their own. */
+const MAX_TERM_WIDTH = 70;
+
 /** Returns the help of a command: usage, examples, commands, arguments and options. */
 function formatHelp(command: CliCommand, help: Help, hasColors: boolean): string {
   const heading = (text: string) => (hasColors ? styleText('bold', text, { validateStream: false }) : text);
@@ -149,9 +152,12 @@ function formatHelp(command: CliCommand, help: Help, hasColors: boolean): string
     ...usagesOf(command, isProgram).map(indent),
   ];
   for (const [title, rows] of filled) {
-    const width = Math.max(...rows.map(([term]) => term.length));
+    const width = Math.max(...rows.map(([term]) => term.length).filter((length) => length <= MAX_TERM_WIDTH));
     lines.push('', heading(`${title}:`));
-    for (const [term, text] of rows) lines.push(help.formatItem(term, width, text, help));
+    for (const [term, text] of rows) {
+      if (term.length <= width) lines.push(help.formatItem(term, width, text, help));
+      else lines.push(indent(term), help.formatItem('', width, text, help));
+    }
   }
   if (isProgram) lines.push('', ...FOOTER);
   return `${lines.join('\n')}\n`;
