@@ -30,7 +30,7 @@ function launch(program: string | undefined, { names = [] }: BrowserOptions = {}
   const rules = [
     ...names.map((name) => `MAP ${name} 127.0.0.1`),
     'MAP * ~NOTFOUND',
-    'EXCLUDE 127.0.0.1',
+    'EXCLUDE 127.*',
     'EXCLUDE localhost',
   ];
   const args = [...FLAGS, `--host-resolver-rules=${rules.join(', ')}`];

@@ -4,13 +4,16 @@ import { until } from '../../testing/until.ts';
 import { describeContent, type ReplayedEntry, ReplayedFiles, sortEntries } from '../changes/replayed-files.ts';
 import { send, upload } from '../http/client.ts';
 import type { Need } from '../runner/needs.ts';
+import { openPage } from '../web/browser.ts';
+import { row } from '../web/elements.ts';
+import { DESKTOP } from '../web/open-site.ts';
 import { ChangeFollower, type FeedChange } from './change-follower.ts';
 import { STOPPED_UNTOLD } from './faults.ts';
 import { PORT } from './replicas.ts';
 import { openDatabaseStage } from './shared-stages.ts';
 import { causeFault, settle, startTrialLoad, untilServed } from './trial.ts';
 
-export const needs: readonly Need[] = ['nginx', 'postgres'];
+export const needs: readonly Need[] = ['browser', 'nginx', 'postgres'];
 
 /** Reads the whole change log, page by page. */
 async function readLog(port: number): Promise<FeedChange[]> {
@@ -42,12 +45,17 @@ it('Three replicas on PostgreSQL, behind nginx, have one change log', async (t) 
   const followers = await Promise.all(
     [...addresses, { host: '127.0.0.1', port: stage.port }].map((address) => ChangeFollower.start(t, address)),
   );
-  const untilAllHave = (path: string) =>
-    until(`all streams have ${path}`, () =>
+  const pages = await Promise.all(
+    addresses.map(({ host, port }) => openPage(t, { ...DESKTOP, url: `http://${host}:${port}/` })),
+  );
+  const untilAllHave = async (path: string) => {
+    await until(`all streams have ${path}`, () =>
       followers.every(({ changes }) => changes.some((change) => change.path === path)),
     );
+    await Promise.all(pages.map((page) => row(page, path).waitFor()));
+  };
 
-  await t.test('in which a change through one appears in all within a second', async () => {
+  await t.test('in which a change through one appears in all, and in a page of each, within a second', async () => {
     const durations: number[] = [];
     for (let round = 0; round < 6; round++) {
       await upload(stage.port, `${round}.txt`, 'text');
