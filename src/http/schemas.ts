@@ -164,6 +164,7 @@ const JobDescription = Type.Object(
 );
 
 export const JobResponse = Type.Object({ success: Type.Literal(true), job: JobDescription }, { title: 'JobResponse' });
+export type JobResponse = Static<typeof JobResponse>;
 
 export const JobList = Type.Object(
   {
@@ -173,6 +174,7 @@ export const JobList = Type.Object(
   },
   { title: 'JobList' },
 );
+export type JobList = Static<typeof JobList>;
 
 export const JobQuery = Type.Object({
   limit: Type.Optional(

@@ -6,6 +6,7 @@ import { createClipboard } from '../../../web/src/model/clipboard.ts';
 import { createMessages } from '../../../web/src/model/messages.ts';
 import { createPathLocks } from '../../../web/src/model/path-locks.ts';
 import type { Prompts } from '../../../web/src/model/prompts.ts';
+import type { Service } from '../../../web/src/platform/service/service.ts';
 import { createFolderScene, when } from './folder-scene.ts';
 import { createEnglish } from './languages.ts';
 import { createMemoryService } from './upload-service.ts';
@@ -21,7 +22,7 @@ const PROMPTS: Prompts = {
 describe('A change whose code can’t be loaded', () => {
   // The check for a new version of the page finds no script, and the timers of messages take no real time.
   before(() => {
-    Object.assign(globalThis, { document: { querySelector: () => null } });
+    Object.assign(globalThis, { document: { querySelector: () => null, addEventListener() {} } });
     mock.timers.enable({ apis: ['setTimeout'] });
   });
   after(() => {
@@ -30,12 +31,21 @@ describe('A change whose code can’t be loaded', () => {
   });
 
   it('is made by Retry once the code can be loaded', async () => {
-    const { service, files } = createMemoryService({ 'cat.txt': 'mine' });
+    const { service: memory } = createMemoryService({ 'cat.txt': 'mine' });
+    const sent: string[] = [];
+    const service: Service = {
+      ...memory,
+      async send<Body>(endpoint: string) {
+        sent.push(endpoint);
+        return { jobs: [], newKey: 'dog.txt' } as Body;
+      },
+    };
     const { folder, selection } = await createFolderScene({ override: () => service });
     const messages = createMessages();
     let isOffline = true;
     const changes = createChanges({
       service,
+      account: null,
       folder,
       selection,
       clipboard: createClipboard(),
@@ -62,6 +72,6 @@ describe('A change whose code can’t be loaded', () => {
     isOffline = false;
     message.action.run();
     await when(() => messages.shown.value.length > 1);
-    assert.deepEqual([...files.keys()], ['dog.txt']);
+    assert.deepEqual(sent, ['-/jobs', 'rename/cat.txt']);
   });
 });

@@ -10,7 +10,8 @@ import { createMessages } from '../../../web/src/model/messages.ts';
 import { createPathLocks } from '../../../web/src/model/path-locks.ts';
 import type { Prompts } from '../../../web/src/model/prompts.ts';
 import { createSelection } from '../../../web/src/model/selection.ts';
-import type { Entry, Service } from '../../../web/src/platform/service/service.ts';
+import type { ChangeService } from '../../../web/src/platform/service/file-operations.ts';
+import type { Entry } from '../../../web/src/platform/service/service.ts';
 import { createEnglish, withoutIsolates } from './languages.ts';
 import { createMemoryService } from './upload-service.ts';
 
@@ -18,7 +19,7 @@ export interface ChangeSceneOptions {
   /** The stored files by path; a path that ends with "/" is an empty folder. */
   readonly files: Readonly<Record<string, string>>;
   /** Replaces members of the service. */
-  readonly override?: ((service: Service, files: Map<string, string>) => Partial<Service>) | undefined;
+  readonly override?: ((service: ChangeService, files: Map<string, string>) => Partial<ChangeService>) | undefined;
   /** The permissions in the root folder. Default: all. */
   readonly rights?: readonly Permission[];
   /** The user's answers. Default: confirms deletions, and fails the test for all other questions. */
@@ -61,7 +62,7 @@ export async function createChangeScene({
   rights,
 }: ChangeSceneOptions): Promise<ChangeScene> {
   const memory = createMemoryService(files);
-  const service: Service = { ...memory.service, ...override(memory.service, memory.files) };
+  const service: ChangeService = { ...memory.service, ...override(memory.service, memory.files) };
   const language = await createEnglish();
   const order = signal({ by: 'name', descending: false } as const);
   const compareNames = signal(language.value.formats.compareNames);

@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
-import { requestJson, requestWithProgress } from '../../../web/src/platform/service/request.ts';
+import { requestOperation } from '../../../web/src/platform/service/operation-request.ts';
+import { requestJson } from '../../../web/src/platform/service/request.ts';
 import { isAbort, ServiceError, serviceErrorOf } from '../../../web/src/platform/service/service-error.ts';
 import { refusal } from './service-errors.ts';
 
@@ -79,7 +80,7 @@ describe('Requests of the web UI', () => {
       requestJson(`${url}slow`, { idleTimeout: timeoutMs }),
       assert.rejects(requestJson(`${url}silent`, { idleTimeout: timeoutMs }), ofStatus(0, /^$/)),
       assert.rejects(requestJson(`${url}stuck`, { idleTimeout: timeoutMs }), ofStatus(0, /^$/)),
-      assert.rejects(requestWithProgress(`${url}silent`, { idleTimeout: timeoutMs, onProgress }), ofStatus(0, /^$/)),
+      assert.rejects(requestOperation(`${url}silent`, { idleTimeout: timeoutMs, onProgress }), ofStatus(0, /^$/)),
     ]);
     assert.deepEqual(slow, { success: true, entries: [] });
   });
@@ -143,9 +144,36 @@ describe('Requests of the web UI', () => {
     });
     const reported: number[] = [];
     const onProgress = ({ bytes }: { bytes: number }) => void reported.push(bytes);
-    const body = await requestWithProgress<{ message: string }>(`${url}whole`, { method: 'POST', onProgress });
+    const body = await requestOperation<{ message: string }>(`${url}whole`, { method: 'POST', onProgress });
     assert.equal(body.message, 'Größe');
     assert.deepEqual(reported, [5, 9]);
-    await assert.rejects(requestWithProgress(`${url}half`, { method: 'POST', onProgress }), ofStatus(0, /^$/));
+    await assert.rejects(requestOperation(`${url}half`, { method: 'POST', onProgress }), ofStatus(0, /^$/));
+  });
+
+  it('prefers a job for an operation, and does not lose its response when it is cancelled', async (t) => {
+    const cancelling = new AbortController();
+    const prefer: unknown[] = [];
+    const url = await serve(t, ({ headers }, response) => {
+      prefer.push(headers.prefer);
+      cancelling.abort();
+      response.writeHead(202, { 'content-type': 'application/json' }).end('{"success": true, "job": {"id": "1"}}');
+    });
+    const options = { method: 'POST', signal: cancelling.signal, onProgress() {} } as const;
+    assert.deepEqual(await requestOperation(url, options), { success: true, job: { id: '1' } });
+    await assert.rejects(requestOperation(url, options), isAbort);
+    assert.deepEqual(prefer, ['respond-async, wait=2']);
+  });
+
+  it('cancels an operation that is no job by closing its stream of progress', async (t) => {
+    const cancelling = new AbortController();
+    const closed = Promise.withResolvers<void>();
+    const url = await serve(t, (_request, response) => {
+      response.writeHead(200, { 'content-type': 'application/x-ndjson' });
+      response.write('{"progress":{"done":1,"total":2,"bytes":5}}\n');
+      response.once('close', closed.resolve);
+    });
+    const onProgress = () => cancelling.abort();
+    await assert.rejects(requestOperation(url, { method: 'POST', signal: cancelling.signal, onProgress }), isAbort);
+    await closed.promise;
   });
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it, mock } from 'node:test';
 import { empty, purge, restore } from '../../../web/src/model/trash/trash-changes.ts';
-import type { Service } from '../../../web/src/platform/service/service.ts';
+import type { OperationOptions } from '../../../web/src/platform/service/jobs.ts';
 import { type ChangeSceneOptions, createChangeScene, settle } from './change-scene.ts';
 import { refusal } from './service-errors.ts';
 import { withTrash } from './trash-service.ts';
@@ -162,9 +162,9 @@ describe('Changes of the trash', () => {
   });
 
   it('says which items it could not delete permanently, and returns the others', async () => {
-    const scene = await fill(({ send }) => ({
-      send: (endpoint, options) =>
-        endpoint.endsWith('/1') ? Promise.reject(refusal('permission-denied', 'Denied.')) : send(endpoint, options),
+    const scene = await fill(({ operate }) => ({
+      operate: (endpoint, ...rest) =>
+        endpoint.endsWith('/1') ? Promise.reject(refusal('permission-denied', 'Denied.')) : operate(endpoint, ...rest),
     }));
     const items = [...scene.trash];
     const purged = await purge(scene.context, items);
@@ -185,10 +185,9 @@ describe('Changes of the trash', () => {
   });
 
   it('can be cancelled while it empties the trash', async () => {
-    const sent: Parameters<Service['send']>[1][] = [];
-    const scene = await fill(({ send }) => ({
-      send: (endpoint, options) => {
-        if (options?.method !== 'DELETE') return send(endpoint, options);
+    const sent: OperationOptions[] = [];
+    const scene = await fill(() => ({
+      operate: (_endpoint, _request, options) => {
         sent.push(options);
         return new Promise((_resolve, reject) => {
           options.signal?.addEventListener('abort', () => reject(options.signal?.reason));

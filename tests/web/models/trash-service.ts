@@ -1,4 +1,4 @@
-import type { Service } from '../../../web/src/platform/service/service.ts';
+import type { ChangeService } from '../../../web/src/platform/service/file-operations.ts';
 import type { TrashedItem } from '../../../web/src/platform/service/trash.ts';
 import { refusal } from './service-errors.ts';
 import { createMemoryService } from './upload-service.ts';
@@ -11,8 +11,11 @@ interface Kept extends TrashedItem {
   readonly files: ReadonlyMap<string, string>;
 }
 
-/** Adds a trash to a service in memory: `remove` moves to it, and `send` lists, restores and deletes its items. */
-export function withTrash(service: Service, files: Map<string, string>): Service & { readonly trash: readonly Kept[] } {
+/** Adds a trash to a service in memory: `remove` moves to it, `send` lists its items, and `operate` restores and deletes them. */
+export function withTrash(
+  service: ChangeService,
+  files: Map<string, string>,
+): ChangeService & { readonly trash: readonly Kept[] } {
   const trash: Kept[] = [];
   const take = (id: string): Kept => {
     const index = trash.findIndex((item) => item.id === id);
@@ -30,7 +33,7 @@ export function withTrash(service: Service, files: Map<string, string>): Service
   };
   let lastId = 0;
 
-  const remove: Service['remove'] = async (path, { permanent = false } = {}) => {
+  const remove: ChangeService['remove'] = async (path, { permanent = false } = {}) => {
     const removed = new Map(
       [...files].filter(([file]) => file === path || (path.endsWith('/') && file.startsWith(path))),
     );
@@ -39,7 +42,10 @@ export function withTrash(service: Service, files: Map<string, string>): Service
     const item = { id: String(++lastId), type, path, deletedAt: '2026-01-01T00:00:00.000Z', files: removed } as const;
     if (!permanent) trash.unshift(item);
   };
-  const answer = (endpoint: string, { method = 'GET', query }: NonNullable<Parameters<Service['send']>[1]>) => {
+  const answer = (
+    endpoint: string,
+    { method = 'GET', query }: NonNullable<Parameters<ChangeService['send']>[1]>,
+  ) => {
     const [, , id = ''] = endpoint.split('/');
     if (method === 'POST') return { path: restore(id) };
     if (method === 'DELETE' && id === '') return { removed: trash.splice(0).length };
@@ -50,8 +56,8 @@ export function withTrash(service: Service, files: Map<string, string>): Service
     const entries = items.slice(start, start + PAGE_ITEMS);
     return { entries, cursor: start + PAGE_ITEMS < items.length ? entries.at(-1)?.id : undefined };
   };
-  const send: Service['send'] = async <Body>(endpoint: string, options = {}) => answer(endpoint, options) as Body;
-  return { ...service, remove, send, trash };
+  const send: ChangeService['send'] = async <Body>(endpoint: string, options = {}) => answer(endpoint, options) as Body;
+  return { ...service, remove, send, operate: send, trash };
 }
 
 /** Returns a service with a trash, and its stored files by path. */

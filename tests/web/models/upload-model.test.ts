@@ -175,7 +175,7 @@ describe('A folder that is deleted during uploads into it', () => {
     await scene.when(() => scene.uploads.items.value.some(({ state }) => state.value === 'sending'));
     const removing = scene.folder.begin({ removed: ['in/'] });
     const deleted = scene.pathLocks.withLock({ written: ['in/'] }, async () => {
-      for (const path of scene.stored.keys()) if (path.startsWith('in/')) await scene.service.remove(path);
+      for (const path of scene.stored.keys()) if (path.startsWith('in/')) await scene.remove(path);
       removing.commit();
     });
     const shown: (readonly string[])[] = [];

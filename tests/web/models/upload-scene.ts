@@ -67,6 +67,8 @@ export interface UploadScene {
   retryable(): number;
   /** Stores files that the folder does not show yet. */
   store(files: Readonly<Record<string, string>>): Promise<void>;
+  /** Removes a stored file, which the folder still shows. */
+  remove(path: string): Promise<void>;
   /** The user does something other than following the uploads. */
   act(): void;
 }
@@ -147,6 +149,7 @@ export async function createUploadScene({
     messages,
     pathLocks,
     service,
+    remove: memory.service.remove,
     stored: memory.files,
     questions,
     isOnline,

@@ -1,10 +1,11 @@
 import { nameOf, parentOf } from '../../../web/src/platform/paths.ts';
-import type { Entry, Service } from '../../../web/src/platform/service/service.ts';
+import type { ChangeService } from '../../../web/src/platform/service/file-operations.ts';
+import type { Entry } from '../../../web/src/platform/service/service.ts';
 import { refusal } from './service-errors.ts';
 
-/** Returns a service that keeps files in memory, and its files by path. Supports all members except `read` and `send`. */
+/** Returns a service that keeps files in memory, and its files by path. Supports all members except `read`, `send` and `operate`. */
 export function createMemoryService(initial: Readonly<Record<string, string>>): {
-  service: Service;
+  service: ChangeService;
   files: Map<string, string>;
 } {
   const files = new Map(Object.entries(initial));
@@ -27,7 +28,7 @@ export function createMemoryService(initial: Readonly<Record<string, string>>): 
       if (!keeps) files.delete(path);
     }
   };
-  const service: Service = {
+  const service: ChangeService = {
     async list(prefix) {
       if (prefix !== '' && !isFolder(prefix)) throw refusal('not-found', 'No such folder.');
       const entries = new Map<string, Entry>();
@@ -79,6 +80,7 @@ export function createMemoryService(initial: Readonly<Record<string, string>>): 
       if (!files.has(path)) throw refusal('not-found', `There is no file "${path}".`);
     },
     send: () => Promise.reject(new Error('Not supported.')),
+    operate: () => Promise.reject(new Error('Not supported.')),
   };
   return { service, files };
 }

@@ -96,9 +96,9 @@ export async function createPage(embedded: Embedded): Promise<Page> {
   const details = { isOpen: signal(false) };
   const loadPrompts = async () => (await import('../features/dialogs/dialog-prompts.tsx')).createDialogPrompts(dialogs);
   const shared = { service, folder, messages, loadPrompts, pathLocks: createPathLocks(), permissions, language };
-  const changes = createChanges({ ...shared, selection, clipboard, hasTrash });
+  const changes = createChanges({ ...shared, account, selection, clipboard, hasTrash });
   const uploads = createUploads({ ...shared, selection, router, maxUploadSize });
-  busy.register(() => uploads.isBusy.value || changes.running.value.length > 0);
+  busy.register(() => uploads.isBusy.value || changes.running.value.some(({ needsPage }) => needsPage.value));
 
   const models = {
     account,

@@ -132,9 +132,10 @@ function TrayActions({ uploads }: { uploads: UploadModel }) {
 /** A change that takes a while. */
 function OperationRow({ operation }: { operation: Operation }) {
   const { text, formats } = useFullLanguage();
-  const { title, progress } = operation;
+  const { title, progress, isCancelling } = operation;
   const { done, total, bytes } = progress.value;
   const items = total === null ? text.folder.items({ count: done }) : text.uploads.itemsOf({ count: done, total });
+  const state = bytes > 0 ? `${items} · ${formats.size(bytes)}` : items;
 
   return (
     <li class="operation">
@@ -144,7 +145,7 @@ function OperationRow({ operation }: { operation: Operation }) {
           {title}
         </p>
         <ProgressBar label={title} part={total === null || total === 0 ? null : done / total} />
-        <p class="how numbers">{bytes > 0 ? `${items} · ${formats.size(bytes)}` : items}</p>
+        <p class="how numbers">{isCancelling.value ? text.uploads.cancelling : state}</p>
       </div>
       <IconButton
         icon="close"

@@ -82,10 +82,6 @@ export function withReauth(
     list,
     upload: (upload) => change(() => detectExpiredSession(service.upload(upload)), upload.signal),
     createFolder: (path, signal) => change(() => service.createFolder(path, signal), signal),
-    rename: (path, newName, options) => change(() => service.rename(path, newName, options), options?.signal),
-    transfer: (kind, source, destination, options) =>
-      change(() => service.transfer(kind, source, destination, options), options?.signal),
-    remove: (path, options) => change(() => service.remove(path, options), options?.signal),
     read: (path, range) => withSignIn(() => service.read(path, range), range.signal),
     check: (path, signal) => withSignIn(() => service.check(path, signal), signal),
     send: (endpoint, options) =>

@@ -1,6 +1,7 @@
 import type { ReadonlySignal, Signal } from '@preact/signals';
 import { isWithin, nameOf } from '../../platform/paths.ts';
-import type { Entry, Service } from '../../platform/service/service.ts';
+import type { ChangeService } from '../../platform/service/file-operations.ts';
+import type { Entry } from '../../platform/service/service.ts';
 import { asServiceError, ServiceError } from '../../platform/service/service-error.ts';
 import type { FullLanguage } from '../../platform/text/language.ts';
 import type { Permissions } from '../account/permissions.ts';
@@ -13,7 +14,7 @@ import type { Selection } from '../selection.ts';
 import { createOperations, type Operation, type Operations } from './operations.ts';
 
 export interface ChangesOptions {
-  readonly service: Service;
+  readonly service: ChangeService;
   readonly folder: Folder;
   readonly selection: Selection;
   readonly clipboard: Clipboard;

@@ -1,5 +1,9 @@
-import type { Signal } from '@preact/signals';
-import type { Entry } from '../../platform/service/service.ts';
+import { effect, type Signal, untracked } from '@preact/signals';
+import { pauseWhileVisible } from '../../platform/pause.ts';
+import { withFileOperations } from '../../platform/service/file-operations.ts';
+import { createJobs, type Jobs } from '../../platform/service/jobs.ts';
+import type { Entry, Service } from '../../platform/service/service.ts';
+import type { Account } from '../account/account.ts';
 import type { Prompts } from '../prompts.ts';
 import { type ChangeContext, type ChangesOptions, createChangeContext, type SharedState } from './change-context.ts';
 import { createFolder, createNamedFolder } from './create-folder.ts';
@@ -46,4 +50,48 @@ export function createChangeModel(options: ChangesOptions, state: ChangesState, 
     moveToTrash: (entries) => moveEntriesToTrash(context, entries),
     context,
   };
+}
+
+interface ConnectedOptions extends Omit<ChangesOptions, 'service'> {
+  readonly service: Service;
+  /** Null without access control. */
+  readonly account: Account | null;
+}
+
+/** Creates the changes of a page. The service runs those of folders as jobs. Also shows the user's jobs of other pages. */
+export function connectChangeModel(
+  { account, ...options }: ConnectedOptions,
+  state: ChangesState,
+  prompts: Prompts,
+): ChangeModel {
+  const user = () => account?.username.peek() ?? null;
+  const jobs = createJobs(options.service, { user, pause: pauseWhileVisible });
+  const model = createChangeModel({ ...options, service: withFileOperations(options.service, jobs) }, state, prompts);
+  showOtherJobs(model.context, jobs, account);
+  return model;
+}
+
+/** Shows the unfinished jobs that this page did not start: now, after signing in, and when the page is shown again. */
+function showOtherJobs(context: ChangeContext, jobs: Jobs, account: Account | null): void {
+  const show = async () => {
+    // The service does not list the jobs of anonymous users.
+    if (account?.username.peek() === null) return;
+    const others = await jobs.findOthers();
+    if (others.length === 0) return;
+    const { followJob } = await import('./other-jobs.ts');
+    for (const job of others) void followJob(context, jobs, job);
+  };
+  let isLooking = false;
+  const tryToShow = async () => {
+    if (isLooking) return;
+    isLooking = true;
+    // The jobs continue even if they can't be shown, and the next attempt can find them.
+    await show().catch(() => {});
+    isLooking = false;
+  };
+  effect(() => {
+    void account?.username.value;
+    untracked(() => void tryToShow());
+  });
+  document.addEventListener('visibilitychange', () => !document.hidden && void tryToShow());
 }

@@ -1,5 +1,7 @@
 import { batch, effect, type ReadonlySignal, type Signal, signal } from '@preact/signals';
+import type { Service } from '../../platform/service/service.ts';
 import { completeLanguage, type Language } from '../../platform/text/language.ts';
+import type { Account } from '../account/account.ts';
 import { reportLoadFailure } from '../messages.ts';
 import { preloaded } from '../preloaded.ts';
 import type { Prompts } from '../prompts.ts';
@@ -23,7 +25,10 @@ export interface Changes
   perform(change: (changes: ChangeModel) => Promise<void>): Promise<void>;
 }
 
-export interface LoadedChangesOptions extends Omit<ChangesOptions, 'language'> {
+export interface LoadedChangesOptions extends Omit<ChangesOptions, 'language' | 'service'> {
+  readonly service: Service;
+  /** Null without access control. */
+  readonly account: Account | null;
   readonly language: ReadonlySignal<Language>;
   /** Loads the dialogs that ask the user. Rejects if that fails. */
   readonly loadPrompts: () => Promise<Prompts>;
@@ -53,12 +58,12 @@ export function createChanges(options: LoadedChangesOptions): Changes {
   });
 
   const load = preloaded(PRELOAD_DELAY_MS, async () => {
-    const [{ createChangeModel }, prompts, fullLanguage] = await Promise.all([
+    const [{ connectChangeModel }, prompts, fullLanguage] = await Promise.all([
       import('./change-model.ts'),
       options.loadPrompts(),
       completeLanguage(language),
     ]);
-    return createChangeModel({ ...options, language: fullLanguage }, state, prompts);
+    return connectChangeModel({ ...options, language: fullLanguage }, state, prompts);
   });
   const perform = async (run: (changes: ChangeModel) => Promise<void>): Promise<void> => {
     const changes = await load().catch(() => void reportLoadFailure(options, () => void perform(run)));

@@ -1,6 +1,7 @@
-import { type ReadonlySignal, type Signal, signal } from '@preact/signals';
+import { computed, type ReadonlySignal, type Signal, signal } from '@preact/signals';
 import { isFolderPath } from '../../platform/paths.ts';
-import type { Progress } from '../../platform/service/request.ts';
+import type { OperationOptions } from '../../platform/service/jobs.ts';
+import type { Progress } from '../../platform/service/operation-request.ts';
 import { asServiceError, isAbort, type ServiceError } from '../../platform/service/service-error.ts';
 import type { LockedPaths, PathLock, PathLocks } from '../path-locks.ts';
 
@@ -10,6 +11,10 @@ export interface Operation {
   /** The description that users see: `Moving 3 items to “Photos”`. */
   readonly title: string;
   readonly progress: ReadonlySignal<Progress>;
+  /** Whether the user has cancelled the operation. The jobs of it end a moment later. */
+  readonly isCancelling: ReadonlySignal<boolean>;
+  /** Whether leaving the page would cancel a part of the operation: only jobs continue without the page. */
+  readonly needsPage: ReadonlySignal<boolean>;
   cancel(): void;
 }
 
@@ -27,6 +32,7 @@ export interface ItemContext {
   /** Cancels the work on a folder. Undefined for a file, because the service completes each file that it started. */
   readonly signal: AbortSignal | undefined;
   readonly onProgress: (progress: Progress) => void;
+  readonly onDetached: NonNullable<OperationOptions['onDetached']>;
   /** Starts no other item. */
   readonly stop: () => void;
   /** Marks paths that the page showed as changed and that are unchanged, although the work succeeds. */
@@ -84,13 +90,25 @@ export function createOperations({ running, pathLocks, dependencyError }: Operat
       { title, paths, work }: Plan<Worked, Result>,
     ): Promise<Outcome<Worked, Result>> {
       const cancelling = new AbortController();
+      const isCancelling = signal(false);
       const progress = trackProgress(items);
-      const operation = { id: ++lastId, title, progress: progress.total, cancel: () => cancelling.abort() };
+      const attached = trackAttached(items);
+      const operation: Operation = {
+        id: ++lastId,
+        title,
+        progress: progress.total,
+        isCancelling,
+        needsPage: computed(() => attached.count.value > 0),
+        cancel() {
+          isCancelling.value = true;
+          cancelling.abort();
+        },
+      };
       const showing = setTimeout(() => {
         running.value = [...running.value, operation];
       }, SHOW_AFTER_MS);
       try {
-        const pool = { items, work, progress, dependencyError, cancelled: cancelling.signal };
+        const pool = { items, work, progress, attached, dependencyError, cancelled: cancelling.signal };
         return await pathLocks.withLock(paths, (lock) => runPool(pool, lock), cancelling.signal);
       } catch (error) {
         // The user cancelled while the operation waited for an earlier change.
@@ -107,6 +125,8 @@ export function createOperations({ running, pathLocks, dependencyError }: Operat
 interface Pool<Worked extends Item, Result> extends Pick<Plan<Worked, Result>, 'work'> {
   readonly items: readonly Worked[];
   readonly progress: ReturnType<typeof trackProgress>;
+  /** The unfinished items that are no jobs. */
+  readonly attached: ReturnType<typeof trackAttached>;
   readonly dependencyError: () => ServiceError;
   readonly cancelled: AbortSignal;
 }
@@ -116,7 +136,7 @@ const MAX_PARALLEL_ITEMS = 4;
 
 /** Works on all items, a few at a time. */
 async function runPool<Worked extends Item, Result>(
-  { items, work, progress, dependencyError, cancelled }: Pool<Worked, Result>,
+  { items, work, progress, attached, dependencyError, cancelled }: Pool<Worked, Result>,
   lock: PathLock,
 ): Promise<Outcome<Worked, Result>> {
   const done: { item: Worked; result: Result }[] = [];
@@ -131,6 +151,7 @@ async function runPool<Worked extends Item, Result>(
     const context: ItemContext = {
       signal: isFolderPath(item.path) ? cancelled : undefined,
       onProgress: (part) => progress.update(item, part),
+      onDetached: (isDetached) => attached.set(item, !isDetached),
       stop,
       markUnchanged: lock.fail,
     };
@@ -143,6 +164,7 @@ async function runPool<Worked extends Item, Result>(
       else failed.push({ item, error: asServiceError(error) });
     }
     progress.end(item);
+    attached.set(item, false);
   };
   // The workers share one iterator, so each takes the next item.
   const queue = items.values();
@@ -161,6 +183,20 @@ async function runPool<Worked extends Item, Result>(
 
 function pathsOf({ path, destination }: Item): readonly string[] {
   return destination === undefined ? [path] : [path, destination];
+}
+
+/** Counts the unfinished items that are no jobs. */
+function trackAttached(items: readonly Item[]) {
+  const attached = new Set(items);
+  const count = signal(attached.size);
+  return {
+    count,
+    set(item: Item, isAttached: boolean) {
+      if (isAttached) attached.add(item);
+      else attached.delete(item);
+      count.value = attached.size;
+    },
+  };
 }
 
 /** Sums up the progress of all items. The total is unknown until each folder has reported its number of files. */

@@ -54,10 +54,10 @@ async function removeAll(context: ChangeContext, entries: readonly Entry[], kind
 async function removeOne(
   context: ChangeContext,
   { path }: Entry,
-  { signal, onProgress, permanent }: ItemContext & { readonly permanent: boolean },
+  options: ItemContext & { readonly permanent: boolean },
 ): Promise<void> {
   try {
-    await context.service.remove(path, { signal, onProgress, permanent });
+    await context.service.remove(path, options);
   } catch (error) {
     // The user may have cancelled after the service had deleted the folder.
     const isGone = isAbort(error) ? !(await context.folderExists(path)) : asServiceError(error).code === 'not-found';

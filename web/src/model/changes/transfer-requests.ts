@@ -1,8 +1,10 @@
 import { signal as createSignal } from '@preact/signals';
 import { freeName } from '../../platform/free-name.ts';
 import { isFolderPath, nameOf, parentOf } from '../../platform/paths.ts';
+import type { ChangeService } from '../../platform/service/file-operations.ts';
+import type { OperationOptions } from '../../platform/service/jobs.ts';
 import { entriesIn } from '../../platform/service/pages.ts';
-import type { Entry, OperationOptions, Service } from '../../platform/service/service.ts';
+import type { Entry } from '../../platform/service/service.ts';
 import { asServiceError, isAbort } from '../../platform/service/service-error.ts';
 import { findStoredFile } from '../lost-responses.ts';
 import { type ConflictDecision, ConflictQueue, type TakenNames } from '../name-conflicts.ts';
@@ -39,7 +41,7 @@ const CHECK_TIMEOUT_MS = 60_000;
 
 /** Sends copies and moves. After a lost response, finds out whether the service completed the request. */
 export class RetryableTransfers {
-  readonly #service: Pick<Service, 'transfer' | 'list' | 'check'>;
+  readonly #service: Pick<ChangeService, 'transfer' | 'list' | 'check'>;
   readonly #folderExists: ChangeContext['folderExists'];
   /** The last attempt of each item, if its outcome is unknown, and when it began. */
   readonly #lostAttempts = new WeakMap<TransferItem, Transferred & { readonly since: number }>();
@@ -105,8 +107,8 @@ export class RetryableTransfers {
 
 /** Returns requests that fail if the name is taken. */
 export function failOnConflict(transfers: RetryableTransfers, kind: TransferKind): TransferRequest {
-  return (item, { signal, onProgress }) =>
-    transfers.transfer(kind, item, { destination: item.destination, overwrite: false, signal, onProgress });
+  return (item, { signal, onProgress, onDetached }) =>
+    transfers.transfer(kind, item, { destination: item.destination, overwrite: false, signal, onProgress, onDetached });
 }
 
 interface AskOptions {
@@ -128,7 +130,7 @@ export function askOnConflict(
   const conflicts = trackConflicts(context.service, items);
   const decide = createDecider(context, items, conflicts);
 
-  const request: TransferRequest = async (item, { signal, onProgress, stop, markUnchanged }) => {
+  const request: TransferRequest = async (item, { stop, markUnchanged, ...options }) => {
     const completed = await transfers.findCompletedAttempt(kind, item);
     if (completed) return completed;
     let { destination } = item;
@@ -136,7 +138,7 @@ export function askOnConflict(
     let keepsBoth = false;
     for (let freeNames = 0; ; freeNames++) {
       try {
-        return await transfers.transfer(kind, item, { destination, overwrite, signal, onProgress });
+        return await transfers.transfer(kind, item, { destination, overwrite, ...options });
       } catch (error) {
         if (overwrite || freeNames === MAX_FREE_NAMES || !(await isConflict(context, error, destination))) throw error;
       }

@@ -1,12 +1,5 @@
 import { asServiceError, noResponse, type ServiceError, serviceErrorOf } from './service-error.ts';
 
-/** The progress of a long operation. `total` is null while it is unknown. */
-export interface Progress {
-  readonly done: number;
-  readonly total: number | null;
-  readonly bytes: number;
-}
-
 export interface RequestOptions {
   readonly method?: 'GET' | 'POST' | 'DELETE';
   /** Sent as JSON. */
@@ -20,32 +13,11 @@ const IDLE_TIMEOUT_MS = 60_000;
 
 /** Returns the JSON body of a successful response. Throws `ServiceError`, or the signal's `AbortError`. */
 export async function requestJson<Body>(url: string, options: RequestOptions = {}): Promise<Body> {
-  const response = await send(url, 'application/json', options);
+  const response = await sendRequest(url, { accept: 'application/json' }, options);
   if (!response.ok) throw await errorOfResponse(response);
   const body = await readJson(response);
   if (body === undefined) throw serviceErrorOf(response.status, body, null);
   return body as Body;
-}
-
-/**
- * Requests a folder operation, which reports its progress in the response. Returns the last line of the response.
- * Aborting the signal cancels the operation. Throws the same errors as `requestJson`.
- */
-export async function requestWithProgress<Body>(
-  url: string,
-  { onProgress, ...options }: RequestOptions & { readonly onProgress: (progress: Progress) => void },
-): Promise<Body> {
-  const response = await send(url, 'application/x-ndjson', options);
-  if (!response.headers.get('content-type')?.startsWith('application/x-ndjson') || response.body === null) {
-    throw await errorOfResponse(response);
-  }
-  for await (const line of linesOf(response.body)) {
-    const message = JSON.parse(line) as { progress: Progress } | { success: boolean; status: number };
-    if ('progress' in message) onProgress(message.progress);
-    else if (message.success) return message as Body;
-    else throw serviceErrorOf(message.status, message, null);
-  }
-  throw noResponse();
 }
 
 /** Returns the error that a response reports. Throws like `readJson`. */
@@ -57,7 +29,7 @@ export async function errorOfResponse(response: Response): Promise<ServiceError>
  * Returns a body parsed as JSON; undefined if it is not JSON. Throws `ServiceError` if the response was truncated, or
  * the signal's `AbortError`.
  */
-async function readJson(response: Response): Promise<unknown> {
+export async function readJson(response: Response): Promise<unknown> {
   const text = await response.text().catch((error: unknown) => {
     throw asServiceError(error);
   });
@@ -68,14 +40,15 @@ async function readJson(response: Response): Promise<unknown> {
   }
 }
 
-async function send(
+/** Returns the response as soon as its headers have arrived. Throws the same errors as `requestJson`. */
+export async function sendRequest(
   url: string,
-  accept: string,
+  headers: Readonly<Record<string, string>>,
   { method = 'GET', body, signal, idleTimeout = IDLE_TIMEOUT_MS }: RequestOptions,
 ): Promise<Response> {
-  const headers = { accept, ...(body && { 'content-type': 'application/json' }) };
+  const allHeaders = { ...headers, ...(body && { 'content-type': 'application/json' }) };
   try {
-    const request = { method, headers, signal: signal ?? null, body: body ? JSON.stringify(body) : null };
+    const request = { method, headers: allHeaders, signal: signal ?? null, body: body ? JSON.stringify(body) : null };
     return await fetchWithIdleTimeout(url, request, idleTimeout);
   } catch (error) {
     throw asServiceError(error);

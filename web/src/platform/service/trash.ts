@@ -1,5 +1,7 @@
 import type { TrashList } from '../../../../src/http/schemas.ts';
-import type { OperationOptions, Service } from './service.ts';
+import type { FileOperations } from './file-operations.ts';
+import type { OperationOptions } from './jobs.ts';
+import type { Service } from './service.ts';
 
 /*
  * The trash in the HTTP API. Every function throws `ServiceError`, or the `AbortError` of its signal.
@@ -24,20 +26,25 @@ export function listTrash(service: Sender, { folder, cursor, signal }: TrashOpti
   return service.send('-/trash', { query, signal });
 }
 
+type Operator = Pick<FileOperations, 'operate'>;
+
 /** Moves an item out of the trash. Returns its path, which has a number in its name if the original name is taken. */
-export async function restoreTrashed(service: Sender, id: string, options: OperationOptions): Promise<string> {
-  const request = { ...options, method: 'POST', body: { onConflict: 'rename' } } as const;
-  const { path } = await service.send<{ path: string }>(`-/trash/${id}/restore`, request);
+export async function restoreTrashed(service: Operator, id: string, options: OperationOptions): Promise<string> {
+  const job = { kind: 'restore-from-trash', input: { id } };
+  const request = { method: 'POST', body: { onConflict: 'rename' }, job } as const;
+  const { path } = await service.operate<{ path: string }>(`-/trash/${id}/restore`, request, options);
   return path;
 }
 
 /** Deletes an item permanently. */
-export async function purgeTrashed(service: Sender, id: string, options: OperationOptions): Promise<void> {
-  await service.send(`-/trash/${id}`, { ...options, method: 'DELETE' });
+export async function purgeTrashed(service: Operator, id: string, options: OperationOptions): Promise<void> {
+  const job = { kind: 'delete-from-trash', input: { id } };
+  await service.operate(`-/trash/${id}`, { method: 'DELETE', job }, options);
 }
 
 /** Deletes permanently all items that the user may delete. Returns their number. */
-export async function emptyTrash(service: Sender, options: OperationOptions): Promise<number> {
-  const { removed } = await service.send<{ removed: number }>('-/trash', { ...options, method: 'DELETE' });
+export async function emptyTrash(service: Operator, options: OperationOptions): Promise<number> {
+  const job = { kind: 'empty-trash', input: { folder: '' } };
+  const { removed } = await service.operate<{ removed: number }>('-/trash', { method: 'DELETE', job }, options);
   return removed;
 }

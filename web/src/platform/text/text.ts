@@ -331,6 +331,7 @@ export interface LazyText {
     readonly announceProgress: (parameters: { percentage: string }) => string;
     readonly announceConflict: string;
     readonly itemsOf: (parameters: { count: number; total: number }) => string;
+    readonly cancelling: string;
     readonly cancelChange: (parameters: { message: string }) => string;
   };
   readonly drops: {

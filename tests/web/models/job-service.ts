@@ -1,0 +1,48 @@
+import { createJobs, type Job, type JobsOptions } from '../../../web/src/platform/service/jobs.ts';
+import type { SendOptions, Service } from '../../../web/src/platform/service/service.ts';
+import { ServiceError } from '../../../web/src/platform/service/service-error.ts';
+
+/** A request that `createJobScene` has received: `GET -/jobs/1`. */
+type Request = string;
+
+interface JobSceneOptions {
+  /** The responses by request, one after the other. The last one repeats. A `ServiceError` is thrown. */
+  readonly responses: Readonly<Record<Request, readonly unknown[]>>;
+  readonly user?: string | null;
+  /** Called instead of each pause. */
+  readonly onPause?: (milliseconds: number) => void;
+}
+
+/** The jobs of a page whose pauses take no time, on a service with these responses. */
+export function createJobScene({ responses, user = null, onPause = () => {} }: JobSceneOptions) {
+  const sent: Request[] = [];
+  const send: Service['send'] = async <Body>(endpoint: string, { method = 'GET', query }: SendOptions = {}) => {
+    const parameters = String(new URLSearchParams(query));
+    const request = `${method} ${endpoint}${parameters && '?'}${parameters}`;
+    const prepared = responses[request] ?? [new ServiceError(404, `No response is prepared for ${request}.`)];
+    const count = sent.filter((other) => other === request).length;
+    sent.push(request);
+    const response = prepared[count] ?? prepared.at(-1);
+    if (response instanceof Error) throw response;
+    return response as Body;
+  };
+  const pause: JobsOptions['pause'] = async (milliseconds) => onPause(milliseconds);
+  return { jobs: createJobs({ send }, { user: () => user, pause }), sent };
+}
+
+/** Returns a copy of a folder as a job. */
+export function jobOf(changed: Partial<Job> = {}): Job {
+  return {
+    id: '1',
+    kind: 'copy-folder',
+    status: 'running',
+    user: null,
+    input: { source: 'photos/', destination: 'backup/photos/', overwrite: false },
+    attempts: 1,
+    createdAt: new Date().toISOString(),
+    ...changed,
+  };
+}
+
+export const jobResponse = (changed?: Partial<Job>) => ({ success: true, job: jobOf(changed) });
+export const jobList = (...jobs: readonly Job[]) => ({ success: true, jobs });
