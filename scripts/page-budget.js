@@ -26,7 +26,7 @@ const ON_DEMAND = {
   'sign-in-dialog': 3_200,
   'table-preview': 9_100,
   'text-preview': 7_400,
-  'trash-view': 10_300,
+  'trash-view': 10_500,
   versions: 2_600,
   viewer: 7_700,
   worker: 108_000,

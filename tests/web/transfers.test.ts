@@ -160,7 +160,12 @@ test('The folder picker works with the keyboard alone, and a copy can be cancell
   await row(page, 'report.pdf').waitFor({ state: 'detached' });
 
   // A copy in progress can be cancelled.
-  await page.route('**/copy', () => {});
+  const job = { id: 'copy', kind: 'copy-folder', status: 'running', user: null, input: {}, attempts: 1, createdAt: '' };
+  await page.route('**/copy', (route) => route.fulfill({ status: 202, json: { success: true, job } }));
+  await page.route('**/-/jobs/copy', (route) => {
+    const status = route.request().method() === 'DELETE' ? 'cancelled' : 'running';
+    return route.fulfill({ json: { success: true, job: { ...job, status } } });
+  });
   await row(page, 'notes/').click();
   await page.keyboard.press('Control+c');
   await row(page, 'photos/').dblclick();

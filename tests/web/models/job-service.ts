@@ -11,10 +11,11 @@ interface JobSceneOptions {
   readonly user?: string | null;
   /** Called instead of each pause. */
   readonly onPause?: (milliseconds: number) => void;
+  readonly onRequest?: () => void;
 }
 
 /** The jobs of a page whose pauses take no time, on a service with these responses. */
-export function createJobScene({ responses, user = null, onPause = () => {} }: JobSceneOptions) {
+export function createJobScene({ responses, user = null, onPause = () => {}, onRequest = () => {} }: JobSceneOptions) {
   const sent: Request[] = [];
   const send: Service['send'] = async <Body>(endpoint: string, { method = 'GET', query }: SendOptions = {}) => {
     const parameters = String(new URLSearchParams(query));
@@ -22,6 +23,7 @@ export function createJobScene({ responses, user = null, onPause = () => {} }: J
     const prepared = responses[request] ?? [new ServiceError(404, `No response is prepared for ${request}.`)];
     const count = sent.filter((other) => other === request).length;
     sent.push(request);
+    onRequest();
     const response = prepared[count] ?? prepared.at(-1);
     if (response instanceof Error) throw response;
     return response as Body;

@@ -107,6 +107,9 @@ describe('An operation that the service runs as a job', () => {
     const down = createJobScene({ responses: { 'POST copy': [lost], [NEWEST]: [lost] } });
     await assert.rejects(down.jobs.run('copy', COPY, {}), lost);
     assert.equal(down.sent.length, 6);
+    const cancelling = new AbortController();
+    const cancelled = createJobScene({ responses, onRequest: () => cancelling.abort() });
+    await assert.rejects(cancelled.jobs.run('copy', COPY, { signal: cancelling.signal }), isAbort);
     const refused = createJobScene({ responses: { 'POST copy': [refusal('not-found', '')] } });
     await assert.rejects(refused.jobs.run('copy', COPY, {}), { code: 'not-found' });
     assert.deepEqual(refused.sent, ['POST copy']);

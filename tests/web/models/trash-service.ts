@@ -42,10 +42,7 @@ export function withTrash(
     const item = { id: String(++lastId), type, path, deletedAt: '2026-01-01T00:00:00.000Z', files: removed } as const;
     if (!permanent) trash.unshift(item);
   };
-  const answer = (
-    endpoint: string,
-    { method = 'GET', query }: NonNullable<Parameters<ChangeService['send']>[1]>,
-  ) => {
+  const answer = (endpoint: string, { method = 'GET', query }: NonNullable<Parameters<ChangeService['send']>[1]>) => {
     const [, , id = ''] = endpoint.split('/');
     if (method === 'POST') return { path: restore(id) };
     if (method === 'DELETE' && id === '') return { removed: trash.splice(0).length };

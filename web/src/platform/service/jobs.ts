@@ -113,7 +113,10 @@ export function createJobs(service: Pick<Service, 'send'>, { user, pause }: Jobs
         });
       } catch (error) {
         const found = isResponseLost(error) ? await findLost(job, since, signal) : undefined;
-        if (!found) throw error;
+        if (!found) {
+          signal?.throwIfAborted();
+          throw error;
+        }
         response = { success: true, job: found };
       } finally {
         starting.delete(job);

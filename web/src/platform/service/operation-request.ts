@@ -24,7 +24,7 @@ const HEADERS = {
 const IDLE_TIMEOUT_MS = 300_000;
 
 /** Milliseconds after a cancellation for which the page waits for the response, which tells what it must cancel. */
-const MAX_CANCEL_DELAY_MS = 10_000;
+const MAX_CANCEL_DELAY_MS = 5_000;
 
 /**
  * Requests a long operation. Returns the body of the response, or the last line of its progress: the result, or the job if
