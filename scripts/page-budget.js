@@ -11,7 +11,7 @@ const FIRST_LOAD = { script: 52_000, styles: 12_000 };
  * @type {Readonly<Record<string, number>>}
  */
 const ON_DEMAND = {
-  'change-model': 11_400,
+  'change-model': 11_600,
   'dialog-prompts': 5_000,
   'upload-model': 8_600,
   'details-sheet': 4_100,

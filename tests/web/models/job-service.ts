@@ -1,3 +1,4 @@
+import type { JobMemory } from '../../../web/src/platform/service/job-memory.ts';
 import { createJobs, type Job, type JobsOptions } from '../../../web/src/platform/service/jobs.ts';
 import type { SendOptions, Service } from '../../../web/src/platform/service/service.ts';
 import { ServiceError } from '../../../web/src/platform/service/service-error.ts';
@@ -9,13 +10,24 @@ interface JobSceneOptions {
   /** The responses by request, one after the other. The last one repeats. A `ServiceError` is thrown. */
   readonly responses: Readonly<Record<Request, readonly unknown[]>>;
   readonly user?: string | null;
+  /** Whether the service lists the jobs of the user. Default: true. */
+  readonly isListed?: boolean;
+  /** The jobs that the tab followed before a reload: users by IDs. */
+  readonly remembered?: Map<string, string | null>;
   /** Called instead of each pause. */
   readonly onPause?: (milliseconds: number) => void;
   readonly onRequest?: () => void;
 }
 
 /** The jobs of a page whose pauses take no time, on a service with these responses. */
-export function createJobScene({ responses, user = null, onPause = () => {}, onRequest = () => {} }: JobSceneOptions) {
+export function createJobScene({
+  responses,
+  user = null,
+  isListed = true,
+  remembered = new Map(),
+  onPause = () => {},
+  onRequest = () => {},
+}: JobSceneOptions) {
   const sent: Request[] = [];
   const send: Service['send'] = async <Body>(endpoint: string, { method = 'GET', query }: SendOptions = {}) => {
     const parameters = String(new URLSearchParams(query));
@@ -29,7 +41,13 @@ export function createJobScene({ responses, user = null, onPause = () => {}, onR
     return response as Body;
   };
   const pause: JobsOptions['pause'] = async (milliseconds) => onPause(milliseconds);
-  return { jobs: createJobs({ send }, { user: () => user, pause }), sent };
+  const memory: JobMemory = {
+    idsOf: (owner) => [...remembered].flatMap(([id, other]) => (other === owner ? [id] : [])),
+    add: (id, owner) => void remembered.set(id, owner),
+    delete: (id) => void remembered.delete(id),
+  };
+  const jobs = createJobs({ send }, { user: () => user, isListed: () => isListed, memory, pause });
+  return { jobs, sent, remembered };
 }
 
 /** Returns a copy of a folder as a job. */

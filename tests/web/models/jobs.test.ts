@@ -140,4 +140,30 @@ describe('The jobs of other pages', () => {
     await find();
     assert.deepEqual(found, [['other'], ['other'], ['own', 'other']]);
   });
+
+  it('include those of the tab from before a reload, also if they have ended or are not listed', async () => {
+    const remembered = new Map([
+      ['ended', null],
+      ['expired', null],
+      ['unknown', null],
+      ['of Ann', 'ann'],
+    ]);
+    const { jobs, sent } = createJobScene({
+      isListed: false,
+      remembered,
+      responses: {
+        'GET -/jobs/ended': [jobResponse({ id: 'ended', ...DONE })],
+        'GET -/jobs/expired': [refusal('job-not-found', '')],
+        'GET -/jobs/unknown': [lost],
+      },
+    });
+    const [ended, ...others] = await jobs.findOthers();
+    assert.deepEqual([ended?.id, others], ['ended', []]);
+    assert.equal(sent.length, 3);
+    assert.deepEqual([...remembered.keys()], ['ended', 'unknown', 'of Ann']);
+    const following = jobs.follow(jobOf({ id: 'ended' }), {});
+    assert.equal(remembered.has('ended'), true);
+    await following;
+    assert.equal(remembered.has('ended'), false);
+  });
 });

@@ -1,6 +1,7 @@
 import { effect, type Signal, untracked } from '@preact/signals';
 import { pauseWhileVisible } from '../../platform/pause.ts';
 import { withFileOperations } from '../../platform/service/file-operations.ts';
+import { SESSION_JOBS } from '../../platform/service/job-memory.ts';
 import { createJobs, type Jobs } from '../../platform/service/jobs.ts';
 import type { Entry, Service } from '../../platform/service/service.ts';
 import type { Account } from '../account/account.ts';
@@ -65,17 +66,16 @@ export function connectChangeModel(
   prompts: Prompts,
 ): ChangeModel {
   const user = () => account?.username.peek() ?? null;
-  const jobs = createJobs(options.service, { user, pause: pauseWhileVisible });
+  const isListed = () => account === null || user() !== null;
+  const jobs = createJobs(options.service, { user, isListed, memory: SESSION_JOBS, pause: pauseWhileVisible });
   const model = createChangeModel({ ...options, service: withFileOperations(options.service, jobs) }, state, prompts);
   showOtherJobs(model.context, jobs, account);
   return model;
 }
 
-/** Shows the unfinished jobs that this page did not start: now, after signing in, and when the page is shown again. */
+/** Shows the jobs that this page did not start: now, after signing in, and when the page is shown again. */
 function showOtherJobs(context: ChangeContext, jobs: Jobs, account: Account | null): void {
   const show = async () => {
-    // The service does not list the jobs of anonymous users.
-    if (account?.username.peek() === null) return;
     const others = await jobs.findOthers();
     if (others.length === 0) return;
     const { followJob } = await import('./other-jobs.ts');

@@ -1,4 +1,5 @@
 import type { JobList, JobResponse } from '../../../../src/http/schemas.ts';
+import type { JobMemory } from './job-memory.ts';
 import { type Progress, requestOperation } from './operation-request.ts';
 import type { RequestOptions } from './request.ts';
 import type { SendOptions, Service } from './service.ts';
@@ -37,13 +38,19 @@ export interface Jobs {
   run<Body>(endpoint: string, request: JobRequest, options: OperationOptions): Promise<Body>;
   /** Follows a job to its end, and returns its result. Throws like `run`. */
   follow<Result>(job: Job, options: OperationOptions): Promise<Result>;
-  /** Returns the unfinished jobs of the user that this page does not follow: from before a reload, and of other pages. */
+  /**
+   * Returns the jobs of the user that this page does not follow: the unfinished ones of other pages, and those of this tab
+   * from before a reload, which can have ended.
+   */
   findOthers(): Promise<readonly Job[]>;
 }
 
 export interface JobsOptions {
   /** Returns the username; null for an anonymous user. */
   readonly user: () => string | null;
+  /** Returns whether the service lists the jobs of the user. It does not list those of anonymous users, if there are others. */
+  readonly isListed: () => boolean;
+  readonly memory: JobMemory;
   /** Resolves after so many milliseconds, or earlier if there is a reason not to wait. Never rejects. */
   readonly pause: (milliseconds: number, signal: AbortSignal | undefined) => Promise<void>;
 }
@@ -61,13 +68,14 @@ const SEARCHED_JOBS = 50;
 /** Milliseconds by which the clock of the service can be behind that of the browser. */
 const CLOCK_TOLERANCE_MS = 2_000;
 
-export function createJobs(service: Pick<Service, 'send'>, { user, pause }: JobsOptions): Jobs {
+export function createJobs(service: Pick<Service, 'send'>, { user, isListed, memory, pause }: JobsOptions): Jobs {
   /** The IDs of the jobs that this page follows. */
   const followed = new Set<string>();
   /** The jobs that the requests in progress start. Their IDs are not known yet. */
   const starting = new Set<JobKey>();
 
   const list = async (query: Readonly<Record<string, string>>): Promise<readonly Job[]> => {
+    if (!isListed()) return [];
     const { jobs } = await service.send<JobList>('-/jobs', { query });
     // Users who manage the root get the jobs of all users.
     return jobs.filter((job) => job.user === user() && !followed.has(job.id));
@@ -88,12 +96,14 @@ export function createJobs(service: Pick<Service, 'send'>, { user, pause }: Jobs
 
   const follow: Jobs['follow'] = async <Result>(job: Job, options: OperationOptions): Promise<Result> => {
     followed.add(job.id);
+    memory.add(job.id, user());
     options.onDetached?.(true);
     try {
       return (await untilEnded(service, job, { ...options, pause })) as Result;
     } finally {
       options.onDetached?.(false);
       followed.delete(job.id);
+      memory.delete(job.id);
     }
   };
 
@@ -125,8 +135,14 @@ export function createJobs(service: Pick<Service, 'send'>, { user, pause }: Jobs
     },
 
     async findOthers() {
-      const jobs = await list({ unfinished: 'true' });
-      return jobs.filter((job) => ![...starting].some((key) => isMatch(job, key)));
+      const remembered = memory.idsOf(user()).filter((id) => !followed.has(id));
+      const listed = await list({ unfinished: 'true' });
+      const others = listed.filter((job) => ![...starting].some((key) => isMatch(job, key)));
+      const missing = remembered.filter((id) => others.every((job) => job.id !== id));
+      const found = await Promise.all(
+        missing.map((id) => readJob(service, id, undefined).catch(() => memory.delete(id))),
+      );
+      return [...others, ...found.filter((job) => job !== undefined)];
     },
   };
 }
