@@ -331,7 +331,9 @@ describe('Changes', () => {
       });
       await scene.open('to/');
       await scene.transfer('copy', ['many/'], 'to/');
-      assert.match(scene.shownTexts().join(), /^Copy cancelled\. 0 of 1 item copied/);
+      assert.deepEqual(scene.shownTexts(), [
+        'Copy cancelled. 0 of 1 item copied. Removing the incomplete copy of “many”…',
+      ]);
       await settle();
       mock.timers.tick(500);
       await settle();
@@ -342,6 +344,22 @@ describe('Changes', () => {
       await settle();
       assert.deepEqual(scene.shown(), []);
       assert.deepEqual([...scene.stored.keys()], ['many/x.txt', 'to/']);
+    });
+
+    it('mentions no incomplete copy of a cancelled folder if the service has removed it', async () => {
+      const scene = await createChangeScene({
+        files: { 'many/x.txt': 'x', 'to/': '' },
+        override: () => ({
+          async transfer(_kind, _source, _destination, options) {
+            await settle();
+            mock.timers.tick(1_000);
+            for (const operation of scene.running.value) operation.cancel();
+            options?.signal?.throwIfAborted();
+          },
+        }),
+      });
+      await scene.transfer('copy', ['many/'], 'to/');
+      assert.deepEqual(scene.shownTexts(), ['Copy cancelled. 0 of 1 item copied.']);
     });
 
     it('shows a file again when the service rejects its move after the user opened another folder', async () => {

@@ -121,8 +121,18 @@ async function run(
     isFree: ({ destination }) => !names.isTaken(target, nameOf(destination)),
     request: askOnConflict(context, kind, { transfers, items, names }),
   });
-  report(context, kind, outcome, target);
-  if (kind === 'copy') void refreshAfterCancel(context, outcome.interrupted);
+  const incomplete = kind === 'copy' ? await findExisting(context, outcome.interrupted) : outcome.interrupted;
+  report(context, kind, { ...outcome, incomplete }, target);
+  if (kind === 'copy') void refreshAfterCancel(context, incomplete);
+}
+
+/** Returns the cancelled items whose copies exist. A job has removed them before it ends. */
+async function findExisting(
+  { folderExists }: TransferContext,
+  cancelled: readonly TransferItem[],
+): Promise<readonly TransferItem[]> {
+  const exists = await Promise.all(cancelled.map(({ destination }) => folderExists(destination)));
+  return cancelled.filter((_item, index) => exists[index]);
 }
 
 async function undo(context: TransferContext, items: readonly TransferItem[]): Promise<void> {
@@ -146,6 +156,12 @@ interface TransferOutcome extends Omit<Outcome<TransferItem, unknown>, 'done'> {
   readonly transferred: readonly (Transferred & { readonly item: TransferItem })[];
   /** Items that the user skipped because their names were taken. */
   readonly skipped: readonly TransferItem[];
+}
+
+/** The outcome of a copy or move that the user follows. */
+interface ReportedOutcome extends TransferOutcome {
+  /** Cancelled items of which a part is at the destination. */
+  readonly incomplete: readonly TransferItem[];
 }
 
 interface TransferPlan {
@@ -203,7 +219,7 @@ const withCurrentTime = (entry: Entry): Entry =>
   entry.type === 'file' ? { ...entry, modified: new Date().toISOString() } : entry;
 
 /** Shows messages about the results, with buttons to undo a move and to retry failed items. */
-function report(context: TransferContext, kind: TransferKind, outcome: TransferOutcome, target: string): void {
+function report(context: TransferContext, kind: TransferKind, outcome: ReportedOutcome, target: string): void {
   const { messages, language } = context;
   const { text } = language.value;
   const { transferred, skipped, failed, interrupted, notStarted } = outcome;
@@ -256,13 +272,13 @@ function describeFailure(kind: TransferKind, paths: readonly string[], all: numb
 
 function describeCancelled(
   kind: TransferKind,
-  { transferred, interrupted }: TransferOutcome,
+  { transferred, incomplete }: ReportedOutcome,
   all: number,
   { changes }: Text,
 ): { readonly text: string; readonly detail: string | undefined } {
   const describe = kind === 'copy' ? changes.copyCancelled : changes.moveCancelled;
   const describeInterrupted = kind === 'copy' ? changes.copyRolledBack : changes.moveIncomplete;
-  const details = interrupted.map(({ path }) => describeInterrupted({ name: nameOf(path) }));
+  const details = incomplete.map(({ path }) => describeInterrupted({ name: nameOf(path) }));
   return {
     text: describe({ count: transferred.length, all }),
     detail: details.length > 0 ? details.join('\n') : undefined,
