@@ -7,7 +7,7 @@ import { ServiceError } from '../../../web/src/platform/service/service-error.ts
 type Request = string;
 
 interface JobSceneOptions {
-  /** The responses by request, one after the other. The last one repeats. A `ServiceError` is thrown. */
+  /** The responses by request, one after the other. The last one repeats. A `ServiceError` is thrown, and a promise awaited. */
   readonly responses: Readonly<Record<Request, readonly unknown[]>>;
   readonly user?: string | null;
   /** Whether the service lists the jobs of the user. Default: true. */
@@ -36,7 +36,7 @@ export function createJobScene({
     const count = sent.filter((other) => other === request).length;
     sent.push(request);
     onRequest();
-    const response = prepared[count] ?? prepared.at(-1);
+    const response = await (prepared[count] ?? prepared.at(-1));
     if (response instanceof Error) throw response;
     return response as Body;
   };

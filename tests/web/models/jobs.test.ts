@@ -124,18 +124,20 @@ describe('The jobs of other pages', () => {
       jobOf({ id: 'other', user: 'ann', input: { source: 'notes/' } }),
       jobOf({ id: 'of Bob', user: 'bob', input: { source: 'notes/' } }),
     ];
+    const starting = Promise.withResolvers<unknown>();
     const found: (readonly string[])[] = [];
     const find = async () => void found.push((await scene.jobs.findOthers()).map(({ id }) => id));
     const scene = createJobScene({
       user: 'ann',
       responses: {
-        'POST copy': [jobResponse({ id: 'own' })],
+        'POST copy': [starting.promise],
         'GET -/jobs/own': [jobResponse(), jobResponse(DONE)],
         [UNFINISHED]: [jobList(...listed)],
       },
     });
     const running = scene.jobs.run('copy', COPY, { onDetached: (isDetached) => void (isDetached && find()) });
     await find();
+    starting.resolve(jobResponse({ id: 'own' }));
     await running;
     await find();
     assert.deepEqual(found, [['other'], ['other'], ['own', 'other']]);

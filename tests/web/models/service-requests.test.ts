@@ -165,15 +165,18 @@ describe('Requests of the web UI', () => {
   });
 
   it('cancels an operation that is no job by closing its stream of progress', async (t) => {
-    const cancelling = new AbortController();
-    const closed = Promise.withResolvers<void>();
-    const url = await serve(t, (_request, response) => {
-      response.writeHead(200, { 'content-type': 'application/x-ndjson' });
-      response.write('{"progress":{"done":1,"total":2,"bytes":5}}\n');
-      response.once('close', closed.resolve);
-    });
-    const onProgress = () => cancelling.abort();
-    await assert.rejects(requestOperation(url, { method: 'POST', signal: cancelling.signal, onProgress }), isAbort);
-    await closed.promise;
+    for (const isEarly of [true, false]) {
+      const cancelling = new AbortController();
+      const closed = Promise.withResolvers<void>();
+      const url = await serve(t, (_request, response) => {
+        if (isEarly) cancelling.abort();
+        response.writeHead(200, { 'content-type': 'application/x-ndjson' });
+        response.write('{"progress":{"done":1,"total":2,"bytes":5}}\n');
+        response.once('close', closed.resolve);
+      });
+      const onProgress = () => cancelling.abort();
+      await assert.rejects(requestOperation(url, { method: 'POST', signal: cancelling.signal, onProgress }), isAbort);
+      await closed.promise;
+    }
   });
 });
