@@ -63,12 +63,13 @@ export async function startHoldall(t: Owner, { root, settings, ...start }: Start
   let output = '';
   createInterface(child.stdout).on('line', (line) => void log.push(JSON.parse(line)));
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (bytes) => (output += String(bytes)));
-  const errors = text(child.stderr);
-  void errors.then((printed) => process.stderr.write(printed));
+  void text(child.stderr).then((printed) => process.stderr.write(printed));
 
   const ready = await until('Holdall is ready', async () => {
-    if (child.exitCode !== null || child.signalCode !== null)
-      assert.fail(`Holdall exited before it was ready: ${await errors}`);
+    if (child.exitCode !== null || child.signalCode !== null) {
+      const { code, signal } = await ended;
+      assert.fail(`Holdall exited before it was ready (${signal ?? code}): ${output}`);
+    }
     return log.find(({ msg }) => msg === 'Holdall is ready');
   });
   return {
