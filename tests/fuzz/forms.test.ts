@@ -70,11 +70,11 @@ test('stores the exact bytes of any valid form', async (t) => {
 });
 
 test('rejects an almost valid form or stores what the response reports, on disk', async (t) => {
-  await fuzzForms(t, await startOnDisk(t), 50);
+  await fuzzForms(t, await startOnDisk(t), 30);
 });
 
 test('rejects an almost valid form or stores what the response reports, in memory', async (t) => {
-  await fuzzForms(t, await startInMemory(t), 40);
+  await fuzzForms(t, await startInMemory(t), 25);
 });
 
 async function fuzzForms(t: TestContext, target: Target, runs: number): Promise<void> {

@@ -12,6 +12,7 @@ await import('../fuzz/forms.test.ts');
 await import('../http/bare.test.ts');
 await import('../http/disk.test.ts');
 await import('../http/github.test.ts');
+await import('../http/memory.test.ts');
 await import('../http/protocol/names.test.ts');
 await import('../http/protocol/progress.test.ts');
 await import('../http/protocol/requests.test.ts');

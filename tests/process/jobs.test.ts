@@ -11,7 +11,7 @@ const ASYNC = { prefer: 'respond-async' };
 const COPY = { source: 'many', destination: 'copy', is_folder: true };
 
 /** More than the files that are copied in the time that it takes to kill a process. */
-const FILES = 6000;
+const FILES = 2000;
 
 async function folderOfMany(root: string): Promise<void> {
   await mkdir(join(root, 'many'));
