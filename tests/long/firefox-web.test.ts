@@ -1,7 +1,7 @@
 import { it } from 'node:test';
 import { launchFirefox } from '../../testing/servers/firefox.ts';
 import type { Need } from '../runner/needs.ts';
-import { useEngine } from './other-engines.ts';
+import { useEngine } from '../web/other-engines.ts';
 
 export const needs: readonly Need[] = ['firefox'];
 
