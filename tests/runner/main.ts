@@ -18,7 +18,8 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const ALL = 'tests/!(long)/**/*.test.ts';
 const LONG = 'tests/long/*.test.ts';
 
-const END_PROCESS = new URL('end-process.ts', import.meta.url).href;
+/** Modules that each test process loads first, in this order. */
+const PRELOADED = ['untracked-promises.ts', 'end-process.ts'].map((name) => new URL(name, import.meta.url).href);
 
 /** The timeout of one test. */
 const TIMEOUT_MS = 300_000;
@@ -161,9 +162,14 @@ async function runFiles(
   const timeout = long ? LONG_TIMEOUT_MS : TIMEOUT_MS;
   const stream = run({
     files: [...(processes?.modules ?? longestFirst(files))],
-    // One more than the number of cores, because tests spend much of their time waiting.
-    concurrency: availableParallelism() + 1,
-    execArgv: [...(profile?.options ?? []), `--import=${END_PROCESS}`, `--test-timeout=${timeout}`, ...nodeOptions],
+    // More than the number of cores, because tests spend much of their time waiting.
+    concurrency: availableParallelism() + 2,
+    execArgv: [
+      ...(profile?.options ?? []),
+      ...PRELOADED.map((module) => `--import=${module}`),
+      `--test-timeout=${timeout}`,
+      ...nodeOptions,
+    ],
     ...coverageOf(nodeOptions),
     env: {
       ...process.env,

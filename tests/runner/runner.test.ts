@@ -92,6 +92,16 @@ describe('npm test', () => {
     assert.match(stdout, /^ℹ fail 1$/m);
   });
 
+  it('fails when an error is uncaught after an await, and prints where it was thrown', async (t) => {
+    const throwing = `import { it } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+const fail = async () => { await nextTurn(); throw new Error('lost'); };
+it('passes', async () => { void fail(); await nextTurn(); await nextTurn(); });`;
+    const { status, stdout } = await runTests(t, { files: { 'throwing.test.ts': throwing } });
+    assert.equal(status, 1, stdout);
+    assert.match(stdout, /unhandledRejection: Error: lost\n +at fail .*throwing\.test\.ts:3:/);
+  });
+
   it('fails for an unknown need and for a file that does not exist, and names them', async (t) => {
     const unknown = await runTests(t, { files: { 'unknown.test.ts': needing('buckets') } });
     assert.equal(unknown.status, 1);
