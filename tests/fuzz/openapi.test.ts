@@ -41,11 +41,11 @@ const PLACES = {
 const LONGEST = 4;
 
 test('returns only responses of the OpenAPI document and makes only acknowledged changes: on disk', async (t) => {
-  await fuzz(t, await startOnDisk(t), 80);
+  await fuzz(t, await startOnDisk(t), 100);
 });
 
 test('returns only responses of the OpenAPI document and makes only acknowledged changes: in memory', async (t) => {
-  await fuzz(t, await startInMemory(t), 50);
+  await fuzz(t, await startInMemory(t), 80);
 });
 
 test('returns only documented responses and denies anonymous access when an access file applies', async (t) => {
@@ -54,7 +54,7 @@ test('returns only documented responses and denies anonymous access when an acce
   const file = join(await temporaryFolder(t), 'access.json');
   await writeFile(file, JSON.stringify({ people: { ann: { tokens: [{ name: 'laptop', hash }] } }, grants }));
   const proof = { authorization: `Bearer ${token}` };
-  await fuzz(t, await startOnDisk(t, { settings: { ACCESS_FILE: file }, headers: proof }), 80, proof);
+  await fuzz(t, await startOnDisk(t, { settings: { ACCESS_FILE: file }, headers: proof }), 100, proof);
 });
 
 async function fuzz(t: TestContext, target: Target, runs: number, proof: Record<string, string> = {}): Promise<void> {

@@ -344,6 +344,36 @@ describe('An item in the trash of a bucket', () => {
     assert.deepEqual(await pathsInTrash(other), ['f/']);
   });
 
+  for (const [when, present] of [
+    ['that did not exist', {}],
+    ['that was moved to the trash', { 'to/b': '2' }],
+  ] as const) {
+    it(`keeps a file that a client creates while a move replaces a folder ${when}`, async (t) => {
+      const { store, proxy, other } = await openBoth(t);
+      const isEmpty = Object.keys(present).length === 0;
+      await plant(store, { 'from/a': '1', ...present });
+      let isReady = false;
+      let isCreated = false;
+      proxy.intercept(async ({ operation, key, query }) => {
+        const isListing = operation === 'ListObjectsV2' && query.get('prefix') === 'to/';
+        if (isListing && isReady && !isCreated) {
+          isCreated = true;
+          await other.write(file('to/new'), upload('new'));
+        }
+        isReady ||= isEmpty ? isListing : operation === 'PutObject' && key?.startsWith('.holdall/trash/') === true;
+        return undefined;
+      });
+      assert.ok(store.moveFolder);
+      await store.moveFolder(folder('from'), folder('to'), { replace: true, keep: {} });
+      assert.ok(isCreated);
+      assert.deepEqual(await treeOf(other), { 'to/': null, 'to/a': '1' });
+      const { items } = await other.listTrash();
+      for (const { id } of items) await other.restoreTrashed(id, folder(`kept/${id}`));
+      const names = Object.keys(await treeOf(other)).flatMap((path) => /^kept\/.*\/(\w+)$/.exec(path)?.[1] ?? []);
+      assert.deepEqual(names.toSorted(), isEmpty ? ['new'] : ['b', 'new']);
+    });
+  }
+
   it('is not listed if another program damaged its record', async (t) => {
     const opened = await openBoth(t);
     const { store, warnings } = opened;

@@ -1,15 +1,19 @@
 import { createHash } from 'node:crypto';
 import type { ItemTree } from '../../files/item-tree.ts';
 import { TreeComparison } from '../../files/tree-comparison.ts';
-import { exists } from '../../model/error.ts';
+import { exists, isStoreError } from '../../model/error.ts';
 import { newKeptId } from '../../model/kept-ids.ts';
 import type { FolderPath } from '../../model/path.ts';
 import type { Store } from '../../model/store.ts';
+import { concurrentlyModified } from '../../model/store-errors.ts';
 import type { Leases } from './lease.ts';
 import type { ListedObject } from './operations.ts';
 import type { BucketTrash } from './trash.ts';
 import type { TrashDeletes } from './trash-deletes.ts';
 import { moveTree } from './tree-move.ts';
+
+/** Maximum attempts to replace a folder in which other clients create files. */
+const MAX_ATTEMPTS = 5;
 
 type FolderOperation = 'copyFolder' | 'moveFolder';
 type Operations = Required<Pick<Store, FolderOperation>>;
@@ -26,9 +30,18 @@ export function keepReplacedFolders(operations: Operations, options: ReplacedFol
   const keeping =
     (name: FolderOperation): Operations[FolderOperation] =>
     async (from, to, given) => {
-      const isKept = given.keep && given.replace && (await isReplaced(options.tree, name, { from, to }));
-      if (isKept) await replace(name, { from, to, given });
-      else await operations[name](from, to, given);
+      if (!given.keep || !given.replace) return operations[name](from, to, given);
+      for (let attempt = 1; ; attempt++) {
+        try {
+          if (await isReplaced(options.tree, name, { from, to })) await replace(name, { from, to, given });
+          // Without `replace`, because it would permanently remove what other clients create there meanwhile.
+          else await operations[name](from, to, { ...given, replace: false });
+          return;
+        } catch (error) {
+          if (!isStoreError(error, 'already-exists')) throw error;
+          if (attempt === MAX_ATTEMPTS) throw concurrentlyModified(error);
+        }
+      }
     };
 
   /** Moves the destination to the trash, and then copies or moves the source to the free path. */
