@@ -28,7 +28,7 @@ export interface Processes {
   remove(): void;
 }
 
-/** Files that run in one process. They are of one folder and have the same needs. */
+/** Files that run in one process. They have the same needs, and those of the web UI are of one folder. */
 interface Group {
   readonly key: string;
   readonly files: string[];
@@ -57,7 +57,7 @@ function group(files: readonly string[]): Group[] {
   for (const file of files) {
     const seconds = secondsOf(file) ?? UNRECORDED_SECONDS;
     const shown = relative(ROOT, file);
-    const key = OWN_PROCESS.includes(shown) ? shown : JSON.stringify([dirname(shown), declaredNeeds(file)]);
+    const key = OWN_PROCESS.includes(shown) ? shown : JSON.stringify([pageFolderOf(shown), declaredNeeds(file)]);
     const open = groups.find((each) => each.key === key && each.seconds + seconds <= MAX_SECONDS);
     if (open) {
       open.files.push(file);
@@ -68,6 +68,9 @@ function group(files: readonly string[]): Group[] {
   }
   return groups;
 }
+
+/** Returns the folder of a test of the web UI: these tests define globals of browsers. Returns undefined for all others. */
+const pageFolderOf = (file: string) => (file.startsWith('tests/web/') ? dirname(file) : undefined);
 
 /** Writes a module that imports the files, and declares what they need for `assertDeclared`. Returns its path. */
 function writeModule(folder: string, index: number, files: readonly string[]): string {
