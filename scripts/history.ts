@@ -10,13 +10,14 @@ import { judgementOf } from '../tests/history/judgement.ts';
  * Runs the history checker (docs/explanation/reliability.md) on a store for any time, or checks a recorded history.
  */
 
-const USAGE = `npm run history -- --store disk|bucket|github [--minutes N] [--seed N]
+const USAGE = `npm run history -- --store disk|bucket|versioned-bucket|github [--minutes N] [--seed N]
 npm run history -- --check FILE
 `;
 
 const TESTS: Readonly<Record<string, string>> = {
   disk: 'tests/history/run-disk.test.ts',
   bucket: 'tests/history/run-s3.test.ts',
+  'versioned-bucket': 'tests/history/run-s3-versioned.test.ts',
   github: 'tests/history/run-github.test.ts',
 };
 

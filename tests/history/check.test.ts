@@ -12,11 +12,15 @@ import {
 } from './history.ts';
 import { reportOf } from './report.ts';
 
-const ALL: readonly StoreKind[] = ['disk', 'bucket', 'github'];
+const ALL: readonly StoreKind[] = ['disk', 'bucket', 'versioned-bucket', 'github'];
 const DISK: readonly StoreKind[] = ['disk'];
-const BUCKET: readonly StoreKind[] = ['bucket'];
+const BUCKET: readonly StoreKind[] = ['bucket', 'versioned-bucket'];
 const GITHUB: readonly StoreKind[] = ['github'];
-const EXCEPT_GITHUB: readonly StoreKind[] = ['disk', 'bucket'];
+const EXCEPT_GITHUB: readonly StoreKind[] = ['disk', 'bucket', 'versioned-bucket'];
+/** The stores that enforce conditions on writes. */
+const CONDITIONAL: readonly StoreKind[] = ['disk', 'bucket', 'github'];
+/** The stores that keep a content which is replaced as it arrives. */
+const KEEPING: readonly StoreKind[] = ['disk', 'versioned-bucket', 'github'];
 const EXCEPT_BUCKET: readonly StoreKind[] = ['disk', 'github'];
 
 /** What happens, one behind the other: a whole operation, the call of one, its end, or something else. */
@@ -52,6 +56,12 @@ const restoreFolder = (folder: string, files: Readonly<Record<string, number>>):
   folder,
   files,
 });
+const restoreVersion = (path: string, content: number): Operation => ({
+  does: 'restore version',
+  version: 'id',
+  path,
+  content,
+});
 const purge = (...contents: readonly number[]): Operation => ({ does: 'purge', item: 'id', contents });
 
 const done: Outcome = { is: 'done' };
@@ -77,7 +87,7 @@ const VIOLATIONS: readonly Case[] = [
   ['an upload that is refused for a file that is not there', ALL, [uploadNew('a', 2), refused(412)]],
   [
     'two that may not replace each other',
-    ALL,
+    CONDITIONAL,
     calls('p', uploadNew('a', 1)),
     calls('q', uploadNew('a', 2)),
     ends('p', done),
@@ -107,7 +117,7 @@ const VIOLATIONS: readonly Case[] = [
   ['a copy of nothing', ALL, [transfer('copy', 'a', 'f/x'), done]],
   [
     'a copy that replaces what it must not',
-    ALL,
+    CONDITIONAL,
     stored('a', 1),
     stored('f/x', 2),
     [transfer('copy', 'a', 'f/x'), done],
@@ -225,21 +235,45 @@ const VIOLATIONS: readonly Case[] = [
     ends('p', done),
   ],
   ['an answer that is none', ALL, [upload('a', 1), refused(404)]],
-  ['a deleted content that the store lost', DISK, stored('a', 1), [remove('a'), done], { kept: [] }],
-  ['a replaced content that the store lost', DISK, stored('a', 1), stored('a', 2), { kept: [2] }],
-  ['a content that the store lost at its path', DISK, stored('a', 1), { kept: [2] }],
-  ['a removal of another content', DISK, stored('a', 1), [purge(2), done], { kept: [] }],
-  ['a restore that replaces', DISK, stored('a', 1), [restore('a', 2), done]],
-  ['a restore that is refused without reason', DISK, [restore('a', 2), refused(409)]],
-  ['a restored file that is not there', DISK, [restore('a', 2), done], holds('a', 0)],
-  ['a restored folder that lacks a file', DISK, [restoreFolder('f/', { 'f/x': 1, 'f/y': 2 }), done], holds('f/y', 0)],
-  ['a folder that is restored into another one', DISK, stored('f/y', 1), [restoreFolder('f/', { 'f/x': 2 }), done]],
+  ['a deleted content that the store lost', ALL, stored('a', 1), [remove('a'), done], { kept: [] }],
+  ['a replaced content that the store lost', ALL, stored('a', 1), stored('a', 2), { kept: [2] }],
+  ['a content that the store lost at its path', ALL, stored('a', 1), { kept: [2] }],
+  ['a removal of another content', ALL, stored('a', 1), [purge(2), done], { kept: [] }],
+  [
+    'a content that was replaced as it arrived, and that the store lost',
+    KEEPING,
+    calls('p', upload('a', 1)),
+    calls('q', upload('a', 2)),
+    ends('p', done),
+    ends('q', done),
+    { kept: [2] },
+  ],
+  [
+    'a content that was moved and then replaced, and that the store lost',
+    ALL,
+    stored('a', 1),
+    [transfer('move', 'a', 'f/x'), done],
+    stored('f/x', 2),
+    { kept: [2] },
+  ],
+  ['a restored version that is not there', ALL, stored('a', 1), [restoreVersion('a', 2), done], holds('a', 1)],
+  ['a restored version of another file', ALL, stored('a', 1), [restoreVersion('fx', 2), done], holds('a', 2)],
+  ['a restore that replaces', ALL, stored('a', 1), [restore('a', 2), done]],
+  ['a restore that is refused without reason', ALL, [restore('a', 2), refused(409)]],
+  ['a restored file that is not there', ALL, [restore('a', 2), done], holds('a', 0)],
+  ['a restored folder that lacks a file', ALL, [restoreFolder('f/', { 'f/x': 1, 'f/y': 2 }), done], holds('f/y', 0)],
+  [
+    'a folder that is restored into another one',
+    EXCEPT_BUCKET,
+    stored('f/y', 1),
+    [restoreFolder('f/', { 'f/x': 2 }), done],
+  ],
 ];
 
 const EXPLAINED: readonly Case[] = [
   [
     'a file that is deleted and restored',
-    DISK,
+    ALL,
     stored('a', 1),
     [remove('a'), done],
     { kept: [1] },
@@ -247,21 +281,60 @@ const EXPLAINED: readonly Case[] = [
     holds('a', 1),
     { kept: [1] },
   ],
-  ['a content that was removed on purpose', DISK, stored('a', 1), [remove('a'), done], [purge(1), done], { kept: [] }],
-  ['a content that was perhaps removed', DISK, stored('a', 1), [remove('a'), done], [purge(1), unknown], { kept: [] }],
-  ['an upload that perhaps was not, and is not kept', DISK, [upload('a', 1), unknown], { kept: [] }],
-  ['a restore for which the name is taken', DISK, stored('a', 1), [restore('a', 2), refused(409)], holds('a', 1)],
-  ['a restore of what another one restored', DISK, [restore('a', 2), refused(404)], holds('a', 0)],
+  [
+    'a content that was replaced as it arrived',
+    ['bucket'],
+    calls('p', upload('a', 1)),
+    calls('q', upload('a', 2)),
+    ends('p', done),
+    ends('q', done),
+    { kept: [2] },
+  ],
+  [
+    'a content that was moved to where another one arrived',
+    ['bucket'],
+    stored('a', 1),
+    calls('p', transfer('move', 'a', 'f/x')),
+    calls('q', upload('f/x', 2)),
+    ends('p', done),
+    ends('q', done),
+    { kept: [2] },
+  ],
+  [
+    'a restored version',
+    ALL,
+    stored('a', 1),
+    stored('a', 2),
+    [restoreVersion('a', 1), done],
+    holds('a', 1),
+    { kept: [1, 2] },
+  ],
+  ['a version that is gone', ALL, stored('a', 1), [restoreVersion('a', 2), refused(404)], holds('a', 1)],
+  [
+    'a folder whose files are restored one by one',
+    BUCKET,
+    calls('p', restoreFolder('f/', { 'f/x': 1, 'f/y': 2 })),
+    holds('f/x', 0),
+    holds('f/y', 2),
+    holds('f/x', 0),
+    ends('p', done),
+    holds('f/x', 1),
+  ],
+  ['a content that was removed on purpose', ALL, stored('a', 1), [remove('a'), done], [purge(1), done], { kept: [] }],
+  ['a content that was perhaps removed', ALL, stored('a', 1), [remove('a'), done], [purge(1), unknown], { kept: [] }],
+  ['an upload that perhaps was not, and is not kept', ALL, [upload('a', 1), unknown], { kept: [] }],
+  ['a restore for which the name is taken', ALL, stored('a', 1), [restore('a', 2), refused(409)], holds('a', 1)],
+  ['a restore of what another one restored', ALL, [restore('a', 2), refused(404)], holds('a', 0)],
   [
     'a folder that is restored at once, seen before the end',
-    DISK,
+    EXCEPT_BUCKET,
     calls('p', restoreFolder('f/', { 'f/x': 1, 'f/y': 2 })),
     holds('f/x', 0),
     holds('f/y', 2),
     holds('f/x', 1),
     ends('p', done),
   ],
-  ['a restore of an empty folder', DISK, [restoreFolder('f/', {}), done], stored('f/x', 1), { kept: [1] }],
+  ['a restore of an empty folder', ALL, [restoreFolder('f/', {}), done], stored('f/x', 1), { kept: [1] }],
   [
     'a folder that is put aside twice, because a file came meanwhile',
     DISK,

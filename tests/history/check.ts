@@ -1,4 +1,5 @@
 import type { History, Line } from './history.ts';
+import { lostContents } from './losses.ts';
 import { at, type State } from './program.ts';
 import { explainerOf } from './programs.ts';
 import { begun, ended, type Programs, unique, type World, type Worlds } from './worlds.ts';
@@ -41,7 +42,7 @@ export function check(history: History): Verdict {
   let [most, skipped] = [1, 0];
 
   for (let index = 0; index < lines.length; index++) {
-    const next = follow(worlds, { lines, index }, ends.get(index) ?? [], programs);
+    const next = follow(worlds, { history, index }, ends.get(index) ?? [], programs);
     if ('wrong' in next) {
       const possible = new Map(paths.map((path, number) => [path, contentsAt(worlds.values(), number)]));
       return { is: 'violation', line: index, why: next.wrong, possible };
@@ -61,14 +62,15 @@ export function check(history: History): Verdict {
 /** The worlds behind a line, at which these operations end; none where there would be too many. */
 function follow(
   before: Worlds,
-  { lines, index }: { readonly lines: readonly Line[]; readonly index: number },
+  { history, index }: { readonly history: History; readonly index: number },
   ending: readonly number[],
   programs: Programs,
 ): { readonly worlds: Worlds } | { readonly wrong: string } {
+  const { lines } = history;
   const line = lines[index];
   let worlds = before;
   if (line?.is === 'kept') {
-    const lost = lostContents(lines.slice(0, index), line.contents);
+    const lost = lostContents(history, lines.slice(0, index), line.contents);
     if (lost.length > 0) return { wrong: `the store has lost the contents ${lost.join(', ')}` };
   }
   if (line?.is === 'call') {
@@ -87,24 +89,6 @@ function follow(
     worlds = after;
   }
   return { worlds };
-}
-
-/**
- * The contents that uploads were told to have stored, and that the store no longer has anywhere, although no request
- * removed them for good.
- */
-function lostContents(lines: readonly Line[], kept: readonly number[]): number[] {
-  const operations = new Map(lines.flatMap((line) => (line.is === 'call' ? [[line.id, line.operation] as const] : [])));
-  const present = new Set(kept);
-  const stored = new Set<number>();
-  for (const line of lines) {
-    if (line.is !== 'end') continue;
-    const operation = operations.get(line.id);
-    if (operation?.does === 'upload' && line.outcome.is === 'done') stored.add(operation.content);
-    // What perhaps was removed is not missed either.
-    if (operation?.does === 'purge') for (const content of operation.contents) present.add(content);
-  }
-  return [...stored.difference(present)];
 }
 
 /** What the paths held, and at which line, when all operations that had begun had ended, and all was looked at. */

@@ -10,7 +10,7 @@ export interface History {
   readonly lines: readonly Line[];
 }
 
-export type StoreKind = 'disk' | 'bucket' | 'github';
+export type StoreKind = 'disk' | 'bucket' | 'versioned-bucket' | 'github';
 
 /** `at`: milliseconds since the beginning of the run. */
 export type Line =
@@ -68,7 +68,9 @@ export type Operation =
       readonly folder: string;
       readonly files: Readonly<Record<string, number>>;
     }
-  /** An item of the trash with these contents is removed for good. */
+  /** A version of a file becomes its content. `version` is its id. */
+  | { readonly does: 'restore version'; readonly version: string; readonly path: string; readonly content: number }
+  /** An item of the trash with these contents is permanently removed. */
   | { readonly does: 'purge'; readonly item: string; readonly contents: readonly number[] };
 
 export type Outcome =

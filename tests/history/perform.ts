@@ -28,6 +28,10 @@ export async function perform(port: number, operation: Operation): Promise<Outco
       case 'restore':
       case 'restore folder':
         return changed(await send(port, `/-/trash/${operation.item}/restore`, { method: 'POST' }));
+      case 'restore version':
+        return changed(
+          await postJson(port, `/-/versions/${escapePath(operation.path)}`, { version: operation.version }),
+        );
       case 'purge':
         return changed(await send(port, `/-/trash/${operation.item}`, { method: 'DELETE' }));
       case 'create folder':

@@ -16,14 +16,13 @@ export interface Round {
   readonly fault: Fault | undefined;
 }
 
-/** What is chosen when it is done: one of the items that are in the trash then, by a number. */
-export interface ItemChoice {
-  readonly does: 'restore item' | 'purge item';
-  readonly choice: number;
-}
+/** What is chosen when it is done, by a number: an item that is in the trash then, or a version of a file. */
+export type Choice =
+  | { readonly does: 'restore item' | 'purge item'; readonly choice: number }
+  | { readonly does: 'choose version'; readonly path: string; readonly choice: number };
 
 export interface Planned {
-  readonly operation: Operation | ItemChoice;
+  readonly operation: Operation | Choice;
   /** The service to ask, by its number; another one where that has ended. */
   readonly replica: number;
 }
@@ -41,7 +40,12 @@ const FOLDERS = ['f/', 'g/', 'h/'];
 const PATHS = ['fx', 'a', ...FOLDERS.flatMap((folder) => NAMES.map((name) => folder + name))];
 
 /** A bucket makes its changes in more steps, so that there are more ways for them to come between each other. */
-const CLIENTS: Readonly<Record<StoreKind, number>> = { disk: 4, bucket: 3, github: 4 };
+const CLIENTS: Readonly<Record<StoreKind, number>> = {
+  disk: 4,
+  bucket: 3,
+  'versioned-bucket': 3,
+  github: 4,
+};
 const REPLICAS = 2;
 
 /**
@@ -77,7 +81,8 @@ function roundOf(store: StoreKind, random: Random, contents: () => number): Roun
 }
 
 function planned(store: StoreKind, random: Random, contents: () => number): Planned {
-  const operations = store === 'disk' ? [...OPERATIONS, ...TRASH_OPERATIONS] : OPERATIONS;
+  // The history of a branch keeps everything.
+  const operations = store === 'github' ? [...OPERATIONS, ...RESTORING] : [...OPERATIONS, ...RESTORING, purgeItem];
   return { operation: random.of(operations)(random, contents), replica: random.below(REPLICAS) };
 }
 
@@ -146,21 +151,19 @@ const OPERATIONS: readonly Draw[] = [
   folderTransfer('rename folder'),
 ];
 
-const ofItem =
-  (does: ItemChoice['does']): Draw =>
-  (random) => ({ does, choice: random.below(1000) });
+const restoreItem: Draw = (random) => ({ does: 'restore item', choice: random.below(1000) });
+const purgeItem: Draw = (random) => ({ does: 'purge item', choice: random.below(1000) });
+const restoreVersion: Draw = (random) => ({
+  does: 'choose version',
+  path: random.of(PATHS),
+  choice: random.below(1000),
+});
 
-const TRASH_OPERATIONS: readonly Draw[] = [
-  ofItem('restore item'),
-  ofItem('restore item'),
-  ofItem('restore item'),
-  ofItem('restore item'),
-  ofItem('purge item'),
-];
+const RESTORING: readonly Draw[] = [restoreItem, restoreItem, restoreItem, restoreItem, restoreVersion, restoreVersion];
 
 /** Gives a content that no upload had. */
 function contentsOf(store: StoreKind, random: Random): () => number {
-  const sizes = [...Array.from({ length: 8 }, () => SMALL), MEDIUM, MEDIUM, store === 'bucket' ? LARGE : MEDIUM];
+  const sizes = [...Array.from({ length: 8 }, () => SMALL), MEDIUM, MEDIUM, store.endsWith('bucket') ? LARGE : MEDIUM];
   let uploads = 0;
   return () => random.of(sizes) + ++uploads;
 }

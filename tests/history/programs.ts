@@ -1,20 +1,14 @@
-import { bucket } from './bucket-promises.ts';
+import { bucketPromises } from './bucket-promises.ts';
 import type { History, Operation, Outcome, StoreKind } from './history.ts';
 import { at, observation, type Program, perhaps } from './program.ts';
-import {
-  absent,
-  type Change,
-  disk,
-  github,
-  lateRestore,
-  only,
-  type Promises,
-  present,
-  restoredFolder,
-  uploadAtOnce,
-} from './promises.ts';
+import { absent, type Change, disk, github, only, type Promises, present } from './promises.ts';
 
-const PROMISES: Readonly<Record<StoreKind, Promises>> = { disk, bucket, github };
+const PROMISES: Readonly<Record<StoreKind, Promises>> = {
+  disk,
+  bucket: bucketPromises({ isVersioned: false }),
+  'versioned-bucket': bucketPromises({ isVersioned: true }),
+  github,
+};
 
 /** What there is to say of an operation: the steps that explain its outcome, or why nothing can. */
 export type Explanation = { readonly program: Program } | { readonly wrong: string };
@@ -39,7 +33,13 @@ export function explainerOf({ store, paths }: Pick<History, 'store' | 'paths'>) 
       case 'delete':
         return { ...change, from: [numberOf(operation.path)] };
       case 'restore':
-        return { ...change, from: [numberOf(operation.path)], content: operation.content };
+      case 'restore version':
+        return {
+          ...change,
+          from: [numberOf(operation.path)],
+          content: operation.content,
+          replace: operation.does === 'restore version',
+        };
       case 'purge':
         return { ...change, from: [] };
       case 'list':
@@ -72,11 +72,12 @@ export function explainerOf({ store, paths }: Pick<History, 'store' | 'paths'>) 
   const stepsOf = (change: Change, operation: Operation): Program => {
     if (operation.does === 'restore folder') {
       const files = Object.entries(operation.files).map(([path, content]) => [numberOf(path), content] as const);
-      return restoredFolder(change.from, files);
+      return promises.restoreFolder(change, files);
     }
     switch (change.does) {
+      case 'restore version':
+        return promises.upload(change);
       case 'restore':
-        return uploadAtOnce(change);
       case 'upload':
       case 'delete':
       case 'copy':
@@ -110,13 +111,12 @@ export function explainerOf({ store, paths }: Pick<History, 'store' | 'paths'>) 
     return { program: looks.map(([path, content]) => observation([path], (state) => at(state, path) === content)) };
   };
 
-  const refusal = (change: Change, status: number): Explanation => {
-    const program = promises.refused(change, status);
+  const refusal = (change: Change, status: number, steps: () => Program): Explanation => {
+    const program = promises.refused(change, status, steps);
     if (program) return { program };
     const isOfFile = !change.does.endsWith(' folder');
     if (/^(?:restore|purge)/.test(change.does) && (status === 404 || status === 409)) {
-      if (change.does !== 'restore') return { program: [] };
-      return { program: status === 409 ? [present(change.from)] : lateRestore(change) };
+      return { program: change.does === 'restore' && status === 409 ? [present(change.from)] : [] };
     }
     switch (status) {
       // A folder that a file is in is there; one without any may be there or not.
@@ -146,7 +146,7 @@ export function explainerOf({ store, paths }: Pick<History, 'store' | 'paths'>) 
       case 'listed':
         return listing(operation.does === 'list' ? operation.folder : '', outcome.files ?? {});
       case 'refused':
-        return refusal(change, outcome.status);
+        return refusal(change, outcome.status, () => stepsOf(change, operation));
       case 'unknown':
         return { program: perhaps(stepsOf(change, operation)) };
       case 'left':

@@ -37,8 +37,12 @@ export interface Promises {
   readonly deleteFolder: Steps;
   readonly copyFolder: Steps;
   readonly moveFolder: Steps;
-  /** What a change does that is refused with this status; nothing where undefined. */
-  refused(change: Change, status: number): Program | undefined;
+  /** Restores a file from the trash. */
+  readonly restore: Steps;
+  /** Restores a folder from the trash, with these contents of its files. */
+  restoreFolder(change: Change, files: readonly (readonly [path: number, content: number])[]): Program;
+  /** What a change does that is refused with this status; nothing if undefined. `steps` returns what it does if it succeeds. */
+  refused(change: Change, status: number, steps: () => Program): Program | undefined;
 }
 
 type Steps = (change: Change) => Program;
@@ -72,13 +76,12 @@ export const uploadAtOnce: Steps = ({ from, content, replace }) => [
 ];
 
 /** A folder appears with all of its files, where nothing is. */
-export const restoredFolder = (
-  paths: readonly number[],
-  files: readonly (readonly [path: number, content: number])[],
-): Program => [thread(paths, (state) => (areAbsent(state, paths) ? [to(END, having(state, files))] : []))];
+const restoreFolderAtOnce: Promises['restoreFolder'] = ({ from: paths }, files) => [
+  thread(paths, (state) => (areAbsent(state, paths) ? [to(END, having(state, files))] : [])),
+];
 
 /** Of several that restore or remove one file of the trash, those that come late take back the name that they gave it. */
-export const lateRestore: Steps = ({ from, content }) => [
+const lateRestoreOnDisk: Steps = ({ from, content }) => [
   thread(
     from,
     (state) => [to(END, state), ...(areAbsent(state, from) ? [to(1, having(state, [[only(from), content]]))] : [])],
@@ -114,6 +117,8 @@ export const github: Promises = {
   deleteFolder: deleteFolderAtOnce,
   copyFolder: inOneCommit(false, false),
   moveFolder: inOneCommit(true, false),
+  restore: uploadAtOnce,
+  restoreFolder: restoreFolderAtOnce,
   refused: () => undefined,
 };
 
@@ -236,7 +241,10 @@ export const disk: Promises = {
   deleteFolder: deleteFolderAtOnce,
   copyFolder: copyFolderOnDisk,
   moveFolder: moveFolderOnDisk,
+  restore: uploadAtOnce,
+  restoreFolder: restoreFolderAtOnce,
   refused(change, status) {
+    if (status === 404 && change.does === 'restore') return lateRestoreOnDisk(change);
     if (status === 404 && (change.does === 'move' || change.does === 'rename')) return lateMoveOnDisk(change);
     const isOverFolder = change.replace && change.does.endsWith(' folder') && change.into.length > 0;
     return isOverFolder ? refusedOverFolderOnDisk(change) : undefined;

@@ -4,15 +4,17 @@ import { createBucket } from '../../testing/servers/bucket.ts';
 import { hostRepository } from '../../testing/servers/hosted-repository.ts';
 import { startS3Proxy } from '../../testing/servers/s3-proxy.ts';
 import { settingsOf, settingsOfRepository } from '../../testing/servers/settings.ts';
-import { contentsOfDisk } from './disk-contents.ts';
 import type { StoreKind } from './history.ts';
-import type { ReplicaSet, TrashContents } from './run.ts';
+import { keptInBranch } from './kept-in-branch.ts';
+import { keptInBucket } from './kept-in-bucket.ts';
+import { keptOnDisk } from './kept-on-disk.ts';
+import type { KeptContents, ReplicaSet } from './run.ts';
 
 const REPLICAS = [0, 1];
 
 /** Opens an empty store of this kind and starts two services on it. The end of the test stops them. */
 export async function startReplicas(t: TestContext, store: StoreKind): Promise<ReplicaSet> {
-  const { settings, cut, trash } = await STORES[store](t);
+  const { settings, cut, kept } = await STORES[store](t);
   const running = new Map<number, Holdall>();
   const ports = new Map<number, number>();
   const restart = async () => {
@@ -36,41 +38,46 @@ export async function startReplicas(t: TestContext, store: StoreKind): Promise<R
       await holdall?.kill();
     },
     cut,
-    trash,
+    kept,
   };
 }
 
 interface Opened {
   readonly settings: Readonly<Record<string, string>>;
   readonly cut: ReplicaSet['cut'];
-  readonly trash?: TrashContents;
+  readonly kept: KeptContents;
 }
 
 const STORES: Readonly<Record<StoreKind, (t: TestContext) => Promise<Opened>>> = {
   async disk(t) {
     const root = await temporaryFolder(t);
-    return { settings: { DISK_ROOT: root }, cut() {}, trash: contentsOfDisk(root) };
+    return { settings: { DISK_ROOT: root }, cut() {}, kept: keptOnDisk(root) };
   },
 
-  async bucket(t) {
-    const bucket = await createBucket();
-    const proxy = await startS3Proxy(bucket.settings as { endpoint: string });
-    atEnd(t, async () => {
-      await bucket.remove();
-      await proxy.stop();
-    });
-    const settings = settingsOf({ settings: { ...bucket.settings, endpoint: proxy.url } });
-    return { settings, cut: (requests, onCut) => proxy.intercept(cutting(requests, onCut)) };
-  },
+  bucket: (t) => openBucket(t, false),
+  'versioned-bucket': (t) => openBucket(t, true),
 
   async github(t) {
     const hosted = await hostRepository({ files: { '.gitkeep': '' } });
     atEnd(t, () => hosted.remove());
     // Each request that reads asks for the newest state, so that none may tell of an older one.
     const settings = { ...settingsOfRepository(hosted), GITHUB_TRUST: '0' };
-    return { settings, cut: (requests, onCut) => hosted.host.intercept(cutting(requests, onCut)) };
+    const kept = keptInBranch(hosted.repository);
+    return { settings, kept, cut: (requests, onCut) => hosted.host.intercept(cutting(requests, onCut)) };
   },
 };
+
+async function openBucket(t: TestContext, isVersioned: boolean): Promise<Opened> {
+  const bucket = await createBucket(undefined, { isVersioned });
+  const proxy = await startS3Proxy(bucket.settings as { endpoint: string });
+  atEnd(t, async () => {
+    await bucket.remove();
+    await proxy.stop();
+  });
+  const settings = settingsOf({ settings: { ...bucket.settings, endpoint: proxy.url } });
+  const kept = keptInBucket(bucket, isVersioned);
+  return { settings, kept, cut: (requests, onCut) => proxy.intercept(cutting(requests, onCut)) };
+}
 
 /** Cuts the next requests that may change something, and those alone. */
 function cutting(requests: readonly ('cut' | 'cut when done')[], onCut: () => void) {

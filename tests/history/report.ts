@@ -71,6 +71,8 @@ function describe(operation: Operation): string {
       const files = Object.entries(operation.files).map(([path, content]) => `${path} = ${nameOf(content)}`);
       return `restore ${operation.folder} with ${files.join(', ') || 'no files'}`;
     }
+    case 'restore version':
+      return `restore the version ${nameOf(operation.content)} of ${operation.path}`;
     case 'purge':
       return `delete ${operation.contents.map(nameOf).join(', ') || 'no files'} permanently`;
     case 'list':

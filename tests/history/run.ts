@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
+import { escapePath, jsonOf, send } from '../http/client.ts';
 import type { History, Line, Operation } from './history.ts';
 import { perform } from './perform.ts';
-import type { Fault, ItemChoice, Plan, Planned, Round } from './plan.ts';
+import type { Choice, Fault, Plan, Planned, Round } from './plan.ts';
 
 /** Two services on one store, which are ended and started anew. */
 export interface ReplicaSet {
@@ -11,18 +12,17 @@ export interface ReplicaSet {
   kill(replica: number): Promise<void>;
   /** Starts all services that have ended. */
   restart(): Promise<void>;
-  /** What the store keeps of deleted and replaced files; undefined where the runs don't look at it. */
-  readonly trash?: TrashContents | undefined;
+  readonly kept: KeptContents;
   /** Has the connections of the next requests to the store cut, and calls back for each. */
   cut(requests: readonly ('cut' | 'cut when done')[], onCut: () => void): void;
 }
 
-/** A look into the store, behind the services. */
-export interface TrashContents {
-  /** The item of the trash that a number chooses; undefined if the trash is empty. */
-  choose(choice: number): Promise<TrashItem | undefined>;
-  /** Every content that is at a path, a version, or in the trash. */
-  contents(): Promise<readonly number[]>;
+/** What a store keeps, read without the services. */
+export interface KeptContents {
+  /** Returns the items of the trash, in any order that stays the same. */
+  items(): Promise<readonly TrashItem[]>;
+  /** Returns every content that is at a path, a version, or in the trash. */
+  all(): Promise<readonly number[]>;
 }
 
 /** An item of the trash, whose contents never change. */
@@ -43,7 +43,7 @@ export async function run(plan: Plan, site: ReplicaSet): Promise<History> {
     recorder.note({ is: 'barrier' });
     await lookAtAll(plan, site, recorder);
     recorder.note({ is: 'looked' });
-    if (site.trash) recorder.note({ is: 'kept', contents: await site.trash.contents() });
+    recorder.note({ is: 'kept', contents: await site.kept.all() });
   }
   return { store, seed, paths, lines: recorder.lines };
 }
@@ -79,9 +79,8 @@ async function runRound({ clients, fault }: Round, site: ReplicaSet, recorder: R
   const runClient = async (operations: readonly Planned[], number: number) => {
     for (const { operation, replica } of operations) {
       if (++begun === fault?.after) failing = cause(fault, site, recorder);
-      const chosen = 'choice' in operation ? await chooseItem(operation, site) : operation;
-      const [running = replica] = site.ports.has(replica) ? [replica] : site.ports.keys();
-      if (chosen) await recorder.perform(`client ${number}`, running, chosen);
+      const chosen = 'choice' in operation ? await choose(operation, site, replica) : operation;
+      if (chosen) await recorder.perform(`client ${number}`, runningReplica(site, replica), chosen);
     }
   };
   await Promise.all(clients.map(runClient));
@@ -90,14 +89,34 @@ async function runRound({ clients, fault }: Round, site: ReplicaSet, recorder: R
   await site.restart();
 }
 
-/** The operation on an item that is in the trash now. It can be gone when the service gets the request. */
-async function chooseItem({ does, choice }: ItemChoice, { trash }: ReplicaSet): Promise<Operation | undefined> {
-  const item = await trash?.choose(choice);
+/** Returns the service to ask: another one if this one has ended. */
+function runningReplica({ ports }: ReplicaSet, replica: number): number {
+  const [running = replica] = ports.has(replica) ? [replica] : ports.keys();
+  return running;
+}
+
+/** Returns the operation on what exists now; undefined if nothing does. It can be gone when the service gets the request. */
+async function choose(choice: Choice, site: ReplicaSet, replica: number): Promise<Operation | undefined> {
+  if (choice.does === 'choose version') {
+    const port = site.ports.get(runningReplica(site, replica));
+    const versions = port === undefined ? [] : await versionsOf(port, choice.path);
+    const version = versions[choice.choice % versions.length];
+    return version && { does: 'restore version', version: version.id, path: choice.path, content: version.size };
+  }
+  const items = await site.kept.items();
+  const item = items[choice.choice % items.length];
   if (!item) return undefined;
   const { id, path, files } = item;
-  if (does === 'purge item') return { does: 'purge', item: id, contents: Object.values(files) };
+  if (choice.does === 'purge item') return { does: 'purge', item: id, contents: Object.values(files) };
   if (path.endsWith('/')) return { does: 'restore folder', item: id, folder: path, files };
   return { does: 'restore', item: id, path, content: files[path] ?? 0 };
+}
+
+/** Returns the versions of a file; none if the service does not list them at the moment. */
+async function versionsOf(port: number, path: string): Promise<readonly { id: string; size: number }[]> {
+  const response = await send(port, `/-/versions/${escapePath(path)}`).catch(() => undefined);
+  if (response?.status !== 200) return [];
+  return (jsonOf(response) as { versions: { id: string; size: number }[] }).versions;
 }
 
 async function cause(fault: Fault, site: ReplicaSet, recorder: Recorder): Promise<void> {

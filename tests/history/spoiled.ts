@@ -1,4 +1,5 @@
 import type { History, Line } from './history.ts';
+import { protectedContents } from './losses.ts';
 
 /**
  * The same history with one thing in it that can't have been: in the last look of a round in which every outcome was known,
@@ -59,21 +60,11 @@ function* withLostContent(history: History): Generator<[what: string, spoiled: H
   const index = lines.findLastIndex(({ is }) => is === 'kept');
   const kept = lines[index];
   if (kept?.is !== 'kept') return;
-  const purged = new Set(
-    lines.flatMap((line) => (line.is === 'call' && line.operation.does === 'purge' ? line.operation.contents : [])),
-  );
-  const content = storedIn(lines.slice(0, index)).findLast((stored) => !purged.has(stored));
+  const content = [...protectedContents(history, lines.slice(0, index))].at(-1);
   if (content === undefined) return;
   const contents = kept.contents.filter((present) => present !== content);
   yield [
     `The loss of the content ${content} is found.`,
     { ...history, lines: lines.with(index, { ...kept, contents }) },
   ];
-}
-
-function storedIn(lines: readonly Line[]): number[] {
-  const done = new Set(lines.flatMap((line) => (line.is === 'end' && line.outcome.is === 'done' ? [line.id] : [])));
-  return lines.flatMap((line) =>
-    line.is === 'call' && line.operation.does === 'upload' && done.has(line.id) ? [line.operation.content] : [],
-  );
 }

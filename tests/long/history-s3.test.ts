@@ -8,3 +8,4 @@ export const needs: readonly Need[] = ['bucket', 'git'];
 judgeRuns('disk', 20, 5);
 judgeRuns('github', 10, 5);
 judgeRuns('bucket', 12, 5);
+judgeRuns('versioned-bucket', 12, 5);

@@ -3,20 +3,19 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { systemErrorCode } from '../../src/model/error.ts';
 import { contentOf } from './content.ts';
-import type { TrashContents, TrashItem } from './run.ts';
+import type { KeptContents, TrashItem } from './run.ts';
 
-/** Looks into the folder that a disk serves, and into its `.holdall`. */
-export function contentsOfDisk(root: string): TrashContents {
+/** Reads the folder that a disk serves, and its `.holdall`. */
+export function keptOnDisk(root: string): KeptContents {
   const trash = join(root, '.holdall/trash');
   return {
-    async choose(choice) {
+    async items() {
       const names = await readdir(trash).catch(() => []);
       const ids = names.filter((name) => !name.endsWith('.json')).toSorted();
-      const id = ids[choice % ids.length];
-      return id === undefined ? undefined : readItem(trash, id);
+      return (await Promise.all(ids.map((id) => readItem(trash, id)))).filter((item) => item !== undefined);
     },
 
-    async contents() {
+    async all() {
       const folders = ['.holdall/trash', '.holdall/versions', '.holdall/recovered'].map((name) => join(root, name));
       const files = [
         ...(await filesIn(root)).filter((path) => !relative(root, path).startsWith('.holdall')),
