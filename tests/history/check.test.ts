@@ -9,6 +9,8 @@ import {
   type Outcome,
   parseHistory,
   type StoreKind,
+  type UndoableOperation,
+  type UndoStep,
 } from './history.ts';
 import { reportOf } from './report.ts';
 
@@ -63,6 +65,18 @@ const restoreVersion = (path: string, content: number): Operation => ({
   content,
 });
 const purge = (...contents: readonly number[]): Operation => ({ does: 'purge', item: 'id', contents });
+
+const undo = (of: UndoableOperation, files: Readonly<Record<string, readonly number[]>> = {}): Operation => ({
+  does: 'undo',
+  change: 'id',
+  of,
+  files,
+});
+const uploaded: UndoableOperation = { does: 'upload', path: 'a', content: 2, isNew: false };
+const deleted: UndoableOperation = { does: 'delete', path: 'a' };
+const moved: UndoableOperation = { does: 'move', from: 'a', to: 'f/x', replace: true };
+/** An undo that is told to have taken these steps. */
+const undone = (...steps: readonly UndoStep[]): Outcome => ({ is: 'done', steps });
 
 const done: Outcome = { is: 'done' };
 const found = (content: number): Outcome => ({ is: 'found', content });
@@ -256,6 +270,37 @@ const VIOLATIONS: readonly Case[] = [
     stored('f/x', 2),
     { kept: [2] },
   ],
+  [
+    'an undone upload that is still there',
+    ALL,
+    stored('a', 2),
+    [undo(uploaded), undone({ type: 'file.deleted', path: 'a' })],
+    holds('a', 2),
+  ],
+  [
+    'an undone upload without the content that it had replaced',
+    ALL,
+    stored('a', 1),
+    stored('a', 2),
+    [undo(uploaded, { a: [1, 3] }), undone({ type: 'file.replaced', path: 'a', size: 1 })],
+    holds('a', 3),
+  ],
+  [
+    'an undone deletion without the file',
+    ALL,
+    stored('a', 1),
+    [remove('a'), done],
+    [undo(deleted, { a: [1] }), undone({ type: 'file.restored', path: 'a' })],
+    holds('a', 0),
+  ],
+  [
+    'an undone move that leaves the file',
+    ALL,
+    stored('a', 1),
+    [transfer('move', 'a', 'f/x'), done],
+    [undo(moved), undone({ type: 'file.moved', path: 'a' })],
+    holds('f/x', 1),
+  ],
   ['a restored version that is not there', ALL, stored('a', 1), [restoreVersion('a', 2), done], holds('a', 1)],
   ['a restored version of another file', ALL, stored('a', 1), [restoreVersion('fx', 2), done], holds('a', 2)],
   ['a restore that replaces', ALL, stored('a', 1), [restore('a', 2), done]],
@@ -300,6 +345,35 @@ const EXPLAINED: readonly Case[] = [
     ends('q', done),
     { kept: [2] },
   ],
+  [
+    'an undone upload',
+    ALL,
+    stored('a', 1),
+    stored('a', 2),
+    [undo(uploaded, { a: [1] }), undone({ type: 'file.replaced', path: 'a' })],
+    holds('a', 1),
+    { kept: [1, 2] },
+  ],
+  [
+    'an undone move that had replaced a file',
+    ALL,
+    stored('a', 1),
+    stored('f/x', 2),
+    [replacing(transfer('move', 'a', 'f/x')), done],
+    [undo(moved, { 'f/x': [2] }), undone({ type: 'file.moved', path: 'a' }, { type: 'file.created', path: 'f/x' })],
+    holds('a', 1),
+    holds('f/x', 2),
+  ],
+  [
+    'an undo that perhaps was',
+    ALL,
+    stored('a', 1),
+    [remove('a'), done],
+    [undo(deleted, { a: [1] }), unknown],
+    holds('a', 0),
+    holds('a', 1),
+  ],
+  ['an undo that is refused', ALL, stored('a', 2), [undo(uploaded), refused(409)], holds('a', 2)],
   [
     'a restored version',
     ALL,

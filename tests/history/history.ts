@@ -71,10 +71,45 @@ export type Operation =
   /** A version of a file becomes its content. `version` is its id. */
   | { readonly does: 'restore version'; readonly version: string; readonly path: string; readonly content: number }
   /** An item of the trash with these contents is permanently removed. */
-  | { readonly does: 'purge'; readonly item: string; readonly contents: readonly number[] };
+  | { readonly does: 'purge'; readonly item: string; readonly contents: readonly number[] }
+  /** The change that an operation made is undone. `files` are the contents that its paths can get back. */
+  | {
+      readonly does: 'undo';
+      readonly change: string;
+      readonly of: UndoableOperation;
+      readonly files: Readonly<Record<string, readonly number[]>>;
+    };
+
+/** Folders that replace others are not undone here, because it is unknown what they replaced. */
+export type UndoableOperation = Extract<
+  Operation,
+  {
+    readonly does:
+      | 'upload'
+      | 'delete'
+      | 'copy'
+      | 'move'
+      | 'rename'
+      | 'restore'
+      | 'restore version'
+      | 'create folder'
+      | 'delete folder'
+      | 'copy folder'
+      | 'move folder'
+      | 'rename folder';
+  }
+>;
+
+/** What an undo did, as the service tells. */
+export interface UndoStep {
+  readonly type: string;
+  readonly path: string;
+  readonly size?: number;
+}
 
 export type Outcome =
-  | { readonly is: 'done' }
+  /** `change` is its id; `steps` are those of an undo. */
+  | { readonly is: 'done'; readonly change?: string; readonly steps?: readonly UndoStep[] }
   /** A fetch that gave a content, whole or a part of it as was asked; null for a 404. */
   | { readonly is: 'found'; readonly content: number | null }
   /** A listing: the sizes of the files in it; null for a 404. */

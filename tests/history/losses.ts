@@ -91,6 +91,8 @@ function effectsOf(operation: Operation, paths: readonly string[]): Effects {
     case 'restore':
     case 'restore version':
       return { written: [[operation.path, operation.content]], ended: new Set([operation.path]) };
+    case 'undo':
+      return undoEffectsOf(operation, paths);
     case 'restore folder':
       return { written: Object.entries(operation.files), ended: new Set(Object.keys(operation.files)) };
     case 'delete':
@@ -111,4 +113,15 @@ function effectsOf(operation: Operation, paths: readonly string[]): Effects {
     default:
       return { written: [], ended: new Set() };
   }
+}
+
+/** An undo writes what the operation might have replaced or deleted, and moves back what it moved. */
+function undoEffectsOf({ of, files }: Operation & { readonly does: 'undo' }, paths: readonly string[]): Effects {
+  const { ended } = effectsOf(of, paths);
+  const restored = Object.entries(files).flatMap(([path, contents]) =>
+    contents.map((content) => [path, content] as const),
+  );
+  const isMove = 'from' in of && of.does !== 'copy';
+  const moved = isMove ? effectsOf({ ...of, from: of.to, to: of.from }, paths).written : [];
+  return { written: [...restored, ...moved], ended };
 }

@@ -11,7 +11,7 @@ import {
   send,
 } from '../http/client.ts';
 import { bytesOf, contentOf } from './content.ts';
-import type { Operation, Outcome } from './history.ts';
+import type { Operation, Outcome, UndoStep } from './history.ts';
 
 /** Sends the operation to the service at this port, and says what came of it. Never rejects. */
 export async function perform(port: number, operation: Operation): Promise<Outcome> {
@@ -32,6 +32,8 @@ export async function perform(port: number, operation: Operation): Promise<Outco
         return changed(
           await postJson(port, `/-/versions/${escapePath(operation.path)}`, { version: operation.version }),
         );
+      case 'undo':
+        return changed(await postJson(port, '/-/undo', { change: operation.change }));
       case 'purge':
         return changed(await send(port, `/-/trash/${operation.item}`, { method: 'DELETE' }));
       case 'create folder':
@@ -106,7 +108,10 @@ function listed(response: Response): Outcome {
 
 function changed(response: Response): Outcome {
   const { status } = response;
-  if (status === 200) return { is: 'done' };
+  if (status === 200) {
+    const { change, changes: steps } = jsonOf(response) as { change?: string; changes?: UndoStep[] };
+    return { is: 'done', ...(change !== undefined && { change }), ...(steps && { steps }) };
+  }
   const error = String(jsonOf(response)['error']);
   // What went wrong behind the service may have been done all the same.
   if (status === 503) return { is: 'unknown', why: `503: ${error}` };

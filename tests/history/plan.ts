@@ -16,10 +16,11 @@ export interface Round {
   readonly fault: Fault | undefined;
 }
 
-/** What is chosen when it is done, by a number: an item that is in the trash then, or a version of a file. */
+/** What is chosen when it is done, by a number: an item that is in the trash then, a version of a file, or a recent change. */
 export type Choice =
   | { readonly does: 'restore item' | 'purge item'; readonly choice: number }
-  | { readonly does: 'choose version'; readonly path: string; readonly choice: number };
+  | { readonly does: 'choose version'; readonly path: string; readonly choice: number }
+  | { readonly does: 'choose change'; readonly choice: number };
 
 export interface Planned {
   readonly operation: Operation | Choice;
@@ -159,7 +160,20 @@ const restoreVersion: Draw = (random) => ({
   choice: random.below(1000),
 });
 
-const RESTORING: readonly Draw[] = [restoreItem, restoreItem, restoreItem, restoreItem, restoreVersion, restoreVersion];
+const undo: Draw = (random) => ({ does: 'choose change', choice: random.below(1000) });
+
+const RESTORING: readonly Draw[] = [
+  restoreItem,
+  restoreItem,
+  restoreItem,
+  restoreItem,
+  restoreVersion,
+  restoreVersion,
+  undo,
+  undo,
+  undo,
+  undo,
+];
 
 /** Gives a content that no upload had. */
 function contentsOf(store: StoreKind, random: Random): () => number {

@@ -2,6 +2,7 @@ import { bucketPromises } from './bucket-promises.ts';
 import type { History, Operation, Outcome, StoreKind } from './history.ts';
 import { at, observation, type Program, perhaps } from './program.ts';
 import { absent, type Change, disk, github, only, type Promises, present } from './promises.ts';
+import { refusedUndoProgram, undoProgram } from './undo-programs.ts';
 
 const PROMISES: Readonly<Record<StoreKind, Promises>> = {
   disk,
@@ -41,6 +42,7 @@ export function explainerOf({ store, paths }: Pick<History, 'store' | 'paths'>) 
           replace: operation.does === 'restore version',
         };
       case 'purge':
+      case 'undo':
         return { ...change, from: [] };
       case 'list':
       case 'create folder':
@@ -135,7 +137,15 @@ export function explainerOf({ store, paths }: Pick<History, 'store' | 'paths'>) 
   };
 
   return (operation: Operation, outcome: Outcome, isRepeated: boolean): Explanation => {
-    const change = changeOf(operation, isRepeated, outcome.is === 'done');
+    const isDone = outcome.is === 'done';
+    const change = changeOf(operation, isRepeated, isDone);
+    if (operation.does === 'undo') {
+      const context = { promises, numberOf, changeOf: (of: Operation) => changeOf(of, isRepeated, isDone) };
+      if (isDone || outcome.is === 'unknown') return { program: undoProgram(operation, outcome, context) };
+      if (outcome.is === 'refused' && [404, 409].includes(outcome.status)) {
+        return { program: refusedUndoProgram(operation, outcome, context) };
+      }
+    }
     switch (outcome.is) {
       case 'done':
         return { program: stepsOf(change, operation) };

@@ -14,7 +14,9 @@ const REPLICAS = [0, 1];
 
 /** Opens an empty store of this kind and starts two services on it. The end of the test stops them. */
 export async function startReplicas(t: TestContext, store: StoreKind): Promise<ReplicaSet> {
-  const { settings, cut, kept } = await STORES[store](t);
+  const { settings: ofStore, cut, kept } = await STORES[store](t);
+  // Both services have one database, as replicas do.
+  const settings = { STATE_DIR: await temporaryFolder(t), ...ofStore };
   const running = new Map<number, Holdall>();
   const ports = new Map<number, number>();
   const restart = async () => {

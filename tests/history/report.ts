@@ -33,6 +33,7 @@ function beginOf(lines: readonly Line[], index: number): number {
 
 function pathsOf(operation: Operation, all: readonly string[]): readonly string[] {
   const below = (folder: string) => all.filter((path) => path.startsWith(folder));
+  if (operation.does === 'undo') return pathsOf(operation.of, all);
   if ('path' in operation) return [operation.path];
   if (operation.does === 'purge') return [];
   if ('from' in operation) return [...below(operation.from), ...below(operation.to)];
@@ -73,6 +74,8 @@ function describe(operation: Operation): string {
     }
     case 'restore version':
       return `restore the version ${nameOf(operation.content)} of ${operation.path}`;
+    case 'undo':
+      return `undo: ${describe(operation.of)}`;
     case 'purge':
       return `delete ${operation.contents.map(nameOf).join(', ') || 'no files'} permanently`;
     case 'list':

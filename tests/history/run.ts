@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { escapePath, jsonOf, send } from '../http/client.ts';
-import type { History, Line, Operation } from './history.ts';
+import type { History, Line, Operation, UndoableOperation } from './history.ts';
 import { perform } from './perform.ts';
 import type { Choice, Fault, Plan, Planned, Round } from './plan.ts';
 
@@ -53,6 +53,8 @@ type Recorder = ReturnType<typeof createRecorder>;
 function createRecorder(site: ReplicaSet) {
   const lines: Line[] = [];
   const started = performance.now();
+  /** The changes that can be undone, the oldest first. */
+  const changes: UndoableChange[] = [];
   let operations = 0;
   const note = (line: Unstamped) =>
     void lines.push({ ...line, at: Math.round((performance.now() - started) * 1000) / 1000 });
@@ -60,6 +62,7 @@ function createRecorder(site: ReplicaSet) {
   return {
     lines,
     note,
+    changes,
     async perform(client: string, replica: number, operation: Operation): Promise<void> {
       const port = site.ports.get(replica);
       assert.ok(port !== undefined, `The service ${replica} runs.`);
@@ -67,6 +70,9 @@ function createRecorder(site: ReplicaSet) {
       note({ is: 'call', id, client, replica, operation });
       const outcome = await perform(port, operation);
       note({ is: 'end', id, outcome });
+      if (outcome.is === 'done' && outcome.change !== undefined && isUndoable(operation)) {
+        changes.push({ change: outcome.change, of: operation });
+      }
     },
   };
 }
@@ -79,7 +85,7 @@ async function runRound({ clients, fault }: Round, site: ReplicaSet, recorder: R
   const runClient = async (operations: readonly Planned[], number: number) => {
     for (const { operation, replica } of operations) {
       if (++begun === fault?.after) failing = cause(fault, site, recorder);
-      const chosen = 'choice' in operation ? await choose(operation, site, replica) : operation;
+      const chosen = 'choice' in operation ? await choose(operation, site, replica, recorder.changes) : operation;
       if (chosen) await recorder.perform(`client ${number}`, runningReplica(site, replica), chosen);
     }
   };
@@ -96,7 +102,17 @@ function runningReplica({ ports }: ReplicaSet, replica: number): number {
 }
 
 /** Returns the operation on what exists now; undefined if nothing does. It can be gone when the service gets the request. */
-async function choose(choice: Choice, site: ReplicaSet, replica: number): Promise<Operation | undefined> {
+async function choose(
+  choice: Choice,
+  site: ReplicaSet,
+  replica: number,
+  changes: readonly UndoableChange[],
+): Promise<Operation | undefined> {
+  if (choice.does === 'choose change') {
+    const recent = changes.slice(-RECENT_CHANGES);
+    const chosen = recent[choice.choice % recent.length];
+    return chosen && undoOf(chosen, site, replica);
+  }
   if (choice.does === 'choose version') {
     const port = site.ports.get(runningReplica(site, replica));
     const versions = port === undefined ? [] : await versionsOf(port, choice.path);
@@ -110,6 +126,56 @@ async function choose(choice: Choice, site: ReplicaSet, replica: number): Promis
   if (choice.does === 'purge item') return { does: 'purge', item: id, contents: Object.values(files) };
   if (path.endsWith('/')) return { does: 'restore folder', item: id, folder: path, files };
   return { does: 'restore', item: id, path, content: files[path] ?? 0 };
+}
+
+/** A change that the service acknowledged, and the operation that made it. */
+interface UndoableChange {
+  readonly change: string;
+  readonly of: UndoableOperation;
+}
+
+/** Older changes can rarely be undone. */
+const RECENT_CHANGES = 6;
+
+function isUndoable(operation: Operation): operation is UndoableOperation {
+  switch (operation.does) {
+    case 'upload':
+    case 'delete':
+    case 'copy':
+    case 'move':
+    case 'rename':
+    case 'restore':
+    case 'restore version':
+    case 'create folder':
+    case 'delete folder':
+      return true;
+    case 'copy folder':
+    case 'move folder':
+    case 'rename folder':
+      return !operation.replace;
+    default:
+      return false;
+  }
+}
+
+/** Returns the undo of a change, with what it might give back; undefined if the trash has several such items, or none. */
+async function undoOf(
+  { change, of }: UndoableChange,
+  site: ReplicaSet,
+  replica: number,
+): Promise<Operation | undefined> {
+  if (of.does === 'delete' || of.does === 'delete folder') {
+    const path = of.does === 'delete' ? of.path : of.folder;
+    const [item, ...others] = (await site.kept.items()).filter((each) => each.path === path);
+    if (!item || others.length > 0) return undefined;
+    const files = Object.entries(item.files).map(([file, content]) => [file, [content]]);
+    return { does: 'undo', change, of, files: Object.fromEntries(files) };
+  }
+  if (of.does.endsWith(' folder')) return { does: 'undo', change, of, files: {} };
+  const path = 'path' in of ? of.path : 'to' in of ? of.to : of.folder;
+  const port = site.ports.get(runningReplica(site, replica));
+  const versions = port === undefined ? [] : await versionsOf(port, path);
+  return { does: 'undo', change, of, files: { [path]: versions.map(({ size }) => size) } };
 }
 
 /** Returns the versions of a file; none if the service does not list them at the moment. */

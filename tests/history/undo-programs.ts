@@ -1,0 +1,112 @@
+import type { Operation, Outcome, UndoableOperation, UndoStep } from './history.ts';
+import { END, having, type Program, perhaps, type Thread, thread, to } from './program.ts';
+import { areAbsent, type Change, type Promises } from './promises.ts';
+
+type Undo = Operation & { readonly does: 'undo' };
+
+/** How the histories of a store name paths, and what the store promises. */
+interface Context {
+  readonly promises: Promises;
+  readonly numberOf: (path: string) => number;
+  readonly changeOf: (operation: Operation) => Change;
+}
+
+/** The types of changes that delete or move files. All others give a path a content. */
+const STEP_BACK = /\.(?:deleted|moved)$/;
+
+/** Returns the steps of an undo: those that the service tells, or otherwise all that it might take. */
+export function undoProgram({ of, files }: Undo, outcome: Outcome, context: Context): Program {
+  if (outcome.is !== 'done') return perhaps([...stepsBack(of, context), ...givesBack(of, files, context)]);
+  const steps = outcome.steps ?? [];
+  const isStepBack = ({ type }: UndoStep) => STEP_BACK.test(type);
+  const given = steps.filter((step) => !isStepBack(step));
+  // The service tells the size of a file, which names its content.
+  const exact = given.flatMap(({ path, size }) => (size === undefined ? [] : [[path, [size]] as const]));
+  return [
+    ...(steps.some(isStepBack) ? stepsBack(of, context) : []),
+    ...(given.length > 0 ? givesBack(of, { ...files, ...Object.fromEntries(exact) }, context) : []),
+  ];
+}
+
+/** Returns the steps of an undo that was refused: perhaps some of them, such as the first of two. */
+export function refusedUndoProgram(operation: Undo, outcome: Outcome, context: Context): Program {
+  const late = lateChange(operation, context);
+  const lateSteps = late && context.promises.refused(late, 404, () => []);
+  return perhaps([...undoProgram(operation, outcome, context), ...(lateSteps ?? [])]);
+}
+
+/** Returns the change with which an undo can come late: a restore, or the move back. */
+function lateChange({ of, files }: Undo, { changeOf }: Context): Change | undefined {
+  if (of.does === 'delete') return changeOf(restoreOf(of.path, files));
+  return of.does === 'move' || of.does === 'rename' ? changeOf(reversed(of)) : undefined;
+}
+
+function restoreOf(path: string, files: Undo['files']): Operation {
+  const [content = 0] = files[path] ?? [];
+  return { does: 'restore', item: '', path, content };
+}
+
+/** Returns the steps that delete what an operation created, or move it back. */
+function stepsBack(of: UndoableOperation, { promises, changeOf }: Context): Program {
+  switch (of.does) {
+    case 'upload':
+    case 'restore':
+    case 'restore version':
+      return promises.delete(changeOf({ does: 'delete', path: of.path }));
+    case 'copy':
+      return promises.delete(changeOf({ does: 'delete', path: of.to }));
+    case 'move':
+    case 'rename':
+      return promises.move(changeOf(reversed(of)));
+    case 'move folder':
+    case 'rename folder':
+      return promises.moveFolder(changeOf(reversed(of)));
+    case 'copy folder':
+      return promises.deleteFolder(changeOf({ does: 'delete folder', folder: of.to }));
+    case 'create folder':
+    case 'delete':
+    case 'delete folder':
+      return [];
+  }
+}
+
+/** Returns the steps that give the paths of an operation what it replaced or deleted. */
+function givesBack(of: UndoableOperation, files: Undo['files'], { promises, numberOf, changeOf }: Context): Program {
+  switch (of.does) {
+    case 'delete folder': {
+      const contents = Object.entries(files).map(([path, [content = 0]]) => [numberOf(path), content] as const);
+      return promises.restoreFolder(changeOf(of), contents);
+    }
+    case 'delete':
+      return promises.restore(changeOf(restoreOf(of.path, files)));
+    case 'create folder':
+    case 'copy folder':
+    case 'move folder':
+    case 'rename folder':
+      return [];
+    case 'upload':
+    case 'restore':
+    case 'restore version':
+      return [anyOf(numberOf(of.path), files[of.path] ?? [], { isNew: false })];
+    case 'copy':
+      return [anyOf(numberOf(of.to), files[of.to] ?? [], { isNew: false })];
+    case 'move':
+    case 'rename':
+      return [anyOf(numberOf(of.to), files[of.to] ?? [], { isNew: true })];
+  }
+}
+
+/** A file gets one of these contents, perhaps twice, because the store can serve a request twice. `isNew`: where nothing is. */
+function anyOf(path: number, contents: readonly number[], { isNew }: { readonly isNew: boolean }): Thread {
+  return thread([path], (state) => {
+    if (isNew && !areAbsent(state, [path])) return [];
+    return contents.flatMap((content) => {
+      const next = having(state, [[path, content]]);
+      return [to(END, next), ...(isNew ? [] : [to(0, next)])];
+    });
+  });
+}
+
+type Transfer = Extract<UndoableOperation, { readonly from: string }>;
+
+const reversed = (of: Transfer): Operation => ({ ...of, from: of.to, to: of.from, replace: false });
