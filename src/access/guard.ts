@@ -244,6 +244,8 @@ export class GuardedFiles implements Files {
     let destination = to;
     const permit = async (next: FilePath | FolderPath) => {
       destination = next;
+      // A numbered name is another path than the requested one.
+      this.#requireRestorable(action, path, next);
       this.#checks.requireThroughout('write', action, next);
       this.#checks.requireForContents(action, next);
       await this.#checks.requireUnusedIfHidden(next);

@@ -125,6 +125,18 @@ for (const backend of [memory, disk]) {
       assertSuccess(await restore(file), { message: 'Item restored successfully', path: 'g/c' });
     });
 
+    it('restore nothing to a numbered name where the user could read more of it than before', async () => {
+      await service.plant({ 'q/mix/drop/secret': 'secret', 'q/mix/a': '1' });
+      const [id = ''] = await trash('q/mix/');
+      await service.plant({ 'q/mix/b': '2' });
+      service.grant(grant('q/', PERMISSIONS), grant('q/mix/drop/', ['write', 'manage']));
+      assertFailure(await restore(id, { onConflict: 'rename' }), 403, /read all of "q\/mix\/"/);
+      assert.deepEqual(await service.contents(), { 'q/mix/b': '2' });
+      await service.store.remove(parseFile('q/mix/b'));
+      await service.store.removeFolder(parseFolder('q/mix'));
+      assertSuccess(await restore(id, { onConflict: 'rename' }), { message: 'Item restored successfully', path: 'q/mix/' });
+    });
+
     it('do not reveal what is in a folder that the user can only add to', async () => {
       const present = { 'inbox/pin': '4711', 'inbox/other': '1', 'inbox/folder/x': '1' };
       await service.plant({ ...present, 'mine/pin': '4711', 'mine/pins/pin': '4711' });
