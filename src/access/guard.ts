@@ -227,7 +227,7 @@ export class GuardedFiles implements Files {
   async listTrash(...[options = {}]: Args<'listTrash'>) {
     this.#checks.requireList(options.folder ?? ROOT, 'list trash');
     const { isShown = () => true } = options;
-    const page = await this.#files.listTrash({ ...options, isShown: (item) => this.#canSee(item) && isShown(item) });
+    const page = await this.#files.listTrash({ ...options, isShown: (path) => this.#canSee(path) && isShown(path) });
     return { ...page, items: page.items.map((item) => this.#withVisibleSize(item)) };
   }
 
@@ -276,7 +276,7 @@ export class GuardedFiles implements Files {
     const { isShown = () => true, onRemoved = () => {} } = options;
     return this.#files.emptyTrash({
       ...options,
-      isShown: (item) => this.#canSee(item) && this.#canPurge(item) && isShown(item),
+      isShown: (path) => this.#canSee(path) && this.#canPurge(path) && isShown(path),
       onRemoved: (item) => {
         this.#checks.recordDone(PURGE, { path: item.path });
         onRemoved(item);
@@ -376,15 +376,15 @@ export class GuardedFiles implements Files {
   async #findVisible(action: string, id: KeptId, options: Cancellable = {}): Promise<TrashedItem> {
     this.#checks.requireList(ROOT, action);
     const item = await this.#files.findTrashed(id, options);
-    if (this.#canSee(item)) return item;
+    if (this.#canSee(item.path)) return item;
     throw notInTrash(id);
   }
 
-  #canSee({ path }: TrashedItem): boolean {
+  #canSee(path: FilePath | FolderPath): boolean {
     return this.#checks.policy.allows(this.#checks.user, 'read', path);
   }
 
-  #canPurge({ path }: TrashedItem): boolean {
+  #canPurge(path: FilePath | FolderPath): boolean {
     return this.#allowsThroughout('manage', path);
   }
 

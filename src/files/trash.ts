@@ -21,10 +21,10 @@ import {
   type TrashStore,
 } from '../model/store.ts';
 
-/** Selects items: those in `folder`, at any depth, for which `isShown` returns true. Default: all. */
+/** Selects items: those from `folder`, at any depth, whose path `isShown` accepts. Default: all. */
 interface Selection {
   readonly folder?: FolderPath | undefined;
-  readonly isShown?: ((item: TrashedItem) => boolean) | undefined;
+  readonly isShown?: ((path: FilePath | FolderPath) => boolean) | undefined;
 }
 
 export type TrashListOptions = Selection & {
@@ -94,38 +94,32 @@ function requirePurge(trash: TrashStore | undefined): NonNullable<TrashStore['pu
   throw new StoreError('unsupported', "The store can't remove content permanently. The item remains in its history.");
 }
 
-/** Number of items that are read at once while none of them is shown. */
+/** Number of items of the pages after the first one, because most stores don't skip items that are not selected. */
 const SCAN_ITEMS = 10_000;
 
 /**
- * Lists the selected items. The position of a page is its last item, so each page ends with a selected item. Otherwise,
- * a cursor would reveal another one.
+ * Lists the selected items. Whether the page has a cursor depends only on items that are selected, and the cursor names
+ * one of them. So no cursor, not even one that a client makes up, reveals another item.
  */
 async function listShown(
   trash: TrashStore,
   { folder = ROOT, isShown = () => true, cursor, limit = MAX_PAGE, signal }: TrashListOptions,
 ): Promise<TrashListing> {
+  const isSelected = (path: FilePath | FolderPath) => isWithin(path, folder) && isShown(path);
   const found: TrashedItem[] = [];
   let position = cursor;
-  let size = limit;
-  for (;;) {
+  // One more item shows whether another page follows.
+  let size = limit + 1;
+  do {
     signal?.throwIfAborted();
-    const page = await trash.listTrash({ cursor: position, limit: size, signal });
-    const shown = page.items.filter((item) => isWithin(item.path, folder) && isShown(item));
-    const missing = limit - found.length;
-    const last = shown[missing - 1];
-    const isComplete = page.cursor === undefined && shown.length <= missing;
-    if (last && !isComplete && last !== page.items.at(-1)) {
-      // Lists again, and only up to the last item of the page: only the store knows the cursor of that position.
-      size = page.items.indexOf(last) + 1;
-      continue;
-    }
-    found.push(...shown);
-    if (isComplete) return { items: found };
-    if (last) return { items: found, cursor: page.cursor };
+    const page = await trash.listTrash({ cursor: position, limit: size, isSelected, signal });
+    found.push(...page.items.filter(({ path }) => isSelected(path)));
     position = page.cursor;
     size = SCAN_ITEMS;
-  }
+  } while (position !== undefined && found.length <= limit);
+  const items = found.slice(0, limit);
+  const last = items.at(-1);
+  return last && found.length > limit ? { items, cursor: last.id } : { items };
 }
 
 async function restore(

@@ -336,8 +336,16 @@ export interface TrashedItem {
 /** A page of the trash. */
 export interface TrashListing {
   readonly items: readonly TrashedItem[];
-  /** The start of the next page; absent on the last page. Only the store interprets it. */
+  /** The start of the next page; absent on the last page. */
   readonly cursor?: string;
+}
+
+export interface TrashPageOptions extends Cancellable {
+  /** The `cursor` of the previous page, or the id of an item, after which the page starts. The item can be gone. */
+  readonly cursor?: string | undefined;
+  readonly limit?: number | undefined;
+  /** The store can omit items of other paths, so that it does not read all of them. */
+  readonly isSelected?: ((path: FilePath | FolderPath) => boolean) | undefined;
 }
 
 /**
@@ -364,7 +372,7 @@ export interface TrashStore {
    * Items that are added or removed between two pages don't shift the others. Throws `invalid-request` if the cursor is
    * invalid.
    */
-  listTrash(options?: { cursor?: string; limit?: number } & Cancellable): Promise<TrashListing>;
+  listTrash(options?: TrashPageOptions): Promise<TrashListing>;
 
   /** Returns an item of the trash. Throws `not-found`, also for an id that the store can't have issued. */
   findTrashed(id: KeptId, options?: Cancellable): Promise<TrashedItem>;

@@ -134,7 +134,10 @@ for (const backend of [memory, disk]) {
       assert.deepEqual(await service.contents(), { 'q/mix/b': '2' });
       await service.store.remove(parseFile('q/mix/b'));
       await service.store.removeFolder(parseFolder('q/mix'));
-      assertSuccess(await restore(id, { onConflict: 'rename' }), { message: 'Item restored successfully', path: 'q/mix/' });
+      assertSuccess(await restore(id, { onConflict: 'rename' }), {
+        message: 'Item restored successfully',
+        path: 'q/mix/',
+      });
     });
 
     it('do not reveal what is in a folder that the user can only add to', async () => {

@@ -109,6 +109,16 @@ export function trashContract(backend: Backend): void {
         rest.items.map(({ path }) => path),
         newestFirst.slice(3),
       );
+      const [item] = rest.items;
+      const isSelected = (path: string) => !path.endsWith('2');
+      // The second time, the store can know the paths.
+      for (let turn = 0; turn < 2; turn++) {
+        const after = await store.listTrash({ cursor: item?.id, isSelected });
+        assert.deepEqual(
+          after.items.map(({ path }) => path).filter(isSelected),
+          newestFirst.slice(4).filter(isSelected),
+        );
+      }
       await assert.rejects(store.listTrash({ cursor: '../x' }), ofKind('invalid-request'));
     });
 

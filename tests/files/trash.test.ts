@@ -28,7 +28,7 @@ function storeWithTrash(paths: readonly string[]): { readonly store: Store; read
   return { store, items };
 }
 
-const isShown = ({ path }: TrashedItem) => path.startsWith('shown/');
+const isShown = (path: string) => path.startsWith('shown/');
 
 describe('A filtered list of the trash', () => {
   const page = fc.record({
@@ -63,6 +63,34 @@ describe('A filtered list of the trash', () => {
           expected.filter((path) => !gone.has(path)),
         );
       }),
+      tries(t, 200),
+    );
+  });
+
+  it('depends only on the selected items, also for a cursor that a client made up', async (t) => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.boolean(), { maxLength: 30 }),
+        fc.integer({ min: 1, max: 4 }),
+        async (shown, limit) => {
+          const paths = shown.map((each, index) => `${each ? 'shown' : 'hidden'}/${index}`);
+          const { store, items } = storeWithTrash(paths);
+          const expected = paths.filter(isShown).toReversed();
+          const positions = [...items.values()].toReversed();
+          for (const { id: cursor } of positions) {
+            const listed = await createTrashOperations(store).listTrash({ isShown, limit, cursor });
+            const after = expected.filter(
+              (path) =>
+                positions.findIndex((item) => item.path === path) > positions.findIndex(({ id }) => id === cursor),
+            );
+            assert.deepEqual(
+              listed.items.map(({ path }) => path),
+              after.slice(0, limit),
+            );
+            assert.equal(listed.cursor, after.length > limit ? listed.items.at(-1)?.id : undefined);
+          }
+        },
+      ),
       tries(t, 200),
     );
   });

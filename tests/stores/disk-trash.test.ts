@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { link, mkdir, readdir, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
+import { promisify } from 'node:util';
 import { type KeptId, newKeptId } from '../../src/model/kept-ids.ts';
 import { openDisk } from '../../src/stores/disk/disk.ts';
 import { atEnd, temporaryFolder } from '../../testing/holdall.ts';
@@ -9,6 +11,8 @@ import { createManyFiles } from '../../testing/many-files.ts';
 import { file, folder, ofKind, plant, silentLog, textOf, treeOf } from '../contract/bytes.ts';
 import { mountTmpfs } from '../faults/mounts.ts';
 import { isFullForm } from '../full-forms.ts';
+
+const run = promisify(execFile);
 
 async function open(t: TestContext, root?: string) {
   const warnings: string[] = [];
@@ -81,6 +85,20 @@ describe('The trash of a disk', () => {
     assert.deepEqual([await textOf(store, 'a'), await readdir(trash)], ['x', []]);
   });
 
+  it('reads no record of an item that is not selected a second time', async (t) => {
+    const { store, trash, warnings } = await open(t);
+    await plant(store, { a: '1', b: '2' });
+    for (const name of ['a', 'b']) await store.moveToTrash(file(name), { id: newKeptId() });
+    const list = async () => {
+      const { items, cursor } = await store.listTrash({ isSelected: (path) => path === 'a' });
+      return [items.map(({ path }) => path), cursor];
+    };
+    assert.deepEqual(await list(), [['a'], undefined]);
+    for (const name of await readdir(trash)) if (name.endsWith('.json')) await writeFile(join(trash, name), '{}');
+    assert.deepEqual(await list(), [[], undefined]);
+    assert.equal(warnings.length, 1);
+  });
+
   it('does not list items with invalid records, logs them, and keeps their content', async (t) => {
     const { store, trash, warnings } = await open(t);
     const records = ['', '{', '[]', 'null', '{"path":"../x","deletedAt":"2026-11-25T00:00:00Z"}', '{"path":"a"}'];
@@ -93,9 +111,40 @@ describe('The trash of a disk', () => {
       await writeFile(join(trash, `${id}.json`), record);
     }
     assert.deepEqual((await store.listTrash({})).items, []);
-    assert.ok(warnings.length >= records.length);
+    assert.deepEqual((await store.listTrash({})).items, []);
+    assert.equal(warnings.length, ids.length, 'each is logged once');
     for (const id of ids) await assert.rejects(store.restoreTrashed(id, file('b')), ofKind('not-found'));
     assert.equal((await readdir(trash)).length, ids.length * 2);
+  });
+
+  it('lists the other items if another program leaves anything else as a record', async (t) => {
+    const { store, trash, warnings } = await open(t);
+    await plant(store, { a: 'x' });
+    const { id } = await store.moveToTrash(file('a'), { id: newKeptId() });
+    const record = await readFile(join(trash, `${id}.json`), 'utf8');
+    const outside = join(await temporaryFolder(t), 'record');
+    await writeFile(outside, record);
+    const foreign: ((path: string) => Promise<unknown>)[] = [
+      (path) => run('mkfifo', [path]),
+      (path) => symlink(outside, path),
+      (path) => mkdir(path),
+      (path) => writeFile(path, record + ' '.repeat(20_000)),
+    ];
+    for (const create of foreign) {
+      const other = newKeptId();
+      await writeFile(join(trash, other), 'x');
+      await create(join(trash, `${other}.json`));
+      await assert.rejects(store.findTrashed(other), ofKind('not-found'));
+    }
+    // Only a file can be a record that lost its content.
+    const folderLikeRecord = join(trash, `${newKeptId()}.json`);
+    await mkdir(folderLikeRecord);
+    await utimes(folderLikeRecord, anHourAndMoreAgo, anHourAndMoreAgo);
+    assert.deepEqual(
+      (await store.listTrash({})).items.map((item) => item.id),
+      [id],
+    );
+    assert.equal(warnings.length, foreign.length);
   });
 
   it('measures and removes a folder without following symbolic links', async (t) => {

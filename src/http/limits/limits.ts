@@ -99,15 +99,18 @@ export async function shedLoad(app: App, { eventLoopDelay }: Pick<Limits, 'event
 /** Maximum concurrent listings of a process. With more, listings of large folders only wait for each other. */
 const MAX_CONCURRENT_LISTINGS = 32;
 
+/** Maximum concurrent listings of the trash of a process. Each can read the names of all items. */
+export const MAX_CONCURRENT_TRASH_LISTINGS = 8;
+
 /** Maximum number of listings that wait. */
 const MAX_WAITING_LISTINGS = 256;
 
-/** Runs a listing within the concurrency limit. Throws `unavailable` if the queue is full. */
+/** Runs a listing within the concurrency limit. Throws `overloaded` if the queue is full. */
 export type ListingLimiter = <Listing>(list: () => Promise<Listing>, signal: AbortSignal) => Promise<Listing>;
 
-export function createListingLimiter(): ListingLimiter {
+export function createListingLimiter(limit = MAX_CONCURRENT_LISTINGS): ListingLimiter {
   const semaphore = createSemaphore({
-    limit: MAX_CONCURRENT_LISTINGS,
+    limit,
     maxWaiting: MAX_WAITING_LISTINGS,
     busyMessage: 'Too many folder listings',
   });

@@ -4,7 +4,7 @@ import type { TrashedItem } from '../../model/store.ts';
 import { accessOf, type ChangeField, changeOf } from '../access/request-access.ts';
 import { restoreErrorOf } from '../errors.ts';
 import type { App } from '../fastify-app.ts';
-import { createListingLimiter } from '../limits/limits.ts';
+import { createListingLimiter, MAX_CONCURRENT_TRASH_LISTINGS } from '../limits/limits.ts';
 import { clientSignal } from '../long-operations.ts';
 import {
   Emptied,
@@ -26,7 +26,7 @@ const config = { access: 'files' } as const;
 
 /** Registers the route that lists the trash. */
 export function listTrashRoute(app: App): void {
-  const runLimited = createListingLimiter();
+  const runLimited = createListingLimiter(MAX_CONCURRENT_TRASH_LISTINGS);
   app.get(
     '/-/trash',
     {

@@ -1,19 +1,21 @@
 import type { BigIntStats } from 'node:fs';
-import { lstat, mkdir, open, readdir, readFile, rename, rm, stat, unlink, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, open, rename, rm, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { quoted, StoreError, systemErrorCode } from '../../model/error.ts';
 import { type KeptId, newKeptId, timeOfKeptId } from '../../model/kept-ids.ts';
 import { pageOfIds } from '../../model/page.ts';
 import { type FilePath, type FolderPath, isFolder, nameOf, ROOT } from '../../model/path.ts';
-import type { Cancellable, Reporting, TrashedItem, TrashListing } from '../../model/store.ts';
+import type { Cancellable, Reporting, TrashedItem, TrashListing, TrashPageOptions } from '../../model/store.ts';
 import { notInTrash } from '../../model/store-errors.ts';
-import { formatRecord, parseRecord, type TrashRecord } from '../trash-record.ts';
+import { formatRecord } from '../trash-record.ts';
 import { renameTemporaryToNew } from './atomic-rename.ts';
 import { toStoreError } from './errors.ts';
 import type { Folder } from './folder.ts';
 import type { DiskLog } from './recovery.ts';
 import type { Root } from './root.ts';
 import type { Temporary } from './temporary.ts';
+import { TrashRecords } from './trash-records.ts';
 import { measureTree, removeTree } from './trees.ts';
 
 export interface DiskTrashOptions {
@@ -35,6 +37,12 @@ export interface StoredItem {
 /** Number of items that are read in parallel for a listing. */
 const LIST_CONCURRENCY = 16;
 
+/** Remembered paths that a listing checks before it lets other requests run. */
+const SCAN_BATCH = 1000;
+
+/** Maximum number of items that are logged because they can't be listed. */
+const MAX_REPORTED = 1000;
+
 /** Milliseconds after which a record without content belongs to an operation that was interrupted. */
 const ORPHANED_AFTER_MS = 60 * 60 * 1000;
 
@@ -47,12 +55,16 @@ export class DiskTrash {
   readonly #root: Root;
   readonly #temporary: Temporary;
   readonly #folder: string;
+  readonly #records: TrashRecords;
   readonly #log: DiskLog;
+  /** The items that were logged because they can't be listed. */
+  readonly #reported = new Set<KeptId>();
 
   constructor({ root, temporary, ownFolder, log }: DiskTrashOptions) {
     this.#root = root;
     this.#temporary = temporary;
     this.#folder = join(ownFolder, 'trash');
+    this.#records = new TrashRecords(root, this.#folder);
     this.#log = log;
   }
 
@@ -108,7 +120,8 @@ export class DiskTrash {
 
   /** Removes the record of an item whose content has left the trash. */
   async release(id: KeptId): Promise<void> {
-    await rm(this.#recordOf(id), { force: true });
+    await rm(this.#records.pathOf(id), { force: true });
+    this.#records.forget(id);
   }
 
   /** Makes earlier changes in the trash durable. */
@@ -123,18 +136,43 @@ export class DiskTrash {
   }
 
   /** Fulfils the contract of `Store.listTrash`. */
-  async list(options: { cursor?: string; limit?: number }): Promise<TrashListing> {
-    const names = await this.#names();
-    const ids = names.filter((name) => timeOfKeptId(name)).toSorted() as KeptId[];
-    const page = pageOfIds(ids, options);
+  async list({
+    cursor,
+    limit = Number.POSITIVE_INFINITY,
+    isSelected = () => true,
+    signal,
+  }: TrashPageOptions): Promise<TrashListing> {
+    const names = await this.#records.names();
+    const { ids } = pageOfIds(names.ids, { cursor });
     const items: TrashedItem[] = [];
-    for (let start = 0; start < page.ids.length; start += LIST_CONCURRENCY) {
-      const found = await Promise.all(page.ids.slice(start, start + LIST_CONCURRENCY).map((id) => this.#load(id)));
-      for (const stored of found) if (stored && !(await this.#isRestored(stored))) items.push(stored.item);
+    for await (const { item } of this.#select(ids, isSelected, signal)) {
+      items.push(item);
+      if (items.length === limit && item.id !== ids.at(-1)) return { items, cursor: item.id };
     }
     // A complete listing already has all names, so it costs nothing to find the orphaned records.
-    if (page.cursor === undefined) await this.#removeOrphanedRecords(names, new Set(ids));
-    return { items, ...(page.cursor !== undefined && { cursor: page.cursor }) };
+    await this.#removeOrphans(names.orphans);
+    return { items };
+  }
+
+  /** Yields the items with these ids whose path is selected. Reads no record of another item twice. */
+  async *#select(
+    ids: readonly KeptId[],
+    isSelected: (path: FilePath | FolderPath) => boolean,
+    signal: AbortSignal | undefined,
+  ): AsyncGenerator<StoredItem> {
+    let batch: KeptId[] = [];
+    for (const [index, id] of ids.entries()) {
+      const path = this.#records.rememberedPath(id);
+      if (path === undefined || isSelected(path)) batch.push(id);
+      const isPause = (index + 1) % SCAN_BATCH === 0;
+      if (batch.length < LIST_CONCURRENCY && !isPause && index + 1 < ids.length) continue;
+      if (isPause) await nextTurn();
+      signal?.throwIfAborted();
+      for (const stored of await Promise.all(batch.map((each) => this.#load(each)))) {
+        if (stored && isSelected(stored.item.path) && !(await this.#isRestored(stored))) yield stored;
+      }
+      batch = [];
+    }
   }
 
   /** Fulfils the contract of `Store.measureTrashed`. */
@@ -179,7 +217,7 @@ export class DiskTrash {
 
   /** Writes a record and makes it durable. Rejects with EEXIST if an item or a record with the id exists. */
   async #writeRecord(id: KeptId, record: string): Promise<void> {
-    const path = this.#recordOf(id);
+    const path = this.#records.pathOf(id);
     if (await isPresent(this.#contentOf(id))) throw Object.assign(new Error(`EEXIST: ${id}`), { code: 'EEXIST' });
     const write = async () => {
       await using handle = await open(path, 'wx', RECORD_MODE);
@@ -205,7 +243,7 @@ export class DiskTrash {
     const temporary = await this.#temporary.name();
     try {
       await writeFile(temporary, record, { mode: RECORD_MODE, flush: true });
-      await rename(temporary, this.#recordOf(id));
+      await rename(temporary, this.#records.pathOf(id));
     } finally {
       await rm(temporary, { force: true });
     }
@@ -217,21 +255,30 @@ export class DiskTrash {
   async #load(id: KeptId): Promise<StoredItem | undefined> {
     const content = this.#contentOf(id);
     const stats = await lstat(content, { bigint: true }).catch(ignoreMissing);
-    const record = stats && (await this.#readRecord(id));
-    if (!stats || !record || isFolder(record.path) !== stats.isDirectory()) return undefined;
+    if (!stats) return undefined;
+    const record = await this.#records.read(id);
+    if (!record || isFolder(record.path) !== stats.isDirectory()) {
+      await this.#reportUnlisted(
+        id,
+        record ? 'Its content and its record are of different kinds.' : 'It has no valid record.',
+      );
+      return undefined;
+    }
     const { size, ...rest } = record;
     const known = isFolder(record.path) ? size : Number(stats.size);
     return { item: { id, ...rest, ...(known !== undefined && { size: known }) }, content, stats };
   }
 
-  async #readRecord(id: KeptId): Promise<TrashRecord | undefined> {
-    const text = await readFile(this.#recordOf(id), 'utf8').catch(ignoreMissing);
-    const record = text === undefined ? undefined : parseRecord(text);
-    // A missing record belongs to an item that leaves the trash at this moment.
-    if (text !== undefined && !record) {
-      this.#log.warn('An item in the trash has an invalid record and is not listed.', { id, folder: this.#folder });
-    }
-    return record;
+  /** Logs once that the trash neither lists nor expires an item. */
+  async #reportUnlisted(id: KeptId, reason: string): Promise<void> {
+    const content = this.#contentOf(id);
+    // The record is also missing while the item leaves the trash at this moment.
+    if (this.#reported.has(id) || this.#reported.size === MAX_REPORTED || !(await isPresent(content))) return;
+    this.#reported.add(id);
+    this.#log.warn("An item in the trash can't be listed. Move it to its path, or delete it.", {
+      path: content,
+      reason,
+    });
   }
 
   /**
@@ -249,32 +296,16 @@ export class DiskTrash {
     return true;
   }
 
-  async #removeOrphanedRecords(names: readonly string[], ids: ReadonlySet<string>): Promise<void> {
+  async #removeOrphans(names: readonly string[]): Promise<void> {
     for (const name of names) {
-      if (!name.endsWith(RECORD_SUFFIX) || ids.has(name.slice(0, -RECORD_SUFFIX.length))) continue;
       const path = join(this.#folder, name);
-      const found = await stat(path).catch(ignoreMissing);
-      if (found && Date.now() - found.mtimeMs > ORPHANED_AFTER_MS) await unlink(path).catch(ignoreMissing);
-    }
-  }
-
-  async #names(): Promise<string[]> {
-    try {
-      return await readdir(this.#folder);
-    } catch (error) {
-      if (systemErrorCode(error) !== 'ENOENT') throw toStoreError(error, ROOT);
-      // The folder is missing until the first delete. On an unmounted disk it must not look empty.
-      await this.#root.requireSame();
-      return [];
+      const found = await lstat(path).catch(ignoreMissing);
+      if (found?.isFile() && Date.now() - found.mtimeMs > ORPHANED_AFTER_MS) await unlink(path).catch(ignoreMissing);
     }
   }
 
   #contentOf(id: KeptId): string {
     return join(this.#folder, id);
-  }
-
-  #recordOf(id: KeptId): string {
-    return join(this.#folder, id + RECORD_SUFFIX);
   }
 }
 
@@ -288,8 +319,6 @@ function onOtherFileSystem(path: FilePath | FolderPath, cause: unknown): StoreEr
   const message = `${quoted(path)} is on another file system than DISK_ROOT, so it can't be moved to the trash. Delete it permanently.`;
   return new StoreError('unsupported', message, { cause });
 }
-
-const RECORD_SUFFIX = '.json';
 
 /** Only the owner can read a record: it contains a username. */
 const RECORD_MODE = 0o600;

@@ -8,13 +8,14 @@ import { isStoreError, undefinedIfNotFound } from '../../model/error.ts';
 import { type KeptId, newKeptId, timeOfKeptId } from '../../model/kept-ids.ts';
 import { invalidCursor } from '../../model/page.ts';
 import { type FilePath, type FolderPath, isFolder, nameOf } from '../../model/path.ts';
-import type { Cancellable, Reporting, TrashedItem, TrashListing } from '../../model/store.ts';
+import type { Cancellable, Reporting, TrashedItem, TrashListing, TrashPageOptions } from '../../model/store.ts';
 import { notInTrash, wrongRestoreKind } from '../../model/store-errors.ts';
+import { TrashPaths } from '../trash-paths.ts';
 import { formatRecord, parseRecord, type TrashRecord } from '../trash-record.ts';
 import { type FileContext, moveFile } from './files.ts';
 import type { Key } from './keys.ts';
 import type { Leases } from './lease.ts';
-import { readPage } from './list.ts';
+import { MAX_KEYS, readPage } from './list.ts';
 import { getText, headObject, type ListedObject, putObject } from './operations.ts';
 import { OWN_FOLDER } from './own-folder.ts';
 import { moveTree } from './tree-move.ts';
@@ -26,7 +27,7 @@ const RECORD_SUFFIX = '.json';
 /** The folder of the content of items, in a folder for each. */
 const CONTENT = `${OWN_FOLDER}trash-content/`;
 
-/** Maximum items of a page, because each takes a request, and maximum requests in progress for a page. */
+/** Maximum items that are read for a page, because each takes a request, and maximum requests in progress for a page. */
 const MAX_PAGE_ITEMS = 200;
 const LIST_CONCURRENCY = 32;
 
@@ -41,11 +42,6 @@ export interface BucketTrashOptions {
   readonly locks: KeyedMutex;
   /** Permanently removes what was deleted below a prefix, if the bucket has object versions. */
   readonly erase: (prefix: Key) => Promise<void>;
-}
-
-interface ListOptions extends Cancellable {
-  readonly cursor?: string;
-  readonly limit?: number;
 }
 
 /** A record with the id of its item. */
@@ -63,6 +59,7 @@ export class BucketTrash {
   readonly #remembered = new LRUCache<KeptId, { readonly etag: string; readonly record: ItemRecord }>(
     maxEntries(MAX_REMEMBERED),
   );
+  readonly #paths = new TrashPaths();
 
   constructor({ context, tree, leases, locks, erase }: BucketTrashOptions) {
     this.#context = context;
@@ -94,28 +91,38 @@ export class BucketTrash {
     return itemOf(measured);
   }
 
-  /** Fulfils the contract of `Store.listTrash`. */
-  async list({ cursor, limit = MAX_PAGE_ITEMS, signal }: ListOptions = {}): Promise<TrashListing> {
+  /** Fulfils the contract of `Store.listTrash`. Reads no record of an item again that is not selected. */
+  async list({
+    cursor,
+    limit = MAX_PAGE_ITEMS,
+    isSelected = () => true,
+    signal,
+  }: TrashPageOptions = {}): Promise<TrashListing> {
     if (cursor !== undefined && timeOfKeptId(cursor) === undefined) throw invalidCursor(cursor);
-    const { bucket } = this.#context;
-    const options = { prefix: RECORDS, limit: Math.min(limit, MAX_PAGE_ITEMS), position: undefined, signal };
+    const size = Math.min(limit, MAX_PAGE_ITEMS);
+    const request = { prefix: RECORDS, limit: MAX_KEYS, position: undefined, signal };
     for (let after = cursor === undefined ? undefined : keyOfRecord(cursor as KeptId); ; ) {
-      const { objects, next } = await readPage(bucket, { ...options, after });
+      const { objects, next } = await readPage(this.#context.bucket, { ...request, after });
       const records = objects.filter(({ key }) => idOfRecord(key) !== undefined);
-      const last = records.at(-1);
-      // Other programs might have added objects.
-      if (!last && next) {
-        after = next.last;
-        continue;
-      }
+      const wanted = records.filter(({ key }) => this.#canBeSelected(key, isSelected));
+      const read = wanted.slice(0, size);
       const items: TrashedItem[] = [];
-      for await (const { found } of mapAhead(each(records), LIST_CONCURRENCY, (object) =>
+      for await (const { found } of mapAhead(each(read), LIST_CONCURRENCY, (object) =>
         this.#load(object, { signal }),
       )) {
-        if (found) items.push(itemOf(found));
+        if (found && isSelected(found.path)) items.push(itemOf(found));
       }
-      return { items, ...(next && last && { cursor: idOfRecord(last.key) }) };
+      const last = wanted.length > size ? read.at(-1) : next && records.at(-1);
+      if (items.length > 0 || (!last && !next)) return { items, ...(last && { cursor: idOfRecord(last.key) }) };
+      // Other programs might have added objects.
+      after = last?.key ?? next?.last;
     }
+  }
+
+  #canBeSelected(key: Key, isSelected: (path: FilePath | FolderPath) => boolean): boolean {
+    const id = idOfRecord(key);
+    const path = id === undefined ? undefined : this.#paths.get(id);
+    return path === undefined || isSelected(path);
   }
 
   /** Fulfils the contract of `Store.restoreTrashed`. */
@@ -196,6 +203,7 @@ export class BucketTrash {
 
   async #forget(id: KeptId): Promise<void> {
     this.#remembered.delete(id);
+    this.#paths.delete(id);
     await this.#context.remover.removeObject(keyOfRecord(id), {});
     // In a bucket with object versions, the content would otherwise remain as versions.
     for (const prefix of [`${CONTENT}${id}/`, keyOfRecord(id)]) await this.#erase(prefix);
@@ -230,6 +238,7 @@ export class BucketTrash {
       return undefined;
     }
     this.#remembered.set(id, { etag: found.head.etag, record: { id, ...record } });
+    this.#paths.set(id, record.path);
     return { id, ...record };
   }
 }
