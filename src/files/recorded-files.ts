@@ -113,7 +113,7 @@ export class RecordedFiles implements Required<Files> {
       (onKept) => this.#files.renameFile(file, name, { ...options, onKept }),
       (path) => ({ type: 'file.moved', path, from: file }),
       () => [parentOf(file)],
-      isUnchangedIfStepwise,
+      isUnchangedIfSingle,
     );
   }
 
@@ -131,7 +131,7 @@ export class RecordedFiles implements Required<Files> {
       (onKept) => this.#files.moveFile(from, to, { ...options, onKept }),
       () => ({ type: 'file.moved', path: to, from }),
       () => [parentOf(from), parentOf(to)],
-      isUnchangedIfStepwise,
+      isUnchangedIfSingle,
     );
   }
 
@@ -200,7 +200,7 @@ export class RecordedFiles implements Required<Files> {
         return file ? describeFile('file.restored', file) : { type: 'file.restored', path };
       },
       () => [options?.to === undefined ? ROOT : parentOf(options.to)],
-      isUnchangedIfStepwise,
+      isUnchangedIfSingle,
     );
     return restored.path;
   }
@@ -308,3 +308,9 @@ const EARLY_ERRORS: ReadonlySet<ErrorKind> = new Set([
 
 /** In some stores, moves of files and operations on folders leave a part of their changes if they fail or are cancelled. */
 const isUnchangedIfStepwise = (error: unknown) => isStoreError(error) && EARLY_ERRORS.has(error.kind);
+
+/**
+ * For the operations above with a single file, or with a folder that does not merge into another one. A file or folder
+ * in their way is found before the first change.
+ */
+const isUnchangedIfSingle = (error: unknown) => isUnchangedIfStepwise(error) || isStoreError(error, 'wrong-kind');
