@@ -79,9 +79,10 @@ export class GuardedFiles implements Files {
     return findEntries(this.#files, visible, options);
   }
 
-  /** Throws `AccessDenied` unless the user may follow the changes of a folder: see it in a listing. */
-  requireChanges(folder: FolderPath): void {
-    this.#checks.requireList(folder);
+  /** Throws `AccessDenied` unless the user may follow the changes of a path: list the folder, or read the file. */
+  requireChanges(path: FilePath | FolderPath): void {
+    if (isFolder(path)) this.#checks.requireList(path);
+    else this.#checks.require('read', 'list', path);
   }
 
   /** Throws `AccessDenied` unless the user may manage the root. */
@@ -95,15 +96,15 @@ export class GuardedFiles implements Files {
     return this.#checks.policy;
   }
 
-  /** Returns whether the user may still follow the changes of a folder. Records no refusal. */
-  canSeeChanges(folder: FolderPath): boolean {
-    return this.#checks.canList(folder);
+  /** Returns whether the user may still follow the changes of a path. Records no refusal. */
+  canSeeChanges(path: FilePath | FolderPath): boolean {
+    return isFolder(path) ? this.#checks.canList(path) : this.policy.allows(this.#checks.user, 'read', path);
   }
 
-  /** Returns a change as the user may see it at this moment, if it affects `folder`. */
-  visibleChanges(change: LoggedChange, folder: FolderPath): readonly LoggedChange[] {
+  /** Returns a change as the user may see it at this moment, if it affects the file or folder `scope`. */
+  visibleChanges(change: LoggedChange, scope: FilePath | FolderPath): readonly LoggedChange[] {
     const { policy, user } = this.#checks;
-    return visibleChanges(change, { policy, user, folder });
+    return visibleChanges(change, { policy, user, scope });
   }
 
   async stat(...[file, options]: Args<'stat'>) {

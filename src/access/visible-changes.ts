@@ -5,20 +5,16 @@ import type { Identity, Policy } from './policy.ts';
 type Path = FilePath | FolderPath;
 
 /**
- * Returns a change as a user may see it, if it affects `folder` or anything below it. A move between a readable and an
+ * Returns a change as a user may see it, if it affects the file or folder `scope`, or anything in it. A move between a readable and an
  * unreadable folder is a deletion or a creation for the user; a move of a folder of which the user can read only a part
  * is both. Returns no change if the user can read neither path.
  */
 export function visibleChanges(
   change: LoggedChange,
-  {
-    policy,
-    user,
-    folder,
-  }: { readonly policy: Policy; readonly user: Identity | undefined; readonly folder: FolderPath },
+  { policy, user, scope }: { readonly policy: Policy; readonly user: Identity | undefined; readonly scope: Path },
 ): readonly LoggedChange[] {
   const affects = ({ type, path, from }: LoggedChange) =>
-    type === 'resync' || isAffected(policy, path, folder) || (from !== undefined && isAffected(policy, from, folder));
+    type === 'resync' || isAffected(policy, path, scope) || (from !== undefined && isAffected(policy, from, scope));
   return splitByVisibility(change, policy, user).filter(affects);
 }
 
@@ -50,10 +46,11 @@ export function isVisible(policy: Policy, user: Identity | undefined, path: Path
 const canReadAll = (policy: Policy, user: Identity | undefined, path: Path) =>
   isFolder(path) ? policy.allowsThroughout(user, 'read', path) : policy.allows(user, 'read', path);
 
-/** Returns whether a change of `path` affects `folder`: it is inside the folder, or the folder is inside it. */
-function isAffected({ names }: Policy, path: Path, folder: FolderPath): boolean {
-  if (folder === ROOT) return true;
-  // Stores that fold names can spell one folder differently.
-  const [pathKey, folderKey] = [names.possible(path), names.possible(folder)];
-  return pathKey.startsWith(folderKey) || (isFolder(path) && folderKey.startsWith(pathKey));
+/** Returns whether a change of `path` affects `scope`: they are the same, or one of them is a folder that contains the other. */
+function isAffected({ names }: Policy, path: Path, scope: Path): boolean {
+  if (scope === ROOT) return true;
+  // Stores that fold names can spell one path differently.
+  const [pathKey, scopeKey] = [names.possible(path), names.possible(scope)];
+  if (pathKey === scopeKey) return true;
+  return (isFolder(scope) && pathKey.startsWith(scopeKey)) || (isFolder(path) && scopeKey.startsWith(pathKey));
 }

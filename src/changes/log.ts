@@ -20,7 +20,7 @@ const EXPIRY_BATCH = 1000;
 /** Part of the log. */
 export interface LogPage {
   readonly changes: readonly LoggedChange[];
-  /** The position after the last change of the page. */
+  /** The position of the last change of the page, where the next page starts. */
   readonly end: Position;
   /** The same position, for clients. */
   readonly cursor: string;
@@ -116,19 +116,24 @@ export class ChangeLog {
       // Read after the changes, so that those that are deleted meanwhile are noticed.
       const { key, last, expired } = await this.#state(db);
       if (after.sequence < expired || after.sequence > last.sequence) throw cursorExpired();
-      const [first] = found;
-      const isFirstKnown = first?.sequence === after.sequence;
-      // A restored backup continues with other changes than those that the reader has seen.
-      if (isFirstKnown && first.time !== after.time) throw cursorExpired();
-      const rows = found.slice(isFirstKnown ? 1 : 0);
-      const page = rows.slice(0, limit);
-      const end = page.at(-1) ?? after;
-      return {
-        changes: page.map((row) => toChange(row, key)),
-        end: { sequence: end.sequence, time: end.time },
-        cursor: encodeCursor(key, end),
-        hasMore: rows.length > page.length,
-      };
+      return pageOf(withoutSeen(found, after), { start: after, limit, key });
+    });
+  }
+
+  /** Returns at most `limit` changes before a position, the newest first. Default: the last changes of the log. */
+  async readBefore(before: Position | undefined, limit: number): Promise<LogPage> {
+    return this.#database.run(async (db) => {
+      const { key, last } = await this.#state(db);
+      const start = before ?? last;
+      if (start.sequence > last.sequence) throw cursorExpired();
+      const found = await db
+        .selectFrom('changes')
+        .selectAll()
+        .where('sequence', '<=', start.sequence)
+        .orderBy('sequence', 'desc')
+        .limit(limit + 2)
+        .execute();
+      return pageOf(before ? withoutSeen(found, before) : found, { start, limit, key });
     });
   }
 
@@ -252,10 +257,35 @@ function decodeId(key: Buffer, id: string): Position | undefined {
 const startsWith = (column: 'path' | 'source', prefix: FolderPath) =>
   sql<boolean>`substr(${sql.ref(column)}, 1, length(cast(${prefix} as text))) = cast(${prefix} as text)`;
 
+type Row = Selectable<ChangesTable>;
+
+/** Returns rows without the first one if it is the change at a position. */
+function withoutSeen(rows: readonly Row[], seen: Position): readonly Row[] {
+  const [first] = rows;
+  if (first?.sequence !== seen.sequence) return rows;
+  // A restored backup continues with other changes than those that the reader has seen.
+  if (first.time !== seen.time) throw cursorExpired();
+  return rows.slice(1);
+}
+
+function pageOf(
+  rows: readonly Row[],
+  { start, limit, key }: { readonly start: Position; readonly limit: number; readonly key: Buffer },
+): LogPage {
+  const page = rows.slice(0, limit);
+  const end = page.at(-1) ?? start;
+  return {
+    changes: page.map((row) => toChange(row, key)),
+    end: { sequence: end.sequence, time: end.time },
+    cursor: encodeCursor(key, end),
+    hasMore: rows.length > page.length,
+  };
+}
+
 /** Tells readers that changes are missing. */
 export const RESYNC: Change = { type: 'resync', path: ROOT };
 
-function toChange(row: Selectable<ChangesTable>, key: Buffer): LoggedChange {
+function toChange(row: Row, key: Buffer): LoggedChange {
   const { type, source, size, etag, user_name: user } = row;
   // Only parsed paths are recorded.
   const toPath = (path: string) => path as FilePath | FolderPath;
@@ -271,7 +301,7 @@ function toChange(row: Selectable<ChangesTable>, key: Buffer): LoggedChange {
   };
 }
 
-function toStoredChange(row: Selectable<ChangesTable>, key: Buffer): StoredChange {
+function toStoredChange(row: Row, key: Buffer): StoredChange {
   const { sequence, kept, undoes } = row;
   return {
     ...toChange(row, key),

@@ -4,7 +4,7 @@ import type { ChangeFeed, Subscriber } from '../changes/feed.ts';
 import type { LogPage } from '../changes/log.ts';
 import type { LoggedChange } from '../model/change.ts';
 import { isStoreError } from '../model/error.ts';
-import type { FolderPath } from '../model/path.ts';
+import type { FilePath, FolderPath } from '../model/path.ts';
 import type { RequestAccess } from './access/request-access.ts';
 import { failureOf, HttpError, problemOf } from './errors.ts';
 
@@ -18,7 +18,8 @@ const RECONNECT_MS = 2000;
 
 export interface ChangeStreamOptions {
   readonly feed: ChangeFeed;
-  readonly folder: FolderPath;
+  /** The file or folder whose changes are sent. */
+  readonly scope: FilePath | FolderPath;
   /** Where the stream starts. */
   readonly start: LogPage;
   readonly access: Pick<RequestAccess, 'files' | 'confirm'>;
@@ -80,10 +81,10 @@ export class ChangeStream {
 
   /** Writes the visible changes after a page. Returns undefined while the log is unavailable, and if there is no news. */
   async #readNext({ end }: LogPage): Promise<LogPage | undefined> {
-    const { access, feed, folder } = this.#options;
+    const { access, feed, scope } = this.#options;
     await access.confirm();
-    if (!access.files.canSeeChanges(folder)) {
-      throw new HttpError('permission-denied', 'You no longer have permission to follow this folder.');
+    if (!access.files.canSeeChanges(scope)) {
+      throw new HttpError('permission-denied', 'You no longer have permission to follow these changes.');
     }
     if (this.#policy !== access.files.policy) {
       this.#policy = access.files.policy;
@@ -104,8 +105,8 @@ export class ChangeStream {
 
   /** A change that is several events for the user has its ID only on the last one, so that a client never skips a part. */
   #format(change: LoggedChange): string {
-    const { access, folder, describe } = this.#options;
-    const visible = access.files.visibleChanges(change, folder);
+    const { access, scope, describe } = this.#options;
+    const visible = access.files.visibleChanges(change, scope);
     return visible
       .map((each, index) => {
         const id = index === visible.length - 1 ? `id: ${change.id}\n` : '';

@@ -228,7 +228,7 @@ export const Undone = Type.Object(
 export const ChangeList = Type.Object(
   {
     success: Type.Literal(true),
-    changes: Type.Array(ChangeDescription, { description: 'The oldest first.' }),
+    changes: Type.Array(ChangeDescription, { description: 'The oldest first; with `before`, the newest first.' }),
     cursor: Type.String({ description: 'The cursor of the next page. It can change although `changes` is empty.' }),
     hasMore: Type.Boolean({ description: 'Whether to request the next page at once.' }),
   },
@@ -240,16 +240,26 @@ export const ChangeQuery = Type.Object({
   folder: Type.Optional(
     Type.String({ description: 'Only changes in this folder, at any depth. Default: the root, for everything.' }),
   ),
+  file: Type.Optional(
+    Type.String({ description: 'Only changes of this file, and of the folders that contain it. Instead of `folder`.' }),
+  ),
   since: Type.Optional(
     Type.String({
       description:
         'Only changes after this `cursor` or `id`; `oldest` for all changes in the log. Default: no changes, only the cursor of future ones.',
     }),
   ),
+  before: Type.Optional(
+    Type.String({
+      description:
+        'Only changes before this `cursor` or `id`, the newest first; `newest` for the last changes in the log. Instead of `since`, and not for streams.',
+    }),
+  ),
   limit: Type.Optional(
     Type.Integer({ minimum: 1, maximum: MAX_PAGE, default: MAX_PAGE, description: 'Maximum number of changes.' }),
   ),
 });
+export type ChangeQuery = Static<typeof ChangeQuery>;
 
 export const Listing = Type.Object(
   {

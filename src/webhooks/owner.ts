@@ -21,7 +21,7 @@ export function selectChanges(
   policy: Policy,
 ): readonly LoggedChange[] {
   const reader = owner ? { policy, user: owner.user } : { policy: OPEN_POLICY, user: undefined };
-  return visibleChanges(change, { ...reader, folder }).filter(({ type }) => types?.includes(type) ?? true);
+  return visibleChanges(change, { ...reader, scope: folder }).filter(({ type }) => types?.includes(type) ?? true);
 }
 
 function isListed(user: Identity | undefined, policy: Policy): boolean {

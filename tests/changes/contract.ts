@@ -90,6 +90,21 @@ export function testChanges(engineName: string, create: () => Promise<DatabaseLo
       assert.deepEqual((await log.newest()).cursor, next.cursor);
     });
 
+    it('returns the newest changes first, and continues before a change', async () => {
+      const { log } = await open();
+      assert.deepEqual((await log.readBefore(undefined, 2)).changes, []);
+      await log.append(['a', 'b', 'c', 'd'].map(created));
+      const newest = await log.readBefore(undefined, 2);
+      assert.deepEqual([pathsOf(newest.changes), newest.hasMore], [['d', 'c'], true]);
+      await log.append([created('e')]);
+      const next = await log.readBefore(await log.positionOf(newest.cursor), 2);
+      assert.deepEqual([pathsOf(next.changes), next.hasMore], [['b', 'a'], false]);
+      assert.deepEqual((await log.readBefore(next.end, 2)).changes, []);
+      await log.expire({ ageMs: DAY_MS, maxChanges: 1 });
+      const expired = await log.readBefore(newest.end, 2);
+      assert.deepEqual([expired.changes, expired.hasMore], [[], false]);
+    });
+
     it('never shows a number before a smaller one, with several processes that write', async () => {
       const location = await create();
       const { log } = await open(location);
@@ -130,9 +145,11 @@ export function testChanges(engineName: string, create: () => Promise<DatabaseLo
       await database.run((db) => db.deleteFrom('changes').where('sequence', '=', 2).execute());
       await database.run((db) => db.updateTable('change_feed').set({ last_sequence: 1 }).execute());
       await assert.rejects(log.read(position, 10), hasCode('cursor-expired'));
+      await assert.rejects(log.readBefore(position, 10), hasCode('cursor-expired'));
       await until('the clock has advanced', () => Date.now() > position.time + 1);
       await log.append([created('other')]);
       await assert.rejects(log.read(position, 10), hasCode('cursor-expired'));
+      await assert.rejects(log.readBefore(position, 10), hasCode('cursor-expired'));
     });
 
     it('deletes changes by age and number, and refuses cursors before them', async () => {

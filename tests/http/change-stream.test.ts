@@ -46,7 +46,7 @@ describe('A stream of changes', () => {
     const ending = new AbortController();
     const stream = new ChangeStream({
       feed,
-      folder: ROOT,
+      scope: ROOT,
       start: { changes: [], end: START, cursor: 'oldest', hasMore: true },
       access: { files, confirm: async () => {} },
       subscriber: { key: 'ann', isAnonymous: false },

@@ -204,6 +204,40 @@ describe('GET /-/changes', () => {
     assert.deepEqual((await read(`since=${second.cursor}`)).changes, []);
   });
 
+  it('returns the newest changes first with "before", in pages', async () => {
+    for (const name of ['1', '2', '3']) ok(await service.asAnn('/upload', upload(name, name)));
+    const first = await read('before=newest&limit=2');
+    assert.deepEqual([first.changes.map(({ path }) => path), first.hasMore], [['3', '2'], true]);
+    const second = await read(`before=${first.cursor}&limit=1`);
+    assert.deepEqual([second.changes.map(({ path }) => path), second.hasMore], [['1'], false]);
+    assert.deepEqual(await read(`before=${first.changes[1]?.id}`), second);
+    for (const [query, headers] of [
+      [`before=newest&since=${first.cursor}`, {}],
+      ['before=newest', { accept: 'text/event-stream' }],
+      ['file=1&folder=', {}],
+    ] as const) {
+      assertFailure(await service.asAnn(`/-/changes?${query}`, { headers }), 400, /can't be combined with/);
+    }
+  });
+
+  it('limits changes to a file and the folders that contain it', async () => {
+    service.grant(grant('a', PERMISSIONS));
+    for (const name of ['1', '12']) ok(await service.asAnn('/upload', upload(name, name, 'a')));
+    ok(await service.asAnn('/rename/a/1', json({ newName: '2' })));
+    ok(await service.asAnn('/copy', json({ source: 'a/2', destination: 'a/b/1', is_folder: false })));
+    ok(await service.asAnn('/delete_folder/a', { method: 'DELETE' }));
+    const summariesOf = async (query: string) => (await read(query)).changes.map(summaryOf);
+    const ofOld = ['folder.deleted a/', 'file.moved a/2 a/1', 'file.created a/1'];
+    assert.deepEqual(await summariesOf('before=newest&file=a/1'), ofOld);
+    assert.deepEqual(await summariesOf('since=oldest&file=a/1'), ofOld.toReversed());
+    const copied = ['folder.deleted a/', 'file.copied a/b/1 a/2'];
+    assert.deepEqual(await summariesOf('before=newest&file=a/b/1'), copied);
+    const stream = await follow('file=a/b/1', { 'last-event-id': (await read('since=oldest&limit=1')).cursor });
+    await stream.untilChange('folder.deleted a/');
+    assert.deepEqual(stream.changes.map(summaryOf), copied.toReversed());
+    assertFailure(await service.asAnn('/-/changes?file=b/1'), 403, /don't have permission to read "b\/1"/);
+  });
+
   it('refuses a cursor that it did not issue', async () => {
     assertFailure(await service.asAnn('/-/changes?since=1'), 400, /was not issued by the change feed/);
     const foreign = await service.asAnn('/-/changes?since=AAAAAAAAAAAAAAAAAAAAAA');

@@ -1,13 +1,15 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { describeChange } from '../../changes/change-description.ts';
+import type { Position } from '../../changes/cursor.ts';
 import type { ChangeFeed, Subscriber } from '../../changes/feed.ts';
 import type { LogPage } from '../../changes/log.ts';
 import type { LoggedChange } from '../../model/change.ts';
-import { type FolderPath, parseFolder } from '../../model/path.ts';
+import { type FilePath, type FolderPath, parseFile, parseFolder } from '../../model/path.ts';
 import { MAX_PAGE } from '../../model/store.ts';
 import { acceptsExplicitly, prefers } from '../accept.ts';
 import { accessOf } from '../access/request-access.ts';
 import { ChangeStream, EVENT_STREAM } from '../change-stream.ts';
+import { HttpError } from '../errors.ts';
 import type { App } from '../fastify-app.ts';
 import { clientNetwork } from '../limits/connections.ts';
 import { ChangeList, ChangeQuery, Failure } from '../schemas.ts';
@@ -32,7 +34,7 @@ export function changeRoutes(app: App, feed: ChangeFeed): void {
         tags: ['Changes'],
         summary: 'Follow changes',
         description:
-          'Returns the changes that the user may see, or with `Accept: text/event-stream` sends each one as a server-sent event when it happens. `Last-Event-ID` replaces `since`.',
+          'Returns the changes that the user can see, or with `Accept: text/event-stream` sends each one as a server-sent event when it happens. `Last-Event-ID` replaces `since`.',
         querystring: ChangeQuery,
         response: {
           200: {
@@ -47,15 +49,25 @@ export function changeRoutes(app: App, feed: ChangeFeed): void {
       },
     },
     async (request, reply) => {
-      const { folder: requested = '', since, limit = MAX_PAGE } = request.query;
-      const folder = parseFolder(requested);
-      accessOf(request).files.requireChanges(folder);
+      const scope = scopeOf(request.query);
+      const { since, before, limit = MAX_PAGE } = request.query;
+      accessOf(request).files.requireChanges(scope);
       reply.header('cache-control', 'no-store');
-      if (request.method !== 'HEAD' && wantsStream(request.headers.accept)) {
-        const cursor = [request.headers['last-event-id']].flat()[0] ?? since;
-        return startStream(request, reply, { feed, folder, start: await find(feed, cursor), closing: closing.signal });
+      const isStream = request.method !== 'HEAD' && wantsStream(request.headers.accept);
+      if (before !== undefined) {
+        if (since !== undefined) throw contradiction('before', '"since"');
+        if (isStream) throw contradiction('before', 'a stream');
+        // Reading fewer at a time keeps requests for some recent changes cheap.
+        const size = Math.min(READ_SIZE, limit * 10);
+        const start = await findBefore(feed, before, size);
+        return readPage(request, { scope, limit, start, read: (end) => feed.log.readBefore(end, size) });
       }
-      return readPage(request, { feed, folder, limit, start: await find(feed, since) });
+      if (isStream) {
+        const cursor = [request.headers['last-event-id']].flat()[0] ?? since;
+        return startStream(request, reply, { feed, scope, start: await find(feed, cursor), closing: closing.signal });
+      }
+      const start = await find(feed, since);
+      return readPage(request, { scope, limit, start, read: (end) => feed.read(end, READ_SIZE) });
     },
   );
 }
@@ -63,6 +75,17 @@ export function changeRoutes(app: App, feed: ChangeFeed): void {
 /** Returns whether a client asks for the stream, and not more for a page. */
 const wantsStream = (accept: string | undefined) =>
   acceptsExplicitly(accept, EVENT_STREAM) && !prefers(accept, 'application/json', EVENT_STREAM);
+
+/** Returns the file or folder whose changes are requested. */
+function scopeOf({ file, folder }: ChangeQuery): FilePath | FolderPath {
+  if (file === undefined) return parseFolder(folder ?? '');
+  if (folder !== undefined) throw contradiction('file', '"folder"');
+  return parseFile(file);
+}
+
+function contradiction(parameter: string, other: string): HttpError {
+  return new HttpError('invalid-parameter', `"${parameter}" can't be combined with ${other}. Remove one of them.`);
+}
 
 /** Returns an empty page at the position of `since`. */
 async function find({ log }: ChangeFeed, since: string | undefined): Promise<LogPage> {
@@ -72,31 +95,37 @@ async function find({ log }: ChangeFeed, since: string | undefined): Promise<Log
   return { changes: [], end, cursor: since, hasMore: true };
 }
 
-async function readPage(
-  request: FastifyRequest,
-  {
-    feed,
-    folder,
-    limit,
-    start,
-  }: { readonly feed: ChangeFeed; readonly folder: FolderPath; readonly limit: number; readonly start: LogPage },
-) {
+/** Returns an empty page at the position of `before`, or the last `size` changes of the log. */
+async function findBefore({ log }: ChangeFeed, before: string, size: number): Promise<LogPage> {
+  if (before === 'newest') return log.readBefore(undefined, size);
+  return { changes: [], end: await log.positionOf(before), cursor: before, hasMore: true };
+}
+
+interface PageOptions {
+  readonly scope: FilePath | FolderPath;
+  readonly limit: number;
+  readonly start: LogPage;
+  /** Reads the log from the end of a page. */
+  readonly read: (end: Position) => Promise<LogPage>;
+}
+
+/** Returns the visible changes of a page and of those that follow it. */
+async function readPage(request: FastifyRequest, { scope, limit, start, read }: PageOptions) {
   const { files } = accessOf(request);
   const visible: LoggedChange[] = [];
-  let { cursor, end, hasMore } = start;
-  for (let scanned = 0; hasMore && visible.length < limit && scanned < MAX_SCANNED; ) {
-    const page = await feed.read(end, READ_SIZE);
-    ({ end, cursor, hasMore } = page);
-    scanned += page.changes.length;
+  const result = (cursor: string, hasMore: boolean) => {
+    return { success: true as const, changes: visible.map(describeChange), cursor, hasMore };
+  };
+  let scanned = 0;
+  for (let page = start; ; page = await read(page.end)) {
     for (const [index, change] of page.changes.entries()) {
-      visible.push(...files.visibleChanges(change, folder));
-      if (visible.length < limit) continue;
-      cursor = change.id;
-      hasMore ||= index < page.changes.length - 1;
-      break;
+      visible.push(...files.visibleChanges(change, scope));
+      const isLast = index === page.changes.length - 1;
+      if (visible.length >= limit) return result(change.id, page.hasMore || !isLast);
     }
+    scanned += page.changes.length;
+    if (!page.hasMore || scanned >= MAX_SCANNED) return result(page.cursor, page.hasMore);
   }
-  return { success: true as const, changes: visible.map(describeChange), cursor, hasMore };
 }
 
 function startStream(
@@ -104,7 +133,7 @@ function startStream(
   reply: FastifyReply,
   options: {
     readonly feed: ChangeFeed;
-    readonly folder: FolderPath;
+    readonly scope: FilePath | FolderPath;
     readonly start: LogPage;
     readonly closing: AbortSignal;
   },
