@@ -11,16 +11,17 @@ const FIRST_LOAD = { script: 52_000, styles: 12_000 };
  * @type {Readonly<Record<string, number>>}
  */
 const ON_DEMAND = {
+  activity: 3_400,
   'change-model': 11_600,
   'dialog-prompts': 5_000,
   'upload-model': 8_600,
-  'details-sheet': 4_100,
+  'details-sheet': 4_200,
   'folder-picker': 5_600,
   'image-preview': 7_500,
   'json-preview': 10_300,
   'markdown-preview': 20_600,
   'media-preview': 4_200,
-  'live-folder': 3_900,
+  'live-folder': 4_100,
   menu: 2_800,
   'open-tray': 4_600,
   'sign-in-dialog': 3_200,

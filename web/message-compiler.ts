@@ -9,6 +9,7 @@ export interface CatalogueSource {
 
 /** The groups of messages that only lazily loaded code uses. */
 export const LAZY_GROUPS: readonly string[] = [
+  'activity',
   'changes',
   'conflicts',
   'details',

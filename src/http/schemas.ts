@@ -224,6 +224,7 @@ export const Undone = Type.Object(
   },
   { title: 'Undone' },
 );
+export type Undone = Static<typeof Undone>;
 
 export const ChangeList = Type.Object(
   {

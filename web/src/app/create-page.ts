@@ -93,7 +93,7 @@ export async function createPage(embedded: Embedded): Promise<Page> {
   if (query.has('cursor') || query.has('limit')) void folder.refresh();
   const selection = createSelection(folder);
   const clipboard = createClipboard();
-  const details = { isOpen: signal(false) };
+  const details: Details = { isOpen: signal(false), feedListeners: new Set() };
   const loadPrompts = async () => (await import('../features/dialogs/dialog-prompts.tsx')).createDialogPrompts(dialogs);
   const shared = { service, folder, messages, loadPrompts, pathLocks: createPathLocks(), permissions, language };
   const changes = createChanges({ ...shared, account, selection, clipboard, hasTrash });

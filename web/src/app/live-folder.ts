@@ -1,4 +1,5 @@
 import { computed, effect, signal } from '@preact/signals';
+import { coalesce } from '../model/feed/coalesce.ts';
 import { FolderFollower } from '../model/feed/folder-follower.ts';
 import { followFeed } from '../model/feed/follow-feed.ts';
 import { type Folder, refreshUnlessLarge } from '../model/folder/folder.ts';
@@ -17,11 +18,14 @@ export function keepFolderCurrent(page: Page, cursor: string | undefined): void 
 
 /** Shows the changes of other clients. */
 function followChanges(page: Page, cursor: string | undefined): void {
-  const { account, changes, folder, service, urls } = page;
+  const { account, changes, details, folder, service, urls } = page;
   const follower = new FolderFollower(page);
   const reportTrash = coalesce(() => {
     changes.trashChanges.value++;
   });
+  const notify = (change: FeedChange | undefined) => {
+    for (const listener of details.feedListeners) listener(change);
+  };
   const isActive = watchPage();
   // While a folder is loading, its path can still change, and after most errors, the stream would fail too.
   const isFollowed = computed(() => folder.state.value === 'ready' || folder.problem.value?.isNotFound === true);
@@ -40,10 +44,12 @@ function followChanges(page: Page, cursor: string | undefined): void {
     onChange(change) {
       follower.receive(change);
       if (affectsTrash(change)) reportTrash();
+      notify(change);
     },
     onGap() {
       follower.refresh();
       reportTrash();
+      notify(undefined);
     },
   });
 }
@@ -52,19 +58,6 @@ function followChanges(page: Page, cursor: string | undefined): void {
 function affectsTrash({ type }: FeedChange): boolean {
   return !['file.written', 'file.replaced', 'file.copied', 'file.moved'].includes(type);
 }
-
-/** Returns a function that calls `run` a moment after its first call, once for all calls until then. */
-function coalesce(run: () => void): () => void {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  return () => {
-    timer ??= setTimeout(() => {
-      timer = undefined;
-      run();
-    }, COALESCE_MS);
-  };
-}
-
-const COALESCE_MS = 500;
 
 /**
  * Returns whether the page is visible and not in the back/forward cache. Browsers allow six connections to an HTTP/1.1 server,

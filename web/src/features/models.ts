@@ -11,6 +11,7 @@ import type { Embedded } from '../platform/embedded.ts';
 import type { Preferences } from '../platform/preferences.ts';
 import { createRequiredContext } from '../platform/required-context.ts';
 import type { Router } from '../platform/router.ts';
+import type { FeedChange } from '../platform/service/changes.ts';
 import type { Service } from '../platform/service/service.ts';
 import type { Urls } from '../platform/service/urls.ts';
 
@@ -22,6 +23,8 @@ import type { Urls } from '../platform/service/urls.ts';
 /** The panel that shows the properties of the selection. */
 export interface Details {
   readonly isOpen: Signal<boolean>;
+  /** Called with each change of the feed, or with undefined if changes can be missing. */
+  readonly feedListeners: Set<(change: FeedChange | undefined) => void>;
 }
 
 /** What the service keeps of deleted and replaced files. */

@@ -28,6 +28,7 @@ export function EntryDetails({ entry }: { entry: Entry }) {
       </h3>
       {entry.type === 'file' ? <FileFacts file={entry} /> : <FolderFacts path={entry.path} />}
       {entry.type === 'file' && keepsVersions && entry.etag !== '' && <LazyVersions file={entry} />}
+      <LazyActivity path={entry.path} />
     </>
   );
 }
@@ -36,6 +37,12 @@ export function EntryDetails({ entry }: { entry: Entry }) {
 function LazyVersions({ file }: { file: FileEntry }) {
   const loaded = useLoaded(() => import('./versions.tsx'));
   return loaded.state === 'ready' ? <loaded.value.Versions file={file} /> : null;
+}
+
+/** Shows the activity of a file or folder once its code is loaded. Shows nothing if that fails. */
+function LazyActivity({ path }: { path: string }) {
+  const loaded = useLoaded(() => import('./activity.tsx'));
+  return loaded.state === 'ready' ? <loaded.value.Activity path={path} /> : null;
 }
 
 /** Shows the details of a folder that might have no entry, such as the root. */
@@ -52,6 +59,7 @@ export function FolderDetails({ path }: { path: string }) {
         <Name of={folderName(path, text)} />
       </h3>
       <FolderFacts path={path} />
+      <LazyActivity path={path} />
     </>
   );
 }

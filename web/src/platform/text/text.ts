@@ -422,6 +422,18 @@ export interface LazyText {
     readonly restored: (parameters: { name: string }) => string;
     readonly loadFailed: string;
   };
+  readonly activity: {
+    readonly title: string;
+    readonly none: string;
+    readonly loadFailed: string;
+    readonly replaced: (parameters: { name: string }) => string;
+    readonly saved: (parameters: { name: string }) => string;
+    readonly copiedAs: (parameters: { before: string; name: string }) => string;
+    readonly changed: (parameters: { name: string }) => string;
+    readonly incomplete: string;
+    readonly undo: (parameters: { change: string }) => string;
+    readonly undoing: (parameters: { name: string }) => string;
+  };
   readonly folderPicker: {
     readonly copyTitle: (parameters: { count: number; name: string }) => string;
     readonly moveTitle: (parameters: { count: number; name: string }) => string;

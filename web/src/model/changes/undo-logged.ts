@@ -1,0 +1,32 @@
+import { nameOf, parentOf } from '../../platform/paths.ts';
+import { undoChange } from '../../platform/service/undo.ts';
+import type { ChangeContext } from './change-context.ts';
+
+/** A change in the change log, of any user. */
+interface LoggedChange {
+  readonly id: string;
+  readonly path: string;
+  readonly from?: string | undefined;
+}
+
+/** Undoes a change. Shows a message with a button that redoes it, or with the reason why it can't be undone. */
+export async function undoLogged(context: ChangeContext, change: LoggedChange): Promise<void> {
+  const { service, messages, operations, language, trashChanges } = context;
+  const { id, path, from } = change;
+  const paths = from === undefined ? [path] : [path, from];
+  const { done, failed } = await operations.perform([{ path }], {
+    title: language.value.text.activity.undoing({ name: nameOf(path) }),
+    paths: { written: paths },
+    work: (_item, { signal, onProgress }) => undoChange(service, id, { signal, onProgress }),
+  });
+  context.refresh(paths.map(parentOf), paths);
+  trashChanges.value++;
+  const { text } = language.value;
+  for (const { result: undone } of done) {
+    const redo = undone === undefined ? undefined : () => void undoLogged(context, { ...change, id: undone });
+    messages.show({ kind: 'done', text: text.changes.undone, action: redo && context.offerUndo(redo) });
+  }
+  for (const { error } of failed) {
+    messages.show({ kind: 'error', text: text.changes.notUndone, detail: language.value.reasonOf(error) });
+  }
+}
