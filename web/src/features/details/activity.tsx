@@ -117,7 +117,7 @@ function UndoButton({ change, description }: { change: FeedChange; description: 
   const { text } = useFullLanguage();
   if (!useCanBeUndone(change)) return null;
   const undo = () => void changes.perform(({ context }) => undoLogged(context, change));
-  return <IconButton icon="undo" label={text.activity.undo({ change: description })} onClick={undo} />;
+  return <IconButton icon="undo" label={text.activity.undo({ message: description })} onClick={undo} />;
 }
 
 /** Returns false for changes that can never be undone. */

@@ -431,7 +431,7 @@ export interface LazyText {
     readonly copiedAs: (parameters: { before: string; name: string }) => string;
     readonly changed: (parameters: { name: string }) => string;
     readonly incomplete: string;
-    readonly undo: (parameters: { change: string }) => string;
+    readonly undo: (parameters: { message: string }) => string;
     readonly undoing: (parameters: { name: string }) => string;
   };
   readonly folderPicker: {
