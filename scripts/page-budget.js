@@ -12,7 +12,7 @@ const FIRST_LOAD = { script: 52_000, styles: 12_000 };
  */
 const ON_DEMAND = {
   activity: 3_400,
-  'change-model': 11_600,
+  'change-model': 11_800,
   'dialog-prompts': 5_000,
   'upload-model': 8_600,
   'details-sheet': 4_200,

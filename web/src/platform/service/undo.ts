@@ -1,5 +1,11 @@
 import type { Undone } from '../../../../src/http/schemas.ts';
-import type { OperationOptions, Service } from './service.ts';
+import { type Progress, requestOperation } from './operation-request.ts';
+import type { Service } from './service.ts';
+
+interface UndoOptions {
+  readonly signal: AbortSignal | undefined;
+  readonly onProgress: (progress: Progress) => void;
+}
 
 /**
  * Reverses a change in the HTTP API, by its ID. Returns the ID of the undo, which is a change too: undoing it redoes the
@@ -8,8 +14,13 @@ import type { OperationOptions, Service } from './service.ts';
 export async function undoChange(
   service: Pick<Service, 'send'>,
   id: string,
-  options: OperationOptions = {},
+  { signal, onProgress }: UndoOptions,
 ): Promise<string | undefined> {
-  const { change } = await service.send<Undone>('-/undo', { ...options, method: 'POST', body: { change: id } });
+  const { change } = await service.send<Undone>('-/undo', {
+    method: 'POST',
+    body: { change: id },
+    signal,
+    request: (url, options) => requestOperation(url, { ...options, onProgress }),
+  });
   return change;
 }
