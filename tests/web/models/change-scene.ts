@@ -13,13 +13,15 @@ import { createSelection } from '../../../web/src/model/selection.ts';
 import type { ChangeService } from '../../../web/src/platform/service/file-operations.ts';
 import type { Entry } from '../../../web/src/platform/service/service.ts';
 import { createEnglish, withoutIsolates } from './languages.ts';
-import { createMemoryService } from './upload-service.ts';
+import { createMemoryService, type RecordChange } from './upload-service.ts';
 
 export interface ChangeSceneOptions {
   /** The stored files by path; a path that ends with "/" is an empty folder. */
   readonly files: Readonly<Record<string, string>>;
   /** Replaces members of the service. */
-  readonly override?: ((service: ChangeService, files: Map<string, string>) => Partial<ChangeService>) | undefined;
+  readonly override?:
+    | ((service: ChangeService, files: Map<string, string>, record: RecordChange) => Partial<ChangeService>)
+    | undefined;
   /** The permissions in the root folder. Default: all. */
   readonly rights?: readonly Permission[];
   /** The user's answers. Default: confirms deletions, and fails the test for all other questions. */
@@ -36,6 +38,7 @@ export interface ChangeScene extends Omit<ReturnType<typeof createChangeModel>, 
   readonly draft: { readonly value: Draft | null };
   readonly running: { readonly value: readonly Operation[] };
   readonly undos: { readonly value: readonly (() => void)[] };
+  readonly redos: { readonly value: readonly (() => void)[] };
   readonly stored: Map<string, string>;
   rename(path: string, newName: string): Promise<void>;
   remove(...paths: readonly string[]): Promise<void>;
@@ -62,7 +65,7 @@ export async function createChangeScene({
   rights,
 }: ChangeSceneOptions): Promise<ChangeScene> {
   const memory = createMemoryService(files);
-  const service: ChangeService = { ...memory.service, ...override(memory.service, memory.files) };
+  const service: ChangeService = { ...memory.service, ...override(memory.service, memory.files, memory.record) };
   const language = await createEnglish();
   const order = signal({ by: 'name', descending: false } as const);
   const compareNames = signal(language.value.formats.compareNames);
@@ -73,6 +76,7 @@ export async function createChangeScene({
     renaming: signal<string | null>(null),
     draft: signal<Draft | null>(null),
     undos: signal<readonly (() => void)[]>([]),
+    redos: signal<readonly (() => void)[]>([]),
     trashChanges: signal(0),
   };
   const clipboard = createClipboard();

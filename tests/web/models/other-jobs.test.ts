@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it, mock } from 'node:test';
 import { followJob } from '../../../web/src/model/changes/other-jobs.ts';
 import type { Job } from '../../../web/src/platform/service/jobs.ts';
+import type { Changed } from '../../../web/src/platform/service/service.ts';
 import { type ChangeSceneOptions, createChangeScene, settle } from './change-scene.ts';
 import { createJobScene, jobOf, jobResponse } from './job-service.ts';
 import { withoutIsolates } from './languages.ts';
@@ -125,8 +126,8 @@ describe('An operation in the tray', () => {
       files: { 'photos/cat.txt': 'cat', 'notes/dog.txt': 'dog', 'to/': '' },
       override: () => ({
         transfer(_kind, source, _destination, { onDetached = () => {}, signal } = {}) {
-          const { promise, resolve, reject } = Promise.withResolvers<void>();
-          started.set(source, { onDetached, end: resolve });
+          const { promise, resolve, reject } = Promise.withResolvers<Changed>();
+          started.set(source, { onDetached, end: () => resolve({}) });
           signal?.addEventListener('abort', () => reject(signal.reason));
           return promise;
         },

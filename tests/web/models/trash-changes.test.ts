@@ -14,13 +14,17 @@ async function createTrashScene({ files, override, ...options }: ChangeSceneOpti
     prompts: { confirmDelete: () => assert.fail('Unexpected question.') },
     files,
     ...options,
-    override: (memory, stored) => {
-      service = withTrash(memory, stored);
-      return { ...service, ...override?.(service, stored) };
+    override: (memory, stored, record) => {
+      service = withTrash(memory, stored, record);
+      return { ...service, ...override?.(service, stored, record) };
     },
   });
   return { ...scene, trash: service?.trash ?? [] };
 }
+
+/** The reason of `not-undoable`. */
+const NOT_UNDOABLE =
+  'This change can’t be undone, because the items changed since or their previous content wasn’t kept.';
 
 describe('Changes with a trash', () => {
   // The timers of messages and progress take no real time.
@@ -54,30 +58,30 @@ describe('Changes with a trash', () => {
     assert.equal(scene.undos.value.length, 0);
   });
 
-  it('restores the newest of several deleted files of one path, and finds it on a later page', async () => {
-    const scene = await createTrashScene({
-      files: { 'a/x.txt': 'old', 'a/y.txt': 'y', 'a/z.txt': 'z', 'a/w.txt': 'w' },
-    });
+  it('restores what the undone deletion removed, of several deleted files of one path', async () => {
+    const scene = await createTrashScene({ files: { 'a/x.txt': 'old' } });
     await scene.open('a/');
     await scene.moveToTrash('a/x.txt');
     scene.stored.set('a/x.txt', 'new');
     await scene.refresh();
     await scene.moveToTrash('a/x.txt');
-    for (const name of ['y', 'z', 'w']) await scene.moveToTrash(`a/${name}.txt`);
-    scene.undos.value.at(1)?.();
+    scene.undos.value.at(0)?.();
     await settle();
-    assert.equal(scene.stored.get('a/x.txt'), 'new');
+    assert.equal(scene.stored.get('a/x.txt'), 'old');
   });
 
-  it('says the new name when the name was taken meanwhile', async () => {
+  it('says that it could not undo when the name was taken meanwhile', async () => {
     const scene = await createTrashScene({ files: { 'cat.txt': 'mine' } });
     await scene.moveToTrash('cat.txt');
     scene.stored.set('cat.txt', 'other');
     scene.press('Undo');
     await settle();
-    assert.deepEqual(scene.shownTexts(), ['“cat.txt” restored as “cat (2).txt” because the name was taken']);
-    assert.deepEqual(scene.shown(), ['cat (2).txt', 'cat.txt']);
-    assert.equal(scene.stored.get('cat.txt'), 'other');
+    assert.deepEqual(scene.shownTexts(), [`Couldn’t undo the change to “cat.txt” ${NOT_UNDOABLE}`]);
+    assert.deepEqual([scene.shown(), scene.stored.get('cat.txt')], [['cat.txt'], 'other']);
+    assert.deepEqual(
+      scene.trash.map(({ path }) => path),
+      ['cat.txt'],
+    );
   });
 
   it('says that it could not undo when the item was deleted permanently meanwhile', async () => {
@@ -86,7 +90,7 @@ describe('Changes with a trash', () => {
     await purge(scene.context, scene.trash);
     scene.press('Undo');
     await settle();
-    assert.match(scene.shownTexts().at(-1) ?? '', /^Couldn’t undo This item no longer exists/);
+    assert.equal(scene.shownTexts().at(-1), `Couldn’t undo the change to “cat.txt” ${NOT_UNDOABLE}`);
     assert.deepEqual(scene.shown(), []);
   });
 
@@ -119,7 +123,7 @@ describe('Changes with a trash', () => {
         remove: async (path, options) => {
           permanent.push(options?.permanent);
           if (!options?.permanent) throw refusal('unsupported', 'On another file system.');
-          await remove(path, options);
+          return remove(path, options);
         },
       }),
     });
@@ -159,6 +163,19 @@ describe('Changes of the trash', () => {
     assert.deepEqual(shown, [items[0]?.path]);
     await settle();
     assert.deepEqual(scene.shown(), ['a.txt', 'b.txt']);
+  });
+
+  it('says the new name of a restored item whose name was taken, and can be undone', async () => {
+    const scene = await fill();
+    scene.stored.set('a.txt', 'other');
+    await restore(scene.context, [...scene.trash], () => {});
+    assert.deepEqual(scene.shownTexts(), [
+      '“a.txt” restored as “a (2).txt” because the name was taken',
+      '2 items restored',
+    ]);
+    scene.undos.value.at(-1)?.();
+    await settle();
+    assert.deepEqual([...scene.stored.keys()], ['a.txt']);
   });
 
   it('says which items it could not delete permanently, and returns the others', async () => {

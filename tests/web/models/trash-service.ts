@@ -1,7 +1,7 @@
 import type { ChangeService } from '../../../web/src/platform/service/file-operations.ts';
 import type { TrashedItem } from '../../../web/src/platform/service/trash.ts';
 import { refusal } from './service-errors.ts';
-import { createMemoryService } from './upload-service.ts';
+import { createMemoryService, type RecordChange } from './upload-service.ts';
 
 /** The items that the pages of `createTrashService` contain. */
 const PAGE_ITEMS = 2;
@@ -15,6 +15,7 @@ interface Kept extends TrashedItem {
 export function withTrash(
   service: ChangeService,
   files: Map<string, string>,
+  record: RecordChange,
 ): ChangeService & { readonly trash: readonly Kept[] } {
   const trash: Kept[] = [];
   const take = (id: string): Kept => {
@@ -37,14 +38,21 @@ export function withTrash(
     const removed = new Map(
       [...files].filter(([file]) => file === path || (path.endsWith('/') && file.startsWith(path))),
     );
-    for (const file of removed.keys()) files.delete(file);
+    const id = String(++lastId);
     const type = path.endsWith('/') ? 'folder' : 'file';
-    const item = { id: String(++lastId), type, path, deletedAt: '2026-01-01T00:00:00.000Z', files: removed } as const;
-    if (!permanent) trash.unshift(item);
+    const takeBack = () => {
+      if (!trash.some((item) => item.id === id)) throw refusal('not-undoable', 'It is no longer in the trash.');
+      take(id);
+    };
+    return record(() => {
+      for (const file of removed.keys()) files.delete(file);
+      if (!permanent) trash.unshift({ id, type, path, deletedAt: '2026-01-01T00:00:00.000Z', files: removed });
+      return {};
+    }, takeBack);
   };
   const answer = (endpoint: string, { method = 'GET', query }: NonNullable<Parameters<ChangeService['send']>[1]>) => {
     const [, , id = ''] = endpoint.split('/');
-    if (method === 'POST') return { path: restore(id) };
+    if (method === 'POST') return record(() => ({ path: restore(id) }));
     if (method === 'DELETE' && id === '') return { removed: trash.splice(0).length };
     if (method === 'DELETE') return take(id);
     const parameters = new URLSearchParams(query);
@@ -53,12 +61,13 @@ export function withTrash(
     const entries = items.slice(start, start + PAGE_ITEMS);
     return { entries, cursor: start + PAGE_ITEMS < items.length ? entries.at(-1)?.id : undefined };
   };
-  const send: ChangeService['send'] = async <Body>(endpoint: string, options = {}) => answer(endpoint, options) as Body;
+  const send: ChangeService['send'] = async <Body>(endpoint: string, options = {}) =>
+    endpoint === '-/undo' ? service.send<Body>(endpoint, options) : (answer(endpoint, options) as Body);
   return { ...service, remove, send, operate: send, trash };
 }
 
 /** Returns a service with a trash, and its stored files by path. */
 export function createTrashService(initial: Readonly<Record<string, string>>) {
-  const { service, files } = createMemoryService(initial);
-  return { service: withTrash(service, files), files };
+  const { service, files, record } = createMemoryService(initial);
+  return { service: withTrash(service, files, record), files };
 }

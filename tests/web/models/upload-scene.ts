@@ -68,7 +68,7 @@ export interface UploadScene {
   /** Stores files that the folder does not show yet. */
   store(files: Readonly<Record<string, string>>): Promise<void>;
   /** Removes a stored file, which the folder still shows. */
-  remove(path: string): Promise<void>;
+  remove(path: string): Promise<unknown>;
   /** The user does something other than following the uploads. */
   act(): void;
 }

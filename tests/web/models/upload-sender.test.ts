@@ -25,7 +25,7 @@ function createScene({ errors, listed }: SceneOptions) {
         if (error) throw error;
         return { path: folder + name, etag: '"1"' };
       },
-      async createFolder() {},
+      createFolder: async () => ({}),
       async list() {
         assert.ok(listed, 'Unexpected request for a listing.');
         return { success: true, prefix: '', entries: [listed] };

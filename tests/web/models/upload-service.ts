@@ -1,14 +1,62 @@
+import assert from 'node:assert/strict';
 import { nameOf, parentOf } from '../../../web/src/platform/paths.ts';
 import type { ChangeService } from '../../../web/src/platform/service/file-operations.ts';
-import type { Entry } from '../../../web/src/platform/service/service.ts';
+import type { Changed, Entry } from '../../../web/src/platform/service/service.ts';
 import { refusal } from './service-errors.ts';
 
-/** Returns a service that keeps files in memory, and its files by path. Supports all members except `read`, `send` and `operate`. */
+/** The stored files before and after a change. */
+interface RecordedChange {
+  readonly before: ReadonlyMap<string, string>;
+  readonly after: ReadonlyMap<string, string>;
+  /** Called before the change is undone. Throws if it can't be. */
+  readonly onUndo: () => void;
+}
+
+/** Makes a change, and returns its result with an ID for `-/undo`. */
+export type RecordChange = <Result extends object>(
+  work: () => Result,
+  onUndo?: () => void,
+) => Result & Required<Changed>;
+
+/**
+ * Returns a service that keeps files in memory, and its files by path. Supports all members except `read` and `operate`;
+ * `send` supports only `-/undo`.
+ */
 export function createMemoryService(initial: Readonly<Record<string, string>>): {
   service: ChangeService;
   files: Map<string, string>;
+  record: RecordChange;
 } {
   const files = new Map(Object.entries(initial));
+  const recorded = new Map<string, RecordedChange>();
+  const undone = new Set<string>();
+  const record: RecordChange = (work, onUndo = () => {}) => {
+    const before = new Map(files);
+    const result = work();
+    const change = `change-${recorded.size + 1}`;
+    recorded.set(change, { before, after: new Map(files), onUndo });
+    return { ...result, change };
+  };
+  const undo = (id: string) => {
+    const change = recorded.get(id) ?? missing(id);
+    if (undone.has(id)) throw refusal('already-undone', 'The change is already undone.');
+    const { before, after, onUndo } = change;
+    const paths = new Set([...before.keys(), ...after.keys()]);
+    const changed = [...paths].filter((path) => before.get(path) !== after.get(path));
+    if (changed.some((path) => files.get(path) !== after.get(path))) {
+      throw refusal('not-undoable', 'The file has changed since.');
+    }
+    onUndo();
+    return record(() => {
+      for (const path of changed) {
+        const content = before.get(path);
+        if (content === undefined) files.delete(path);
+        else files.set(path, content);
+      }
+      undone.add(id);
+      return { success: true };
+    });
+  };
   const times = new Map<string, string>();
   const isFolder = (path: string) => [...files.keys()].some((key) => key.startsWith(path));
   const pathsAt = (path: string) => [...files.keys()].filter((key) => key === path || isBelow(key, path));
@@ -56,33 +104,55 @@ export function createMemoryService(initial: Readonly<Record<string, string>>): 
       const path = folder + name;
       if (isFolder(`${path}/`)) throw refusal('wrong-kind', `"${path}" is a folder.`);
       if (!replace && files.has(path)) throw refusal('name-taken', 'There is a file of this name.');
-      files.set(path, await file.text());
-      times.set(path, new Date().toISOString());
-      files.delete(parentOf(path));
-      return { path, etag: `"${files.get(path)}"` };
+      const content = await file.text();
+      return record(() => {
+        files.set(path, content);
+        times.set(path, new Date().toISOString());
+        files.delete(parentOf(path));
+        return { path, etag: `"${content}"` };
+      });
     },
     async createFolder(path) {
-      if (!isFolder(path)) files.set(path, '');
+      return record(() => {
+        if (!isFolder(path)) files.set(path, '');
+        return {};
+      });
     },
     async remove(path) {
-      for (const key of pathsAt(path)) files.delete(key);
+      return record(() => {
+        for (const key of pathsAt(path)) files.delete(key);
+        return {};
+      });
     },
     async rename(path, newName, { overwrite = false } = {}) {
       const destination = `${parentOf(path)}${newName}${path.endsWith('/') ? '/' : ''}`;
-      put(path, destination, { overwrite, keeps: false });
-      return destination;
+      return record(() => {
+        put(path, destination, { overwrite, keeps: false });
+        return { path: destination };
+      });
     },
     async transfer(kind, source, destination, { overwrite = false } = {}) {
-      put(source, destination, { overwrite, keeps: kind === 'copy' });
+      return record(() => {
+        put(source, destination, { overwrite, keeps: kind === 'copy' });
+        return {};
+      });
     },
     read: () => Promise.reject(new Error('Not supported.')),
     async check(path) {
       if (!files.has(path)) throw refusal('not-found', `There is no file "${path}".`);
     },
-    send: () => Promise.reject(new Error('Not supported.')),
+    async send<Body>(endpoint: string, options: Parameters<ChangeService['send']>[1] = {}) {
+      assert.equal(endpoint, '-/undo');
+      const { change } = options.body as { change: string };
+      return undo(change) as Body;
+    },
     operate: () => Promise.reject(new Error('Not supported.')),
   };
-  return { service, files };
+  return { service, files, record };
+}
+
+function missing(id: string): never {
+  throw refusal('change-not-found', `The change "${id}" does not exist.`);
 }
 
 const isBelow = (path: string, folder: string) => folder.endsWith('/') && path.startsWith(folder);

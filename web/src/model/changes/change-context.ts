@@ -26,28 +26,53 @@ export interface ChangesOptions {
   readonly hasTrash: boolean;
 }
 
+export type Undos = Signal<readonly (() => void)[]>;
+
 /** State of changes that other parts of the page read. */
 export interface SharedState {
   /** The operations that take longer than a moment. */
   readonly running: Signal<readonly Operation[]>;
   /** Functions that undo changes, the last change at the end. */
-  readonly undos: Signal<readonly (() => void)[]>;
+  readonly undos: Undos;
+  /** Functions that redo changes, the last undone change at the end. */
+  readonly redos: Undos;
   /** The number of times that items were added to the trash, or that an undo removed some. */
   readonly trashChanges: Signal<number>;
 }
 
-/** What all kinds of changes use. */
-export interface ChangeContext extends ChangesOptions, Pick<SharedState, 'trashChanges'> {
+/** What all kinds of changes and their undo use. */
+export interface BaseContext extends ChangesOptions, Pick<SharedState, 'undos' | 'redos' | 'trashChanges'> {
   readonly prompts: Prompts;
   readonly operations: Operations;
   /** Returns the error of a change that was not started because an earlier change failed. */
   readonly dependencyError: () => ServiceError;
   /** Refreshes the shown folder if it is one of the changed folders or inside a removed one, unless it is large. */
   refresh(changed: readonly string[], removed?: readonly string[]): void;
-  /** Makes a change undoable by Ctrl+Z, and by the returned button of its message. */
-  offerUndo(undo: () => void): NonNullable<Message['action']>;
   /** Returns whether a folder exists. Assumes that it does if the service can't tell. */
   folderExists(path: string): Promise<boolean>;
+}
+
+/** A change of one file or folder that the service can undo. */
+export interface Undoable {
+  /** The ID of the change; undefined if it is not known, such as after a lost response. */
+  readonly change: string | undefined;
+  /** The path of the item: after the change, or before a deletion. */
+  readonly path: string;
+  /** The entries that the undo removes, as far as known. */
+  readonly removed: readonly string[];
+  /** The entries that the undo adds, as far as known. */
+  readonly added: readonly Entry[];
+  /** Whether the service can have undone the change already, because the response to an earlier request was lost. */
+  readonly isUncertain?: boolean;
+}
+
+/** What all kinds of changes use. */
+export interface ChangeContext extends BaseContext {
+  /**
+   * Makes changes undoable by Ctrl+Z, and by the returned button of their message. They are undone together, the last one
+   * first. Returns undefined if none can be undone.
+   */
+  offerUndo(changes: readonly Undoable[]): Message['action'];
 }
 
 /** The HTTP status "Failed Dependency", for changes that were not started. The service itself never sends it. */
@@ -56,22 +81,21 @@ export const FAILED_DEPENDENCY = 424;
 export function createChangeContext(
   options: ChangesOptions,
   prompts: Prompts,
-  { running, undos, trashChanges }: SharedState,
-): ChangeContext {
+  { running, ...state }: SharedState,
+): BaseContext {
   const { folder, service, pathLocks } = options;
   const dependencyError = () =>
     new ServiceError(FAILED_DEPENDENCY, 'An earlier change failed.', { code: 'change-not-started' });
   return {
     ...options,
+    ...state,
     prompts,
-    trashChanges,
     dependencyError,
     operations: createOperations({ running, pathLocks, dependencyError }),
     refresh(changed, removed = []) {
       const shown = folder.path.value;
       if (changed.includes(shown) || removed.some((path) => isWithin(shown, path))) refreshUnlessLarge(folder);
     },
-    offerUndo: (undo) => offerUndo(options, undos, undo),
     async folderExists(path) {
       try {
         await service.list(path, { limit: 1 });
@@ -81,26 +105,6 @@ export function createChangeContext(
       }
     },
   };
-}
-
-/** The maximum number of changes that can be undone. */
-const MAX_UNDOS = 100;
-
-function offerUndo(
-  { messages, language }: ChangesOptions,
-  undos: SharedState['undos'],
-  undo: () => void,
-): NonNullable<Message['action']> {
-  const run = () => {
-    undos.value = undos.value.filter((other) => other !== run);
-    // After Ctrl+Z, the button of the message would undo the change a second time.
-    const shown = messages.shown.value.find((message) => message.action === action);
-    if (shown) messages.dismiss(shown.id);
-    undo();
-  };
-  const action = { label: language.value.text.controls.undo, run };
-  undos.value = [...undos.value, run].slice(-MAX_UNDOS);
-  return action;
 }
 
 /** Returns whether Retry can help: the error is transient, or the user can free space. */
@@ -127,4 +131,16 @@ export function moveFocusOff(folder: Folder, removed: ReadonlySet<string>): void
   const index = folder.indexOf(focused);
   const next = entries.slice(index + 1).find(remains) ?? entries.slice(0, Math.max(0, index)).findLast(remains);
   folder.focused.value = next?.path ?? null;
+}
+
+/** Moves the focus and the selection to the new paths of their entries. Call before the new paths are shown. */
+export function remapPaths({ folder, selection }: BaseContext, newPaths: ReadonlyMap<string, string>): void {
+  const newPathOf = (path: string) => newPaths.get(path) ?? path;
+  const selected = [...selection.paths.value];
+  const { value: focused } = folder.focused;
+  if (focused !== null) folder.focused.value = newPathOf(focused);
+  if (!selected.some((path) => newPaths.has(path))) return;
+  const [first, ...others] = selected.map(newPathOf);
+  if (first !== undefined && others.length === 0) selection.only(first);
+  else selection.set(selected.map(newPathOf));
 }

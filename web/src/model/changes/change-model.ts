@@ -12,6 +12,7 @@ import { moveEntriesToTrash, removeEntries } from './remove.ts';
 import { type Draft, renameEntry } from './rename.ts';
 import { transfer, transferElsewhere } from './transfer.ts';
 import { RetryableTransfers, type TransferKind } from './transfer-requests.ts';
+import { offerUndo } from './undo.ts';
 
 /** The state of changes that the page shows. */
 export interface ChangesState extends SharedState {
@@ -39,7 +40,8 @@ export interface ChangeModel {
 }
 
 export function createChangeModel(options: ChangesOptions, state: ChangesState, prompts: Prompts): ChangeModel {
-  const shared = createChangeContext(options, prompts, state);
+  const base = createChangeContext(options, prompts, state);
+  const shared: ChangeContext = { ...base, offerUndo: (changes) => offerUndo(base, changes) };
   const context = { ...shared, ...state, transfers: new RetryableTransfers(shared) };
   const create = (path: string) => createFolder(context, path);
   return {

@@ -15,7 +15,7 @@ export type { Operation } from './operations.ts';
 /** Changes files and folders, and holds the running changes. */
 export interface Changes
   extends Omit<ChangeModel, 'moveToTrash' | 'context'>,
-    Readonly<Pick<ChangesState, 'undos' | 'trashChanges'>> {
+    Readonly<Pick<ChangesState, 'undos' | 'redos' | 'trashChanges'>> {
   readonly running: ReadonlySignal<readonly Operation[]>;
   /** The path of the entry whose name is being edited; null if there is none. */
   readonly renaming: Signal<string | null>;
@@ -45,6 +45,7 @@ export function createChanges(options: LoadedChangesOptions): Changes {
     renaming: signal<string | null>(null),
     draft: signal<Draft | null>(null),
     undos: signal<readonly (() => void)[]>([]),
+    redos: signal<readonly (() => void)[]>([]),
     trashChanges: signal(0),
   };
   const { renaming, draft } = state;

@@ -25,14 +25,18 @@ export async function createNamedFolder(context: ChangeContext): Promise<void> {
 
 /** Creates a folder. Resolves to whether that succeeded. */
 export async function createFolder(context: ChangeContext, path: string): Promise<boolean> {
-  const { service, folder, messages, pathLocks, dependencyError, language } = context;
+  const { service, folder, messages, pathLocks, dependencyError, permissions, language } = context;
   const pending = folder.begin({ added: [folderEntry(path)] });
   try {
-    await pathLocks.withLock({ written: [path] }, async ({ isUncertain }) => {
+    const { change } = await pathLocks.withLock({ written: [path] }, async ({ isUncertain }) => {
       if (isUncertain(path)) throw dependencyError();
-      await service.createFolder(path);
+      return service.createFolder(path);
     });
     pending.commit();
+    // Undoing it deletes the folder.
+    if (permissions.allowsIn(parentOf(path), 'manage')) {
+      context.offerUndo([{ change, path, removed: [path], added: [] }]);
+    }
     const { text } = language.value;
     messages.announce(text.changes.created({ name: nameOf(path) }));
     return true;

@@ -1,12 +1,11 @@
 import { batch } from '@preact/signals';
 import { nameOf, parentOf } from '../../platform/paths.ts';
-import type { Entry } from '../../platform/service/service.ts';
+import type { Changed, Entry } from '../../platform/service/service.ts';
 import { asServiceError, isAbort, type ProblemCode, type ServiceError } from '../../platform/service/service-error.ts';
 import type { Message } from '../messages.ts';
 import { type ChangeContext, canRetry, moveFocusOff } from './change-context.ts';
 import { describeErrors, subjectOf } from './change-texts.ts';
 import type { ItemContext, Outcome } from './operations.ts';
-import { restoreDeleted } from './restore.ts';
 
 /** Asks for confirmation, and deletes entries permanently. */
 export async function removeEntries(context: ChangeContext, entries: readonly Entry[]): Promise<void> {
@@ -55,26 +54,32 @@ async function removeOne(
   context: ChangeContext,
   { path }: Entry,
   options: ItemContext & { readonly permanent: boolean },
-): Promise<void> {
+): Promise<Changed> {
   try {
-    await context.service.remove(path, options);
+    return await context.service.remove(path, options);
   } catch (error) {
     // The user may have cancelled after the service had deleted the folder.
     const isGone = isAbort(error) ? !(await context.folderExists(path)) : asServiceError(error).code === 'not-found';
     if (!isGone) throw error;
+    return {};
   }
 }
 
 /** Shows messages about the results, with buttons to undo a move to the trash and to retry failed items. */
-function report(context: ChangeContext, outcome: Outcome<Entry, void>, kind: RemovalKind): void {
+function report(context: ChangeContext, outcome: Outcome<Entry, Changed>, kind: RemovalKind): void {
   const { messages, permissions, language } = context;
   const { done, failed, interrupted, notStarted } = outcome;
   const { changes } = language.value.text;
   const all = done.length + failed.length + interrupted.length + notStarted.length;
   const removed = done.map(({ item }) => item);
   const canRestore = removed.length > 0 && removed.every(({ path }) => permissions.allowsIn(parentOf(path), 'write'));
-  const action =
-    kind === 'trash' && canRestore ? context.offerUndo(() => void restoreDeleted(context, removed)) : undefined;
+  const undoable = done.map(({ item, result: { change } }) => ({
+    change,
+    path: item.path,
+    removed: [],
+    added: [item],
+  }));
+  const action = kind === 'trash' && canRestore ? context.offerUndo(undoable) : undefined;
   if (interrupted.length + notStarted.length > 0) {
     const detail = interrupted.map(({ path }) => changes.partlyDeleted({ name: nameOf(path) })).join('\n');
     messages.show({

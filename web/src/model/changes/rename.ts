@@ -1,8 +1,8 @@
 import { batch, type Signal } from '@preact/signals';
 import { isFolderPath, nameOf, parentOf } from '../../platform/paths.ts';
-import type { Entry } from '../../platform/service/service.ts';
-import { asServiceError, isAbort, type ServiceError } from '../../platform/service/service-error.ts';
-import { type ChangeContext, entryAt, FAILED_DEPENDENCY, pendingEntryAt } from './change-context.ts';
+import type { ChangedPath, Entry } from '../../platform/service/service.ts';
+import { asServiceError, isAbort, ServiceError } from '../../platform/service/service-error.ts';
+import { type ChangeContext, entryAt, FAILED_DEPENDENCY, pendingEntryAt, remapPaths } from './change-context.ts';
 import type { ItemContext } from './operations.ts';
 import type { RetryableTransfers } from './transfer-requests.ts';
 
@@ -28,12 +28,13 @@ export async function renameEntry(context: RenameContext, entry: Entry, newName:
   const { messages, language } = context;
   const result = await rename(context, entry, newName);
   const { text } = language.value;
-  if (typeof result === 'string') {
-    const run = () => void undo(context, entryAt(result, entry), entry.name);
-    const said = text.changes.renamed({ before: entry.name, name: nameOf(result) });
-    messages.show({ kind: 'done', text: said, action: context.offerUndo(run) });
-  } else if (result === null) {
+  if (result === null) {
     messages.show({ kind: 'done', text: text.names.notRenamed({ name: entry.name }) });
+  } else if (!(result instanceof ServiceError)) {
+    const { path, change } = result;
+    const said = text.changes.renamed({ before: entry.name, name: nameOf(path) });
+    const action = context.offerUndo([{ change, path, removed: [path], added: [entry] }]);
+    messages.show({ kind: 'done', text: said, action });
   } else if (!isNameRejected(result) || !reopen(context, rejectedName(context, entry, newName, result))) {
     const said = text.changes.notRenamed({ name: entry.name });
     messages.show({ kind: 'error', text: said, detail: language.value.reasonOf(result) });
@@ -50,8 +51,8 @@ function rejectedName({ language }: RenameContext, { path }: Entry, name: string
   return { path, name, problem: error.code === 'wrong-kind' ? reasonOf(error) : text.names.problems.taken };
 }
 
-/** The new path; an error; or null if the user cancelled. */
-type RenameResult = string | ServiceError | null;
+/** Null if the user cancelled. */
+type RenameResult = ChangedPath | ServiceError | null;
 
 /** Shows the new name at once, and the old one again if the rename fails. */
 async function rename(context: RenameContext, entry: Entry, newName: string): Promise<RenameResult> {
@@ -62,11 +63,12 @@ async function rename(context: RenameContext, entry: Entry, newName: string): Pr
     return folder.begin({ removed: [entry.path], added: [pendingEntryAt(expected, entry)] });
   });
   const result = await sendRename(context, entry, newName);
+  const isRenamed = result !== null && !(result instanceof ServiceError);
   batch(() => {
-    if (typeof result === 'string') {
+    if (isRenamed) {
       pending.rollback();
-      folder.apply({ removed: [entry.path], added: [entryAt(result, entry)] });
-      clipboard.remapPaths(new Map([[entry.path, result]]));
+      folder.apply({ removed: [entry.path], added: [entryAt(result.path, entry)] });
+      clipboard.remapPaths(new Map([[entry.path, result.path]]));
     } else {
       // If an earlier change failed, the old path can be that of another entry by now.
       if (result?.status !== FAILED_DEPENDENCY) remapPaths(context, new Map([[expected, entry.path]]));
@@ -74,7 +76,7 @@ async function rename(context: RenameContext, entry: Entry, newName: string): Pr
     }
   });
   // A renamed file can have another content type and ETag. A renamed folder only has another path.
-  if (!isFolderPath(entry.path) || typeof result !== 'string') context.refresh([parentOf(entry.path)], [entry.path]);
+  if (!isFolderPath(entry.path) || !isRenamed) context.refresh([parentOf(entry.path)], [entry.path]);
   return result;
 }
 
@@ -87,11 +89,11 @@ async function sendRename(context: RenameContext, entry: Entry, newName: string)
   const { done, failed } = await operations.perform([item], {
     title: text.changes.renaming({ name: entry.name }),
     paths: { written: [path, destination] },
-    async work(_item, itemContext: ItemContext) {
+    async work(_item, itemContext: ItemContext): Promise<ChangedPath> {
       try {
         return await service.rename(path, newName, itemContext);
       } catch (error) {
-        if (await isRenamed(context, { path, destination, error })) return destination;
+        if (await hasRenamed(context, { path, destination, error })) return { path: destination };
         throw error;
       }
     },
@@ -100,7 +102,7 @@ async function sendRename(context: RenameContext, entry: Entry, newName: string)
 }
 
 /** Returns whether the service renamed the entry, although the user cancelled the request or its response was lost. */
-async function isRenamed(
+async function hasRenamed(
   { transfers }: RenameContext,
   { path, destination, error }: { readonly path: string; readonly destination: string; readonly error: unknown },
 ): Promise<boolean> {
@@ -109,33 +111,12 @@ async function isRenamed(
   return (await transfers.isGone(path)) && !(await transfers.isGone(destination));
 }
 
-async function undo(context: RenameContext, entry: Entry, oldName: string): Promise<void> {
-  const { messages, language } = context;
-  const { text } = language.value;
-  const result = await rename(context, entry, oldName);
-  if (typeof result === 'string') messages.announce(text.changes.undone);
-  else if (result)
-    messages.show({ kind: 'error', text: text.changes.notUndone, detail: language.value.reasonOf(result) });
-}
-
 /** Opens the name field of an entry with a rejected name. Returns false if that is impossible. */
 function reopen({ renaming, draft, folder }: RenameContext, rejected: Draft): boolean {
   if (renaming.value !== null || folder.indexOf(rejected.path) < 0) return false;
   draft.value = rejected;
   renaming.value = rejected.path;
   return true;
-}
-
-/** Moves the focus and the selection to the new paths of their entries. Call before the new paths are shown. */
-function remapPaths({ folder, selection }: RenameContext, newPaths: ReadonlyMap<string, string>): void {
-  const newPathOf = (path: string) => newPaths.get(path) ?? path;
-  const selected = [...selection.paths.value];
-  const { value: focused } = folder.focused;
-  if (focused !== null) folder.focused.value = newPathOf(focused);
-  if (!selected.some((path) => newPaths.has(path))) return;
-  const [first, ...others] = selected.map(newPathOf);
-  if (first !== undefined && others.length === 0) selection.only(first);
-  else selection.set(selected.map(newPathOf));
 }
 
 function pathWithName({ path, type }: Entry, name: string): string {

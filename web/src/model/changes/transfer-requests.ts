@@ -4,7 +4,7 @@ import { isFolderPath, nameOf, parentOf } from '../../platform/paths.ts';
 import type { ChangeService } from '../../platform/service/file-operations.ts';
 import type { OperationOptions } from '../../platform/service/jobs.ts';
 import { entriesIn } from '../../platform/service/pages.ts';
-import type { Entry } from '../../platform/service/service.ts';
+import type { Changed, Entry } from '../../platform/service/service.ts';
 import { asServiceError, isAbort } from '../../platform/service/service-error.ts';
 import { findStoredFile } from '../lost-responses.ts';
 import { type ConflictDecision, ConflictQueue, type TakenNames } from '../name-conflicts.ts';
@@ -22,7 +22,7 @@ export interface TransferItem extends Item {
 }
 
 /** The result of a copy or move. */
-export interface Transferred {
+export interface Transferred extends Changed {
   /** The path at the destination. Differs from the requested one if the user keeps both items. */
   readonly path: string;
   readonly hasReplaced: boolean;
@@ -60,8 +60,8 @@ export class RetryableTransfers {
     const transferred = { path: destination, hasReplaced: overwrite };
     const since = Date.now();
     try {
-      await this.#service.transfer(kind, item.path, destination, { overwrite, ...options });
-      return transferred;
+      const { change } = await this.#service.transfer(kind, item.path, destination, { overwrite, ...options });
+      return { ...transferred, change };
     } catch (error) {
       if (isAbort(error)) {
         if (kind === 'move' && (await this.isGone(item.path))) return transferred;
@@ -103,12 +103,6 @@ export class RetryableTransfers {
       return asServiceError(error).isNotFound;
     }
   }
-}
-
-/** Returns requests that fail if the name is taken. */
-export function failOnConflict(transfers: RetryableTransfers, kind: TransferKind): TransferRequest {
-  return (item, { signal, onProgress, onDetached }) =>
-    transfers.transfer(kind, item, { destination: item.destination, overwrite: false, signal, onProgress, onDetached });
 }
 
 interface AskOptions {

@@ -11,7 +11,6 @@ import { describeErrors, subjectOf } from './change-texts.ts';
 import type { Outcome } from './operations.ts';
 import {
   askOnConflict,
-  failOnConflict,
   freeDestination,
   type RetryableTransfers,
   type TransferItem,
@@ -135,23 +134,6 @@ async function findExisting(
   return cancelled.filter((_item, index) => exists[index]);
 }
 
-async function undo(context: TransferContext, items: readonly TransferItem[]): Promise<void> {
-  const { messages, language, transfers } = context;
-  const { text } = language.value;
-  const { transferred, failed } = await perform(context, 'move', items, {
-    title: text.changes.undoing(subjectOf(pathsOf(items))),
-    isFree: () => true,
-    request: failOnConflict(transfers, 'move'),
-  });
-  if (transferred.length > 0) messages.announce(text.changes.undone);
-  if (failed.length === 0) return;
-  messages.show({
-    kind: 'error',
-    text: text.changes.notUndone,
-    detail: describeErrors(errorsOf(failed), language.value),
-  });
-}
-
 interface TransferOutcome extends Omit<Outcome<TransferItem, unknown>, 'done'> {
   readonly transferred: readonly (Transferred & { readonly item: TransferItem })[];
   /** Items that the user skipped because their names were taken. */
@@ -243,24 +225,23 @@ function report(context: TransferContext, kind: TransferKind, outcome: ReportedO
   });
 }
 
-/** Returns the button that moves items back; undefined if that is impossible. A replaced item can't be restored. */
+/** Returns the button that undoes the change; undefined without the permissions for the requests that undo it. */
 function undoAction(context: TransferContext, kind: TransferKind, { transferred }: TransferOutcome, target: string) {
-  const { folder, permissions } = context;
-  const moved = kind === 'move' ? transferred.filter(({ hasReplaced }) => !hasReplaced) : [];
-  const canMoveBack =
-    moved.length > 0 &&
-    permissions.allowsIn(target, 'read') &&
+  const { permissions } = context;
+  const hasReplaced = transferred.some((one) => one.hasReplaced);
+  const mayWrite = (folder: string) => permissions.allowsIn(folder, 'write');
+  const isAllowed =
     permissions.allowsIn(target, 'manage') &&
-    moved.every(({ item }) => permissions.allowsIn(parentOf(item.path), 'write'));
-  if (!canMoveBack) return undefined;
-  const moveBack = () => {
-    const known = folder.knownEntries(pathsOf(moved));
-    void undo(
-      context,
-      moved.map(({ item, path }) => itemOf(path, item.path, known.get(path))),
-    );
-  };
-  return context.offerUndo(moveBack);
+    (!hasReplaced || mayWrite(target)) &&
+    (kind === 'copy' ||
+      (permissions.allowsIn(target, 'read') && transferred.every(({ item }) => mayWrite(parentOf(item.path)))));
+  return isAllowed ? context.offerUndo(transferred.map((one) => undoableOf(kind, one))) : undefined;
+}
+
+function undoableOf(kind: TransferKind, { item, path, change, hasReplaced }: TransferOutcome['transferred'][number]) {
+  const added = kind === 'move' && item.entry ? [item.entry] : [];
+  // The service restores what was replaced. The page reads it again.
+  return { change, path, removed: hasReplaced ? [] : [path], added };
 }
 
 /** Describes that some or all items could not be copied or moved. */

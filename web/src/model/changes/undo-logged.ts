@@ -1,6 +1,7 @@
 import { nameOf, parentOf } from '../../platform/paths.ts';
 import { undoChange } from '../../platform/service/undo.ts';
 import type { ChangeContext } from './change-context.ts';
+import { subjectOf } from './change-texts.ts';
 
 /** A change in the change log, of any user. */
 interface LoggedChange {
@@ -10,9 +11,8 @@ interface LoggedChange {
 }
 
 /** Undoes a change. Shows a message with a button that redoes it, or with the reason why it can't be undone. */
-export async function undoLogged(context: ChangeContext, change: LoggedChange): Promise<void> {
+export async function undoLogged(context: ChangeContext, { id, path, from }: LoggedChange): Promise<void> {
   const { service, messages, operations, language, trashChanges } = context;
-  const { id, path, from } = change;
   const paths = from === undefined ? [path] : [path, from];
   const { done, failed } = await operations.perform([{ path }], {
     title: language.value.text.activity.undoing({ name: nameOf(path) }),
@@ -23,10 +23,15 @@ export async function undoLogged(context: ChangeContext, change: LoggedChange): 
   trashChanges.value++;
   const { text } = language.value;
   for (const { result: undone } of done) {
-    const redo = undone === undefined ? undefined : () => void undoLogged(context, { ...change, id: undone });
-    messages.show({ kind: 'done', text: text.changes.undone, action: redo && context.offerUndo(redo) });
+    // Undoing the undo redoes the change.
+    const action = context.offerUndo([{ change: undone, path, removed: [], added: [] }]);
+    messages.show({ kind: 'done', text: text.changes.undone, action });
   }
   for (const { error } of failed) {
-    messages.show({ kind: 'error', text: text.changes.notUndone, detail: language.value.reasonOf(error) });
+    messages.show({
+      kind: 'error',
+      text: text.changes.notUndone(subjectOf([path])),
+      detail: language.value.reasonOf(error),
+    });
   }
 }

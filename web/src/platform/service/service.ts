@@ -9,6 +9,17 @@ export type Entry = Listing['entries'][number];
 export type FileEntry = Extract<Entry, { type: 'file' }>;
 export type FolderEntry = Extract<Entry, { type: 'folder' }>;
 
+/** The result of a change. */
+export interface Changed {
+  /** The ID of the change, for `undoChange`; undefined while the change log is unavailable. */
+  readonly change?: string | undefined;
+}
+
+/** The result of a change that decides about the path of the item. */
+export interface ChangedPath extends Changed {
+  readonly path: string;
+}
+
 /**
  * The client of the HTTP API, without sessions. Every method throws `ServiceError`. Changes of stored files and folders
  * are in `file-operations.ts`.
@@ -19,7 +30,7 @@ export interface Service {
     options?: { cursor?: string | undefined; limit?: number; signal?: AbortSignal },
   ): Promise<Listing>;
   upload(upload: Upload): Promise<UploadedFile>;
-  createFolder(path: string, signal?: AbortSignal): Promise<void>;
+  createFolder(path: string, signal?: AbortSignal): Promise<Changed>;
   /** Reads a range of a file; returns fewer bytes at the end of the file. Also throws `StoreAccessError`. */
   read(path: string, range: ByteRange): Promise<Uint8Array>;
   /** Resolves if the service would return the file. Media elements don't report why they failed. */

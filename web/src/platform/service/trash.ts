@@ -1,7 +1,7 @@
 import type { TrashList } from '../../../../src/http/schemas.ts';
 import type { FileOperations } from './file-operations.ts';
 import type { OperationOptions } from './jobs.ts';
-import type { Service } from './service.ts';
+import type { ChangedPath, Service } from './service.ts';
 
 /*
  * The trash in the HTTP API. Every function throws `ServiceError`, or the `AbortError` of its signal.
@@ -29,11 +29,10 @@ export function listTrash(service: Sender, { folder, cursor, signal }: TrashOpti
 type Operator = Pick<FileOperations, 'operate'>;
 
 /** Moves an item out of the trash. Returns its path, which has a number in its name if the original name is taken. */
-export async function restoreTrashed(service: Operator, id: string, options: OperationOptions): Promise<string> {
+export function restoreTrashed(service: Operator, id: string, options: OperationOptions): Promise<ChangedPath> {
   const job = { kind: 'restore-from-trash', input: { id } };
   const request = { method: 'POST', body: { onConflict: 'rename' }, job } as const;
-  const { path } = await service.operate<{ path: string }>(`-/trash/${id}/restore`, request, options);
-  return path;
+  return service.operate(`-/trash/${id}/restore`, request, options);
 }
 
 /** Deletes an item permanently. */

@@ -1,3 +1,4 @@
+import type { ChangedPath } from './service.ts';
 import { noResponse, serviceErrorOf } from './service-error.ts';
 
 export interface Upload {
@@ -11,8 +12,7 @@ export interface Upload {
   readonly onProgress: (sent: number) => void;
 }
 
-export interface UploadedFile {
-  readonly path: string;
+export interface UploadedFile extends ChangedPath {
   readonly etag: string;
 }
 
@@ -53,8 +53,9 @@ export function sendUpload(url: string, upload: Upload): Promise<UploadedFile> {
   request.addEventListener('load', () => {
     const { status } = request;
     const body: unknown = request.response;
-    const path = pathIn(body);
-    if (status === 200 && path !== undefined) resolve({ path, etag: request.getResponseHeader('etag') ?? '' });
+    const path = stringIn(body, 'path');
+    const etag = request.getResponseHeader('etag') ?? '';
+    if (status === 200 && path !== undefined) resolve({ path, etag, change: stringIn(body, 'change') });
     else reject(serviceErrorOf(status, body, request.getResponseHeader('retry-after')));
   });
   request.addEventListener('error', () => reject(noResponse()));
@@ -79,8 +80,8 @@ function formOf({ file, folder, name }: Upload): FormData {
   return form;
 }
 
-/** Returns the path in a response body; undefined if the response is not from the service, for example from a proxy. */
-function pathIn(body: unknown): string | undefined {
-  const path = typeof body === 'object' && body !== null && 'path' in body ? body.path : undefined;
-  return typeof path === 'string' ? path : undefined;
+/** Returns a string of a response body; undefined if the response is not from the service, for example from a proxy. */
+function stringIn(body: unknown, key: 'path' | 'change'): string | undefined {
+  const value = typeof body === 'object' && body !== null ? Reflect.get(body, key) : undefined;
+  return typeof value === 'string' ? value : undefined;
 }

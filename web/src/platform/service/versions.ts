@@ -1,5 +1,5 @@
 import type { VersionList } from '../../../../src/http/schemas.ts';
-import type { Service } from './service.ts';
+import type { Changed, Service } from './service.ts';
 import { escapePath, type Urls } from './urls.ts';
 
 /*
@@ -24,8 +24,8 @@ export function listVersions(
 }
 
 /** Makes a version the current content. The content that it replaces becomes a version. */
-export async function restoreVersion(service: Sender, path: string, version: string): Promise<void> {
-  await service.send(`-/versions/${escapePath(path)}`, { method: 'POST', body: { version } });
+export function restoreVersion(service: Sender, path: string, version: string): Promise<Changed> {
+  return service.send(`-/versions/${escapePath(path)}`, { method: 'POST', body: { version } });
 }
 
 /** Returns the URL of the content of a version. With `isDownload`, the browser saves it. */

@@ -73,7 +73,6 @@ const ALIASES: Readonly<Record<Exclude<ProblemCode, MessageKey>, MessageKey>> = 
   'branch-not-found': 'store-misconfigured',
   'bucket-not-found': 'store-misconfigured',
   'cache-unavailable': 'temporary-folder-full',
-  'change-not-found': 'not-undoable',
   'clock-skew': 'store-misconfigured',
   'condition-failed': 'file-changed',
   'credentials-missing': 'store-misconfigured',

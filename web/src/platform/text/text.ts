@@ -369,8 +369,13 @@ export interface LazyText {
     readonly moveIncomplete: (parameters: { name: string }) => string;
     readonly partlyDeleted: (parameters: { name: string }) => string;
     readonly undone: string;
-    readonly notUndone: string;
+    readonly redone: string;
+    readonly notUndone: (parameters: { count: number; name: string }) => string;
+    readonly someNotUndone: (parameters: { count: number; all: number }) => string;
+    readonly reasonFor: (parameters: { name: string; reason: string }) => string;
+    readonly undoCancelled: (parameters: { count: number; all: number }) => string;
     readonly undoing: (parameters: { count: number; name: string }) => string;
+    readonly redoing: (parameters: { count: number; name: string }) => string;
     readonly deleteTitle: (parameters: { count: number; name: string }) => string;
     readonly deleteFolderTitle: (parameters: { name: string }) => string;
     readonly folderContains: (parameters: { count: number }) => string;
@@ -453,6 +458,7 @@ export interface LazyText {
     readonly 'already-exists': string;
     readonly 'already-undone': string;
     readonly 'branch-protected': string;
+    readonly 'change-not-found': string;
     readonly 'change-not-started': string;
     readonly denied: string;
     readonly 'destination-contains-source': string;

@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, describe, it, mock } from 'node:test';
+import { restoreFileVersion } from '../../../web/src/model/changes/restore-version.ts';
+import type { FileEntry, Service } from '../../../web/src/platform/service/service.ts';
+import { ServiceError } from '../../../web/src/platform/service/service-error.ts';
+import { type ChangeScene, type ChangeSceneOptions, createChangeScene, settle } from './change-scene.ts';
+import { refusal } from './service-errors.ts';
+
+const undoLast = async ({ undos }: ChangeScene) => {
+  undos.value.at(-1)?.();
+  await settle();
+};
+
+const redoLast = async ({ redos }: ChangeScene) => {
+  redos.value.at(-1)?.();
+  await settle();
+};
+
+/** Returns a service whose requests to undo pass through `undo`. */
+const overrideUndo =
+  (undo: (send: () => Promise<unknown>, change: string) => Promise<unknown>): ChangeSceneOptions['override'] =>
+  ({ send }) => ({
+    send: (async (endpoint, options) => {
+      const { change = '' } = (options?.body ?? {}) as { change?: string };
+      return undo(() => send(endpoint, options), change);
+    }) as Service['send'],
+  });
+
+describe('Undo', () => {
+  // The timers of messages and progress take no real time.
+  beforeEach(() => mock.timers.enable({ apis: ['setTimeout'] }));
+  afterEach(() => mock.timers.reset());
+
+  const changes: Record<string, (scene: ChangeScene) => Promise<unknown>> = {
+    'a new folder': ({ createFolder }) => createFolder(),
+    'a copy': ({ transfer }) => transfer('copy', ['cat.txt', 'photos/'], 'to/'),
+    'a copy that replaces': ({ transfer }) => transfer('copy', ['dog.txt'], 'to/'),
+    'a move': ({ transfer }) => transfer('move', ['cat.txt', 'photos/'], 'to/'),
+    'a move that replaces': ({ transfer }) => transfer('move', ['dog.txt'], 'to/'),
+    'a rename of a folder': ({ rename }) => rename('photos/', 'pictures'),
+  };
+  for (const [title, change] of Object.entries(changes)) {
+    it(`restores the state before ${title}, and a redo the state after it`, async () => {
+      const files = { 'cat.txt': 'cat', 'dog.txt': 'dog', 'photos/1.jpg': '1', 'to/dog.txt': 'other' };
+      const scene = await createChangeScene({
+        files,
+        prompts: {
+          promptName: async () => 'new',
+          resolveConflict: async () => ({ decision: 'replace', forAll: false }),
+        },
+      });
+      await change(scene);
+      const after = Object.fromEntries(scene.stored);
+      const shownAfter = scene.shown();
+      assert.notDeepEqual(after, files);
+      await undoLast(scene);
+      assert.deepEqual(Object.fromEntries(scene.stored), files);
+      assert.deepEqual(scene.shown(), ['photos/', 'to/', 'cat.txt', 'dog.txt']);
+      assert.deepEqual([scene.undos.value.length, scene.redos.value.length], [0, 1]);
+      await redoLast(scene);
+      assert.deepEqual([Object.fromEntries(scene.stored), scene.shown()], [after, shownAfter]);
+      await undoLast(scene);
+      assert.deepEqual(Object.fromEntries(scene.stored), files);
+    });
+  }
+
+  it('of a restored version undoes the change of the response', async () => {
+    const undone: string[] = [];
+    const scene = await createChangeScene({
+      files: { 'cat.txt': 'cat' },
+      override: () => ({
+        send: (async (endpoint: string, { body }: { body: { change: string } }) => {
+          if (endpoint === '-/undo') undone.push(body.change);
+          return { change: 'restored-version' };
+        }) as unknown as Service['send'],
+      }),
+    });
+    await restoreFileVersion(scene.context, scene.folder.entryOf('cat.txt') as FileEntry, '1');
+    scene.press('Undo');
+    await settle();
+    assert.deepEqual(undone, ['restored-version']);
+  });
+
+  it('is not offered while the change log is unavailable', async () => {
+    const scene = await createChangeScene({
+      files: { 'cat.txt': 'cat' },
+      override: ({ rename }) => ({ rename: async (...args) => ({ path: (await rename(...args)).path }) }),
+    });
+    await scene.rename('cat.txt', 'dog.txt');
+    assert.deepEqual(scene.undos.value, []);
+    assert.throws(() => scene.press('Undo'));
+  });
+
+  it('of many items starts with the last one, and sends at most four requests at once', async () => {
+    const started: string[] = [];
+    const gates: (() => void)[] = [];
+    const paths = ['a', 'b', 'c', 'd', 'e', 'f'];
+    const scene = await createChangeScene({
+      files: { 'to/': '', ...Object.fromEntries(paths.map((path) => [path, path])) },
+      override: overrideUndo(async (send, change) => {
+        started.push(change);
+        await new Promise<void>((resolve) => gates.push(resolve));
+        return send();
+      }),
+    });
+    await scene.transfer('move', paths, 'to/');
+    await undoLast(scene);
+    assert.deepEqual(started, ['change-6', 'change-5', 'change-4', 'change-3']);
+    assert.deepEqual(scene.shown(), ['to/', ...paths], 'The items are shown at once.');
+    while (started.length < paths.length || gates.length > 0) {
+      gates.shift()?.();
+      await settle();
+    }
+    assert.deepEqual(
+      paths.map((path) => scene.stored.get(path)),
+      paths,
+    );
+  });
+
+  it('says in one message which changes it could not undo and why, and shows their items again', async () => {
+    const errors: Record<string, ServiceError> = {
+      'change-1': refusal('not-undoable', 'Changed since.'),
+      'change-2': refusal('already-undone', 'Already undone.'),
+      'change-3': refusal('change-not-found', 'Unknown.'),
+    };
+    const scene = await createChangeScene({
+      files: { a: 'a', b: 'b', c: 'c', d: 'd', 'to/': '' },
+      override: overrideUndo((send, change) => (errors[change] ? Promise.reject(errors[change]) : send())),
+    });
+    await scene.transfer('move', ['a', 'b', 'c', 'd'], 'to/');
+    await undoLast(scene);
+    assert.deepEqual(scene.shown(), ['to/', 'd']);
+    assert.deepEqual(scene.shownTexts(), [
+      [
+        'Couldn’t undo 3 of 4 changes “c”: This change can’t be undone, because the server no longer has a record of it.',
+        '“b”: This change is already undone.',
+        '“a”: This change can’t be undone, because the items changed since or their previous content wasn’t kept.',
+      ].join('\n'),
+    ]);
+    assert.throws(() => scene.press('Retry'), 'A retry can’t help.');
+  });
+
+  it('succeeds at the retry when the response was lost', async () => {
+    let requests = 0;
+    const scene = await createChangeScene({
+      files: { 'cat.txt': 'cat' },
+      override: overrideUndo(async (send) => {
+        const undone = await send();
+        if (++requests === 1) throw new ServiceError(0, '');
+        return undone;
+      }),
+    });
+    await scene.rename('cat.txt', 'dog.txt');
+    await undoLast(scene);
+    scene.press('Retry');
+    await settle();
+    assert.deepEqual([scene.shown(), scene.shownTexts(), [...scene.stored.keys()]], [['cat.txt'], [], ['cat.txt']]);
+  });
+
+  it('can be cancelled and continued', async () => {
+    const scene = await createChangeScene({
+      files: { 'a/1': '1', 'b/1': '1', 'to/': '' },
+      override: overrideUndo(async (send, change) => {
+        if (change !== 'change-1' || scene.running.value.length > 0) return send();
+        mock.timers.tick(1_000);
+        for (const operation of scene.running.value) operation.cancel();
+        throw new DOMException('Cancelled.', 'AbortError');
+      }),
+    });
+    await scene.transfer('move', ['a/', 'b/'], 'to/');
+    await undoLast(scene);
+    assert.deepEqual(scene.shownTexts(), ['Undo cancelled. 1 of 2 changes undone.']);
+    assert.deepEqual(scene.shown(), ['b/', 'to/']);
+    scene.undos.value.at(-1)?.();
+    mock.timers.tick(500);
+    await settle();
+    assert.deepEqual(scene.shown(), ['a/', 'b/', 'to/']);
+  });
+
+  it('of a change that the user makes after an undo leaves no redo', async () => {
+    const scene = await createChangeScene({ files: { 'cat.txt': 'cat' } });
+    await scene.rename('cat.txt', 'dog.txt');
+    await undoLast(scene);
+    await scene.rename('cat.txt', 'owl.txt');
+    assert.deepEqual(scene.redos.value, []);
+  });
+});
