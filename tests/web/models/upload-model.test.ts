@@ -53,6 +53,27 @@ describe('An upload whose response was lost', () => {
     });
   };
 
+  it('can be undone together at the end, except those that failed or need a permission', async () => {
+    const scene = await createUploadScene({
+      override: uploadBy(({ name }, send) =>
+        name === 'c.txt' ? Promise.reject(refusal('invalid-path', 'Not this name.')) : send(),
+      ),
+    });
+    scene.add({ 'a.txt': 'a', 'b.txt': 'b', 'c.txt': 'c' });
+    await scene.idle();
+    assert.deepEqual(scene.offered, [
+      [
+        { change: 'change-1', path: 'a.txt', removed: ['a.txt'], added: [] },
+        { change: 'change-2', path: 'b.txt', removed: ['b.txt'], added: [] },
+      ],
+    ]);
+    assert.equal(scene.uploads.undo.value?.label, 'Undo');
+    const restricted = await createUploadScene({ permissions: ['read', 'write'] });
+    restricted.add({ 'a.txt': 'a' });
+    await restricted.idle();
+    assert.deepEqual(restricted.offered, []);
+  });
+
   it('completes without a conflict with the file that it stored', async () => {
     const scene = await createUploadScene({ override: loseFirst() });
     scene.add({ 'new.txt': 'mine' });

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { type Signal, signal } from '@preact/signals';
 import { createPermissions, type Permission } from '../../../web/src/model/account/permissions.ts';
+import type { Undoable } from '../../../web/src/model/changes/change-context.ts';
+import type { ChangeModel } from '../../../web/src/model/changes/change-model.ts';
 import { createFolder, type Folder } from '../../../web/src/model/folder/folder.ts';
 import { createMessages, type Messages } from '../../../web/src/model/messages.ts';
 import { createPathLocks, type PathLocks } from '../../../web/src/model/path-locks.ts';
@@ -69,6 +71,8 @@ export interface UploadScene {
   store(files: Readonly<Record<string, string>>): Promise<void>;
   /** Removes a stored file, which the folder still shows. */
   remove(path: string): Promise<unknown>;
+  /** The changes that users can undo together. */
+  readonly offered: readonly (readonly Undoable[])[];
   /** The user does something other than following the uploads. */
   act(): void;
 }
@@ -100,6 +104,7 @@ export async function createUploadScene({
   });
   if (granted) permissions.update({ prefix: shown, rights: [...granted] });
   const questions: Question[] = [];
+  const offered: (readonly Undoable[])[] = [];
   const isOnline = signal(true);
   let act = () => {};
   const uploads = createUploadModel(
@@ -113,6 +118,18 @@ export async function createUploadScene({
       permissions,
       language,
       maxUploadSize: maxUploadSize ?? null,
+      changes: {
+        async perform(change) {
+          await change({
+            context: {
+              offerUndo(changes: readonly Undoable[]) {
+                offered.push(changes);
+                return { label: 'Undo', run: () => {} };
+              },
+            },
+          } as unknown as ChangeModel);
+        },
+      },
     },
     {
       async resolveConflict({ name, others, mayReplace }) {
@@ -152,6 +169,7 @@ export async function createUploadScene({
     remove: memory.service.remove,
     stored: memory.files,
     questions,
+    offered,
     isOnline,
     add: (added, into) =>
       uploads.add(

@@ -97,7 +97,7 @@ export async function createPage(embedded: Embedded): Promise<Page> {
   const loadPrompts = async () => (await import('../features/dialogs/dialog-prompts.tsx')).createDialogPrompts(dialogs);
   const shared = { service, folder, messages, loadPrompts, pathLocks: createPathLocks(), permissions, language };
   const changes = createChanges({ ...shared, account, selection, clipboard, hasTrash });
-  const uploads = createUploads({ ...shared, selection, router, maxUploadSize });
+  const uploads = createUploads({ ...shared, changes, selection, router, maxUploadSize });
   busy.register(() => uploads.isBusy.value || changes.running.value.some(({ needsPage }) => needsPage.value));
 
   const models = {

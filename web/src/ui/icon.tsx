@@ -24,7 +24,16 @@ export function Sprite() {
 export type IconName = keyof typeof PATHS;
 
 /** The icons that point in reading direction. Right-to-left pages mirror them. */
-const DIRECTIONAL = new Set<IconName>(['chevron-left', 'chevron-right', 'list', 'move', 'sign-out', 'undo', 'wrap']);
+const DIRECTIONAL = new Set<IconName>([
+  'chevron-left',
+  'chevron-right',
+  'list',
+  'move',
+  'sign-out',
+  'redo',
+  'undo',
+  'wrap',
+]);
 
 /** The icons as the `d` attributes of paths: lines of 1.5 px in a square of 20 px. */
 const PATHS = {
@@ -57,6 +66,7 @@ const PATHS = {
     'M3.75 5.75h12.5M8 5.5V4.25a1 1 0 0 1 1-1h2a1 1 0 0 1 1 1V5.5M5.25 5.75l.7 9.6a1.5 1.5 0 0 0 1.5 1.4h5.1a1.5 1.5 0 0 0 1.5-1.4l.7-9.6M8.5 9v4.5M11.5 9v4.5',
   details: 'M10 17.25a7.25 7.25 0 1 1 0-14.5 7.25 7.25 0 0 1 0 14.5zM10 9.25v4.25M10 6.5h.01',
   link: 'M8.5 11.5a3 3 0 0 0 4.25 0l2.75-2.75a3 3 0 0 0-4.25-4.25L10.5 5.25M11.5 8.5a3 3 0 0 0-4.25 0L4.5 11.25a3 3 0 0 0 4.25 4.25l.75-.75',
+  redo: 'M13.5 4 16.75 7.25 13.5 10.5M16.75 7.25H8.5a4.5 4.5 0 0 0 0 9H12',
   undo: 'M6.5 4 3.25 7.25 6.5 10.5M3.25 7.25h8.5a4.5 4.5 0 0 1 0 9h-3.5',
   refresh: 'M16.25 10a6.25 6.25 0 1 1-1.9-4.5l1.9 1.75M16.25 3.5v3.75H12.5',
   search: 'M8.75 14.25a5.5 5.5 0 1 1 0-11 5.5 5.5 0 0 1 0 11zM12.75 12.75l4 4',

@@ -139,6 +139,14 @@ export const ACTIONS: readonly ActionDefinition[] = [
     run: ({ changes }) => changes.undos.value.at(-1)?.(),
   },
   {
+    id: 'redo',
+    icon: 'redo',
+    keys: ['mod+shift+z'],
+    group: 'clipboard',
+    isAvailable: ({ changes }) => changes.redos.value.length > 0,
+    run: ({ changes }) => changes.redos.value.at(-1)?.(),
+  },
+  {
     id: 'rename',
     icon: 'rename',
     keys: ['F2'],

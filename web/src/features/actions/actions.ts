@@ -70,6 +70,7 @@ export function createActions(models: ActionModels, menus: Menus): Actions {
   };
 }
 
-/** "Paste" and "Undo" are actions of the folder, whatever is selected in it. */
-const isForFolder = ({ id, group }: Action) => id === 'paste' || id === 'undo' || ['create', 'show'].includes(group);
+/** These are actions of the folder, whatever is selected in it. */
+const isForFolder = ({ id, group }: Action) =>
+  ['paste', 'undo', 'redo'].includes(id) || ['create', 'show'].includes(group);
 const isForSelection = (action: Action) => action.id === 'details' || !isForFolder(action);

@@ -70,6 +70,7 @@ function useTrashKeys(list: TrashList, actions: TrashActions): void {
       else if (isKey(event, ['Delete', 'shift+Delete', 'mod+Backspace']))
         void latest.current.purge(list.selectedItems.value);
       else if (isKey(event, ['mod+z'])) changes.undos.value.at(-1)?.();
+      else if (isKey(event, ['mod+shift+z'])) changes.redos.value.at(-1)?.();
       else if (isKey(event, ['alt+r'])) void list.refresh();
       else if (isKey(event, ['alt+ArrowUp', 'mod+ArrowUp', 'Backspace'])) router.openFolder(ROOT);
       else return false;

@@ -107,6 +107,7 @@ function TitleLine({ icon, title, details = [] }: { icon?: IconName; title: stri
 
 /** The buttons for all uploads. */
 function TrayActions({ uploads }: { uploads: UploadModel }) {
+  const changes = useChanges();
   const permissions = usePermissions();
   const { text } = useFullLanguage();
   const isFailed = uploads.summary.value.count.failed > 0;
@@ -121,9 +122,22 @@ function TrayActions({ uploads }: { uploads: UploadModel }) {
     uploads.clear();
     focusRegion('list');
   };
+  const undo = uploads.undo.value;
+  // Ctrl+Z can have undone the uploads.
+  const canUndo = undo && failed === 0 && changes.undos.value.includes(undo.run);
   return (
     <>
       {failed > 0 && <Button onClick={uploads.retryAll}>{text.uploads.retryAll({ count: failed })}</Button>}
+      {canUndo && (
+        <Button
+          onClick={() => {
+            close();
+            undo.run();
+          }}
+        >
+          {undo.label}
+        </Button>
+      )}
       {uploads.items.value.length > 0 && <IconButton icon="close" label={text.controls.close} onClick={close} />}
     </>
   );

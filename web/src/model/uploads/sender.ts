@@ -93,8 +93,8 @@ export class Sender {
     const { file, folder } = item;
     if (file === undefined) {
       const path = pathOf(item);
-      await service.createFolder(path, signal);
-      return { path, etag: '' };
+      const { change } = await service.createFolder(path, signal);
+      return { path, etag: '', change };
     }
     return service.upload({
       file,

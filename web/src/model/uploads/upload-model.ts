@@ -1,4 +1,4 @@
-import { effect, type ReadonlySignal, untracked } from '@preact/signals';
+import { effect, type ReadonlySignal, signal, untracked } from '@preact/signals';
 import { nameOf, parentOf } from '../../platform/paths.ts';
 import type { Router } from '../../platform/router.ts';
 import type { Service } from '../../platform/service/service.ts';
@@ -6,9 +6,11 @@ import { ServiceError } from '../../platform/service/service-error.ts';
 import type { FullLanguage } from '../../platform/text/language.ts';
 import { watchUser } from '../../platform/user-activity.ts';
 import type { Permissions } from '../account/permissions.ts';
+import type { Undoable } from '../changes/change-context.ts';
+import type { Changes } from '../changes/changes.ts';
 import type { Folder } from '../folder/folder.ts';
 import { Highlighter } from '../highlighter.ts';
-import type { Messages } from '../messages.ts';
+import type { Message, Messages } from '../messages.ts';
 import { createTakenNames, type TakenNames } from '../name-conflicts.ts';
 import type { PathLocks } from '../path-locks.ts';
 import type { ConflictAnswer, Prompts } from '../prompts.ts';
@@ -29,6 +31,8 @@ export interface UploadModel {
   readonly isBusy: ReadonlySignal<boolean>;
   /** Whether the device has a network connection; uploads wait without one. */
   readonly isOnline: ReadonlySignal<boolean>;
+  /** The button that undoes the last uploads; undefined if they can't be undone. */
+  readonly undo: ReadonlySignal<Message['action']>;
   /** The number of files found so far in folders that are being read; null while no folder is being read. */
   readonly filesFound: ReadonlySignal<number | null>;
   /** Adds files; `into` is the folder that the user chose for all of them, by default the shown one. */
@@ -56,6 +60,7 @@ export interface UploadModelOptions {
   readonly pathLocks: PathLocks;
   readonly permissions: Permissions;
   readonly language: ReadonlySignal<FullLanguage>;
+  readonly changes: Pick<Changes, 'perform'>;
   /** Maximum size of an upload in bytes; null if only the store has a limit. */
   readonly maxUploadSize: number | null;
 }
@@ -72,7 +77,7 @@ export function createUploadModel(
   prompts: Pick<Prompts, 'resolveConflict'>,
   environment: UploadEnvironment = createEnvironment(),
 ): UploadModel {
-  const { service, folder, messages, language, pathLocks, permissions } = options;
+  const { service, folder, messages, language, pathLocks, permissions, changes } = options;
   const { connection } = environment;
   const totals = new UploadTotals();
   const { summary, isBusy } = totals;
@@ -80,22 +85,40 @@ export function createUploadModel(
   const reconciler = new UploadReconciler(folder, (path) => permissions.allowsIn(path, 'read'));
   const highlighter = new Highlighter(options);
   const folderReader = new DroppedFolderReader();
+  /** What was stored since the uploads began. */
+  const undoable: Undoable[] = [];
   const sender = new Sender({
     service,
     connection,
     onProgress: (item, bytes) => totals.setSent(item, bytes),
   });
   const queue = new UploadQueue({
-    send: (item, signal) => sender.send(item, signal),
+    send: (item, ending) => sender.send(item, ending),
     totals,
     pathLocks,
     names,
     rejectionOf: (item) => rejectionOf(item, options),
     ask: (item) => askAboutConflict(item, { ...options, prompts, names, items, summary }),
-    onStored: (item, stored) => reconciler.addStored(item, stored),
+    onStored(item, stored) {
+      reconciler.addStored(item, stored);
+      const { change, path } = stored;
+      undoable.push({ change, path, removed: item.mayReplace ? [] : [path], added: [] });
+    },
     onUncertain: (item) => reconciler.markUncertain(item),
   });
   const { items } = queue;
+  const undo = signal<Message['action']>(undefined);
+  const offerUndo = () => {
+    const stored = undoable.splice(0);
+    // Undoing an upload deletes the file.
+    const isAllowed = stored.every(({ path }) => permissions.allowsIn(parentOf(path), 'manage'));
+    if (stored.length === 0) return;
+    undo.value = undefined;
+    if (!isAllowed) return;
+    void changes.perform(async ({ context }) => {
+      undo.value = context.offerUndo(stored);
+    });
+  };
   /** The folder in which to highlight the items at the end; null once the user does something else. */
   let highlightIn: string | null = null;
   environment.watchUser(() => {
@@ -110,6 +133,7 @@ export function createUploadModel(
       reconciler.reconcile();
       if (highlightIn === folder.path.value) highlighter.highlight(storedEntries(items.value, highlightIn));
       highlightIn = null;
+      offerUndo();
     });
   });
   announceUploads({ summary, isBusy, messages, language });
@@ -132,6 +156,7 @@ export function createUploadModel(
     summary,
     isBusy,
     isOnline: connection.isOnline,
+    undo,
     filesFound: folderReader.filesFound,
     add,
     async addDropped(dropped, into) {

@@ -1,4 +1,3 @@
-import type { ChangedPath } from './service.ts';
 import { noResponse, serviceErrorOf } from './service-error.ts';
 
 export interface Upload {
@@ -12,8 +11,11 @@ export interface Upload {
   readonly onProgress: (sent: number) => void;
 }
 
-export interface UploadedFile extends ChangedPath {
+export interface UploadedFile {
+  readonly path: string;
   readonly etag: string;
+  /** The ID of the change, as in `Changed`. */
+  readonly change?: string | undefined;
 }
 
 /** Milliseconds without progress after which the upload has stalled. */

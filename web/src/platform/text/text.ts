@@ -21,6 +21,7 @@ export interface InitialText {
     readonly up: string;
     readonly details: string;
     readonly undo: string;
+    readonly redo: string;
     readonly moveToTrash: string;
     readonly deletePermanently: string;
     readonly trash: string;
