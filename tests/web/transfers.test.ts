@@ -6,7 +6,7 @@ import { until } from '../../testing/until.ts';
 import type { Need } from '../runner/needs.ts';
 import { assertAccessible } from './axe.ts';
 import { becomes } from './becomes.ts';
-import { row, waitForFocus, waitForMessage } from './elements.ts';
+import { messages, row, waitForFocus, waitForMessage } from './elements.ts';
 import { openSite } from './open-site.ts';
 
 export const needs: readonly Need[] = ['browser'];
@@ -55,7 +55,11 @@ test('Paste duplicates entries in their own folder, moves are undone, and imposs
     'both files are moved',
     async () => (await site.exists('photos/file 2.txt')) && !(await site.exists('file 2.txt')),
   );
-  await page.getByRole('button', { name: 'Undo' }).click();
+  await messages(page)
+    .getByRole('listitem')
+    .filter({ hasText: '2 items moved' })
+    .getByRole('button', { name: 'Undo' })
+    .click();
   await row(page, 'photos/file 10.txt').waitFor({ state: 'detached' });
   await until(
     'both files are moved back',

@@ -65,6 +65,12 @@ describe('A folder deleted by mistake', () => {
     await row(page, 'Holidays/').waitFor();
     await waitForRestored(site);
     await becomes(() => messages(page).getByText('moved to trash').count(), 0);
+    await page.getByText('Action undone').waitFor({ state: 'attached' });
+    await press('ControlOrMeta+Shift+z');
+    await waitForDeleted(site, 'Holidays/');
+    await page.getByText('Action redone').waitFor({ state: 'attached' });
+    await press('ControlOrMeta+z');
+    await waitForRestored(site);
 
     await press('Home', 'Delete');
     await waitForDeleted(site, 'Holidays/');

@@ -44,6 +44,7 @@ describe('Undo', () => {
       const files = { 'cat.txt': 'cat', 'dog.txt': 'dog', 'photos/1.jpg': '1', 'to/dog.txt': 'other' };
       const scene = await createChangeScene({
         files,
+        hasTrash: true,
         prompts: {
           promptName: async () => 'new',
           resolveConflict: async () => ({ decision: 'replace', forAll: false }),
@@ -63,6 +64,16 @@ describe('Undo', () => {
       assert.deepEqual(Object.fromEntries(scene.stored), files);
     });
   }
+
+  it('of a folder that needs a trash is not offered without one', async () => {
+    const scene = await createChangeScene({
+      files: { 'photos/1.jpg': '1', 'to/': '', 'other/photos/2.jpg': '2' },
+      prompts: { resolveConflict: async () => ({ decision: 'replace', forAll: false }) },
+    });
+    await scene.transfer('copy', ['photos/'], 'to/');
+    await scene.transfer('move', ['photos/'], 'other/');
+    assert.deepEqual([scene.stored.has('other/photos/1.jpg'), scene.undos.value], [true, []]);
+  });
 
   it('of a restored version undoes the change of the response', async () => {
     const undone: string[] = [];
@@ -115,6 +126,32 @@ describe('Undo', () => {
       paths.map((path) => scene.stored.get(path)),
       paths,
     );
+  });
+
+  it('of a new folder waits until what was added to it later is undone', async () => {
+    const started: string[] = [];
+    const gate = Promise.withResolvers<void>();
+    const scene = await createChangeScene({
+      files: {},
+      override: overrideUndo(async (send, change) => {
+        started.push(change);
+        if (change === 'change-2') await gate.promise;
+        return send();
+      }),
+    });
+    const { service, offerUndo } = scene.context;
+    const options = { signal: AbortSignal.timeout(60_000), onProgress: () => {}, replace: false };
+    const folder = await service.createFolder('new/');
+    const file = await service.upload({ ...options, file: new File(['1'], '1.txt'), folder: 'new/', name: '1.txt' });
+    offerUndo([
+      { change: folder.change, path: 'new/', removed: ['new/'], added: [] },
+      { change: file.change, path: 'new/1.txt', removed: ['new/1.txt'], added: [] },
+    ]);
+    await undoLast(scene);
+    assert.deepEqual(started, ['change-2']);
+    gate.resolve();
+    await settle();
+    assert.deepEqual([started, scene.shownTexts(), scene.stored.size], [['change-2', 'change-1'], [], 0]);
   });
 
   it('says in one message which changes it could not undo and why, and shows their items again', async () => {

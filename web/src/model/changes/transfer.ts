@@ -225,12 +225,17 @@ function report(context: TransferContext, kind: TransferKind, outcome: ReportedO
   });
 }
 
-/** Returns the button that undoes the change; undefined without the permissions for the requests that undo it. */
+/** Returns the button that undoes the change; undefined without a trash or the permissions that this needs. */
 function undoAction(context: TransferContext, kind: TransferKind, { transferred }: TransferOutcome, target: string) {
-  const { permissions } = context;
+  const { permissions, hasTrash } = context;
   const hasReplaced = transferred.some((one) => one.hasReplaced);
   const mayWrite = (folder: string) => permissions.allowsIn(folder, 'write');
+  // A copied folder moves to the trash, and a replaced one comes back from there.
+  const needsTrash = transferred.some(
+    ({ path, hasReplaced: replaced }) => isFolderPath(path) && (kind === 'copy' || replaced),
+  );
   const isAllowed =
+    (hasTrash || !needsTrash) &&
     permissions.allowsIn(target, 'manage') &&
     (!hasReplaced || mayWrite(target)) &&
     (kind === 'copy' ||
