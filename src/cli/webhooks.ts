@@ -202,7 +202,7 @@ export const WEBHOOK_DELIVERIES = defineCommand<JsonOptions>({
       return deliveries.list(id, { limit: MAX_LISTED, cursor: undefined });
     });
     if (options.json) {
-      print(toJson(page.deliveries.map(describeDelivery)));
+      print(toJson(page.deliveries.map((delivery) => describeDelivery(delivery))));
       return EXIT_CODES.ok;
     }
     const rows = page.deliveries.map(({ id: delivery, type, createdAt, status, attempts, lastAttempt }) => [

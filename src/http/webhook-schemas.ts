@@ -59,7 +59,11 @@ const DeliveryDescription = Type.Object(
         response: Type.Optional(Type.String({ description: 'The beginning of the body of the response.' })),
       }),
     ),
-    message: Type.Unknown({ description: 'The message: the body of the requests.' }),
+    message: Type.Optional(
+      Type.Unknown({
+        description: 'The message: the body of the requests. Absent if the user has no permission to read its files.',
+      }),
+    ),
   },
   { title: 'WebhookDelivery' },
 );

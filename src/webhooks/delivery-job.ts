@@ -5,9 +5,9 @@ import { defineKind, type JobKind } from '../jobs/job.ts';
 import { undefinedIfNotFound } from '../model/error.ts';
 import { throttleLog } from '../observability/log-throttle.ts';
 import type { Deliveries } from './deliveries.ts';
-import { isPermitted } from './owner.ts';
+import { canSeeMessage, isPermitted } from './owner.ts';
 import { GONE, nextStep } from './retries.ts';
-import type { Sender } from './sender.ts';
+import type { Sender, SentMessage } from './sender.ts';
 import { type Delivery, type Webhook, withoutQuery } from './webhook.ts';
 import type { Webhooks } from './webhooks.ts';
 
@@ -95,8 +95,9 @@ async function sendBatch(webhook: Webhook, due: readonly Delivery[], options: Ba
 /** Sends one delivery, and stores how that ended. Returns the status of the response, if there was one. */
 async function sendOne(webhook: Webhook, delivery: Delivery, options: BatchOptions): Promise<number | undefined> {
   const { deliveries, sender, signal, decide = nextStep, onAttempt, warn } = options;
-  const sent = await sender.send(webhook, delivery, signal);
-  const next = decide(delivery, sent);
+  const isVisible = canSeeMessage(delivery, webhook.owner, options.policy());
+  const sent = isVisible ? await sender.send(webhook, delivery, signal) : withheld();
+  const next = isVisible ? decide(delivery, sent) : ({ status: 'failed' } as const);
   await deliveries.record(delivery, sent, next);
   const outcome = 'status' in next ? next.status : 'retried';
   onAttempt?.(outcome);
@@ -106,5 +107,14 @@ async function sendOne(webhook: Webhook, delivery: Delivery, options: BatchOptio
   }
   return sent.response?.status;
 }
+
+/** Returns the outcome of a message that is not sent. */
+const withheld = (): SentMessage => ({
+  time: new Date(),
+  durationMs: 0,
+  response: undefined,
+  retryAfter: undefined,
+  error: 'The owner of the webhook has no permission to read the files of this message.',
+});
 
 const detailsOf = ({ id, url }: Webhook) => ({ webhook: id, url: withoutQuery(url) });

@@ -15,17 +15,11 @@ export function describeWebhook({ id, url, folder, types, description, owner, ..
   };
 }
 
-/** Returns a delivery as users see it, with its message. */
-export function describeDelivery({
-  id,
-  type,
-  status,
-  attempts,
-  createdAt,
-  nextAttemptAt,
-  lastAttempt,
-  body,
-}: Delivery) {
+/** Returns a delivery as users see it, with its message unless the user may not see that. */
+export function describeDelivery(
+  { id, type, status, attempts, createdAt, nextAttemptAt, lastAttempt, body }: Delivery,
+  { showsMessage = true } = {},
+) {
   return {
     id,
     type,
@@ -44,6 +38,6 @@ export function describeDelivery({
         }),
       },
     }),
-    message: JSON.parse(body) as unknown,
+    ...(showsMessage && { message: JSON.parse(body) as unknown }),
   };
 }

@@ -2,7 +2,7 @@ import { type Identity, OPEN_POLICY, type Policy } from '../access/policy.ts';
 import { visibleChanges } from '../access/visible-changes.ts';
 import type { LoggedChange } from '../model/change.ts';
 import { ROOT } from '../model/path.ts';
-import type { Owner, Webhook } from './webhook.ts';
+import type { Delivery, Owner, Webhook } from './webhook.ts';
 
 export function createOwner(user: Identity | undefined, policy: Policy): Owner {
   return { ...(user && { user }), isListed: isListed(user, policy) };
@@ -22,6 +22,20 @@ export function selectChanges(
 ): readonly LoggedChange[] {
   const reader = owner ? { policy, user: owner.user } : { policy: OPEN_POLICY, user: undefined };
   return visibleChanges(change, { ...reader, scope: folder }).filter(({ type }) => types?.includes(type) ?? true);
+}
+
+/**
+ * Returns whether a user may see the message of a delivery at this moment. Its webhook can have had another owner, and
+ * permissions change. Without an owner, it is the operator.
+ */
+export function canSeeMessage({ body }: Pick<Delivery, 'body'>, owner: Owner | undefined, policy: Policy): boolean {
+  if (!owner) return true;
+  const { type, data } = JSON.parse(body) as { type: string; data: Partial<LoggedChange> };
+  // The message of a test has no path.
+  if (data.path === undefined) return true;
+  const change = { ...data, type } as LoggedChange;
+  const [visible] = visibleChanges(change, { policy, user: owner.user, scope: ROOT });
+  return visible?.type === type && visible.path === data.path && visible.from === data.from;
 }
 
 function isListed(user: Identity | undefined, policy: Policy): boolean {

@@ -155,6 +155,30 @@ describe('The HTTP API of webhooks', () => {
     assertFailure(await service.asAnn(path, { method: 'POST' }), 400, /^The webhook ".*" is disabled/);
   });
 
+  it('shows and sends a stored message only while its files are readable', async () => {
+    const { webhook } = await add();
+    const hidden = form([
+      { name: 'prefix', value: 'hr' },
+      { name: 'file', filename: 'a.txt', value: 'text' },
+    ]);
+    assert.equal((await service.asAnn('/upload', hidden)).status, 200);
+    await untilReceived(1);
+    await until('the delivery has ended', async () => {
+      const [delivery] = (await deliveriesOf(webhook)).deliveries;
+      return delivery?.status === 'delivered' && 'message' in delivery;
+    });
+    service.grant(grant('', PERMISSIONS), grant('hr/', ['write']));
+    const [{ id, ...rest } = assert.fail()] = (await deliveriesOf(webhook)).deliveries;
+    assert.ok(!('message' in rest));
+    const path = `/-/webhooks/${webhook.id}/deliveries/${id}/redeliver`;
+    assert.equal((await service.asAnn(path, { method: 'POST' })).status, 200);
+    const failed = await until('the delivery has failed', async () =>
+      (await deliveriesOf(webhook)).deliveries.find(({ status }) => status === 'failed'),
+    );
+    assert.match(JSON.stringify(failed), /has no permission to read the files/);
+    assert.equal(receiver.received.length, 1);
+  });
+
   it('refuses invalid settings with the value', async () => {
     for (const [body, error] of [
       [{}, /lacks "url"/],

@@ -3,8 +3,15 @@ import { parseFolder, ROOT } from '../../model/path.ts';
 import { readOnlyError } from '../../model/store-errors.ts';
 import { describeDelivery, describeWebhook } from '../../webhooks/descriptions.ts';
 import { sendTest } from '../../webhooks/messages.ts';
-import { createOwner } from '../../webhooks/owner.ts';
-import { parseDescription, parseTypes, parseWebhookUrl, type Webhook, withoutQuery } from '../../webhooks/webhook.ts';
+import { canSeeMessage, createOwner } from '../../webhooks/owner.ts';
+import {
+  type Delivery,
+  parseDescription,
+  parseTypes,
+  parseWebhookUrl,
+  type Webhook,
+  withoutQuery,
+} from '../../webhooks/webhook.ts';
 import { accessOf } from '../access/request-access.ts';
 import type { App } from '../fastify-app.ts';
 import { Failure, Success } from '../schemas.ts';
@@ -35,7 +42,7 @@ export function webhookRoutes(app: App, service: Service, tables: WebhookService
   listRoutes(app, tables);
   const requireWritable = createWriteCheck(service);
   actionRoutes(app, tables, requireWritable);
-  deliveryRoutes(app, tables, requireWritable);
+  deliveryRoutes(app, service, tables);
 }
 
 /** Registers the routes that return webhooks. */
@@ -129,7 +136,12 @@ function actionRoutes(app: App, { webhooks, deliveries, sender }: WebhookService
 }
 
 /** Registers the routes that return and repeat deliveries. */
-function deliveryRoutes(app: App, { webhooks, deliveries }: WebhookService, requireWritable: () => void): void {
+function deliveryRoutes(app: App, service: Service, { webhooks, deliveries }: WebhookService): void {
+  const requireWritable = createWriteCheck(service);
+  const canSee = (request: FastifyRequest, delivery: Delivery) => {
+    const policy = service.access.policy();
+    return canSeeMessage(delivery, createOwner(accessOf(request).user, policy), policy);
+  };
   app.get(
     '/-/webhooks/:id/deliveries',
     {
@@ -149,7 +161,9 @@ function deliveryRoutes(app: App, { webhooks, deliveries }: WebhookService, requ
       reply.header('cache-control', 'no-store');
       return {
         success: true as const,
-        deliveries: page.deliveries.map(describeDelivery),
+        deliveries: page.deliveries.map((delivery) =>
+          describeDelivery(delivery, { showsMessage: canSee(request, delivery) }),
+        ),
         ...(page.cursor !== undefined && { cursor: page.cursor }),
       };
     },
@@ -173,7 +187,10 @@ function deliveryRoutes(app: App, { webhooks, deliveries }: WebhookService, requ
       const delivery = await deliveries.repeat(webhook.id, request.params.delivery);
       recordChange(request, 'repeat webhook delivery', webhook);
       reply.header('cache-control', 'no-store');
-      return { success: true as const, delivery: describeDelivery(delivery) };
+      return {
+        success: true as const,
+        delivery: describeDelivery(delivery, { showsMessage: canSee(request, delivery) }),
+      };
     },
   );
 }
