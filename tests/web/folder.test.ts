@@ -434,7 +434,7 @@ describe('A folder of 3,000 files', () => {
     await page.keyboard.press('Home');
     await file(1).and(page.locator(':focus')).waitFor();
     await page.mouse.wheel(0, 500);
-    await becomes(() => page.locator('[data-scroller]').evaluate((element) => element.scrollTop > 0), true);
+    await becomes(() => startOf(1), -500);
     await page.mouse.wheel(0, -500);
     await becomes(() => page.locator('[data-scroller]').evaluate((element) => element.scrollTop), 0);
   });
