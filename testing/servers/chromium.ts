@@ -34,7 +34,9 @@ function launch(program: string | undefined, { names = [] }: BrowserOptions = {}
     'EXCLUDE localhost',
   ];
   const args = [...FLAGS, `--host-resolver-rules=${rules.join(', ')}`];
-  return chromium.launch({ executablePath: program, headless: true, chromiumSandbox: false, args });
+  // In the locale POSIX, the browser can't open files with other names than ASCII.
+  const env = { ...process.env, LC_ALL: 'C.UTF-8' };
+  return chromium.launch({ executablePath: program, headless: true, chromiumSandbox: false, args, env });
 }
 
 /**

@@ -67,8 +67,8 @@ describe('Keyboard shortcuts', () => {
       const entry = dialog.locator('dl > div', { has: page.getByText(name, { exact: true }) });
       assert.match((await entry.textContent()) ?? '', new RegExp(key));
     }
-    // Browsers use Ctrl+Shift with letters for their own tools.
-    assert.equal(await dialog.locator('kbd', { hasText: /^Ctrl\+Shift\+/ }).count(), 0);
+    // Browsers use Ctrl+Shift with letters for their own tools, except the usual keys of Redo.
+    assert.equal(await dialog.locator('kbd', { hasText: /^Ctrl\+Shift\+(?!Z$)/ }).count(), 0);
     await dialog.getByRole('checkbox').uncheck();
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
