@@ -1,4 +1,4 @@
-import { quoted, StoreError } from '../model/error.ts';
+import { isStoreError, quoted, StoreError } from '../model/error.ts';
 import type { KeptId } from '../model/kept-ids.ts';
 import type { FilePath } from '../model/path.ts';
 import {
@@ -11,6 +11,7 @@ import {
   type VersionStore,
   type WriteCondition,
 } from '../model/store.ts';
+import { requireCondition } from '../model/store-errors.ts';
 import type { ByUser, Retention } from './retention.ts';
 
 /** The operations on earlier contents of files. Each one throws `unsupported` if the store keeps none. */
@@ -25,12 +26,17 @@ export interface VersionOperations {
   /** Opens a version of any size. */
   readVersion(file: FilePath, id: KeptId, options?: Parameters<VersionStore['readVersion']>[2]): Promise<Content>;
   /** Makes a version the current content again. The content that it replaces becomes a version. */
-  restoreVersion(
-    file: FilePath,
-    id: KeptId,
-    options?: ByUser & { readonly condition?: WriteCondition | undefined } & Cancellable,
-  ): Promise<FileEntry>;
+  restoreVersion(file: FilePath, id: KeptId, options?: RestoreVersionOptions): Promise<FileEntry>;
 }
+
+export type RestoreVersionOptions = ByUser & {
+  readonly condition?: WriteCondition | undefined;
+  /**
+   * Whether a store that can't enforce a condition on the ETag compares it first instead. Content that another writer stores
+   * in between is not lost: it becomes a version.
+   */
+  readonly comparesFirst?: boolean;
+} & Cancellable;
 
 export function createVersionOperations(store: Store, retention: Retention): VersionOperations {
   const versions = store.listVersions ? (store as Store & VersionStore) : undefined;
@@ -47,12 +53,18 @@ export function createVersionOperations(store: Store, retention: Retention): Ver
 
     readVersion: async (file, id, options) => requireVersions(versions, file).readVersion(file, id, options),
 
-    restoreVersion: async (file, id, { user, onKept, condition, ...options } = {}) =>
-      requireVersions(versions, file).restoreVersion(file, id, {
-        ...options,
-        condition,
-        keep: retention.keepFile({ user, onKept, replace: condition !== 'absent' }),
-      }),
+    async restoreVersion(file, id, { user, onKept, condition, comparesFirst = false, ...options } = {}) {
+      const versionStore = requireVersions(versions, file);
+      const keep = retention.keepFile({ user, onKept, replace: condition !== 'absent' });
+      try {
+        return await versionStore.restoreVersion(file, id, { ...options, condition, keep });
+      } catch (error) {
+        const canCompare = comparesFirst && typeof condition === 'object';
+        if (!canCompare || !isStoreError(error) || error.code !== 'unsupported-condition') throw error;
+      }
+      requireCondition(file, await store.stat(file, options), condition);
+      return versionStore.restoreVersion(file, id, { ...options, keep });
+    },
   };
 }
 

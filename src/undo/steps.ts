@@ -1,10 +1,9 @@
 import type { StoredChange } from '../changes/log.ts';
 import type { Files } from '../files/files.ts';
-import { isStoreError, StoreError, undefinedIfNotFound } from '../model/error.ts';
+import { StoreError, undefinedIfNotFound } from '../model/error.ts';
 import type { KeptId } from '../model/kept-ids.ts';
 import { type FilePath, type FolderPath, isFolder } from '../model/path.ts';
 import type { Cancellable, Reporting } from '../model/store.ts';
-import { requireEtag } from '../model/store-errors.ts';
 
 type Path = FilePath | FolderPath;
 
@@ -91,14 +90,7 @@ const restoreVersion =
   async ({ files, options, etagOf }) => {
     if (expected === 'absent') return files.restoreVersion(path, id, { ...options, condition: 'absent' });
     const etag = etagOf(path) ?? (await files.stat(path, options)).etag;
-    try {
-      return await files.restoreVersion(path, id, { ...options, condition: { etag } });
-    } catch (error) {
-      if (!isStoreError(error) || error.code !== 'unsupported-condition') throw error;
-    }
-    // A change in between is not lost: it becomes a version.
-    requireEtag(await files.stat(path, options), etag);
-    return files.restoreVersion(path, id, options);
+    return files.restoreVersion(path, id, { ...options, condition: { etag }, comparesFirst: true });
   };
 
 const move =

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
+import type { AuditEvent } from '../../src/access/audit.ts';
 import { GuardedFiles } from '../../src/access/guard.ts';
 import { createPolicy, type Grant, OPEN_POLICY } from '../../src/access/policy.ts';
 import { ChangeLog } from '../../src/changes/log.ts';
@@ -22,6 +23,8 @@ export interface UndoableFiles extends AsyncDisposable {
   readonly store: Store;
   /** The files of Ann. */
   readonly files: GuardedFiles;
+  /** The records for the audit log. */
+  readonly events: readonly AuditEvent[];
   /** Makes a change, and returns its ID. */
   change(work: (files: GuardedFiles) => Promise<unknown>): Promise<string>;
   /** Undoes a change, and returns the ID of the undo. */
@@ -51,6 +54,7 @@ export async function openUndoableFiles(
   const rules = createFiles(store, { presignExpires: 60, retention });
   let policy = OPEN_POLICY;
   let last: string | undefined;
+  const events: AuditEvent[] = [];
   const onRecorded = ({ id }: RecordedChange) => {
     last = id;
   };
@@ -59,7 +63,7 @@ export async function openUndoableFiles(
       policy: () => policy,
       user: { name: 'ann', groups: [] },
       confirm: async () => {},
-      record: () => {},
+      record: (event) => void events.push(event),
     });
   const files = filesWith();
   const idAfter = async (work: Promise<unknown>): Promise<string> => {
@@ -71,6 +75,7 @@ export async function openUndoableFiles(
   return {
     store,
     files,
+    events,
     change: (work) => idAfter(work(files)),
     undo: (id, options) => idAfter(undo(id, { log, files, filesToUndo: filesWith, ...options })),
     upload: (path, content) =>
