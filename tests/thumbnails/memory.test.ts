@@ -133,9 +133,11 @@ async function peaks(t: TestContext, image: Buffer): Promise<{ here: number; apa
   writeFileSync('/proc/self/clear_refs', '5');
   const start = statusOf('self').VmRSS;
   let apart = 0;
+  const own = commandOf('self');
   const watch = setInterval(() => {
     for (const child of readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8').split(' ')) {
-      if (child !== '') apart = Math.max(apart, statusOf(child).VmHWM);
+      // Until it executes its program, a child has the memory of this process.
+      if (child !== '' && commandOf(child) !== own) apart = Math.max(apart, statusOf(child).VmHWM);
     }
   }, 2);
   let outcome = 'drawn';
@@ -148,6 +150,15 @@ async function peaks(t: TestContext, image: Buffer): Promise<{ here: number; apa
     clearInterval(watch);
   }
   return { here: statusOf('self').VmHWM - start, apart, outcome };
+}
+
+/** Returns the command line of a process; empty for one that has just ended. */
+function commandOf(process: string): string {
+  try {
+    return readFileSync(`/proc/${process}/cmdline`, 'utf8');
+  } catch {
+    return '';
+  }
 }
 
 /** Bytes. A process that has just ended has none. */
