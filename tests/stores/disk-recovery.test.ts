@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { link, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { afterEach, beforeEach, describe, it } from 'node:test';
+import { afterEach, beforeEach, describe, it, type TestContext } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { isStoreError } from '../../src/model/error.ts';
 import { type Disk, openDisk } from '../../src/stores/disk/disk.ts';
@@ -123,12 +123,7 @@ describe('A disk that recovers files and folders', () => {
     let recovery: RecoveryFolder;
 
     beforeEach(async () => {
-      recovery = new RecoveryFolder(join(root, 'recovered'), {
-        root: { requireSame: async () => {} },
-        versions: join(root, 'versions'),
-        log,
-        newName: () => 'id',
-      });
+      recovery = openRecovery();
       await writeFile(join(root, 'aside'), 'x');
     });
 
@@ -153,6 +148,20 @@ describe('A disk that recovers files and folders', () => {
       assert.deepEqual(errors, []);
     });
 
+    it('renames it back or makes it a version while newer files come and go', async (t) => {
+      await mkdir(join(root, 'd'));
+      const newer = await startRenaming(t, { kind: 'file', target: join(root, 'd/a'), folder: join(root, 'newer') });
+      const contents = Array.from({ length: RACES }, (_, index) => `x${index}`);
+      for (const content of contents) {
+        await writeFile(join(root, 'aside'), content);
+        await restore();
+      }
+      await newer.terminate();
+      assert.deepEqual(errors, []);
+      const remaining = await contentsIn(root);
+      assert.deepEqual(remaining.filter((each) => each.startsWith('x')).toSorted(), contents.toSorted());
+    });
+
     for (const [event, prepare] of [
       ['its folder was removed', async () => {}],
       ['a folder has its name', async () => void (await mkdir(join(root, 'd/a'), { recursive: true }))],
@@ -168,7 +177,83 @@ describe('A disk that recovers files and folders', () => {
       });
     }
   });
+
+  describe('restoring a folder', () => {
+    it('renames it back or merges it while newer folders come and go', async (t) => {
+      const recovery = openRecovery();
+      const newer = await startRenaming(t, { kind: 'folder', target: join(root, 'd'), folder: join(root, 'newer') });
+      const contents = Array.from({ length: RACES }, (_, index) => `x${index}`);
+      for (const content of contents) {
+        const moved = await recovery.reserve(content);
+        await mkdir(moved);
+        await writeFile(join(moved, content), content);
+        await recovery.restoreFolder(moved, join(root, 'd'), folder('d'));
+      }
+      await newer.terminate();
+      assert.deepEqual(errors, []);
+      const remaining = await contentsIn(root);
+      assert.deepEqual(remaining.filter((each) => each.startsWith('x')).toSorted(), contents.toSorted());
+      assert.deepEqual(await readdir(recovery.path), []);
+    });
+  });
+
+  function openRecovery(): RecoveryFolder {
+    return new RecoveryFolder(join(root, 'recovered'), {
+      root: { requireSame: async () => {} },
+      versions: join(root, 'versions'),
+      log,
+      newName: () => 'id',
+    });
+  }
 });
+
+/** Restorations that race with a thread. In many of them, a newer item appears or disappears between two system calls. */
+const RACES = 100;
+
+/** Returns the contents of all files in a folder and its subfolders. */
+async function contentsIn(path: string): Promise<string[]> {
+  const entries = await readdir(path, { withFileTypes: true, recursive: true });
+  return Promise.all(
+    entries.filter((each) => each.isFile()).map((each) => readFile(join(each.parentPath, each.name), 'utf8')),
+  );
+}
+
+/** Starts a thread that repeatedly creates a file or folder at `target`, renames it into `folder`, and deletes it. */
+async function startRenaming(
+  t: TestContext,
+  options: { kind: 'file' | 'folder'; target: string; folder: string },
+): Promise<Worker> {
+  const renamer = new Worker(createAndRename, { eval: true, workerData: options });
+  t.after(() => renamer.terminate());
+  await new Promise((resolve) => renamer.once('message', resolve));
+  return renamer;
+}
+
+const createAndRename = `
+  const { mkdirSync, readFileSync, renameSync, rmdirSync, unlinkSync, writeFileSync } = require('node:fs');
+  const { parentPort, workerData } = require('node:worker_threads');
+  const { kind, target, folder } = workerData;
+  mkdirSync(folder);
+  parentPort.postMessage('started');
+  for (let index = 0; ; index += 1) {
+    try {
+      if (kind === 'file') writeFileSync(target, 'newer', { flag: 'wx' });
+      else {
+        mkdirSync(folder + '/new');
+        writeFileSync(folder + '/new/b', 'newer');
+        renameSync(folder + '/new', target);
+      }
+    } catch {}
+    try {
+      const moved = folder + '/' + index;
+      renameSync(target, moved);
+      if (kind === 'folder') {
+        unlinkSync(moved + '/b');
+        rmdirSync(moved);
+      } else if (readFileSync(moved, 'utf8') === 'newer') unlinkSync(moved);
+    } catch {}
+  }
+`;
 
 /** Starts a thread that creates a file at `path` as soon as the name is free. */
 async function startCreatingFile(path: string): Promise<Worker> {

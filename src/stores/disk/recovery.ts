@@ -53,7 +53,8 @@ export class RecoveryFolder {
 
   /**
    * Renames the file `moved` back to `target`, the absolute path of `path`. If another file has the name meanwhile,
-   * `moved` becomes a version of it. A file that can't be restored is moved to this folder.
+   * `moved` becomes a version of it, unless that file is removed in the same moment. A file that can't be restored is moved
+   * to this folder.
    */
   async restoreFile(moved: string, target: string, path: FilePath | FolderPath): Promise<void> {
     try {
@@ -80,35 +81,48 @@ export class RecoveryFolder {
   }
 
   async #restoreFile(moved: string | Buffer, target: string | Buffer, path: string): Promise<void> {
-    try {
-      await link(moved, target);
-      await unlink(moved);
-    } catch (error) {
-      const isTaken = areLinksRefused(error) ? await isPresent(target) : systemErrorCode(error) === 'EEXIST';
-      if (isTaken) await this.#keepAsVersion(moved, target, path);
-      else if (areLinksRefused(error)) await rename(moved, target);
-      else throw error;
+    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
+      if (await renamedBack(moved, target)) return;
+      if (await this.#keptAsVersion(moved, target, path)) return;
     }
+    throw repeatedlyTaken(target);
   }
 
-  /** Makes the file `moved` a version of the newer file `target`. Rejects if either is not a regular file. */
-  async #keepAsVersion(moved: string | Buffer, target: string | Buffer, path: string): Promise<void> {
-    for (const each of [moved, target]) {
-      if (!(await lstat(each)).isFile()) throw new Error(`${String(each)} is not a regular file.`);
-    }
+  /**
+   * Makes the file `moved` a version of the newer file `target`. Returns false, and leaves `moved` in place, if `target`
+   * was removed meanwhile. Rejects if either is not a regular file.
+   */
+  async #keptAsVersion(moved: string | Buffer, target: string | Buffer, path: string): Promise<boolean> {
+    if (!(await lstat(moved)).isFile()) throw new Error(`${String(moved)} is not a regular file.`);
+    const newer = await lstat(target).catch(undefinedIfMissing);
+    if (!newer) return false;
+    if (!newer.isFile()) throw new Error(`${String(target)} is not a regular file.`);
     const history = historyOf(this.#options.versions, path.replace(/\/$/, '') as FilePath);
     await mkdir(history, { recursive: true, mode: 0o700 });
-    await rename(moved, join(history, formatVersionName(newKeptId(), undefined)));
+    const version = join(history, formatVersionName(newKeptId(), undefined));
+    await rename(moved, version);
+    if (await isPresent(target)) return true;
+    // Without a file at its path, users would not find the version.
+    await rename(version, moved);
+    return false;
   }
 
   async #restoreFolder(moved: Buffer, target: Buffer, path: FolderPath): Promise<void> {
-    try {
-      await rename(moved, target);
-    } catch (error) {
-      if (!isNameInUse(error)) throw error;
-      await this.#mergeFolders(moved, target, path);
-      await rmdir(moved);
+    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
+      try {
+        return await rename(moved, target);
+      } catch (error) {
+        if (!isNameInUse(error)) throw error;
+      }
+      try {
+        await this.#mergeFolders(moved, target, path);
+        return await rmdir(moved);
+      } catch (error) {
+        // The newer folder was removed meanwhile, so its name is free.
+        if (systemErrorCode(error) !== 'ENOENT' || (await isPresent(target))) throw error;
+      }
     }
+    throw repeatedlyTaken(target);
   }
 
   async #mergeFolders(moved: Buffer, target: Buffer, path: FolderPath): Promise<void> {
@@ -143,6 +157,34 @@ export class RecoveryFolder {
     const message = 'The recovery folder is not empty. Move its items to their paths, or delete them.';
     this.#options.log.error(message, { folder: this.path, items });
   }
+}
+
+/**
+ * Maximum attempts to restore an item. An attempt fails if another program creates an item of the same name, and removes it
+ * again, between two system calls.
+ */
+const MAX_ATTEMPTS = 100;
+
+const repeatedlyTaken = (target: string | Buffer) =>
+  new Error(`Other programs created and removed ${String(target)} ${MAX_ATTEMPTS} times meanwhile.`);
+
+/** Renames a file, unless the name `target` is taken. */
+async function renamedBack(moved: string | Buffer, target: string | Buffer): Promise<boolean> {
+  try {
+    await link(moved, target);
+    await unlink(moved);
+    return true;
+  } catch (error) {
+    if (systemErrorCode(error) === 'EEXIST') return false;
+    if (!areLinksRefused(error)) throw error;
+    if (await isPresent(target)) return false;
+    await rename(moved, target);
+    return true;
+  }
+}
+
+function undefinedIfMissing(error: unknown): undefined {
+  if (systemErrorCode(error) !== 'ENOENT') throw error;
 }
 
 function ignoreMissing(error: unknown): string[] {
