@@ -1,11 +1,12 @@
+import { PollLoop } from '../concurrency/poll-loop.ts';
 import type { Database } from '../database/database.ts';
 import { CHANGES_TOPIC } from '../database/tables/changes.ts';
-import { isStoreError, StoreError } from '../model/error.ts';
+import { StoreError } from '../model/error.ts';
 import { type Position, START } from './cursor.ts';
 import type { ChangeLog, LogPage } from './log.ts';
 
 /** Milliseconds between two searches, so that many changes in a short time cost little. */
-const MIN_SEARCH_INTERVAL_MS = 50;
+const MIN_SEARCH_PAUSE_MS = 50;
 
 /** Changes that are kept in memory for all subscribers of the process. */
 const MAX_RECENT = 2000;
@@ -56,18 +57,19 @@ export class ChangeFeed {
   /** The position at the last search. */
   #lastSeen: Position = START;
   readonly #reading = new Map<string, Promise<LogPage>>();
+  readonly #searches: PollLoop;
   #endListening: (() => void) | undefined;
-  #timer: NodeJS.Timeout | undefined;
-  #search: Promise<void> | undefined;
-  #isSearchNeeded = false;
-  /** The time before which no other search starts, in the milliseconds of `performance.now`. */
-  #nextSearch = 0;
-  #isClosed = false;
 
   constructor(log: ChangeLog, database: Database, options: FeedOptions) {
     this.log = log;
     this.#database = database;
     this.#options = options;
+    this.#searches = new PollLoop(() => this.#notifySubscribers(), {
+      pollMs: options.pollMs,
+      minPauseMs: MIN_SEARCH_PAUSE_MS,
+      failureMessage: 'The change log could not be read',
+      log: options.log,
+    });
   }
 
   get heartbeatMs(): number {
@@ -80,15 +82,14 @@ export class ChangeFeed {
 
   start(): void {
     this.#endListening = this.#database.listen((topic) => {
-      if (topic === CHANGES_TOPIC && this.#subscribers.size > 0) this.#wake();
+      if (topic === CHANGES_TOPIC && this.#subscribers.size > 0) this.#searches.wake();
     });
+    this.#searches.start();
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true;
-    clearTimeout(this.#timer);
     this.#endListening?.();
-    await this.#search;
+    await this.#searches.stop();
   }
 
   /**
@@ -105,13 +106,10 @@ export class ChangeFeed {
     if (isShareUsed || others.length >= total) throw tooManyStreams();
     this.#subscribers.set(onChanges, subscriber);
     this.#reportCount();
-    if (this.#subscribers.size === 1) this.#schedule();
     return () => {
       if (!this.#subscribers.delete(onChanges)) return;
       this.#reportCount();
-      if (this.#subscribers.size > 0) return;
-      clearTimeout(this.#timer);
-      this.#recent = [];
+      if (this.#subscribers.size === 0) this.#recent = [];
     };
   }
 
@@ -148,38 +146,8 @@ export class ChangeFeed {
     this.#options.onSubscribersChanged?.(this.#subscribers.size);
   }
 
-  /** Looks for new changes, now or at the end of the shortest interval, and again after the usual interval. */
-  #wake(): void {
-    if (this.#isClosed) return;
-    if (this.#search) {
-      this.#isSearchNeeded = true;
-      return;
-    }
-    const pauseMs = this.#nextSearch - performance.now();
-    if (pauseMs > 0) return this.#schedule(pauseMs);
-    clearTimeout(this.#timer);
-    this.#nextSearch = performance.now() + MIN_SEARCH_INTERVAL_MS;
-    this.#search = this.#notifySubscribers()
-      .catch((error: unknown) => {
-        if (!isStoreError(error)) this.#options.log.error({ err: error }, 'The change log could not be read');
-      })
-      .finally(() => {
-        this.#search = undefined;
-        const isNeeded = this.#isSearchNeeded;
-        this.#isSearchNeeded = false;
-        if (isNeeded) this.#wake();
-        else this.#schedule();
-      });
-  }
-
-  #schedule(pauseMs = this.#options.pollMs * (0.75 + Math.random() / 2)): void {
-    clearTimeout(this.#timer);
-    if (this.#isClosed || this.#subscribers.size === 0) return;
-    this.#timer = setTimeout(() => this.#wake(), pauseMs).unref();
-  }
-
   async #notifySubscribers(): Promise<void> {
-    if (!this.#database.isAvailable) return;
+    if (this.#subscribers.size === 0 || !this.#database.isAvailable) return;
     const { end } = await this.log.newest();
     if (isSame(end, this.#lastSeen)) return;
     this.#lastSeen = end;

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Check } from 'typebox/value';
+import { PollLoop } from '../concurrency/poll-loop.ts';
 import type { Database } from '../database/database.ts';
 import { isStoreError } from '../model/error.ts';
 import type { Progress } from '../model/store.ts';
@@ -51,10 +52,8 @@ export class JobRunner {
   readonly #options: RunnerOptions;
   readonly #running = new Map<ClaimedJob, { readonly ended: Promise<void>; readonly heartbeat: () => void }>();
   readonly #closing = new AbortController();
+  readonly #searches: PollLoop;
   #endListening: (() => void) | undefined;
-  #timer: NodeJS.Timeout | undefined;
-  #search: Promise<void> | undefined;
-  #isSearchNeeded = false;
   #lastCleanup = Number.NEGATIVE_INFINITY;
 
   constructor(queue: JobQueue, database: Database, kinds: readonly JobKind[], options: RunnerOptions) {
@@ -62,6 +61,12 @@ export class JobRunner {
     this.#database = database;
     this.#kinds = new Map(kinds.map((kind) => [kind.name, kind]));
     this.#options = options;
+    const { pollMs, log } = options;
+    this.#searches = new PollLoop(() => this.#startDueJobs(), {
+      pollMs,
+      failureMessage: 'Jobs could not be started',
+      log,
+    });
   }
 
   start(): void {
@@ -69,17 +74,16 @@ export class JobRunner {
       if (topic !== JOBS_TOPIC) return;
       // A running job might have been cancelled.
       for (const { heartbeat } of this.#running.values()) heartbeat();
-      this.#wake();
+      this.#searches.wake();
     });
-    this.#wake();
+    this.#searches.start();
   }
 
   /** Starts no more jobs, and resolves when those that run have ended. */
   async drain(): Promise<void> {
     this.#closing.abort();
-    clearTimeout(this.#timer);
     this.#endListening?.();
-    await this.#search;
+    await this.#searches.stop();
     await Promise.all([...this.#running.values()].map(({ ended }) => ended));
   }
 
@@ -89,38 +93,8 @@ export class JobRunner {
    */
   async close(): Promise<void> {
     void this.drain();
-    await this.#search;
+    await this.#searches.stop();
     await Promise.allSettled([...this.#running.keys()].map((claimed) => this.#queue.release(claimed)));
-  }
-
-  /** Searches for jobs now, and again after the interval. */
-  #wake(): void {
-    if (this.#closing.signal.aborted) return;
-    if (this.#search) {
-      this.#isSearchNeeded = true;
-      return;
-    }
-    clearTimeout(this.#timer);
-    this.#search = this.#startDueJobs()
-      .catch((error: unknown) => {
-        // An unavailable database is logged where its state changes.
-        if (!isStoreError(error)) this.#options.log.error({ err: error }, 'Jobs could not be started');
-      })
-      .finally(() => {
-        this.#search = undefined;
-        const isNeeded = this.#isSearchNeeded;
-        this.#isSearchNeeded = false;
-        if (isNeeded) this.#wake();
-        else this.#schedule();
-      });
-  }
-
-  #schedule(): void {
-    if (this.#closing.signal.aborted) return;
-    clearTimeout(this.#timer);
-    // Processes that start together don't poll together.
-    const interval = this.#options.pollMs * (0.75 + Math.random() / 2);
-    this.#timer = setTimeout(() => this.#wake(), interval).unref();
   }
 
   async #startDueJobs(): Promise<void> {
@@ -144,7 +118,7 @@ export class JobRunner {
     const attempt = new Attempt(claimed, this.#queue, this.#kinds, this.#options);
     const ended = this.#complete(claimed, attempt).finally(() => {
       this.#running.delete(claimed);
-      this.#wake();
+      this.#searches.wake();
     });
     this.#running.set(claimed, { ended, heartbeat: () => attempt.beat() });
   }

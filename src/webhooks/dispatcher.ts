@@ -1,6 +1,7 @@
 import type { Policy } from '../access/policy.ts';
 import type { Position } from '../changes/cursor.ts';
 import { type ChangeLog, type LogPage, RESYNC } from '../changes/log.ts';
+import { PollLoop } from '../concurrency/poll-loop.ts';
 import type { Database } from '../database/database.ts';
 import { CHANGES_TOPIC } from '../database/tables/changes.ts';
 import type { JobQueue } from '../jobs/queue.ts';
@@ -13,7 +14,7 @@ import { type Webhook, withoutQuery } from './webhook.ts';
 import { type PositionedWebhook, WEBHOOKS_TOPIC, type Webhooks } from './webhooks.ts';
 
 /** Milliseconds between two searches, so that many changes in a short time cost little. */
-const MIN_SEARCH_INTERVAL_MS = 100;
+const MIN_SEARCH_PAUSE_MS = 100;
 
 /** Changes that are read, and whose deliveries are added, at a time. */
 const PAGE_SIZE = 200;
@@ -42,64 +43,34 @@ export interface DispatcherOptions {
 export class WebhookDispatcher {
   readonly #database: Database;
   readonly #options: DispatcherOptions;
+  readonly #searches: PollLoop;
   #endListening: (() => void) | undefined;
-  #timer: NodeJS.Timeout | undefined;
-  #search: Promise<void> | undefined;
-  #isSearchNeeded = false;
-  /** The time before which no other search starts, in the milliseconds of `performance.now`. */
-  #nextSearch = 0;
-  #isClosed = false;
 
   constructor(database: Database, options: DispatcherOptions) {
     this.#database = database;
     this.#options = options;
+    const { pollMs, log } = options;
+    this.#searches = new PollLoop((signal) => this.#dispatch(signal), {
+      pollMs,
+      minPauseMs: MIN_SEARCH_PAUSE_MS,
+      failureMessage: 'Webhooks could not be dispatched',
+      log,
+    });
   }
 
   start(): void {
     this.#endListening = this.#database.listen((topic) => {
-      if (topic === CHANGES_TOPIC || topic === WEBHOOKS_TOPIC) this.#wake();
+      if (topic === CHANGES_TOPIC || topic === WEBHOOKS_TOPIC) this.#searches.wake();
     });
-    this.#wake();
+    this.#searches.start();
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true;
-    clearTimeout(this.#timer);
     this.#endListening?.();
-    await this.#search;
+    await this.#searches.stop();
   }
 
-  /** Searches now or at the end of the shortest interval, and again after the usual interval. */
-  #wake(): void {
-    if (this.#isClosed) return;
-    if (this.#search) {
-      this.#isSearchNeeded = true;
-      return;
-    }
-    const pauseMs = this.#nextSearch - performance.now();
-    if (pauseMs > 0) return this.#schedule(pauseMs);
-    clearTimeout(this.#timer);
-    this.#nextSearch = performance.now() + MIN_SEARCH_INTERVAL_MS;
-    this.#search = this.#dispatch()
-      .catch((error: unknown) => {
-        // An unavailable database is logged where its state changes.
-        if (!isStoreError(error)) this.#options.log.error({ err: error }, 'Webhooks could not be dispatched');
-      })
-      .finally(() => {
-        this.#search = undefined;
-        const isNeeded = this.#isSearchNeeded;
-        this.#isSearchNeeded = false;
-        if (isNeeded) this.#wake();
-        else this.#schedule();
-      });
-  }
-
-  #schedule(pauseMs = this.#options.pollMs * (0.75 + Math.random() / 2)): void {
-    clearTimeout(this.#timer);
-    if (!this.#isClosed) this.#timer = setTimeout(() => this.#wake(), pauseMs).unref();
-  }
-
-  async #dispatch(): Promise<void> {
+  async #dispatch(signal: AbortSignal): Promise<void> {
     if (!this.#database.isAvailable) return;
     const { webhooks, deliveries, changeLog, queue } = this.#options;
     const enabled = await webhooks.listEnabled();
@@ -107,7 +78,7 @@ export class WebhookDispatcher {
     const { end } = await changeLog.newest();
     for (const each of enabled) {
       if (!(await this.#requirePermission(each.webhook))) continue;
-      if (!isSame(each.position, end)) await this.#addDeliveries(each);
+      if (!isSame(each.position, end)) await this.#addDeliveries(each, signal);
     }
     for (const webhook of await deliveries.findDueWebhooks()) {
       await queue.schedule(DELIVERY_KIND, { intervalMs: 0, input: { webhook } });
@@ -125,10 +96,10 @@ export class WebhookDispatcher {
     return false;
   }
 
-  async #addDeliveries({ webhook, position }: PositionedWebhook): Promise<void> {
+  async #addDeliveries({ webhook, position }: PositionedWebhook, signal: AbortSignal): Promise<void> {
     const { deliveries, policy } = this.#options;
     let from = position;
-    for (let hasMore = true; hasMore && !this.#isClosed; ) {
+    for (let hasMore = true; hasMore && !signal.aborted; ) {
       if ((await deliveries.countPending(webhook.id, MAX_PENDING)) >= MAX_PENDING) return;
       const page = await this.#read(from);
       const selected = page.changes.flatMap((change) => selectChanges(webhook, change, policy()));
