@@ -152,12 +152,28 @@ function renderedRows(
  */
 const MAX_HEIGHT = 8_000_000;
 
+/**
+ * Pixels at both ends of the rows in which a pixel of the scroll bar is a pixel of the rows. Otherwise the browser would stop
+ * the wheel at the end of the element, before the end of the rows.
+ */
+const EXACT_PIXELS = 100_000;
+
 type Scroller = Pick<HTMLElement, 'scrollTop' | 'scrollHeight' | 'clientHeight'>;
+
+interface Sizes {
+  /** Pixels of the rows that the element is too short for. */
+  readonly hidden: number;
+  /** The greatest `scrollTop`. */
+  readonly max: number;
+  /** Pixels at both ends that the scroll bar represents exactly. */
+  readonly margin: number;
+}
 
 /**
  * The scroll position among rows that can be taller together than an element. `top` is the position among all rows, and
  * `origin` is the part of it that the browser's `scrollTop` does not contain. Rows are rendered at their position minus
- * `origin`. Scrolling by the wheel moves the rows by the same distance; longer jumps are proportional.
+ * `origin`. Scrolling by the wheel moves the rows by the same distance; longer jumps are proportional, except near the
+ * ends.
  */
 export class ScrollPosition {
   /** Pixels of all rows. */
@@ -178,10 +194,14 @@ export class ScrollPosition {
   set top(value: number) {
     const element = this.#scroller();
     if (!element) return;
-    const { hidden, max } = this.#sizes(element);
+    const sizes = this.#sizes(element);
+    const { hidden, max, margin } = sizes;
     const top = hidden === 0 ? value : Math.max(0, Math.min(value, max + hidden));
-    element.scrollTop = hidden === 0 ? top : (top * max) / (max + hidden);
-    this.origin = hidden === 0 ? 0 : top - element.scrollTop;
+    const scrollTop = scrollTopOf(top, sizes);
+    element.scrollTop = scrollTop;
+    const isExact = hidden === 0 || top <= margin || top >= max + hidden - margin;
+    // The browser can round `scrollTop`.
+    this.origin = isExact ? top - scrollTop : top - element.scrollTop;
     this.#lastScrollTop = element.scrollTop;
   }
 
@@ -189,25 +209,41 @@ export class ScrollPosition {
   update(): void {
     const element = this.#scroller();
     if (!element) return;
-    const { hidden, max } = this.#sizes(element);
+    const sizes = this.#sizes(element);
+    const { hidden, max } = sizes;
     const { scrollTop } = element;
     const isJump = Math.abs(scrollTop - this.#lastScrollTop) > element.clientHeight;
     this.#lastScrollTop = scrollTop;
     if (hidden === 0) this.origin = 0;
-    else if (isJump) this.origin = (scrollTop * hidden) / max;
+    else if (isJump) this.origin = originAt(scrollTop, sizes);
     // At an end of the element, but not of the rows.
     else if ((scrollTop <= 0 && this.origin > 0) || (scrollTop >= max - 1 && this.origin < hidden - 1)) this.align();
   }
 
   /** Moves the scroll bar to the position of the rows, without moving the rows. */
   align(): void {
+    const element = this.#scroller();
+    if (!element) return;
     const { top } = this;
-    if (this.origin > 0 || this.height > MAX_HEIGHT) this.top = top;
+    const distance = Math.abs(scrollTopOf(top, this.#sizes(element)) - element.scrollTop);
+    // Writing the same position could end an animation of the browser.
+    if (distance >= 1) this.top = top;
   }
 
-  /** Returns the pixels of the rows that the element is too short for, and the greatest `scrollTop`. */
-  #sizes(element: Scroller): { hidden: number; max: number } {
+  #sizes(element: Scroller): Sizes {
     const hidden = Math.max(0, this.height - MAX_HEIGHT);
-    return { hidden, max: Math.max(1, element.scrollHeight - element.clientHeight) };
+    const max = Math.max(1, element.scrollHeight - element.clientHeight);
+    return { hidden, max, margin: Math.min(EXACT_PIXELS, max / 4) };
   }
 }
+
+/** Returns the position of the scroll bar for a position among the rows. The inverse of adding `originAt`. */
+function scrollTopOf(top: number, { hidden, max, margin }: Sizes): number {
+  if (hidden === 0 || top <= margin) return top;
+  const middle = max - 2 * margin;
+  return Math.max(top - hidden, margin + ((top - margin) * middle) / (middle + hidden));
+}
+
+/** Returns the part of the position among the rows that a position of the scroll bar does not contain. */
+const originAt = (scrollTop: number, { hidden, max, margin }: Sizes) =>
+  hidden * Math.max(0, Math.min((scrollTop - margin) / (max - 2 * margin), 1));
