@@ -84,6 +84,30 @@ export async function startPostgres(): Promise<TestPostgres> {
   };
 }
 
+/** A server that others use, too, and that therefore is not killed. */
+export type SharedPostgres = Pick<TestPostgres, 'createDatabase' | 'query' | 'stop'>;
+
+let shared: { readonly server: Promise<TestPostgres>; users: number } | undefined;
+
+/** Starts a server, or returns the one that other test files of this process use. The last `stop` ends it. */
+export async function sharePostgres(): Promise<SharedPostgres> {
+  assertDeclared('postgres');
+  shared ??= { server: startPostgres(), users: 0 };
+  const current = shared;
+  current.users += 1;
+  const { createDatabase, query, stop } = await current.server;
+  return {
+    createDatabase,
+    query,
+    async stop() {
+      current.users -= 1;
+      if (current.users > 0) return;
+      shared = undefined;
+      await stop();
+    },
+  };
+}
+
 /** Like most servers: passwords over TCP, and UTF-8. */
 const INIT_OPTIONS = ['-U', USER, '--auth', 'scram-sha-256', '--encoding', 'UTF8', '--no-locale', '--no-sync'];
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { afterEach, describe, it } from 'node:test';
+import { describe, it, type TestContext } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { START } from '../../src/changes/cursor.ts';
@@ -13,6 +13,8 @@ import { type DatabaseLocation, openEngine } from '../../src/database/open.ts';
 import type { Change, LoggedChange } from '../../src/model/change.ts';
 import { isStoreError } from '../../src/model/error.ts';
 import { parseFile } from '../../src/model/path.ts';
+import { CONCURRENT_TESTS } from '../../testing/concurrent-tests.ts';
+import { atEnd } from '../../testing/holdall.ts';
 import { until } from '../../testing/until.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
@@ -34,30 +36,25 @@ const pathsOf = (changes: readonly LoggedChange[]) => changes.map(({ path }) => 
 
 /** The tests that the change log passes on every database engine. `create` returns the location of a new, empty database. */
 export function testChanges(engineName: string, create: () => Promise<DatabaseLocation>): void {
-  describe(`The change log on ${engineName}`, () => {
-    const ends: (() => Promise<void>)[] = [];
-    afterEach(async () => {
-      for (const end of ends.splice(0).toReversed()) await end();
-    });
-
-    const open = async (location?: DatabaseLocation) => {
+  describe(`The change log on ${engineName}`, { concurrency: CONCURRENT_TESTS }, () => {
+    const open = async (t: TestContext, location?: DatabaseLocation) => {
       const database = new Database(await openEngine(location ?? (await create())));
-      ends.push(() => database.close());
+      atEnd(t, () => database.close());
       await database.start();
       return { database, log: new ChangeLog(database) };
     };
-    const startRecorder = async ({ database, log }: { database: Database; log: ChangeLog }) => {
+    const startRecorder = async (t: TestContext, { database, log }: { database: Database; log: ChangeLog }) => {
       const recorder = new ChangeRecorder(log, database, RECORDER);
-      ends.push(() => recorder.close());
+      atEnd(t, () => recorder.close());
       await recorder.start();
       return recorder;
     };
-    const startProcess = (location: DatabaseLocation, name: string, count: number): ChildProcess => {
+    const startProcess = (t: TestContext, location: DatabaseLocation, name: string, count: number): ChildProcess => {
       const script = fileURLToPath(new URL('recording-process.ts', import.meta.url));
       const child = spawn(process.execPath, [script, JSON.stringify(location), name, String(count)], {
         stdio: ['ignore', 'pipe', 'inherit'],
       });
-      ends.push(async () => {
+      atEnd(t, async () => {
         if (child.exitCode !== null || child.signalCode !== null) return;
         const ended = once(child, 'exit');
         child.kill('SIGKILL');
@@ -67,8 +64,8 @@ export function testChanges(engineName: string, create: () => Promise<DatabaseLo
     };
     const readAll = async (log: ChangeLog) => (await log.read(START, 100_000)).changes;
 
-    it('returns changes as they were recorded, with the ID as the cursor of later ones', async () => {
-      const { log } = await open();
+    it('returns changes as they were recorded, with the ID as the cursor of later ones', async (t) => {
+      const { log } = await open(t);
       const change: Change = {
         type: 'file.copied',
         path: parseFile('b/ü "'),
@@ -90,8 +87,8 @@ export function testChanges(engineName: string, create: () => Promise<DatabaseLo
       assert.deepEqual((await log.newest()).cursor, next.cursor);
     });
 
-    it('returns the newest changes first, and continues before a change', async () => {
-      const { log } = await open();
+    it('returns the newest changes first, and continues before a change', async (t) => {
+      const { log } = await open(t);
       assert.deepEqual((await log.readBefore(undefined, 2)).changes, []);
       await log.append(['a', 'b', 'c', 'd'].map(created));
       const newest = await log.readBefore(undefined, 2);
@@ -105,10 +102,10 @@ export function testChanges(engineName: string, create: () => Promise<DatabaseLo
       assert.deepEqual([expired.changes, expired.hasMore], [[], false]);
     });
 
-    it('never shows a number before a smaller one, with several processes that write', async () => {
+    it('never shows a number before a smaller one, with several processes that write', async (t) => {
       const location = await create();
-      const { log } = await open(location);
-      const processes = ['p', 'q', 'r'].map((name) => startProcess(location, name, 8));
+      const { log } = await open(t, location);
+      const processes = ['p', 'q', 'r'].map((name) => startProcess(t, location, name, 8));
       const seen: string[] = [];
       let position = START;
       await until('all changes are read', async () => {
@@ -133,9 +130,9 @@ export function testChanges(engineName: string, create: () => Promise<DatabaseLo
       assert.equal(processes.length, 3);
     });
 
-    it('refuses cursors of another database, and of changes that a restored backup does not have', async () => {
-      const { log, database } = await open();
-      const other = await open();
+    it('refuses cursors of another database, and of changes that a restored backup does not have', async (t) => {
+      const { log, database } = await open(t);
+      const other = await open(t);
       await log.append([created('a'), created('b')]);
       await other.log.append([created('a')]);
       const { cursor } = await log.newest();
@@ -152,8 +149,8 @@ export function testChanges(engineName: string, create: () => Promise<DatabaseLo
       await assert.rejects(log.readBefore(position, 10), hasCode('cursor-expired'));
     });
 
-    it('deletes changes by age and number, and refuses cursors before them', async () => {
-      const { log, database } = await open();
+    it('deletes changes by age and number, and refuses cursors before them', async (t) => {
+      const { log, database } = await open(t);
       await log.append(Array.from({ length: 2500 }, (_, index) => created(`${index + 1}`)));
       const [first] = (await log.read(START, 1)).changes;
       assert.ok(first);
@@ -172,9 +169,9 @@ export function testChanges(engineName: string, create: () => Promise<DatabaseLo
       assert.deepEqual(pathsOf((await log.read(end, 10)).changes), ['next']);
     });
 
-    it('writes a resync when the database is available again', async () => {
-      const { database, log } = await open();
-      const recorder = await startRecorder({ database, log });
+    it('writes a resync when the database is available again', async (t) => {
+      const { database, log } = await open(t);
+      const recorder = await startRecorder(t, { database, log });
       await recorder.record([created('before')]);
       const { isAvailable } = database;
       Object.defineProperty(database, 'isAvailable', { value: false, configurable: true });
@@ -186,20 +183,20 @@ export function testChanges(engineName: string, create: () => Promise<DatabaseLo
       assert.deepEqual(changes, ['file.created before', 'resync ', 'file.created after']);
     });
 
-    it('writes one resync for a process that was killed, and none for one that was closed', async () => {
+    it('writes one resync for a process that was killed, and none for one that was closed', async (t) => {
       const location = await create();
-      const { database, log } = await open(location);
+      const { database, log } = await open(t, location);
       const closed = new ChangeRecorder(log, database, RECORDER);
       await closed.start();
       await closed.close();
-      const child = startProcess(location, 'killed', 0);
+      const child = startProcess(t, location, 'killed', 0);
       assert.ok(child.stdout);
       await once(child.stdout, 'data');
       const ended = once(child, 'exit');
       child.kill('SIGKILL');
       await ended;
-      await startRecorder(await open(location));
-      await startRecorder({ database, log });
+      await startRecorder(t, await open(t, location));
+      await startRecorder(t, { database, log });
       await until('the resync is written', async () => (await readAll(log)).length > 0);
       const rows = await database.run((db) => db.selectFrom('change_writers').selectAll().execute());
       assert.equal(rows.length, 2);
@@ -209,8 +206,8 @@ export function testChanges(engineName: string, create: () => Promise<DatabaseLo
       );
     });
 
-    it('records operations that end while it closes, and expects a resync for one that does not', async () => {
-      const { database, log } = await open();
+    it('records operations that end while it closes, and expects a resync for one that does not', async (t) => {
+      const { database, log } = await open(t);
       const writers = () => database.run((db) => db.selectFrom('change_writers').select('id').execute());
       for (const endsInTime of [true, false]) {
         const recorder = new ChangeRecorder(log, database, RECORDER);
@@ -225,9 +222,9 @@ export function testChanges(engineName: string, create: () => Promise<DatabaseLo
       }
     });
 
-    it('wakes up subscribers of other processes, which share what they read', async () => {
+    it('wakes up subscribers of other processes, which share what they read', async (t) => {
       const location = await create();
-      const [reader, writer] = [await open(location), await open(location)];
+      const [reader, writer] = [await open(t, location), await open(t, location)];
       const options = {
         pollMs: 50,
         heartbeatMs: 1000,
@@ -235,7 +232,7 @@ export function testChanges(engineName: string, create: () => Promise<DatabaseLo
         limits: { total: 4, anonymous: 1, perSubscriber: 2 },
       };
       const feed = new ChangeFeed(reader.log, reader.database, { ...options, log: RECORDER.log });
-      ends.push(() => feed.close());
+      atEnd(t, () => feed.close());
       feed.start();
       const notified = new Set<string>();
       const named = (key: string) => ({ key, isAnonymous: false });

@@ -7,7 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
 import { MIGRATIONS } from '../../src/database/migrations/history.ts';
 import { runCli } from '../../testing/cli.ts';
-import { POSTGRES_PASSWORD, startPostgres, type TestPostgres } from '../../testing/servers/postgres.ts';
+import { POSTGRES_PASSWORD, type SharedPostgres, sharePostgres } from '../../testing/servers/postgres.ts';
 import type { Need } from '../runner/needs.ts';
 
 export const needs: readonly Need[] = ['postgres'];
@@ -16,10 +16,10 @@ const LATEST = MIGRATIONS.length;
 
 describe('holdall database', () => {
   let folder: string;
-  let server: TestPostgres;
+  let server: SharedPostgres;
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'holdall-cli-database-'));
-    server = await startPostgres();
+    server = await sharePostgres();
   });
   after(async () => {
     await server.stop();

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { afterEach, describe, it } from 'node:test';
+import { describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { type QueryExecutorProvider, sql } from 'kysely';
 import { Database, type DatabaseOptions } from '../../src/database/database.ts';
@@ -11,6 +11,8 @@ import { MIGRATIONS } from '../../src/database/migrations/history.ts';
 import type { Migration } from '../../src/database/migrations/migration.ts';
 import { type DatabaseLocation, openEngine } from '../../src/database/open.ts';
 import { isStoreError } from '../../src/model/error.ts';
+import { CONCURRENT_TESTS } from '../../testing/concurrent-tests.ts';
+import { atEnd } from '../../testing/holdall.ts';
 import { until } from '../../testing/until.ts';
 
 /** A history of three versions. The rows that a version contains must survive the next ones. */
@@ -39,15 +41,10 @@ export const HISTORY: readonly Migration[] = [
 
 /** The tests that every engine passes. `create` returns the location of a new, empty database. */
 export function testDatabase(name: string, create: () => Promise<DatabaseLocation>): void {
-  describe(`The database on ${name}`, () => {
-    const opened: Database[] = [];
-    afterEach(async () => {
-      for (const database of opened.splice(0)) await database.close();
-    });
-
-    const start = async (location: DatabaseLocation, options: DatabaseOptions = {}) => {
+  describe(`The database on ${name}`, { concurrency: CONCURRENT_TESTS }, () => {
+    const start = async (t: TestContext, location: DatabaseLocation, options: DatabaseOptions = {}) => {
       const database = new Database(await openEngine(location), options);
-      opened.push(database);
+      atEnd(t, () => database.close());
       await database.start();
       return database;
     };
@@ -64,14 +61,14 @@ export function testDatabase(name: string, create: () => Promise<DatabaseLocatio
     };
 
     for (const from of HISTORY.keys()) {
-      it(`migrates from version ${from}, and keeps the rows`, async () => {
+      it(`migrates from version ${from}, and keeps the rows`, async (t) => {
         const location = await create();
         await migrateTo(location, HISTORY.slice(0, from));
         const migrated = await migrateTo(location, HISTORY);
         const applied = HISTORY.slice(from).map((migration) => migration.name);
         assert.deepEqual(migrated, { from, to: HISTORY.length, applied });
         assert.deepEqual(await migrateTo(location, HISTORY), { from: 3, to: 3, applied: [] });
-        const database = await start(location, { migrations: HISTORY });
+        const database = await start(t, location, { migrations: HISTORY });
         assert.deepEqual(await database.run(readNotes), [{ id: 1, text: 'kept' }]);
       });
     }
@@ -125,11 +122,11 @@ export function testDatabase(name: string, create: () => Promise<DatabaseLocatio
       assert.equal((await migrateTo(location, HISTORY)).applied.length, 3);
     });
 
-    it('is not used if a newer version of Holdall has migrated it', async () => {
+    it('is not used if a newer version of Holdall has migrated it', async (t) => {
       const location = await create();
       await migrateTo(location, HISTORY);
       const states: (DatabaseFault | undefined)[] = [];
-      const database = await start(location, {
+      const database = await start(t, location, {
         migrations: HISTORY.slice(0, 2),
         onChange: (fault) => states.push(fault),
       });
@@ -146,8 +143,8 @@ export function testDatabase(name: string, create: () => Promise<DatabaseLocatio
       await assertUnavailable(database);
     });
 
-    it('rolls back a transaction that fails, and passes on its error', async () => {
-      const database = await start(await create(), { migrations: HISTORY });
+    it('rolls back a transaction that fails, and passes on its error', async (t) => {
+      const database = await start(t, await create(), { migrations: HISTORY });
       const failure = new Error('a reason of its own');
       const work = database.transaction(async (transaction) => {
         await sql`insert into notes (id) values (2)`.execute(transaction);
@@ -162,11 +159,11 @@ export function testDatabase(name: string, create: () => Promise<DatabaseLocatio
       assert.deepEqual(await database.run(readNotes), [{ id: 1, text: 'kept' }]);
     });
 
-    it('waits for the transactions of other processes', async () => {
+    it('waits for the transactions of other processes', async (t) => {
       const location = await create();
       const [one, other] = [
-        await start(location, { migrations: HISTORY }),
-        await start(location, { migrations: HISTORY }),
+        await start(t, location, { migrations: HISTORY }),
+        await start(t, location, { migrations: HISTORY }),
       ];
       const add = (database: Database) =>
         database.transaction(async (transaction) => {
@@ -180,8 +177,8 @@ export function testDatabase(name: string, create: () => Promise<DatabaseLocatio
       assert.deepEqual(new Set(lengths), new Set([5, 6, 7, 8, 9, 10]));
     });
 
-    it('has a clock in milliseconds, and reads large numbers as numbers', async () => {
-      const database = await start(await create());
+    it('has a clock in milliseconds, and reads large numbers as numbers', async (t) => {
+      const database = await start(t, await create());
       const { rows } = await database.run((db) =>
         sql<{ now: number }>`select ${database.dialect.now} as now`.execute(db),
       );
@@ -198,8 +195,8 @@ export function testDatabase(name: string, create: () => Promise<DatabaseLocatio
       await assert.rejects(addNote(connection.db, 'never'), (error) => engine.faultOf(error)?.kind === 'read-only');
     });
 
-    it('returns 503 for every query after it is closed', async () => {
-      const database = await start(await create());
+    it('returns 503 for every query after it is closed', async (t) => {
+      const database = await start(t, await create());
       await database.close();
       await assertUnavailable(database);
     });

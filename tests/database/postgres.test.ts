@@ -6,6 +6,7 @@ import { sql } from 'kysely';
 import { Database } from '../../src/database/database.ts';
 import type { DatabaseFault } from '../../src/database/engine.ts';
 import { openEngine } from '../../src/database/open.ts';
+import { CONCURRENT_TESTS } from '../../testing/concurrent-tests.ts';
 import { findFreePort } from '../../testing/servers/free-port.ts';
 import { POSTGRES_PASSWORD, startPostgres, type TestPostgres } from '../../testing/servers/postgres.ts';
 import { until } from '../../testing/until.ts';
@@ -24,29 +25,7 @@ const create = async () => ({ url: await server.createDatabase(), stateFolder: '
 
 testDatabase('PostgreSQL', create);
 
-describe('A PostgreSQL database', () => {
-  /** Starts a database that is closed after the test. Returns the faults that it reports. */
-  const start = async (t: TestContext, url: string) => {
-    const states: (DatabaseFault | undefined)[] = [];
-    const engine = await openEngine({ url, stateFolder: '/nowhere' });
-    const database = new Database(engine, { migrations: HISTORY, onChange: (fault) => states.push(fault) });
-    t.after(() => database.close());
-    await database.start();
-    return { database, states, kinds: () => states.map((fault) => fault?.kind) };
-  };
-
-  it('is unavailable while its server is down, and available after the server was restarted', async (t) => {
-    const { database, kinds } = await start(t, (await create()).url);
-    await server.kill();
-    // The processes find the loss without a query.
-    await until('the loss is found', () => !database.isAvailable);
-    await assertUnavailable(database);
-    await server.restart();
-    await untilAvailable(database);
-    assert.deepEqual(await database.run(readNotes), [{ id: 1, text: 'kept' }]);
-    assert.deepEqual([kinds()[0], kinds()[1], kinds().at(-1)], [undefined, 'unreachable', undefined]);
-  });
-
+describe('A PostgreSQL database', { concurrency: CONCURRENT_TESTS }, () => {
   it('fails a transaction whose connection is lost between two queries', async (t) => {
     const { url } = await create();
     const { database } = await start(t, url);
@@ -58,16 +37,6 @@ describe('A PostgreSQL database', () => {
     });
     await assert.rejects(work, { code: 'database-unavailable' });
     await untilAvailable(database);
-  });
-
-  it('runs its migrations when the server starts later than Holdall', async (t) => {
-    const { url } = await create();
-    await server.kill();
-    const { database, kinds } = await start(t, url);
-    assert.deepEqual(kinds(), ['unreachable']);
-    await server.restart();
-    await untilAvailable(database);
-    assert.deepEqual(await database.run(readNotes), [{ id: 1, text: 'kept' }]);
   });
 
   it('is unavailable with a wrong password, which no message contains', async (t) => {
@@ -113,3 +82,37 @@ describe('A PostgreSQL database', () => {
     await until('the other process is notified', () => received.includes('jobs'));
   });
 });
+
+describe('A PostgreSQL database whose server is killed', () => {
+  it('is unavailable while its server is down, and available after the server was restarted', async (t) => {
+    const { database, kinds } = await start(t, (await create()).url);
+    await server.kill();
+    // The processes find the loss without a query.
+    await until('the loss is found', () => !database.isAvailable);
+    await assertUnavailable(database);
+    await server.restart();
+    await untilAvailable(database);
+    assert.deepEqual(await database.run(readNotes), [{ id: 1, text: 'kept' }]);
+    assert.deepEqual([kinds()[0], kinds()[1], kinds().at(-1)], [undefined, 'unreachable', undefined]);
+  });
+
+  it('runs its migrations when the server starts later than Holdall', async (t) => {
+    const { url } = await create();
+    await server.kill();
+    const { database, kinds } = await start(t, url);
+    assert.deepEqual(kinds(), ['unreachable']);
+    await server.restart();
+    await untilAvailable(database);
+    assert.deepEqual(await database.run(readNotes), [{ id: 1, text: 'kept' }]);
+  });
+});
+
+/** Starts a database that is closed after the test. Returns the faults that it reports. */
+async function start(t: TestContext, url: string) {
+  const states: (DatabaseFault | undefined)[] = [];
+  const engine = await openEngine({ url, stateFolder: '/nowhere' });
+  const database = new Database(engine, { migrations: HISTORY, onChange: (fault) => states.push(fault) });
+  t.after(() => database.close());
+  await database.start();
+  return { database, states, kinds: () => states.map((fault) => fault?.kind) };
+}

@@ -8,6 +8,7 @@ import { Database } from '../../src/database/database.ts';
 import type { DatabaseFault } from '../../src/database/engine.ts';
 import { type DatabaseLocation, openEngine } from '../../src/database/open.ts';
 import { SqliteEngine } from '../../src/database/sqlite/engine.ts';
+import { CONCURRENT_TESTS } from '../../testing/concurrent-tests.ts';
 import { until } from '../../testing/until.ts';
 import { mountTmpfs, remount } from '../faults/mounts.ts';
 import { addNote, assertUnavailable, HISTORY, readNotes, testDatabase, untilAvailable } from './contract.ts';
@@ -24,7 +25,7 @@ const fileIn = ({ stateFolder }: DatabaseLocation) => join(stateFolder, 'holdall
 
 testDatabase('SQLite', create);
 
-describe('A SQLite database', () => {
+describe('A SQLite database', { concurrency: CONCURRENT_TESTS }, () => {
   /** Starts a database that is closed after the test. Returns the faults that it reports. */
   const start = async (t: TestContext, location: DatabaseLocation) => {
     const states: (DatabaseFault | undefined)[] = [];

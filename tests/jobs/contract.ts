@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { afterEach, describe, it } from 'node:test';
+import { describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { Type } from 'typebox';
 import type { Submitter } from '../../src/access/submitter.ts';
@@ -11,6 +11,8 @@ import { defineKind, type Job, type JobContext, type JobKind } from '../../src/j
 import { JobQueue } from '../../src/jobs/queue.ts';
 import { JobRunner, type RunnerOptions } from '../../src/jobs/runner.ts';
 import { isStoreError, StoreError } from '../../src/model/error.ts';
+import { CONCURRENT_TESTS } from '../../testing/concurrent-tests.ts';
+import { atEnd } from '../../testing/holdall.ts';
 import { until } from '../../testing/until.ts';
 
 export const LEASE_MS = 1500;
@@ -61,27 +63,23 @@ class ControlledKind {
 
 /** The tests that jobs pass on every database engine. `create` returns the location of a new, empty database. */
 export function testJobs(engineName: string, create: () => Promise<DatabaseLocation>): void {
-  describe(`Jobs on ${engineName}`, () => {
-    const ends: (() => Promise<void>)[] = [];
-    afterEach(async () => {
-      for (const end of ends.splice(0).toReversed()) await end();
-    });
-
-    const open = async (location: DatabaseLocation) => {
+  describe(`Jobs on ${engineName}`, { concurrency: CONCURRENT_TESTS }, () => {
+    const open = async (t: TestContext, location: DatabaseLocation) => {
       const database = new Database(await openEngine(location));
-      ends.push(() => database.close());
+      atEnd(t, () => database.close());
       await database.start();
       return { database, queue: new JobQueue(database, { leaseMs: LEASE_MS }) };
     };
     /** Starts a process's runner on a database. */
     const startRunner = async (
+      t: TestContext,
       location: DatabaseLocation,
       kinds: readonly JobKind[],
       options: Partial<RunnerOptions> = {},
     ) => {
-      const { database, queue } = await open(location);
+      const { database, queue } = await open(t, location);
       const runner = new JobRunner(queue, database, kinds, { ...OPTIONS, ...options });
-      ends.push(() => runner.close());
+      atEnd(t, () => runner.close());
       runner.start();
       return { database, queue, runner };
     };
@@ -91,9 +89,9 @@ export function testJobs(engineName: string, create: () => Promise<DatabaseLocat
         return job?.status === status ? job : undefined;
       });
 
-    it('run once, and store their result, progress and times', async () => {
+    it('run once, and store their result, progress and times', async (t) => {
       const controlled = new ControlledKind();
-      const { queue } = await startRunner(await create(), [controlled.kind]);
+      const { queue } = await startRunner(t, await create(), [controlled.kind]);
       const submitted = await queue.submit('controlled', { name: 'a' }, ANN);
       assert.deepEqual([submitted.status, submitted.attempts, submitted.submitter], ['queued', 0, ANN]);
       const { context, settle } = await controlled.run(1);
@@ -111,14 +109,14 @@ export function testJobs(engineName: string, create: () => Promise<DatabaseLocat
       assert.equal(controlled.runs.length, 1);
     });
 
-    it('are each claimed by one of several processes', async () => {
+    it('are each claimed by one of several processes', async (t) => {
       const location = await create();
-      const { queue } = await open(location);
+      const { queue } = await open(t, location);
       const controlled = new ControlledKind();
       await Promise.all(
         Array.from({ length: 12 }, (_, index) => queue.submit('controlled', { name: `${index}` }, ANN)),
       );
-      for (let count = 0; count < 4; count++) await startRunner(location, [controlled.kind], { maxRunning: 3 });
+      for (let count = 0; count < 4; count++) await startRunner(t, location, [controlled.kind], { maxRunning: 3 });
       await controlled.run(12);
       assert.equal(new Set(controlled.runs.map(({ name }) => name)).size, 12);
       for (const { settle } of controlled.runs) settle({});
@@ -132,11 +130,11 @@ export function testJobs(engineName: string, create: () => Promise<DatabaseLocat
 
     // On SQLite, the messages of the cluster do this.
     const hasMessages = engineName !== 'SQLite';
-    it('start at once in another process, without waiting for its poll', { skip: !hasMessages }, async () => {
+    it('start at once in another process, without waiting for its poll', { skip: !hasMessages }, async (t) => {
       const location = await create();
       const controlled = new ControlledKind();
-      await startRunner(location, [controlled.kind], { pollMs: 3_600_000 });
-      const { queue } = await open(location);
+      await startRunner(t, location, [controlled.kind], { pollMs: 3_600_000 });
+      const { queue } = await open(t, location);
       const started = performance.now();
       await queue.submit('controlled', { name: 'a' }, ANN);
       const { settle } = await controlled.run(1);
@@ -144,9 +142,9 @@ export function testJobs(engineName: string, create: () => Promise<DatabaseLocat
       settle({});
     });
 
-    it('are retried after a temporary error, with a pause, and resumed', async () => {
+    it('are retried after a temporary error, with a pause, and resumed', async (t) => {
       const controlled = new ControlledKind();
-      const { queue } = await startRunner(await create(), [controlled.kind]);
+      const { queue } = await startRunner(t, await create(), [controlled.kind]);
       const submitted = await queue.submit('controlled', { name: 'a' }, ANN);
       (await controlled.run(1)).settle(new StoreError('store-busy', 'The store is busy.'));
       const waiting = await untilStatus(queue, submitted, 'queued');
@@ -158,9 +156,9 @@ export function testJobs(engineName: string, create: () => Promise<DatabaseLocat
       assert.deepEqual([attempts, failure], [2, undefined]);
     });
 
-    it('fail at once after any other error', async () => {
+    it('fail at once after any other error', async (t) => {
       const controlled = new ControlledKind();
-      const { queue } = await startRunner(await create(), [controlled.kind]);
+      const { queue } = await startRunner(t, await create(), [controlled.kind]);
       const submitted = await queue.submit('controlled', { name: 'a' }, ANN);
       (await controlled.run(1)).settle(new StoreError('not-found', 'It does not exist.'));
       const job = await untilStatus(queue, submitted, 'failed');
@@ -168,32 +166,32 @@ export function testJobs(engineName: string, create: () => Promise<DatabaseLocat
       assert.equal(controlled.runs.length, 1);
     });
 
-    it('fail if their input does not fit their kind', async () => {
+    it('fail if their input does not fit their kind', async (t) => {
       const controlled = new ControlledKind();
-      const { queue } = await startRunner(await create(), [controlled.kind]);
+      const { queue } = await startRunner(t, await create(), [controlled.kind]);
       const submitted = await queue.submit('controlled', { name: 1 }, ANN);
       assert.equal((await untilStatus(queue, submitted, 'failed')).failure?.code, 'internal-error');
     });
 
-    it('remain queued for a process that knows their kind', async () => {
+    it('remain queued for a process that knows their kind', async (t) => {
       const location = await create();
-      const { queue } = await startRunner(location, [new ControlledKind().kind]);
+      const { queue } = await startRunner(t, location, [new ControlledKind().kind]);
       const submitted = await queue.submit('of-a-newer-version', {}, ANN);
       const newer = defineKind({ name: 'of-a-newer-version', input: Type.Object({}), run: async () => ({}) });
-      await startRunner(location, [newer]);
+      await startRunner(t, location, [newer]);
       await untilStatus(queue, submitted, 'succeeded');
     });
 
-    it('end when they are cancelled, queued or running', async () => {
+    it('end when they are cancelled, queued or running', async (t) => {
       const location = await create();
       const controlled = new ControlledKind();
-      const { queue } = await startRunner(location, [controlled.kind], { maxRunning: 1 });
+      const { queue } = await startRunner(t, location, [controlled.kind], { maxRunning: 1 });
       const running = await queue.submit('controlled', { name: 'running' }, ANN);
       const { context } = await controlled.run(1);
       const queued = await queue.submit('controlled', { name: 'queued' }, ANN);
       assert.equal((await queue.cancel(queued.id))?.status, 'cancelled');
       // In another process.
-      const other = await open(location);
+      const other = await open(t, location);
       await other.queue.cancel(running.id);
       assert.equal((await untilStatus(queue, running, 'cancelled')).result, undefined);
       assert.ok(context.signal.aborted);
@@ -202,7 +200,7 @@ export function testJobs(engineName: string, create: () => Promise<DatabaseLocat
       assert.equal(controlled.runs.length, 1);
     });
 
-    it('end when their submitter loses a permission', async () => {
+    it('end when their submitter loses a permission', async (t) => {
       const controlled = new ControlledKind();
       let isAllowed = true;
       const kind: JobKind = {
@@ -211,7 +209,7 @@ export function testJobs(engineName: string, create: () => Promise<DatabaseLocat
           if (!isAllowed) throw new StoreError('denied', 'Revoked.');
         },
       };
-      const { queue } = await startRunner(await create(), [kind]);
+      const { queue } = await startRunner(t, await create(), [kind]);
       const submitted = await queue.submit('controlled', { name: 'a' }, ANN);
       await controlled.run(1);
       isAllowed = false;
@@ -221,17 +219,17 @@ export function testJobs(engineName: string, create: () => Promise<DatabaseLocat
       });
     });
 
-    it('are resumed by another process after theirs was killed', async () => {
+    it('are resumed by another process after theirs was killed', async (t) => {
       const location = await create();
-      const { queue } = await open(location);
+      const { queue } = await open(t, location);
       const submitted = await queue.submit('controlled', { name: 'a' }, ANN);
       const child = spawn(process.execPath, [RUNNING_PROCESS, JSON.stringify(location)], {
         stdio: ['ignore', 'pipe', 'inherit'],
       });
-      ends.push(async () => void child.kill('SIGKILL'));
+      atEnd(t, async () => void child.kill('SIGKILL'));
       await once(child.stdout, 'data');
       const controlled = new ControlledKind();
-      await startRunner(location, [controlled.kind]);
+      await startRunner(t, location, [controlled.kind]);
       // The lease is renewed while the process is alive.
       const claimedAt = performance.now();
       await until('the lease would have expired', () => performance.now() - claimedAt > LEASE_MS * 1.5);
@@ -243,25 +241,25 @@ export function testJobs(engineName: string, create: () => Promise<DatabaseLocat
       assert.equal((await untilStatus(queue, submitted, 'succeeded')).attempts, 2);
     });
 
-    it('are aborted in a process that has lost their lease', async () => {
+    it('are aborted in a process that has lost their lease', async (t) => {
       const location = await create();
       const [slow, other] = [new ControlledKind(), new ControlledKind()];
       // Its heartbeat is too late, as in a process that was suspended.
-      const { queue } = await startRunner(location, [slow.kind], { heartbeatMs: LEASE_MS * 2 });
+      const { queue } = await startRunner(t, location, [slow.kind], { heartbeatMs: LEASE_MS * 2 });
       const submitted = await queue.submit('controlled', { name: 'a' }, ANN);
       const first = await slow.run(1);
-      await startRunner(location, [other.kind]);
+      await startRunner(t, location, [other.kind]);
       const second = await other.run(1);
       await until('the first attempt is aborted', () => first.context.signal.aborted);
       second.settle({ by: 'other' });
       assert.deepEqual((await untilStatus(queue, submitted, 'succeeded')).result, { by: 'other' });
     });
 
-    it('are known to have ended at once, also in another process that gets messages', async () => {
+    it('are known to have ended at once, also in another process that gets messages', async (t) => {
       const location = await create();
       const controlled = new ControlledKind();
-      const { queue } = await startRunner(location, [controlled.kind]);
-      const { queue: other } = await open(location);
+      const { queue } = await startRunner(t, location, [controlled.kind]);
+      const { queue: other } = await open(t, location);
       const submitted = await queue.submit('controlled', { name: 'a' }, ANN);
       const started = performance.now();
       const waiting = [queue, other].map((each) =>
@@ -276,8 +274,8 @@ export function testJobs(engineName: string, create: () => Promise<DatabaseLocat
       assert.ok(performance.now() - started < 10_000);
     });
 
-    it('are not waited for longer than requested', async () => {
-      const { queue } = await open(await create());
+    it('are not waited for longer than requested', async (t) => {
+      const { queue } = await open(t, await create());
       const queued = await queue.submit('none', {}, ANN);
       const { signal } = new AbortController();
       assert.equal((await queue.untilEnded(queued.id, { timeoutMs: 1, signal }))?.status, 'queued');
@@ -291,15 +289,15 @@ export function testJobs(engineName: string, create: () => Promise<DatabaseLocat
       assert.equal((await cancelled)?.status, 'cancelled');
     });
 
-    it('pass a checkpoint on to their next attempt', async () => {
+    it('pass a checkpoint on to their next attempt', async (t) => {
       const location = await create();
       const [slow, other] = [new ControlledKind(), new ControlledKind()];
-      const { queue } = await startRunner(location, [slow.kind], { heartbeatMs: LEASE_MS * 2 });
+      const { queue } = await startRunner(t, location, [slow.kind], { heartbeatMs: LEASE_MS * 2 });
       const submitted = await queue.submit('controlled', { name: 'a' }, ANN);
       const first = await slow.run(1);
       assert.equal(first.context.checkpoint, undefined);
       await first.context.save({ step: 1 });
-      await startRunner(location, [other.kind]);
+      await startRunner(t, location, [other.kind]);
       const second = await other.run(1);
       assert.deepEqual(second.context.checkpoint, { step: 1 });
       await assert.rejects(first.context.save({ step: 'of an attempt that has lost its lease' }));
@@ -308,10 +306,10 @@ export function testJobs(engineName: string, create: () => Promise<DatabaseLocat
       assert.deepEqual((await untilStatus(queue, submitted, 'succeeded')).checkpoint, { step: 2 });
     });
 
-    it('return to the queue when their process stops, without another attempt', async () => {
+    it('return to the queue when their process stops, without another attempt', async (t) => {
       const location = await create();
       const controlled = new ControlledKind();
-      const { queue, runner } = await startRunner(location, [controlled.kind]);
+      const { queue, runner } = await startRunner(t, location, [controlled.kind]);
       const submitted = await queue.submit('controlled', { name: 'a' }, ANN);
       const first = await controlled.run(1);
       await runner.close();
@@ -320,14 +318,14 @@ export function testJobs(engineName: string, create: () => Promise<DatabaseLocat
       assert.equal(first.context.signal.aborted, false);
       first.settle({ by: 'the process that stops' });
       const next = new ControlledKind();
-      await startRunner(location, [next.kind]);
+      await startRunner(t, location, [next.kind]);
       (await next.run(1)).settle({ by: 'the next process' });
       assert.deepEqual((await untilStatus(queue, submitted, 'succeeded')).result, { by: 'the next process' });
     });
 
-    it('are finished before their process has drained', async () => {
+    it('are finished before their process has drained', async (t) => {
       const controlled = new ControlledKind();
-      const { queue, runner } = await startRunner(await create(), [controlled.kind]);
+      const { queue, runner } = await startRunner(t, await create(), [controlled.kind]);
       const submitted = await queue.submit('controlled', { name: 'a' }, ANN);
       const { settle } = await controlled.run(1);
       const drained = runner.drain();
@@ -336,18 +334,18 @@ export function testJobs(engineName: string, create: () => Promise<DatabaseLocat
       assert.equal((await queue.find(submitted.id))?.status, 'succeeded');
     });
 
-    it('are removed when they ended long ago', async () => {
+    it('are removed when they ended long ago', async (t) => {
       const location = await create();
-      const { queue } = await open(location);
+      const { queue } = await open(t, location);
       const [ended, queued] = [await queue.submit('none', {}, ANN), await queue.submit('none', {}, ANN)];
       await queue.cancel(ended.id);
-      await startRunner(location, [new ControlledKind().kind], { finishedLifetimeMs: -1000 });
+      await startRunner(t, location, [new ControlledKind().kind], { finishedLifetimeMs: -1000 });
       await until('the job is removed', async () => (await queue.find(ended.id)) === undefined);
       assert.equal((await queue.find(queued.id))?.status, 'queued');
     });
 
-    it('are listed by user, in pages, with the newest first', async () => {
-      const { queue } = await open(await create());
+    it('are listed by user, in pages, with the newest first', async (t) => {
+      const { queue } = await open(t, await create());
       const ids: string[] = [];
       for (const submitter of [ANN, BEN, ANN, ANN]) ids.push((await queue.submit('none', {}, submitter)).id);
       const own = ids.filter((_, index) => index !== 1);
@@ -366,9 +364,9 @@ export function testJobs(engineName: string, create: () => Promise<DatabaseLocat
       await assert.rejects(queue.list({ owner: 'ann', limit: 2, cursor: 'x' }), { code: 'invalid-cursor' });
     });
 
-    it('of the service itself run once for all processes, and again after the interval', async () => {
+    it('of the service itself run once for all processes, and again after the interval', async (t) => {
       const location = await create();
-      const { queue } = await open(location);
+      const { queue } = await open(t, location);
       const contexts: JobContext[] = [];
       // A run that ends between two of the concurrent calls would be scheduled again.
       const areScheduled = Promise.withResolvers<void>();
@@ -382,7 +380,7 @@ export function testJobs(engineName: string, create: () => Promise<DatabaseLocat
           return { run };
         },
       });
-      for (let count = 0; count < 4; count++) await startRunner(location, [kind]);
+      for (let count = 0; count < 4; count++) await startRunner(t, location, [kind]);
       const all = async () => (await queue.list({ owner: undefined, limit: 100, cursor: undefined })).jobs;
       const untilEnded = (run: number) =>
         until(`run ${run} has ended`, async () => {
@@ -397,7 +395,7 @@ export function testJobs(engineName: string, create: () => Promise<DatabaseLocat
       );
       await queue.schedule('scheduled', { intervalMs: 3_600_000 });
       assert.deepEqual(await all(), [first]);
-      const { queue: other } = await open(location);
+      const { queue: other } = await open(t, location);
       await Promise.all([queue, other, queue, other].map((each) => each.schedule('scheduled', { intervalMs: -1000 })));
       areScheduled.resolve();
       const second = await untilEnded(2);
@@ -405,8 +403,8 @@ export function testJobs(engineName: string, create: () => Promise<DatabaseLocat
       assert.deepEqual((await queue.list({ owner: 'ann', limit: 100, cursor: undefined })).jobs, []);
     });
 
-    it('are refused if their user has a hundred unfinished jobs', async () => {
-      const { queue } = await open(await create());
+    it('are refused if their user has a hundred unfinished jobs', async (t) => {
+      const { queue } = await open(t, await create());
       for (let count = 0; count < 100; count++) await queue.submit('none', {}, ANN);
       await assert.rejects(queue.submit('none', {}, ANN), { code: 'overloaded' });
       assert.equal((await queue.submit('none', {}, BEN)).status, 'queued');

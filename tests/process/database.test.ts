@@ -21,7 +21,7 @@ const stateOf = async ({ port }: Holdall) => {
 
 const linesAbout = ({ log }: Holdall, text: string) => log.filter(({ msg }) => String(msg).startsWith(text));
 
-describe('The service and its SQLite database', () => {
+describe('The service and its SQLite database', { concurrency: true }, () => {
   it('creates the database in the hidden folder of the disk, once for all workers', async (t) => {
     const holdall = await startHoldall(t, { settings: { WORKERS: '3' } });
     await untilAllServe(holdall);

@@ -21,7 +21,7 @@ async function folderOfMany(root: string): Promise<void> {
 const jobAt = async ({ port }: Holdall, location: string) =>
   (jsonOf(await send(port, location)) as { job: { status: string; attempts: number } }).job;
 
-describe('Jobs of the service', () => {
+describe('Jobs of the service', { concurrency: true }, () => {
   it('complete after all processes were killed, when the service is started again', async (t) => {
     const root = await temporaryFolder(t);
     await folderOfMany(root);

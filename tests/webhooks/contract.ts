@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { afterEach, describe, it } from 'node:test';
+import { describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { DatabaseLocation } from '../../src/database/open.ts';
 import type { Change } from '../../src/model/change.ts';
@@ -9,6 +9,9 @@ import { isStoreError } from '../../src/model/error.ts';
 import { parseFile, parseFolder, ROOT } from '../../src/model/path.ts';
 import { createOwner } from '../../src/webhooks/owner.ts';
 import type { WebhookSettings } from '../../src/webhooks/webhook.ts';
+import { CONCURRENT_TESTS } from '../../testing/concurrent-tests.ts';
+import { forEachConcurrently } from '../../testing/for-each-concurrently.ts';
+import { atEnd } from '../../testing/holdall.ts';
 import { until } from '../../testing/until.ts';
 import { type DeliveringOptions, type OpenedTables, openTables, policyOfAnn, startDelivering } from './delivering.ts';
 import { type Receiver, startReceiver } from './receiver.ts';
@@ -24,25 +27,20 @@ const ANN = { name: 'ann', groups: [] };
 
 /** The tests that webhooks pass on every database engine. `create` returns the location of a new, empty database. */
 export function testWebhooks(engineName: string, create: () => Promise<DatabaseLocation>): void {
-  describe(`Webhooks on ${engineName}`, () => {
-    const ends: (() => Promise<void>)[] = [];
-    afterEach(async () => {
-      for (const end of ends.splice(0).toReversed()) await end();
-    });
-
-    const open = async (location: DatabaseLocation) => {
+  describe(`Webhooks on ${engineName}`, { concurrency: CONCURRENT_TESTS }, () => {
+    const open = async (t: TestContext, location: DatabaseLocation) => {
       const tables = await openTables(location);
-      ends.push(() => tables.database.close());
+      atEnd(t, () => tables.database.close());
       return tables;
     };
-    const receive = async () => {
+    const receive = async (t: TestContext) => {
       const receiver = await startReceiver();
-      ends.push(() => receiver.stop());
+      atEnd(t, () => receiver.stop());
       return receiver;
     };
-    const deliver = (tables: OpenedTables, options?: DeliveringOptions) => {
+    const deliver = (t: TestContext, tables: OpenedTables, options?: DeliveringOptions) => {
       const end = startDelivering(tables, options);
-      ends.push(end);
+      atEnd(t, end);
       return end;
     };
     const add = async (
@@ -60,16 +58,16 @@ export function testWebhooks(engineName: string, create: () => Promise<DatabaseL
         return found.length > 0 && found.every((each) => each.status === status) ? found : undefined;
       });
 
-    it('deliver each change once, although several processes deliver', async () => {
+    it('deliver each change once, although several processes deliver', async (t) => {
       const location = await create();
-      const tables = await open(location);
-      const receiver = await receive();
+      const tables = await open(t, location);
+      const receiver = await receive(t);
       const { webhook, secret } = await tables.webhooks.create(
         { url: receiver.url, folder: ROOT, types: undefined, description: undefined },
         undefined,
       );
-      deliver(tables);
-      for (let count = 0; count < 2; count++) deliver(await open(location));
+      deliver(t, tables);
+      for (let count = 0; count < 2; count++) deliver(t, await open(t, location));
       const paths = Array.from({ length: 30 }, (_, index) => `${index}.txt`);
       for (const path of paths) await tables.changeLog.append([created(path)]);
       await untilReceived(receiver, paths.length);
@@ -85,11 +83,11 @@ export function testWebhooks(engineName: string, create: () => Promise<DatabaseL
       assert.partialDeepStrictEqual(found[0], { attempts: 1, lastAttempt: { response: { status: 204, excerpt: '' } } });
     });
 
-    it('deliver only changes of their folder and types', async () => {
-      const tables = await open(await create());
-      const receiver = await receive();
+    it('deliver only changes of their folder and types', async (t) => {
+      const tables = await open(t, await create());
+      const receiver = await receive(t);
       await add(tables, receiver, { folder: parseFolder('photos'), types: ['file.deleted', 'file.moved'] });
-      deliver(tables);
+      deliver(t, tables);
       await tables.changeLog.append([
         created('photos/new'),
         { type: 'file.deleted', path: parseFile('notes/a') },
@@ -101,18 +99,18 @@ export function testWebhooks(engineName: string, create: () => Promise<DatabaseL
       assert.deepEqual(new Set(receiver.paths()), new Set(['photos/a', 'archive/b']));
     });
 
-    it('deliver what happened while no process was running, and a resync if the log no longer has it', async () => {
-      const tables = await open(await create());
-      const receiver = await receive();
+    it('deliver what happened while no process was running, and a resync if the log no longer has it', async (t) => {
+      const tables = await open(t, await create());
+      const receiver = await receive(t);
       const webhook = await add(tables, receiver);
       await tables.changeLog.append([created('a')]);
-      const end = deliver(tables);
+      const end = deliver(t, tables);
       await untilStatus(tables, webhook, 'delivered');
       await end();
       await tables.changeLog.append([created('b'), created('c')]);
       await tables.changeLog.expire({ ageMs: 60_000, maxChanges: 0 });
       await tables.changeLog.append([created('d')]);
-      deliver(tables);
+      deliver(t, tables);
       await untilReceived(receiver, 2);
       assert.deepEqual(
         receiver.received.map(({ message }) => [message.type, message.data['path']]),
@@ -123,13 +121,13 @@ export function testWebhooks(engineName: string, create: () => Promise<DatabaseL
       );
     });
 
-    it('retry a failed request with the same ID and body, and a new signature', async () => {
-      const tables = await open(await create());
-      const receiver = await receive();
+    it('retry a failed request with the same ID and body, and a new signature', async (t) => {
+      const tables = await open(t, await create());
+      const receiver = await receive(t);
       receiver.respond = ({ response }) =>
         void response.writeHead(receiver.received.length === 1 ? 500 : 200).end('no');
       const webhook = await add(tables, receiver);
-      deliver(tables);
+      deliver(t, tables);
       await tables.changeLog.append([created('a')]);
       const [delivery] = await untilStatus(tables, webhook, 'delivered');
       assert.equal(delivery?.attempts, 2);
@@ -137,12 +135,12 @@ export function testWebhooks(engineName: string, create: () => Promise<DatabaseL
       assert.deepEqual([second.id, second.body], [first.id, first.body]);
     });
 
-    it('give up after the last attempt, and can then repeat the delivery', async () => {
-      const tables = await open(await create());
-      const receiver = await receive();
+    it('give up after the last attempt, and can then repeat the delivery', async (t) => {
+      const tables = await open(t, await create());
+      const receiver = await receive(t);
       receiver.respond = ({ response }) => void response.writeHead(503).end('down for maintenance');
       const webhook = await add(tables, receiver);
-      deliver(tables);
+      deliver(t, tables);
       await tables.changeLog.append([created('a')]);
       const [failed = assert.fail()] = await untilStatus(tables, webhook, 'failed');
       const lastAttempt = {
@@ -161,13 +159,13 @@ export function testWebhooks(engineName: string, create: () => Promise<DatabaseL
       );
     });
 
-    it('are disabled by 410, with their pending deliveries', async () => {
-      const tables = await open(await create());
-      const receiver = await receive();
+    it('are disabled by 410, with their pending deliveries', async (t) => {
+      const tables = await open(t, await create());
+      const receiver = await receive(t);
       receiver.respond = ({ response }) => void response.writeHead(410).end();
       const webhook = await add(tables, receiver);
       await tables.changeLog.append(Array.from({ length: 60 }, (_, index) => created(`${index}`)));
-      deliver(tables);
+      deliver(t, tables);
       await untilStatus(tables, webhook, 'failed');
       const { isEnabled, disabledReason } = await tables.webhooks.get(webhook.id);
       assert.deepEqual([isEnabled, disabledReason], [false, 'gone']);
@@ -182,13 +180,13 @@ export function testWebhooks(engineName: string, create: () => Promise<DatabaseL
       assert.deepEqual(receiver.paths(), ['after']);
     });
 
-    it('are not delayed by the slow endpoint of another one, which gets few requests at a time', async () => {
-      const tables = await open(await create());
-      const [slow, fast] = [await receive(), await receive()];
+    it('are not delayed by the slow endpoint of another one, which gets few requests at a time', async (t) => {
+      const tables = await open(t, await create());
+      const [slow, fast] = [await receive(t), await receive(t)];
       slow.respond = () => {};
       await add(tables, slow);
       await add(tables, fast);
-      deliver(tables);
+      deliver(t, tables);
       await tables.changeLog.append(Array.from({ length: 20 }, (_, index) => created(`${index}`)));
       await untilReceived(fast, 20);
       assert.ok(slow.received.length <= 4);
@@ -197,34 +195,34 @@ export function testWebhooks(engineName: string, create: () => Promise<DatabaseL
       await untilReceived(slow, 20);
     });
 
-    it('deliver again what a killed process was sending', async () => {
+    it('deliver again what a killed process was sending', async (t) => {
       const location = await create();
-      const tables = await open(location);
-      const receiver = await receive();
+      const tables = await open(t, location);
+      const receiver = await receive(t);
       const webhook = await add(tables, receiver);
       receiver.respond = () => {};
       const child = spawn(process.execPath, [DELIVERING_PROCESS, JSON.stringify(location)], {
         stdio: ['ignore', 'pipe', 'inherit'],
       });
-      ends.push(async () => void child.kill('SIGKILL'));
+      atEnd(t, async () => void child.kill('SIGKILL'));
       await once(child.stdout, 'data');
       await tables.changeLog.append([created('a'), created('b')]);
       await untilReceived(receiver, 2);
       child.kill('SIGKILL');
       receiver.respond = ({ response }) => void response.end();
-      deliver(tables);
+      deliver(t, tables);
       await untilStatus(tables, webhook, 'delivered');
       const ids = receiver.received.map(({ id }) => id);
       assert.deepEqual([ids.length, new Set(ids).size], [4, 2]);
     });
 
-    it('deliver what their owner can read, until the owner no longer manages the root', async () => {
-      const tables = await open(await create());
-      const receiver = await receive();
+    it('deliver what their owner can read, until the owner no longer manages the root', async (t) => {
+      const tables = await open(t, await create());
+      const receiver = await receive(t);
       let policy = policyOfAnn({ hasAnn: true });
       const settings = { url: receiver.url, folder: ROOT, types: undefined, description: undefined };
       const { webhook } = await tables.webhooks.create(settings, createOwner(ANN, policy));
-      deliver(tables, { policy: () => policy });
+      deliver(t, tables, { policy: () => policy });
       await tables.changeLog.append([
         created('closed/a'),
         created('open/a'),
@@ -242,12 +240,13 @@ export function testWebhooks(engineName: string, create: () => Promise<DatabaseL
       assert.equal(receiver.received.length, 2);
     });
 
-    it('are at most 100, and not found after their removal', async () => {
-      const tables = await open(await create());
+    it('are at most 100, and not found after their removal', async (t) => {
+      const tables = await open(t, await create());
       const url = 'https://hooks.example.org/';
-      const all = await Promise.all(Array.from({ length: 100 }, () => add(tables, { url })));
+      // With all at once, the last ones would wait for a connection until the timeout.
+      await forEachConcurrently(Array.from({ length: 100 }), 8, async () => void (await add(tables, { url })));
       await assert.rejects(add(tables, { url }), /^StoreError: There are already 100 webhooks/);
-      const [{ id } = assert.fail()] = all;
+      const [{ id } = assert.fail()] = await tables.webhooks.list();
       await tables.webhooks.remove(id);
       for (const call of [
         () => tables.webhooks.get(id),
@@ -260,8 +259,8 @@ export function testWebhooks(engineName: string, create: () => Promise<DatabaseL
       assert.equal((await tables.webhooks.list()).length, 99);
     });
 
-    it('sign with the previous secret too, after a rotation', async () => {
-      const tables = await open(await create());
+    it('sign with the previous secret too, after a rotation', async (t) => {
+      const tables = await open(t, await create());
       const { id, secrets } = await add(tables, { url: 'https://hooks.example.org/' });
       const secret = await tables.webhooks.rotateSecret(id);
       assert.deepEqual((await tables.webhooks.get(id)).secrets, [secret, ...secrets]);
@@ -269,8 +268,8 @@ export function testWebhooks(engineName: string, create: () => Promise<DatabaseL
       assert.deepEqual((await tables.webhooks.get(id)).secrets, [next, secret]);
     });
 
-    it('keep the last thousand deliveries, and list them in pages with the newest first', async () => {
-      const tables = await open(await create());
+    it('keep the last thousand deliveries, and list them in pages with the newest first', async (t) => {
+      const tables = await open(t, await create());
       const { id } = await add(tables, { url: 'https://hooks.example.org/' });
       const [{ position } = assert.fail()] = await tables.webhooks.listEnabled();
       const messages = Array.from({ length: 1010 }, (_, index) => ({ type: 'file.created', body: `{"n":${index}}` }));
