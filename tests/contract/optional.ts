@@ -11,11 +11,19 @@ import { versionsContract } from './versions.ts';
  * and versions.
  */
 export function optionalContract(backend: Backend, { retention = true } = {}): void {
-  if (retention) {
-    trashContract(backend);
-    versionsContract(backend);
-  }
-  describe(`The contract of optional store members: ${backend.name}`, () => {
+  // The suites of a remote store spend most of their time waiting. In each, a test has one store, so one test runs at a time.
+  describe(`The optional contracts: ${backend.name}`, { concurrency: true }, () => {
+    if (retention) {
+      trashContract(backend);
+      versionsContract(backend);
+    }
+    membersContract(backend);
+  });
+}
+
+/** Tests the optional members, except those of the trash and of versions. */
+function membersContract(backend: Backend): void {
+  describe(`The contract of optional store members: ${backend.name}`, { concurrency: 1 }, () => {
     let store: Store;
     let close: () => Promise<void>;
 

@@ -12,7 +12,7 @@ const FOREIGN_IDS = [newKeptId(), 'a', '_', '~', `${newKeptId()}.json`, 'x'.repe
 
 /** What `TrashStore` promises, of a store that has a trash. */
 export function trashContract(backend: Backend): void {
-  describe(`The contract of the trash: ${backend.name}`, () => {
+  describe(`The contract of the trash: ${backend.name}`, { concurrency: 1 }, () => {
     let store: Store & TrashStore;
     let close: () => Promise<void>;
 

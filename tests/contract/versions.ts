@@ -13,7 +13,7 @@ const FOREIGN_IDS = [newKeptId(), 'a', '_', '~', `${newKeptId()}~x`, 'x'.repeat(
 
 /** What `VersionStore` promises, of a store that keeps versions. */
 export function versionsContract(backend: Backend): void {
-  describe(`The contract of versions: ${backend.name}`, () => {
+  describe(`The contract of versions: ${backend.name}`, { concurrency: 1 }, () => {
     let store: Store & VersionStore;
     let close: () => Promise<void>;
     let kept: KeptId[];

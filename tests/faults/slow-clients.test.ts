@@ -9,6 +9,7 @@ import { buffer } from 'node:stream/consumers';
 import { describe, it, type TestContext } from 'node:test';
 import type { Limits } from '../../src/http/limits/limits.ts';
 import type { Store } from '../../src/model/store.ts';
+import { CONCURRENT_TESTS } from '../../testing/concurrent-tests.ts';
 import { atEnd, startHoldall } from '../../testing/holdall.ts';
 import { until } from '../../testing/until.ts';
 import { disk, memory } from '../contract/backend.ts';
@@ -52,7 +53,7 @@ it(`closes ${MULTITUDE} connections with unfinished request headers and serves o
   await until('the service has given all of them back', () => openSocketsOf(pid) < 20);
 });
 
-describe('A client that stalls', () => {
+describe('A client that stalls', { concurrency: CONCURRENT_TESTS }, () => {
   it('receives 408 with a JSON error when it stalls in the request headers', async (t) => {
     const { port } = await serve(t, { headersTimeout: 0.2 });
     const { socket, received } = slowClient(t, port);

@@ -4,6 +4,7 @@ import { type KeptId, newKeptId } from '../../src/model/kept-ids.ts';
 import type { Store, TrashStore } from '../../src/model/store.ts';
 import type { S3Options } from '../../src/stores/s3/bucket.ts';
 import { openS3 } from '../../src/stores/s3/s3.ts';
+import { CONCURRENT_TESTS } from '../../testing/concurrent-tests.ts';
 import { forEachConcurrently } from '../../testing/for-each-concurrently.ts';
 import { atEnd } from '../../testing/holdall.ts';
 import { LARGE, MAX_COPY_BYTES, put } from '../../testing/servers/objects.ts';
@@ -57,7 +58,7 @@ async function dieAt({ proxy }: ProxiedBucket, isFirst: (request: S3Request) => 
   await until('the process has died', () => isDead);
 }
 
-describe("Holdall's own folder in a bucket", () => {
+describe("Holdall's own folder in a bucket", { concurrency: CONCURRENT_TESTS }, () => {
   const OWN = ['.holdall/trash/x.json', '.holdall/a', '.holdall'];
 
   it('is not listed, and no operation finds it', async (t) => {
@@ -241,7 +242,7 @@ describe('A delete to the trash of a bucket', () => {
   });
 });
 
-describe('A delete to the trash of a bucket whose process died', () => {
+describe('A delete to the trash of a bucket whose process died', { concurrency: CONCURRENT_TESTS }, () => {
   const isOnlyOwn = ({ operation, key }: S3Request, wanted: string, folderOfKey: string) =>
     operation === wanted && key?.startsWith(`.holdall/${folderOfKey}/`) === true;
 
@@ -300,7 +301,7 @@ describe('A delete to the trash of a bucket whose process died', () => {
   });
 });
 
-describe('An item in the trash of a bucket', () => {
+describe('An item in the trash of a bucket', { concurrency: CONCURRENT_TESTS }, () => {
   it('is restored once when two processes restore it at the same time', async (t) => {
     const opened = await openBoth(t);
     const { store, other } = opened;
