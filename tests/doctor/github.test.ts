@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
+import { CONCURRENT_TESTS } from '../../testing/concurrent-tests.ts';
 import { startHoldall } from '../../testing/holdall.ts';
 import type { RepositoryOptions } from '../../testing/servers/github.ts';
 import { type HostedRepository, hostRepository } from '../../testing/servers/hosted-repository.ts';
@@ -18,7 +19,7 @@ async function host(t: TestContext, options: RepositoryOptions = {}): Promise<Ho
 const filesOf = async ({ repository }: HostedRepository) =>
   (await repository.git('ls-tree', '-r', '--name-only', repository.branch)).split('\n');
 
-describe('holdall doctor on a branch', () => {
+describe('holdall doctor on a branch', { concurrency: CONCURRENT_TESTS }, () => {
   it('reports no problem with a service that reads the branch with a delay, and keeps its files', async (t) => {
     const hosted = await host(t);
     const settings = { ...settingsOfRepository(hosted), GITHUB_TRUST: '1' };

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
+import { CONCURRENT_TESTS } from '../../testing/concurrent-tests.ts';
 import { atEnd, type Holdall, startHoldall } from '../../testing/holdall.ts';
 import { createBucket, type TestBucket } from '../../testing/servers/bucket.ts';
 import { testObjectStore } from '../../testing/servers/object-store.ts';
@@ -14,7 +15,7 @@ export const needs: readonly Need[] = ['bucket'];
 const TOKEN = 'a-token-of-32-characters-or-more';
 const READY = '/-/health/ready';
 
-describe('An unreachable bucket', () => {
+describe('An unreachable bucket', { concurrency: CONCURRENT_TESTS }, () => {
   it('receives no further requests until it is reachable again, and each response states the reason', async (t) => {
     const { bucket, proxy, holdall } = await setUp(t);
     const { port } = holdall;

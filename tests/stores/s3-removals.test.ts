@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Store } from '../../src/model/store.ts';
+import { CONCURRENT_TESTS } from '../../testing/concurrent-tests.ts';
 import { openFakeBucket } from '../../testing/servers/fake-bucket.ts';
 import { put } from '../../testing/servers/objects.ts';
 import { openProxied, type ProxiedBucket, serveProxied } from '../../testing/servers/proxied-bucket.ts';
@@ -31,7 +32,7 @@ function deleteErrors(errors: Readonly<Record<string, string>>): OwnResponse {
   return { status: 200, body: `<DeleteResult>${elements.join('')}</DeleteResult>` };
 }
 
-describe('A store that rejects DeleteObjects', () => {
+describe('A store that rejects DeleteObjects', { concurrency: CONCURRENT_TESTS }, () => {
   const refusals = {
     MissingContentMD5: refusal(400, 'MissingContentMD5'),
     InvalidRequest: refusal(400, 'InvalidRequest'),
@@ -99,7 +100,7 @@ describe('A store that rejects DeleteObjects', () => {
   });
 });
 
-describe('An Error in a DeleteObjects response', () => {
+describe('An Error in a DeleteObjects response', { concurrency: CONCURRENT_TESTS }, () => {
   it('counts as a success for NoSuchKey', async (t) => {
     const opened = await openProxied(t);
     const { store, proxy } = opened;
@@ -162,7 +163,7 @@ describe('A busy store', () => {
   });
 });
 
-describe('A removal', () => {
+describe('A removal', { concurrency: CONCURRENT_TESTS }, () => {
   it('succeeds when the response to a completed delete is lost', async (t) => {
     const opened = await openProxied(t);
     const { store, proxy, bucket } = opened;

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { WriteOptions } from '../../src/model/store.ts';
+import { CONCURRENT_TESTS } from '../../testing/concurrent-tests.ts';
 import { openProxied } from '../../testing/servers/proxied-bucket.ts';
 import { firstOf, refusal } from '../../testing/servers/s3-proxy.ts';
 import { assertHolds, MIB, video } from '../../testing/servers/video.ts';
@@ -10,7 +11,7 @@ import type { Need } from '../runner/needs.ts';
 
 export const needs: readonly Need[] = ['bucket'];
 
-describe('An upload', () => {
+describe('An upload', { concurrency: CONCURRENT_TESTS }, () => {
   for (const size of isFullForm ? [0, 1, 8 * MIB - 1] : [0, 8 * MIB - 1]) {
     it(`of ${size} bytes sends one PutObject`, async (t) => {
       const opened = await openProxied(t);
