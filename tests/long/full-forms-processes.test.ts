@@ -15,6 +15,7 @@ await import('../faults/links.test.ts');
 await import('../faults/transfers-at-once.test.ts');
 await import('../faults/trash-killed.test.ts');
 await import('../process/audit-log.test.ts');
+await import('../process/jobs.test.ts');
 await import('../process/start.test.ts');
 await import('../process/stop.test.ts');
 await import('../process/tracing.test.ts');
