@@ -13,12 +13,12 @@ import {
 import { absent, areAbsent, type Change, only, type Promises, present, uploadAtOnce } from './promises.ts';
 
 /**
- * What is promised of a bucket on a store that supports the conditions of Ceph 16 (docs/reference/stores-s3.md, "Copies and moves"
- * and "Limits"): one object is written or removed in one step, and everything else consists of such steps. With object
- * versions, Ceph ignores conditions on writes.
+ * The guarantees of a bucket on a store that supports the conditions of Ceph 16 (docs/reference/stores-s3.md, "Copies and
+ * moves" and "Limits"). Writing or removing one object is one step, and every other operation consists of such steps. With
+ * object versions, Ceph ignores conditions on writes.
  */
 export function bucketPromises({ isVersioned }: { readonly isVersioned: boolean }): Promises {
-  /** Bytes from which on a write may replace what it must not. */
+  /** Minimum bytes of a write that can replace a file although its condition forbids that. */
   const ignoresConditions = (bytes: number) => (isVersioned ? 0 : bytes);
   const isProtected = (content: number) => content < ignoresConditions(COPIED_IN_PARTS);
   const transfer = transferOf(isProtected);
@@ -62,7 +62,7 @@ export function bucketPromises({ isVersioned }: { readonly isVersioned: boolean 
     refused(change, status, steps) {
       if (change.does === 'restore' && status === 409 && !change.isRepeated) return [present(change.from)];
       if (change.does === 'restore' || change.does === 'restore folder') return perhaps(steps());
-      // A conflict is found before anything is done. Otherwise, the source was gone or changed meanwhile.
+      // A conflict is found before the first change. For any other failure, the source was removed or changed meanwhile.
       if (status === 409) return undefined;
       if (change.does === 'upload') return change.isRepeated ? perhaps(this.upload(change)) : undefined;
       const isMove = /move|rename/.test(change.does);
@@ -75,13 +75,13 @@ export function bucketPromises({ isVersioned }: { readonly isVersioned: boolean 
   };
 }
 
-/** Bytes from which on a file goes in parts. */
+/** Minimum bytes of a file that is uploaded in parts. */
 const IN_PARTS = 8 * 2 ** 20;
 
-/** Bytes from which on the copy of a file that may replace nothing goes in parts. */
+/** Minimum bytes of a file that is copied in parts if the copy must not replace a file. */
 const COPIED_IN_PARTS = 5 * 2 ** 20;
 
-/** A request that removes, which may be sent again where its answer was lost. */
+/** A request that removes an object. The service may repeat it if its response was lost. */
 function removed(
   state: readonly number[],
   path: number,
@@ -92,16 +92,16 @@ function removed(
 }
 
 /**
- * One file of a copy or move: a look at the source, the copy of what was seen, begun anew where the source has changed;
- * for a move a look whether both are the same, and the removal, which the store does whatever is there by then. `isOne`:
- * of a single file, which has to be there and, without `overwrite`, replaces nothing.
+ * One file of a copy or move: reads the source and copies that content, again if the source has changed. A move then
+ * compares both files and removes the source, whatever its content is at that moment. `isOne`: for a single file, which
+ * must exist and, without `overwrite`, replaces no file.
  */
 const transferOf =
   (isProtected: (content: number) => boolean) =>
   (change: Change, from: number, into: number, { isMove, isOne }: { isMove: boolean; isOne: boolean }): Thread => {
     const { replace, isRepeated, isDone } = change;
     const whenCopied = isMove ? 2 : END;
-    // What fails is taken back, where the destination was new.
+    // A failed copy to a new destination is undone.
     const copied = isDone ? whenCopied : 5;
     return thread(
       [from, into],
@@ -112,7 +112,7 @@ const transferOf =
         if (file === 0)
           return replace && replaced !== 0 ? [to(END, state), to(4, state, [replaced])] : [to(END, state)];
         const goesOn = to(1, state, [file]);
-        // The copy that an interrupted operation leaves is taken for the one to make.
+        // The copy of an interrupted operation counts as the copy of this one.
         const isThere = replaced === file && (isMove || !isOne);
         return isThere ? [goesOn, to(whenCopied, state, [file])] : [goesOn];
       },
@@ -131,7 +131,7 @@ const transferOf =
         return file !== 0 && file === at(state, into) ? [to(3, state)] : [to(END, state)];
       },
       (state) => removed(state, from, { isRepeated, node: 3 }),
-      // What only the destination of a folder held goes at the end, unless it changed.
+      // Files that only the destination had are removed at the end, unless they changed.
       (state) => [to(END, state), ...removed(state, into, { isRepeated, node: 4 })],
       (state, [remembered = 0]) => {
         const goesOn = to(whenCopied, state, [remembered]);
@@ -141,8 +141,8 @@ const transferOf =
   };
 
 /**
- * A file that is restored from the trash: the copy of it, which replaces nothing if the condition is enforced. If the
- * restore fails, it removes the copy.
+ * Restores a file from the trash: copies it, without replacing a file if the store enforces the condition. If the restore
+ * fails, it removes the copy.
  */
 function restored({ isDone, isRepeated }: Change, path: number, content: number, isProtected: boolean): Thread {
   const isFree = (state: State) => at(state, path) === 0 || at(state, path) === content;

@@ -21,11 +21,11 @@ const GITHUB: readonly StoreKind[] = ['github'];
 const EXCEPT_GITHUB: readonly StoreKind[] = ['disk', 'bucket', 'versioned-bucket'];
 /** The stores that enforce conditions on writes. */
 const CONDITIONAL: readonly StoreKind[] = ['disk', 'bucket', 'github'];
-/** The stores that keep a content which is replaced as it arrives. */
+/** The stores that keep a content that another request replaces while it arrives. */
 const KEEPING: readonly StoreKind[] = ['disk', 'versioned-bucket', 'github'];
 const EXCEPT_BUCKET: readonly StoreKind[] = ['disk', 'github'];
 
-/** What happens, one behind the other: a whole operation, the call of one, its end, or something else. */
+/** Events in their order: a whole operation, its call, its end, or another event. */
 type Event =
   | readonly [operation: Operation, outcome: Outcome]
   | { readonly calls: string; readonly operation: Operation }
@@ -75,7 +75,7 @@ const undo = (of: UndoableOperation, files: Readonly<Record<string, readonly num
 const uploaded: UndoableOperation = { does: 'upload', path: 'a', content: 2, isNew: false };
 const deleted: UndoableOperation = { does: 'delete', path: 'a' };
 const moved: UndoableOperation = { does: 'move', from: 'a', to: 'f/x', replace: true };
-/** An undo that is told to have taken these steps. */
+/** An undo whose response has these steps. */
 const undone = (...steps: readonly UndoStep[]): Outcome => ({ is: 'done', steps });
 
 const done: Outcome = { is: 'done' };
@@ -94,9 +94,9 @@ const VIOLATIONS: readonly Case[] = [
   ['a lost upload', ALL, stored('a', 1), holds('a', 0)],
   ['an upload that a later one does not replace', ALL, stored('a', 1), stored('a', 2), holds('a', 1)],
   ['a deleted file that comes back', ALL, stored('a', 1), [remove('a'), done], holds('a', 0), holds('a', 1)],
-  ['a content that nobody put there', ALL, stored('a', 1), stored('fx', 2), holds('fx', 1)],
+  ['a content that no operation wrote', ALL, stored('a', 1), stored('fx', 2), holds('fx', 1)],
   ['bytes of two contents', ALL, stored('a', 1), [fetch('a'), { is: 'wrong', why: 'bytes of no content' }]],
-  ['a file that nobody uploaded', ALL, [list(''), listed({ 'a.tmp': 5 })]],
+  ['a file that no operation uploaded', ALL, [list(''), listed({ 'a.tmp': 5 })]],
   ['an upload that replaces what it must not', ALL, stored('a', 1), [uploadNew('a', 2), done]],
   ['an upload that is refused for a file that is not there', ALL, [uploadNew('a', 2), refused(412)]],
   [

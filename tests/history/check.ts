@@ -4,35 +4,35 @@ import { at, type State } from './program.ts';
 import { explainerOf } from './programs.ts';
 import { begun, ended, type Programs, unique, type World, type Worlds } from './worlds.ts';
 
-/** `explained`: every outcome can be, by what the store promises. */
+/** `explained`: the guarantees of the store allow every outcome. */
 export type Verdict =
   | {
       readonly is: 'explained';
       readonly operations: number;
-      /** Ways that had to be followed at once. */
+      /** Maximum number of worlds at a time. */
       readonly most: number;
-      /** Rounds in which there were too many, so that they were not judged. */
+      /** Rounds with too many worlds, which were not checked. */
       readonly skipped: number;
     }
   | Violation;
 
 export interface Violation {
   readonly is: 'violation';
-  /** The number of the line at which nothing explains what has been told. */
+  /** The number of the line whose outcome has no explanation. */
   readonly line: number;
   readonly why: string;
-  /** What each path may have held before, by all that was told until then. */
+  /** The possible contents of each path before that line. */
   readonly possible: ReadonlyMap<string, readonly number[]>;
 }
 
 /**
- * Whether the outcomes of all operations can be explained by steps that the store promises, each of which took effect in
- * one moment between the call of its operation and the end: "linearizability" (Herlihy and Wing 1990), for operations that
- * are made of several steps where the store promises no more.
+ * Checks whether steps that the store guarantees explain the outcomes of all operations. Each step takes effect at one
+ * moment between the call and the end of its operation: "linearizability" (Herlihy and Wing 1990), for operations that
+ * consist of several steps if the store guarantees no more.
  *
- * Every way in which it may have been is followed along the history ("just-in-time linearization", Lowe 2017): steps are
- * taken only when an operation ends, as many of those that run as it takes to explain that end. An operation of unknown outcome may
- * take its steps until the end of the round after its own, and need not.
+ * Follows all possible worlds along the history ("just-in-time linearization", Lowe 2017): running operations take steps
+ * only when an operation ends, and only as many as explain that end. An operation with an unknown outcome can take its
+ * steps until the end of the round after its own, or none.
  */
 export function check(history: History): Verdict {
   const { lines, paths } = history;
@@ -59,7 +59,7 @@ export function check(history: History): Verdict {
   return { is: 'explained', operations: programs.size, most, skipped };
 }
 
-/** The worlds behind a line, at which these operations end; none where there would be too many. */
+/** Returns the worlds after a line at which these operations end, or the violation if there are none. */
 function follow(
   before: Worlds,
   { history, index }: { readonly history: History; readonly index: number },
@@ -91,7 +91,7 @@ function follow(
   return { worlds };
 }
 
-/** What the paths held, and at which line, when all operations that had begun had ended, and all was looked at. */
+/** Returns the contents of the paths at the first line where no operation was running and every path was read. */
 function knownBehind(
   { lines, paths }: History,
   ends: ReadonlyMap<number, readonly number[]>,
@@ -108,7 +108,7 @@ function knownBehind(
   return undefined;
 }
 
-/** What the first fetch of a path found. */
+/** Returns the content in the first fetch of a path. */
 function firstFound(path: string, lines: readonly Line[]): number {
   const fetches = new Set<number>();
   for (const line of lines) {
@@ -118,7 +118,7 @@ function firstFound(path: string, lines: readonly Line[]): number {
   return 0;
 }
 
-/** The programs of the operations that tell something, by their ids; or why an outcome is wrong by itself. */
+/** Returns the programs of the operations by their IDs; or why an outcome alone is a violation. */
 function programsOf(history: History): Programs {
   const explain = explainerOf(history);
   const outcomes = new Map(
@@ -128,7 +128,7 @@ function programsOf(history: History): Programs {
   return new Map(
     history.lines.flatMap((line) => {
       if (line.is !== 'call') return [];
-      // The run was ended before the operation was.
+      // The run ended before the operation.
       const outcome = outcomes.get(line.id) ?? { is: 'unknown', why: 'the history ends before' };
       const explanation = explain(line.operation, outcome, repeated.has(line.id));
       return [[line.id, 'wrong' in explanation ? explanation.wrong : explanation.program] as const];
@@ -149,8 +149,8 @@ function repeatedIn(lines: readonly Line[]): ReadonlySet<number> {
 }
 
 /**
- * Which operations end at each line: those of unknown outcome at the barrier behind the next, but at the next where their
- * service was killed and the store does nothing by itself.
+ * Returns which operations end at each line. Those with an unknown outcome end at the second barrier; or at the first
+ * one if their service was killed and the store completes nothing by itself.
  */
 function endsOf({ lines, store }: History): ReadonlyMap<number, readonly number[]> {
   const ends = new Map<number, number[]>();

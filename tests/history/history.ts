@@ -1,11 +1,11 @@
 /**
- * What a run writes down, in the order in which it happened: one process runs all clients, so that what stands
- * before something else was before it. As JSON lines it is a file that can be checked again without the run.
+ * The events of a run in the order in which they happened: one process runs all clients, so the order is exact. As JSON
+ * lines, a history can be checked again without the run.
  */
 export interface History {
   readonly store: StoreKind;
   readonly seed: number;
-  /** Every file that any operation may name. */
+  /** All files that operations can name. */
   readonly paths: readonly string[];
   readonly lines: readonly Line[];
 }
@@ -19,7 +19,7 @@ export type Line =
       readonly at: number;
       readonly id: number;
       readonly client: string;
-      /** Which of the services is asked. */
+      /** The service that gets the request. */
       readonly replica: number;
       readonly operation: Operation;
     }
@@ -27,21 +27,21 @@ export type Line =
   | { readonly is: 'fault'; readonly at: number; readonly fault: 'kill'; readonly replica: number }
   /** A connection of a service to the store. */
   | { readonly is: 'fault'; readonly at: number; readonly fault: 'cut' }
-  /** All clients have ended their operations of a round, and what was killed runs again. */
+  /** All operations of a round have ended, and killed services run again. */
   | { readonly is: 'barrier'; readonly at: number }
-  /** Every file and folder was looked at. */
+  /** Every file and folder was read. */
   | { readonly is: 'looked'; readonly at: number }
-  /** All contents that the store has: at a path, as versions, and in the trash. Nothing runs meanwhile. */
+  /** All contents in the store: at a path, as versions, and in the trash. No operation is running. */
   | { readonly is: 'kept'; readonly at: number; readonly contents: readonly number[] };
 
-/** Folders end with their `/`. A content is named by its size: no two uploads have the same. */
+/** Paths of folders end with `/`. The size of a content identifies it: no two uploads have the same size. */
 export type Operation =
   | {
       readonly does: 'upload';
       readonly path: string;
       readonly content: number;
       readonly isNew: boolean;
-      /** Where the client leaves: in the middle of the body, or when all of it is sent, without an answer. */
+      /** When the client disconnects: in the middle of the body, or after the body without waiting for the response. */
       readonly leaves?: 'early' | 'late' | undefined;
     }
   | {
@@ -59,20 +59,20 @@ export type Operation =
       readonly to: string;
       readonly replace: boolean;
     }
-  /** A file of the trash is restored to its path, where nothing may be. `item` is its id. */
+  /** Restores a file of the trash to its path, which must be free. `item` is its ID. */
   | { readonly does: 'restore'; readonly item: string; readonly path: string; readonly content: number }
-  /** A folder of the trash is restored, with these contents by their paths. */
+  /** Restores a folder of the trash, with these contents by path. */
   | {
       readonly does: 'restore folder';
       readonly item: string;
       readonly folder: string;
       readonly files: Readonly<Record<string, number>>;
     }
-  /** A version of a file becomes its content. `version` is its id. */
+  /** Restores a version of a file. `version` is its ID. */
   | { readonly does: 'restore version'; readonly version: string; readonly path: string; readonly content: number }
-  /** An item of the trash with these contents is permanently removed. */
+  /** Permanently deletes an item of the trash with these contents. */
   | { readonly does: 'purge'; readonly item: string; readonly contents: readonly number[] }
-  /** The change that an operation made is undone. `files` are the contents that its paths can get back. */
+  /** Undoes the change of an operation. `files` are the contents that it can restore. */
   | {
       readonly does: 'undo';
       readonly change: string;
@@ -100,7 +100,7 @@ export type UndoableOperation = Extract<
   }
 >;
 
-/** What an undo did, as the service tells. */
+/** A step of an undo, from the response of the service. */
 export interface UndoStep {
   readonly type: string;
   readonly path: string;
@@ -108,25 +108,25 @@ export interface UndoStep {
 }
 
 export type Outcome =
-  /** `change` is its id; `steps` are those of an undo. */
+  /** `change` is its ID; `steps` are those of an undo. */
   | { readonly is: 'done'; readonly change?: string; readonly steps?: readonly UndoStep[] }
-  /** A fetch that gave a content, whole or a part of it as was asked; null for a 404. */
+  /** A fetch of a content or of the requested part of it; null for a 404. */
   | { readonly is: 'found'; readonly content: number | null }
-  /** A listing: the sizes of the files in it; null for a 404. */
+  /** The sizes of the files in a listing; null for a 404. */
   | { readonly is: 'listed'; readonly files: Readonly<Record<string, number>> | null }
   | { readonly is: 'refused'; readonly status: number; readonly error: string }
-  /** No answer, or one that says that it may have been done or not. */
+  /** No response, or one that leaves open whether the change was made. */
   | { readonly is: 'unknown'; readonly why: string }
-  /** The client left before all was sent: nothing may come of it. */
+  /** The client disconnected before the end of the body: the upload must have no effect. */
   | { readonly is: 'left' }
-  /** What no answer may ever be: bytes of no version or of several, a 500. */
+  /** A response that is always a violation: a 500, or bytes of no version or of several. */
   | { readonly is: 'wrong'; readonly why: string };
 
 export function formatHistory({ lines, ...header }: History): string {
   return [header, ...lines].map((line) => `${JSON.stringify(line)}\n`).join('');
 }
 
-/** What `formatHistory` made. */
+/** Parses the output of `formatHistory`. */
 export function parseHistory(text: string): History {
   const [header, ...lines] = text
     .split('\n')

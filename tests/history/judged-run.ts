@@ -12,8 +12,8 @@ import { run } from './run.ts';
 import { spoiled } from './spoiled.ts';
 
 /**
- * Runs and checks histories on a store: one of so many rounds, or several for so many minutes. HISTORY_MINUTES overrides
- * the minutes. HISTORY_SEED repeats the plan of a run.
+ * Runs and checks histories on a store: one with a number of rounds, or several for a number of minutes. HISTORY_MINUTES
+ * overrides the minutes. HISTORY_SEED repeats the plan of a run.
  */
 export function judgeRuns(store: StoreKind, rounds: number, minutes = 0): void {
   it(`has only outcomes that its guarantees allow: ${store}`, async (t) => {

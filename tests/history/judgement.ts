@@ -2,7 +2,7 @@ import { check } from './check.ts';
 import type { History } from './history.ts';
 import { reportOf } from './report.ts';
 
-/** Whether a history can't have been by what is promised, and what there is to say of it. */
+/** Whether a history violates the guarantees of its store, and its description. */
 export interface Judgement {
   readonly isViolated: boolean;
   readonly text: string;

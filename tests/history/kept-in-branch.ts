@@ -10,7 +10,7 @@ import type { KeptContents, TrashItem } from './run.ts';
 export function keptInBranch({ git, branch, folder }: TestRepository): KeptContents {
   const verified = new Map<string, number>();
 
-  /** Returns the files below a path of a commit, by their paths. */
+  /** Returns the files below a path in a commit, by path. */
   const filesIn = async (commit: string, path: string): Promise<[path: string, size: number][]> => {
     const listed = await git('ls-tree', '-r', '-z', '--format=%(objectsize) %(path)', commit, '--', path);
     return listed

@@ -1,8 +1,8 @@
 import type { History, Line, Operation } from './history.ts';
 
 /**
- * The contents that uploads were told to have stored, and that the store no longer has anywhere, although no request
- * permanently removed them. `lines` are those until the contents `kept` were read.
+ * Returns the contents of acknowledged uploads that the store has lost: no request permanently removed them. `lines` are
+ * those before the contents `kept` were read.
  */
 export function lostContents(
   history: Pick<History, 'store' | 'paths'>,
@@ -20,7 +20,7 @@ export function protectedContents({ store, paths }: Pick<History, 'store' | 'pat
     if (operation.does === 'upload' && isDone) stored.add(operation.content);
   }
   for (const { operation } of calls) {
-    // What might have been removed is not missed either.
+    // A content that might have been permanently removed is not a loss.
     if (operation.does === 'purge') for (const content of operation.contents) stored.delete(content);
   }
   return store === 'bucket' ? stored.difference(unprotectedContents(calls, paths)) : stored;
@@ -48,12 +48,12 @@ function callsOf(lines: readonly Line[]): readonly Call[] {
 }
 
 /**
- * The contents that a bucket on Ceph 16 need not keep (docs/reference/stores-s3.md, "Conditional writes"): they came to a
- * path while another operation replaced or removed what was there. With object versions, the bucket keeps them.
+ * Returns the contents that a bucket on Ceph 16 can lose (docs/reference/stores-s3.md, "Conditional writes"): they were
+ * written to a path while another operation replaced or removed its file. With object versions, the bucket keeps them.
  */
 function unprotectedContents(calls: readonly Call[], paths: readonly string[]): ReadonlySet<number> {
   const changes = calls.map((call) => ({ ...call, ...effectsOf(call.operation, paths) }));
-  // What each path can ever have held.
+  // All contents that each path can have had.
   const held = new Map(paths.map((path) => [path, new Set<number>()]));
   for (let size = -1, next = 0; next !== size; ) {
     size = next;
@@ -78,7 +78,7 @@ function unprotectedContents(calls: readonly Call[], paths: readonly string[]): 
   return unprotected;
 }
 
-/** What an operation can write to each path: a content, or what another path holds. And the paths whose content it can end. */
+/** What an operation can write to each path: a content, or that of another path. And the paths whose content it can remove. */
 interface Effects {
   readonly written: readonly (readonly [path: string, source: number | string])[];
   readonly ended: ReadonlySet<string>;
@@ -115,7 +115,7 @@ function effectsOf(operation: Operation, paths: readonly string[]): Effects {
   }
 }
 
-/** An undo writes what the operation might have replaced or deleted, and moves back what it moved. */
+/** An undo writes the contents that the operation can have replaced or deleted, and reverses its moves. */
 function undoEffectsOf({ of, files }: Operation & { readonly does: 'undo' }, paths: readonly string[]): Effects {
   const { ended } = effectsOf(of, paths);
   const restored = Object.entries(files).flatMap(([path, contents]) =>

@@ -13,7 +13,7 @@ import {
 import { bytesOf, contentOf } from './content.ts';
 import type { Operation, Outcome, UndoStep } from './history.ts';
 
-/** Sends the operation to the service at this port, and says what came of it. Never rejects. */
+/** Sends an operation to the service at a port. Returns its outcome. Never rejects. */
 export async function perform(port: number, operation: Operation): Promise<Outcome> {
   try {
     switch (operation.does) {
@@ -45,7 +45,7 @@ export async function perform(port: number, operation: Operation): Promise<Outco
     }
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    // An answer that is none of the interface.
+    // A response that the HTTP API does not have.
     const isOfResponse = error instanceof AssertionError || error instanceof SyntaxError;
     return { is: isOfResponse ? 'wrong' : 'unknown', why };
   }
@@ -113,7 +113,7 @@ function changed(response: Response): Outcome {
     return { is: 'done', ...(change !== undefined && { change }), ...(steps && { steps }) };
   }
   const error = String(jsonOf(response)['error']);
-  // What went wrong behind the service may have been done all the same.
+  // After an error of the store, the change can still have been made.
   if (status === 503) return { is: 'unknown', why: `503: ${error}` };
   return status < 500 ? { is: 'refused', status, error } : { is: 'wrong', why: `a ${status}: ${error}` };
 }

@@ -1,6 +1,6 @@
 import type { Operation, StoreKind } from './history.ts';
 
-/** What a run does, all of it drawn from its seed: the outcomes are not planned. */
+/** The operations and faults of a run, derived from its seed. Outcomes are not planned. */
 export interface Plan {
   readonly store: StoreKind;
   readonly seed: number;
@@ -9,14 +9,14 @@ export interface Plan {
   readonly rounds: readonly Round[];
 }
 
-/** Operations of several clients, which go on at once; when all have ended, everything is looked at. */
+/** Concurrent operations of several clients. When all have ended, every path is read. */
 export interface Round {
-  /** For each client what it does, one thing behind the other. */
+  /** The operations of each client, in their order. */
   readonly clients: readonly (readonly Planned[])[];
   readonly fault: Fault | undefined;
 }
 
-/** What is chosen when it is done, by a number: an item that is in the trash then, a version of a file, or a recent change. */
+/** A number that selects an item of the trash, a version of a file or a recent change when the operation starts. */
 export type Choice =
   | { readonly does: 'restore item' | 'purge item'; readonly choice: number }
   | { readonly does: 'choose version'; readonly path: string; readonly choice: number }
@@ -24,23 +24,23 @@ export type Choice =
 
 export interface Planned {
   readonly operation: Operation | Choice;
-  /** The service to ask, by its number; another one where that has ended. */
+  /** The number of the service that gets the request; another one if that has ended. */
   readonly replica: number;
 }
 
-/** Comes when so many operations of the round have begun. */
+/** A fault after this number of operations of the round have begun. */
 export type Fault = { readonly after: number } & (
   | { readonly does: 'kill'; readonly replica: number }
-  /** Requests of the services to their store lose their connection, before they are served or behind it. */
+  /** Requests of the services to their store lose their connection, before or after the store has processed them. */
   | { readonly does: 'cut'; readonly requests: readonly ('cut' | 'cut when done')[] }
 );
 
-// Few, so that operations meet; one file has a name that begins as that of a folder.
+// Few, so that operations conflict. The name of one file starts with the name of a folder.
 const NAMES = ['x', 'y'];
 const FOLDERS = ['f/', 'g/', 'h/'];
 const PATHS = ['fx', 'a', ...FOLDERS.flatMap((folder) => NAMES.map((name) => folder + name))];
 
-/** A bucket makes its changes in more steps, so that there are more ways for them to come between each other. */
+/** A bucket needs more steps per change, so steps of concurrent changes can alternate in more ways. */
 const CLIENTS: Readonly<Record<StoreKind, number>> = {
   disk: 4,
   bucket: 3,
@@ -50,8 +50,8 @@ const CLIENTS: Readonly<Record<StoreKind, number>> = {
 const REPLICAS = 2;
 
 /**
- * Bytes of the least of each kind: what goes within a request to its store; what takes a while, and to GitHub goes by itself;
- * and what goes to a bucket in parts.
+ * Minimum bytes of each kind of content: in one request to the store; slow, and to GitHub in a request of its own; and
+ * uploaded to a bucket in parts.
  */
 const [SMALL, MEDIUM, LARGE] = [1_000, 200_000, 8 * 2 ** 20 + 1_000];
 
@@ -175,7 +175,7 @@ const RESTORING: readonly Draw[] = [
   undo,
 ];
 
-/** Gives a content that no upload had. */
+/** Returns a content that no upload has had. */
 function contentsOf(store: StoreKind, random: Random): () => number {
   const sizes = [...Array.from({ length: 8 }, () => SMALL), MEDIUM, MEDIUM, store.endsWith('bucket') ? LARGE : MEDIUM];
   let uploads = 0;
@@ -183,14 +183,14 @@ function contentsOf(store: StoreKind, random: Random): () => number {
 }
 
 interface Random {
-  /** A whole number from 0 on, below `limit`. */
+  /** Returns an integer from 0 to `limit` - 1. */
   below(limit: number): number;
   of<Item>(items: readonly [Item, ...Item[]] | readonly Item[]): Item;
-  /** Two different ones. */
+  /** Returns two different items. */
   two<Item>(items: readonly Item[]): [Item, Item];
 }
 
-/** Numbers that follow from the seed alone ("mulberry32", Tommy Ettinger 2017, public domain). */
+/** Returns numbers that depend only on the seed ("mulberry32", Tommy Ettinger 2017, public domain). */
 function randomOf(seed: number): Random {
   let state = seed >>> 0;
   const below = (limit: number) => {

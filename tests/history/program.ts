@@ -1,7 +1,7 @@
-/** What each path holds, by its number: the size of a content, or 0 where there is no file. */
+/** The content of each path, by the number of the path: its size, or 0 without a file. */
 export type State = readonly number[];
 
-/** The position of a thread: one of its nodes or its `END`, and the values that it remembers. */
+/** The position of a thread: a node or `END`, and the values that the thread remembers. */
 export interface Position {
   readonly node: number;
   readonly memory: readonly number[];
@@ -11,28 +11,28 @@ export interface StepResult extends Position {
   readonly state: State;
 }
 
-/** The steps that can be taken from a node in this state: each takes effect in one moment. */
+/** Returns the possible steps from a node in this state. Each takes effect at one moment. */
 export type Node = (state: State, memory: readonly number[]) => readonly StepResult[];
 
-/** Steps one behind the other, from the first node to the `END`. */
+/** A sequence of steps, from the first node to `END`. */
 export interface Thread {
-  /** The paths that its steps look at or change. */
+  /** The paths that its steps read or change. */
   readonly paths: readonly number[];
   readonly nodes: readonly Node[];
-  /** Whether the thread only checks once that the outcome was true at some moment. */
+  /** Whether the thread only checks that the outcome was true at some moment. */
   readonly isObservation: boolean;
-  /** Any first part of it may have been done when the operation ended, else all of it was. */
+  /** Whether the operation can end after any number of its steps, instead of after all of them. */
   readonly isOptional: boolean;
 }
 
-/** What an operation does, between its call and its end, as its store does it: threads that run beside each other. */
+/** The steps of an operation on its store, between its call and its end: concurrent threads. */
 export type Program = readonly Thread[];
 
 export const END = -1;
 
 export const to = (node: number, state: State, memory: readonly number[] = []): StepResult => ({ node, state, memory });
 
-/** Steps one behind the other. */
+/** Returns a thread with these steps, in this order. */
 export const thread = (paths: readonly number[], ...nodes: Node[]): Thread => ({
   paths,
   nodes,
@@ -50,12 +50,12 @@ export const observation = (paths: readonly number[], holds: (state: State) => b
 
 export const perhaps = (threads: readonly Thread[]): Program => threads.map((one) => ({ ...one, isOptional: true }));
 
-/** The state in which the paths of these numbers hold something else. */
+/** Returns a state with other contents at these paths. */
 export function having(state: State, changes: Iterable<readonly [path: number, content: number]>): State {
   const next = [...state];
   for (const [path, content] of changes) next[path] = content;
   return next;
 }
 
-/** What a path holds. */
+/** Returns the content of a path. */
 export const at = (state: State, path: number): number => state[path] ?? 0;

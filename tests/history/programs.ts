@@ -11,10 +11,10 @@ const PROMISES: Readonly<Record<StoreKind, Promises>> = {
   github,
 };
 
-/** What there is to say of an operation: the steps that explain its outcome, or why nothing can. */
+/** The steps that explain the outcome of an operation, or why no steps can. */
 export type Explanation = { readonly program: Program } | { readonly wrong: string };
 
-/** Gives the explanation of each operation, as the store of this history promises. */
+/** Returns a function that explains each operation by the guarantees of the store. */
 export function explainerOf({ store, paths }: Pick<History, 'store' | 'paths'>) {
   const promises = PROMISES[store];
   const numberOf = (path: string): number => {
@@ -94,17 +94,17 @@ export function explainerOf({ store, paths }: Pick<History, 'store' | 'paths'>) 
       case 'move folder':
       case 'rename folder':
         return promises.moveFolder(change);
-      // Folders that hold nothing are not looked at.
+      // Empty folders are not checked.
       default:
         return [];
     }
   };
 
-  /** What a listing shows of each file that may be there; of one moment, where the store promises that. */
+  /** Checks a listing for each file, at one moment if the store guarantees that. */
   const listing = (folder: string, files: Readonly<Record<string, number>>): Explanation => {
     const shown = paths.filter((path) => path.startsWith(folder) && !path.slice(folder.length).includes('/'));
     const stray = Object.keys(files).find((path) => !shown.includes(path));
-    if (stray !== undefined) return { wrong: `nobody ever named a file "${stray}"` };
+    if (stray !== undefined) return { wrong: `no operation has named a file "${stray}"` };
     const looks = shown.map((path) => [numberOf(path), files[path] ?? 0] as const);
     if (promises.listsMoments) {
       const all = looks.map(([path]) => path);
@@ -121,7 +121,7 @@ export function explainerOf({ store, paths }: Pick<History, 'store' | 'paths'>) 
       return { program: change.does === 'restore' && status === 409 ? [present(change.from)] : [] };
     }
     switch (status) {
-      // A folder that a file is in is there; one without any may be there or not.
+      // A folder with a file exists. An empty one may or may not exist.
       case 404:
         if (change.does === 'upload' || change.does === 'create folder') break;
         if (promises.listsMoments || isOfFile) return { program: [absent(change.from)] };

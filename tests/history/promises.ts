@@ -12,23 +12,23 @@ import {
   to,
 } from './program.ts';
 
-/** A change, by the numbers of the paths: those of a folder's files are in the same order in `from` and `into`. */
+/** A change, by the numbers of its paths. `from` and `into` have the files of a folder in the same order. */
 export interface Change {
   readonly does: Operation['does'];
-  /** The file that is written or removed, or all files of the folder that is removed. */
+  /** The written or removed file, or all files of the removed folder. */
   readonly from: readonly number[];
   readonly into: readonly number[];
   readonly content: number;
   readonly replace: boolean;
-  /** Whether connections to the store were cut meanwhile, so that the service may have asked for a thing twice. */
+  /** Whether connections to the store were cut meanwhile, so that the service may have repeated a request. */
   readonly isRepeated: boolean;
-  /** Whether it was told to be done. */
+  /** Whether the response acknowledged it. */
   readonly isDone: boolean;
 }
 
-/** What a store promises of its changes: the steps in which it makes them, each of which others may see. */
+/** The guarantees of a store: the steps of each change, each of which other clients can observe. */
 export interface Promises {
-  /** Whether a listing is of one moment; else each of its entries is of one. */
+  /** Whether a listing shows one moment. Otherwise, each entry shows a moment of its own. */
   readonly listsMoments: boolean;
   readonly upload: Steps;
   readonly delete: Steps;
@@ -41,13 +41,13 @@ export interface Promises {
   readonly restore: Steps;
   /** Restores a folder from the trash, with these contents of its files. */
   restoreFolder(change: Change, files: readonly (readonly [path: number, content: number])[]): Program;
-  /** What a change does that is refused with this status; nothing if undefined. `steps` returns what it does if it succeeds. */
+  /** Returns the steps of a change that fails with this status, if it has any. `steps` returns those of a success. */
   refused(change: Change, status: number, steps: () => Program): Program | undefined;
 }
 
 type Steps = (change: Change) => Program;
 
-/** The first of the paths, which is there wherever a change is of a file. */
+/** Returns the first path. A change of a file always has one. */
 export const only = ([path = 0]: readonly number[]): number => path;
 
 export const areAbsent = (state: State, paths: readonly number[]): boolean =>
@@ -57,7 +57,7 @@ const pathsOf = ({ from, into }: Change): readonly number[] => [...from, ...into
 
 const pairs = ({ from, into }: Change) => from.map((path, index) => [path, into[index] ?? 0] as const);
 
-/** Gives the files of `into` the contents of those of `from`. */
+/** Returns a state in which the files of `into` have the contents of those of `from`. */
 const copied = (state: State, change: Change): State =>
   having(
     state,
@@ -70,17 +70,17 @@ const cleared = (state: State, paths: readonly number[]): State =>
     paths.map((path) => [path, 0]),
   );
 
-/** A file appears with all of its bytes, or is replaced by them. */
+/** Creates or replaces a file in one step. */
 export const uploadAtOnce: Steps = ({ from, content, replace }) => [
   thread(from, (state) => (replace || areAbsent(state, from) ? [to(END, having(state, [[only(from), content]]))] : [])),
 ];
 
-/** A folder appears with all of its files, where nothing is. */
+/** Creates a folder with all of its files in one step, if the path is free. */
 const restoreFolderAtOnce: Promises['restoreFolder'] = ({ from: paths }, files) => [
   thread(paths, (state) => (areAbsent(state, paths) ? [to(END, having(state, files))] : [])),
 ];
 
-/** Of several that restore or remove one file of the trash, those that come late take back the name that they gave it. */
+/** If several requests restore or remove one file of the trash, the later ones remove the name that they gave it. */
 const lateRestoreOnDisk: Steps = ({ from, content }) => [
   thread(
     from,
@@ -95,7 +95,7 @@ const deleteAtOnce: Steps = ({ from }) => [
 
 const deleteFolderAtOnce: Steps = ({ from }) => [thread(from, (state) => [to(END, cleared(state, from))])];
 
-/** One commit has all of a change, or nothing of it; where nothing is to be replaced, nothing is there. */
+/** One commit contains a whole change or none of it. A change that must not replace a file requires a free path. */
 const inOneCommit =
   (isMove: boolean, isFile: boolean): Steps =>
   (change) => [
@@ -122,7 +122,7 @@ export const github: Promises = {
   refused: () => undefined,
 };
 
-/** A copy is made of the bytes that were there when the file was opened, and put in its place when it is whole. */
+/** Copies the content that the file had when it was opened, and renames the complete copy to its path. */
 const copyOnDisk: Steps = ({ from, into, replace }) => [
   thread(
     [...from, ...into],
@@ -133,8 +133,9 @@ const copyOnDisk: Steps = ({ from, into, replace }) => [
 ];
 
 /**
- * With `overwrite` one renaming, where a file is replaced. Otherwise, the file has both names for a moment; then the old one is taken away, and given
- * back to what somebody else has put there meanwhile, unless it is taken again (`renameToNew`).
+ * With `overwrite`, one rename replaces the file. Otherwise, the file has both names for a moment. Then the old name is
+ * removed. If another client has replaced the file meanwhile, that one is restored, unless the name is taken again
+ * (`renameToNew`).
  */
 const moveOnDisk: Steps = (change) => {
   const { from: source, into: target, replace } = change;
@@ -160,7 +161,7 @@ const moveOnDisk: Steps = (change) => {
   ];
 };
 
-/** Of several that move one file, those that come late take back the name that they gave it. */
+/** If several requests move one file, the later ones remove the name that they gave it. */
 const lateMoveOnDisk: Steps = (change) => [
   thread(
     pathsOf(change),
@@ -176,7 +177,7 @@ const lateMoveOnDisk: Steps = (change) => [
   ),
 ];
 
-/** The files are read one by one, and the folder that they make is put in its place when it is whole. */
+/** Copies the files one by one to a temporary folder, and renames the complete folder to its path. */
 const copyFolderOnDisk: Steps = (change) => {
   const unread = -1;
   const read: Node = (state, remembered) => {
@@ -201,7 +202,7 @@ const copyFolderOnDisk: Steps = (change) => {
   return [thread(pathsOf(change), read, placed)];
 };
 
-/** One renaming; what is at the destination is put aside before, and what comes there meanwhile too. */
+/** One rename. Existing content of the destination is renamed away first, also if it appears meanwhile. */
 const moveFolderOnDisk: Steps = (change) => {
   const { from, into, replace } = change;
   const putAside: Node = (state) => [to(1, cleared(state, into))];
@@ -214,8 +215,8 @@ const moveFolderOnDisk: Steps = (change) => {
 };
 
 /**
- * A folder that was put aside for another one that then was not there is put back; where others have put something in its
- * place meanwhile, what is not in that.
+ * Restores a folder that was renamed away for another one that no longer exists. If its path has new files meanwhile, only
+ * the files that are missing there are restored.
  */
 const refusedOverFolderOnDisk: Steps = ({ into }) => [
   thread(
@@ -251,6 +252,6 @@ export const disk: Promises = {
   },
 };
 
-/** What was so at some moment, as refusals tell. */
+/** Checks that the reason of a refusal was true at some moment. */
 export const present = (paths: readonly number[]): Thread => observation(paths, (state) => !areAbsent(state, paths));
 export const absent = (paths: readonly number[]): Thread => observation(paths, (state) => areAbsent(state, paths));

@@ -62,7 +62,7 @@ const STORES: Readonly<Record<StoreKind, (t: TestContext) => Promise<Opened>>> =
   async github(t) {
     const hosted = await hostRepository({ files: { '.gitkeep': '' } });
     atEnd(t, () => hosted.remove());
-    // Each request that reads asks for the newest state, so that none may tell of an older one.
+    // Each read requests the newest state, so that no response is outdated.
     const settings = { ...settingsOfRepository(hosted), GITHUB_TRUST: '0' };
     const kept = keptInBranch(hosted.repository);
     return { settings, kept, cut: (requests, onCut) => hosted.host.intercept(cutting(requests, onCut)) };
@@ -81,7 +81,7 @@ async function openBucket(t: TestContext, isVersioned: boolean): Promise<Opened>
   return { settings, kept, cut: (requests, onCut) => proxy.intercept(cutting(requests, onCut)) };
 }
 
-/** Cuts the next requests that may change something, and those alone. */
+/** Cuts the connections of the next requests that can change something, and of no others. */
 function cutting(requests: readonly ('cut' | 'cut when done')[], onCut: () => void) {
   const left = [...requests];
   return ({ method }: { method: string }) => {

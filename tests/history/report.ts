@@ -1,7 +1,7 @@
 import type { Violation } from './check.ts';
 import type { History, Line, Operation, Outcome } from './history.ts';
 
-/** What is wrong, in lines that a person can follow: what was told of the paths in question since all was known of them. */
+/** Describes a violation in lines for readers: the events of its paths since their contents were last known. */
 export function reportOf(history: History, { line: index, why, possible }: Violation): string {
   const { lines, store, seed } = history;
   const calls = new Map(lines.flatMap((line) => (line.is === 'call' ? [[line.id, line] as const] : [])));
@@ -25,7 +25,7 @@ export function reportOf(history: History, { line: index, why, possible }: Viola
   ].join('\n');
 }
 
-/** Where the round before that of this line begins. */
+/** Returns the number of the line at which the previous round begins. */
 function beginOf(lines: readonly Line[], index: number): number {
   const rounds = lines.slice(0, index).flatMap((line, at) => (line.is === 'looked' ? [at] : []));
   return (rounds.at(-2) ?? -1) + 1;

@@ -4,22 +4,22 @@ import type { History, Line, Operation, UndoableOperation } from './history.ts';
 import { perform } from './perform.ts';
 import type { Choice, Fault, Plan, Planned, Round } from './plan.ts';
 
-/** Two services on one store, which are ended and started anew. */
+/** Two services on one store, which are killed and restarted. */
 export interface ReplicaSet {
-  /** The ports of the services that run, by their numbers. */
+  /** The ports of the running services, by number. */
   readonly ports: ReadonlyMap<number, number>;
-  /** Kills all processes of a service at once. */
+  /** Kills all processes of a service at the same time. */
   kill(replica: number): Promise<void>;
   /** Starts all services that have ended. */
   restart(): Promise<void>;
   readonly kept: KeptContents;
-  /** Has the connections of the next requests to the store cut, and calls back for each. */
+  /** Cuts the connections of the next requests to the store, and calls back for each. */
   cut(requests: readonly ('cut' | 'cut when done')[], onCut: () => void): void;
 }
 
-/** What a store keeps, read without the services. */
+/** Reads the contents of a store without the services. */
 export interface KeptContents {
-  /** Returns the items of the trash, in any order that stays the same. */
+  /** Returns the items of the trash, in a stable order. */
   items(): Promise<readonly TrashItem[]>;
   /** Returns every content that is at a path, a version, or in the trash. */
   all(): Promise<readonly number[]>;
@@ -30,11 +30,11 @@ export interface TrashItem {
   readonly id: string;
   /** The path of a folder ends with its `/`. */
   readonly path: string;
-  /** The contents by their paths, as before the item was deleted. */
+  /** The contents by path, as before the delete. */
   readonly files: Readonly<Record<string, number>>;
 }
 
-/** Does what is planned, and gives the history of it. */
+/** Runs a plan. Returns its history. */
 export async function run(plan: Plan, site: ReplicaSet): Promise<History> {
   const { store, seed, paths, rounds } = plan;
   const recorder = createRecorder(site);
@@ -95,13 +95,13 @@ async function runRound({ clients, fault }: Round, site: ReplicaSet, recorder: R
   await site.restart();
 }
 
-/** Returns the service to ask: another one if this one has ended. */
+/** Returns a running service: this one, or another one if it has ended. */
 function runningReplica({ ports }: ReplicaSet, replica: number): number {
   const [running = replica] = ports.has(replica) ? [replica] : ports.keys();
   return running;
 }
 
-/** Returns the operation on what exists now; undefined if nothing does. It can be gone when the service gets the request. */
+/** Returns the operation on an existing item; undefined if there is none. Another client can remove the item meanwhile. */
 async function choose(
   choice: Choice,
   site: ReplicaSet,
@@ -158,7 +158,7 @@ function isUndoable(operation: Operation): operation is UndoableOperation {
   }
 }
 
-/** Returns the undo of a change, with what it might give back; undefined if the trash has several such items, or none. */
+/** Returns the undo of a change, with the contents that it can restore; undefined if the trash has several such items, or none. */
 async function undoOf(
   { change, of }: UndoableChange,
   site: ReplicaSet,
@@ -178,7 +178,7 @@ async function undoOf(
   return { does: 'undo', change, of, files: { [path]: versions.map(({ size }) => size) } };
 }
 
-/** Returns the versions of a file; none if the service does not list them at the moment. */
+/** Returns the versions of a file; none if the service can't list them at the moment. */
 async function versionsOf(port: number, path: string): Promise<readonly { id: string; size: number }[]> {
   const response = await send(port, `/-/versions/${escapePath(path)}`).catch(() => undefined);
   if (response?.status !== 200) return [];
@@ -194,7 +194,7 @@ async function cause(fault: Fault, site: ReplicaSet, recorder: Recorder): Promis
   }
 }
 
-/** Each service gives every file and every folder. */
+/** Reads every file and folder from each service. */
 async function lookAtAll({ paths, folders }: Plan, site: ReplicaSet, recorder: Recorder): Promise<void> {
   for (const replica of site.ports.keys()) {
     const looks: Operation[] = [

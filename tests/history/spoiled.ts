@@ -2,8 +2,8 @@ import type { History, Line } from './history.ts';
 import { protectedContents } from './losses.ts';
 
 /**
- * The same history with one thing in it that can't have been: in the last look of a round in which every outcome was known,
- * as in the round before, a file is gone, is there again, or holds what it held before; or the store has lost a content.
+ * Returns the same history with one violation. In the last read of a round with only known outcomes, as in the round
+ * before, a file is missing, exists again, or has an earlier content; or the store has lost a content.
  */
 export function* spoiled(history: History): Generator<[what: string, spoiled: History]> {
   yield* withLostContent(history);
@@ -40,7 +40,7 @@ function uploadsTo(path: string, lines: readonly Line[]): number[] {
   );
 }
 
-/** The number of lines until there; 0 where there is none. */
+/** Returns the number of lines until the end of the last known round; 0 if there is none. */
 function endOfLastKnownRound(lines: readonly Line[]): number {
   let [end, known] = [0, 0];
   let isKnown = true;
@@ -54,7 +54,7 @@ function endOfLastKnownRound(lines: readonly Line[]): number {
   return end;
 }
 
-/** The last upload that was stored, without its content in the last look into the store. */
+/** Removes the content of the last stored upload from the last read of the store. */
 function* withLostContent(history: History): Generator<[what: string, spoiled: History]> {
   const { lines } = history;
   const index = lines.findLastIndex(({ is }) => is === 'kept');

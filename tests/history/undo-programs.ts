@@ -4,7 +4,7 @@ import { areAbsent, type Change, type Promises } from './promises.ts';
 
 type Undo = Operation & { readonly does: 'undo' };
 
-/** How the histories of a store name paths, and what the store promises. */
+/** The numbers of the paths in a history, and the guarantees of its store. */
 interface Context {
   readonly promises: Promises;
   readonly numberOf: (path: string) => number;
@@ -14,13 +14,13 @@ interface Context {
 /** The types of changes that delete or move files. All others give a path a content. */
 const STEP_BACK = /\.(?:deleted|moved)$/;
 
-/** Returns the steps of an undo: those that the service tells, or otherwise all that it might take. */
+/** Returns the steps of an undo: those in the response, or otherwise all possible ones. */
 export function undoProgram({ of, files }: Undo, outcome: Outcome, context: Context): Program {
   if (outcome.is !== 'done') return perhaps([...stepsBack(of, context), ...givesBack(of, files, context)]);
   const steps = outcome.steps ?? [];
   const isStepBack = ({ type }: UndoStep) => STEP_BACK.test(type);
   const given = steps.filter((step) => !isStepBack(step));
-  // The service tells the size of a file, which names its content.
+  // The response has the size of a file, which identifies its content.
   const exact = given.flatMap(({ path, size }) => (size === undefined ? [] : [[path, [size]] as const]));
   return [
     ...(steps.some(isStepBack) ? stepsBack(of, context) : []),
@@ -28,14 +28,14 @@ export function undoProgram({ of, files }: Undo, outcome: Outcome, context: Cont
   ];
 }
 
-/** Returns the steps of an undo that was refused: perhaps some of them, such as the first of two. */
+/** Returns the steps of an undo that failed: it can have taken some of them, such as the first of two. */
 export function refusedUndoProgram(operation: Undo, outcome: Outcome, context: Context): Program {
   const late = lateChange(operation, context);
   const lateSteps = late && context.promises.refused(late, 404, () => []);
   return perhaps([...undoProgram(operation, outcome, context), ...(lateSteps ?? [])]);
 }
 
-/** Returns the change with which an undo can come late: a restore, or the move back. */
+/** Returns the change that can fail if another request was earlier: a restore, or the move back. */
 function lateChange({ of, files }: Undo, { changeOf }: Context): Change | undefined {
   if (of.does === 'delete') return changeOf(restoreOf(of.path, files));
   return of.does === 'move' || of.does === 'rename' ? changeOf(reversed(of)) : undefined;
@@ -70,7 +70,7 @@ function stepsBack(of: UndoableOperation, { promises, changeOf }: Context): Prog
   }
 }
 
-/** Returns the steps that give the paths of an operation what it replaced or deleted. */
+/** Returns the steps that restore the contents that an operation replaced or deleted. */
 function givesBack(of: UndoableOperation, files: Undo['files'], { promises, numberOf, changeOf }: Context): Program {
   switch (of.does) {
     case 'delete folder': {
@@ -96,7 +96,7 @@ function givesBack(of: UndoableOperation, files: Undo['files'], { promises, numb
   }
 }
 
-/** A file gets one of these contents, perhaps twice, because the store can serve a request twice. `isNew`: where nothing is. */
+/** Writes one of these contents, up to twice, because the store can process a request twice. `isNew`: only to a free path. */
 function anyOf(path: number, contents: readonly number[], { isNew }: { readonly isNew: boolean }): Thread {
   return thread([path], (state) => {
     if (isNew && !areAbsent(state, [path])) return [];

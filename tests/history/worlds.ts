@@ -1,21 +1,21 @@
 import { END, type Position, type Program, type State, type Thread } from './program.ts';
 
-/** One way in which all may have been until now: what the paths hold, and how far each running operation has come. */
+/** A possible state: the contents of the paths, and the position of each running operation. */
 export interface World {
   readonly state: State;
   readonly running: ReadonlyMap<number, readonly Position[]>;
 }
 
-/** By what tells them apart. */
+/** Worlds by their keys. */
 export type Worlds = ReadonlyMap<string, World>;
 
-/** What each operation does, by its number; or what is wrong with its outcome. */
+/** The program of each operation, by number; or why its outcome is a violation. */
 export type Programs = ReadonlyMap<number, Program | string>;
 
-/** Ways that are followed at once, at the most. */
+/** Maximum number of worlds at a time. */
 const MOST = 50_000;
 
-/** The worlds in which the operation runs as well. */
+/** Returns the worlds in which the operation is also running. */
 export function begun(worlds: Worlds, id: number, program: Program, programs: Programs): Worlds {
   const places = program.map(() => ({ node: 0, memory: [] }));
   return unique(
@@ -25,7 +25,7 @@ export function begun(worlds: Worlds, id: number, program: Program, programs: Pr
   );
 }
 
-/** The worlds in which the operation has ended: undefined where there are too many. */
+/** Returns the worlds in which the operation has ended; undefined if there are too many. */
 export function ended(worlds: Worlds, id: number, threads: Program, programs: Programs): Worlds | undefined {
   let before = worlds;
   for (const [number, { isOptional }] of threads.entries()) {
@@ -47,14 +47,14 @@ interface Which {
 }
 
 /**
- * The worlds in which a thread has come to its end or, where it is optional, has taken any of its steps; behind as few
- * steps of others as that takes, since what they do besides can be done later.
+ * Returns the worlds in which a thread has ended or, if it is optional, has taken any number of its steps. Other threads
+ * take as few steps as this needs, because they can take the rest later.
  */
 function brought(worlds: Worlds, which: Which, isOptional: boolean, programs: Programs): Worlds | undefined {
   const isDone = (world: World) => world.running.get(which.id)?.[which.number]?.node === END;
   const seen = new Map(worlds);
   const after = new Map(isOptional ? worlds : []);
-  // What is added while it is gone through is gone through as well.
+  // The loop also visits the items that it adds.
   for (const [key, world] of seen) {
     if (isDone(world)) {
       after.set(key, world);
@@ -73,7 +73,7 @@ function brought(worlds: Worlds, which: Which, isOptional: boolean, programs: Pr
   return after;
 }
 
-/** The threads that can make a difference to this one, itself among them: they share its paths, or those of such a thread. */
+/** Returns the threads that can affect this one, and itself: they share its paths, or those of such a thread. */
 function connectedTo(which: Which, world: World, programs: Programs): readonly Which[] {
   const paths = new Set(threadOf(programs, which)?.paths);
   let apart: (Which & Pick<Thread, 'paths'>)[] = [];
@@ -96,7 +96,7 @@ function connectedTo(which: Which, world: World, programs: Programs): readonly W
   return connected;
 }
 
-/** Each world that is one step of this thread further. */
+/** Returns each world after one more step of this thread. */
 function* stepsOf({ id, number }: Which, world: World, programs: Programs): Generator<World> {
   const places = world.running.get(id);
   const place = places?.[number];
@@ -108,7 +108,7 @@ function* stepsOf({ id, number }: Which, world: World, programs: Programs): Gene
   }
 }
 
-/** Whoever only looks, and sees what it told, has done so: nothing is lost by that, as it changes nothing. */
+/** Ends a thread that only reads as soon as its outcome is true. This loses no worlds, because the thread changes nothing. */
 function looked({ state, running }: World, programs: Programs): World {
   const next = new Map(running);
   for (const [id, places] of running) {

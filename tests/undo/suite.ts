@@ -94,7 +94,7 @@ const CHANGES: Readonly<Record<string, { readonly before?: Work; readonly change
 const failsWith = (code: string, message: RegExp) => (error: unknown) =>
   isStoreError(error) && error.code === code && message.test(error.message) ? true : assert.fail(String(error));
 
-/** Changes whose undo depends the most on the store. */
+/** Changes whose undo differs most between stores. */
 const REPRESENTATIVE: ReadonlySet<string> = new Set(['a replaced file', 'a move over a file', 'a copy over a folder']);
 
 /**

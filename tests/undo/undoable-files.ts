@@ -36,7 +36,7 @@ export interface UndoableFiles extends AsyncDisposable {
   tree(): Promise<Record<string, string | null>>;
 }
 
-/** Owns neither the store nor what is in it. */
+/** The caller remains the owner of the store. */
 export async function openUndoableFiles(
   store: Store,
   retention: RetentionOptions = { trash: true, versions: true },

@@ -135,7 +135,7 @@ export function testWebhooks(engineName: string, create: () => Promise<DatabaseL
       assert.deepEqual([second.id, second.body], [first.id, first.body]);
     });
 
-    it('give up after the last attempt, and can then repeat the delivery', async (t) => {
+    it('fail a delivery after its last attempt, and can then repeat it', async (t) => {
       const tables = await open(t, await create());
       const receiver = await receive(t);
       receiver.respond = ({ response }) => void response.writeHead(503).end('down for maintenance');

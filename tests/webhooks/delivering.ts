@@ -75,7 +75,7 @@ export function startDelivering(
   };
 }
 
-/** A policy whose grants let Ann manage the root, and read everything but `closed/`. `hasAnn`: whether it has that user. */
+/** A policy whose grants let Ann manage the root, and read everything except `closed/`. `hasAnn`: whether it has that user. */
 export function policyOfAnn({ hasAnn }: { readonly hasAnn: boolean }): Policy {
   const to = { kind: 'person', name: 'ann' } as const;
   return createPolicy(hasAnn ? [{ name: 'ann', password: undefined, groups: [], tokens: [] }] : [], [
