@@ -4,7 +4,7 @@ import type { Benchmark } from './harness/benchmark.ts';
 import { readEarlier } from './harness/earlier-run.ts';
 import { describeChanges } from './harness/regressions.ts';
 
-/** Holds the figures of one run to those of an earlier one. */
+/** Compares the figures of a run with those of an earlier one. */
 export const compare: Benchmark = {
   name: 'compare',
   question: 'What got slower from one run of targets to another, and which verdicts changed?',

@@ -51,32 +51,32 @@ export const github: Benchmark = {
   },
 };
 
-/** What GitHub documents: calls an hour of one token, and those of them that create content. */
+/** Documented limits of GitHub: calls per hour and token, and those that create content. */
 const callsPerHour = 5000;
 const creatingPerHour = 500;
 const creatingPerMinute = 80;
 
 const uploadCount = 100;
 const folderCount = 5000;
-/** As many as a page of a listing has. */
+/** The size of one page of a listing. */
 const listedCount = 1000;
 
-/** What one call for each file would take, by the Contents API. */
+/** The cost of one call per file, with the Contents API. */
 interface ByFile {
   readonly calls: number;
   readonly commits: number;
 }
 
-/** One thing to do, on a repository of its own. */
+/** One operation, on a repository of its own. */
 interface Case {
   readonly id: string;
   readonly title: string;
   readonly fileCount: number;
   readonly byFile: ByFile;
-  /** Before it is measured. */
+  /** Runs before the measurement. */
   prepare(branch: HostedBranch, signal: AbortSignal): Promise<unknown>;
   work(branch: HostedBranch, signal: AbortSignal): Promise<void>;
-  /** Rejects where the branch is not as it has to be afterwards. */
+  /** Rejects if the branch is not as expected afterwards. */
   check(branch: HostedBranch): Promise<void>;
 }
 
@@ -107,7 +107,7 @@ const cases: readonly Case[] = [
     id: 'upload-100',
     title: 'Upload 100 files of 4 KiB concurrently',
     fileCount: 1,
-    // PUT of each.
+    // PUT for each file.
     byFile: { calls: uploadCount, commits: uploadCount },
     prepare: list,
     work: async (branch, signal) => {
@@ -119,7 +119,7 @@ const cases: readonly Case[] = [
     id: 'rename-5000',
     title: 'Rename a folder of 5,000 files',
     fileCount: folderCount,
-    // GET, PUT and DELETE of each.
+    // GET, PUT and DELETE for each file.
     byFile: { calls: 3 * folderCount, commits: 2 * folderCount },
     prepare: list,
     work: async ({ running }, signal) => {
@@ -135,7 +135,7 @@ const cases: readonly Case[] = [
     id: 'delete-5000',
     title: 'Delete a folder of 5,000 files',
     fileCount: folderCount,
-    // DELETE of each; their shas come with the tree.
+    // DELETE for each file. The tree has their hashes.
     byFile: { calls: folderCount + 1, commits: folderCount },
     prepare: list,
     work: async ({ running }, signal) => {
@@ -170,7 +170,7 @@ function readOptions(args: readonly string[]): Options {
   };
 }
 
-/** A fresh process of the service, on a new repository. */
+/** Starts a new process of the service on a new repository. */
 async function measure(measured: Case, service: string, parent: string, signal: AbortSignal): Promise<HostCost> {
   await using temporary = await makeTemporaryFolder(parent, 0);
   const site = { root: join(temporary.path, 'root'), scratch: join(temporary.path, 'scratch') };
@@ -209,7 +209,7 @@ async function ask(request: Request, signal: AbortSignal): Promise<BenchResponse
   throw new Error(`${request.method ?? 'GET'} ${request.url.href}: ${response.status} ${response.body.toString()}`);
 }
 
-/** Rejects unless a folder of the branch has exactly so many of the files, each with its content. */
+/** Rejects unless a folder of the branch has exactly this number of the files, each with its content. */
 async function expectFiles({ repository }: HostedBranch, path: string, count: number): Promise<void> {
   const expected = new Set(fileNames(count).map((name) => `${shaOf(contentOf(name))} ${name}`));
   const difference = expected.symmetricDifference(new Set(await entriesOf(repository, path)));

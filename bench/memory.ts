@@ -23,7 +23,7 @@ import { publish } from './harness/results.ts';
 import { holdall, startServer } from './harness/servers.ts';
 import { makeTemporaryFolder } from './harness/temporary-folder.ts';
 
-/** Whether memory stays flat while a large file goes through the service, in and out. */
+/** Checks that memory stays flat while the service receives and sends a large file. */
 export const memory: Benchmark = {
   name: 'memory',
   question: 'How much memory does one process need when idle, and during an upload and a download of 2 GiB?',
@@ -31,7 +31,7 @@ export const memory: Benchmark = {
   run: async (args, signal) => {
     const options = readOptions(args);
     ensurePrograms(['curl']);
-    // What is stored, and as much again where the file waits for a prefix that comes after it.
+    // The stored file, and the same size again for a file that is staged until its prefix arrives.
     await using folder = await makeTemporaryFolder(options.folder, 2.1 * options.bytes);
     const files = await makeFiles(folder.path, options.bytes);
     const machine = await describeMachine(folder.path, options.service);
@@ -50,14 +50,14 @@ export const memory: Benchmark = {
   },
 };
 
-/** The aim: so many bytes above idle, at most. */
+/** The target: maximum bytes above idle. */
 const aim = 80e6;
 
 interface Options extends Subject {
   readonly bytes: number;
 }
 
-/** Resident memory in bytes, of all the service's processes together. */
+/** Resident memory of all processes of the service, in bytes. */
 interface Measurement {
   readonly order: PartOrder;
   readonly idle: number;
@@ -85,7 +85,7 @@ function readOptions(args: readonly string[]): Options {
   };
 }
 
-/** The large file is one hole: curl reads zeros from it that take no disk, and no memory of ours. */
+/** Creates the large file as one hole: curl reads zeros from it, which use no disk space and no memory. */
 async function makeFiles(folder: string, bytes: number): Promise<Files> {
   const small = join(folder, 'small.bin');
   const large = join(folder, 'large.bin');
@@ -95,7 +95,7 @@ async function makeFiles(folder: string, bytes: number): Promise<Files> {
   return { small, large, bytes };
 }
 
-/** One fresh process: idle, then an upload with its parts in this order, then the download of what it stored. */
+/** Measures a new process: idle, during an upload with its parts in this order, and during the download of the file. */
 async function measure(
   order: PartOrder,
   files: Files,
@@ -120,7 +120,7 @@ async function measure(
 
 const prefix = 'incoming/';
 
-/** Where the service sends whoever fetches a large file: a URL on this machine. */
+/** Returns the URL to which the service redirects downloads of a large file, on this machine. */
 async function findRedirect(url: URL, signal: AbortSignal): Promise<URL> {
   const { status, headers } = await get(url, {}, signal);
   if (status !== 302 || headers.location === undefined) {

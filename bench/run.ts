@@ -14,8 +14,8 @@ const benchmarks: readonly Benchmark[] = [targets, scale, soak, memory, github, 
 process.exitCode = await runBenchmark(process.argv.slice(2));
 
 /**
- * Runs the benchmark named first, where `all` means the table of targets, and says how it went: 0, 1 for a failure, 2 for a
- * mistaken command, 130. Asked for help, it says what there is.
+ * Runs the benchmark in the first argument; `all` is the table of targets. Returns the exit code: 0, 1 for a failure, 2 for
+ * an invalid command, or 130 after Ctrl-C. `--help` lists the benchmarks.
  */
 async function runBenchmark([name, ...args]: readonly string[]): Promise<number> {
   if (name === undefined || isHelp(name)) return say('stdout', listBenchmarks(), 0);
@@ -24,7 +24,7 @@ async function runBenchmark([name, ...args]: readonly string[]): Promise<number>
   if (args.some(isHelp)) return say('stdout', describe(benchmark), 0);
   if (process.platform !== 'linux') return say('stderr', 'bench: figures come from /proc, which Linux alone has', 1);
   const interrupted = new AbortController();
-  // Kept for good: a second Ctrl-C must not cut the clearing up short.
+  // Never removed: a second Ctrl-C must not interrupt the cleanup.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => interrupted.abort(new Error(`interrupted by ${signal}`)));
   }
@@ -54,7 +54,7 @@ function describe({ name, question, options }: Benchmark): string {
   return [`  ${name}  ${question}`, ...options.map((option) => `    ${option}`)].join('\n');
 }
 
-/** Of our own, or of `parseArgs`, whose errors have such a code. */
+/** Whether the error is a `UsageError`, or one of `parseArgs`, which has such a code. */
 function isMistakenCommand(error: unknown): error is Error {
   if (error instanceof UsageError) return true;
   return error instanceof Error && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS');

@@ -55,7 +55,7 @@ export const scale: Benchmark = {
 const allSizes = [1000, 10_000, 100_000, 1_000_000];
 const largestOnDisk = 100_000;
 
-/** What is measured on one store. */
+/** The measurements on one store. */
 interface Part {
   readonly store: string;
   readonly sizes: readonly number[];
@@ -63,7 +63,7 @@ interface Part {
 }
 
 interface Options extends Subject {
-  /** Empty where the store is checked instead. */
+  /** Empty if the run checks the store instead. */
   readonly parts: readonly Part[];
   readonly latency: number;
   readonly check: boolean;
@@ -102,7 +102,7 @@ function readSize(option: string, text: string): number {
   return size;
 }
 
-/** On a disk, a copy onto a folder that is there is refused at once: nothing is compared. */
+/** On a disk, a copy to an existing folder fails immediately, without a comparison. */
 function partOn(store: string, sizes: readonly number[], operations: readonly string[]): Part {
   if (store === 'bucket') return { store, sizes, operations };
   return {
@@ -128,7 +128,7 @@ async function measureStore(
   return await measureSize(place, count, operations, signal);
 }
 
-/** Whether the store that figures come from answers as a real one. */
+/** Checks that the synthetic store responds like a real one. */
 async function checkStore(signal: AbortSignal): Promise<void> {
   const ceph = await startCeph(signal);
   try {
@@ -141,7 +141,7 @@ async function checkStore(signal: AbortSignal): Promise<void> {
   process.stdout.write('The synthetic store answers as Ceph does.\n');
 }
 
-/** What a reader must know so that the figures do not mislead. */
+/** The limits of the figures, for readers. */
 function notes({ latency }: Options): string {
   return [
     `- The bucket: a synthetic store in a process of its own, ${latency} ms for each request, and for each first folder` +

@@ -86,7 +86,7 @@ function readOptions(args: readonly string[]): Options {
 interface Run {
   readonly load: LoadReport;
   readonly processes: readonly ProcessSample[];
-  /** Files that held, in the end, what was stored. */
+  /** Files with the expected content at the end. */
   readonly compared: number;
 }
 
@@ -104,7 +104,7 @@ async function runLoad(
   return { load, processes, compared: await checkStored(client, load.files) };
 }
 
-/** A photograph's worth of work to make small: 1,600 × 1,200. */
+/** Creates a picture that takes as long to scale down as a photograph: 1,600 × 1,200 pixels. */
 async function drawPicture(): Promise<Buffer> {
   const noise = { type: 'gaussian', mean: 128, sigma: 40 } as const;
   return await sharp({ create: { width: 1600, height: 1200, channels: 3, background: '#888', noise } })
@@ -152,12 +152,12 @@ function report(options: Options, load: LoadReport, findings: readonly Finding[]
   return ['### Long run', formatTable(columns, rows), notes.join('\n')].join('\n\n');
 }
 
-/** Whether most requests waited for a second and more: then they were not sent when they were due. */
+/** Whether most requests waited for at least a second, so that the load was not sent in time. */
 function isLate({ samples }: LoadReport): boolean {
   return median(samples.map(({ latency }) => latency)) > 1000;
 }
 
-/** By kind, in milliseconds. */
+/** Milliseconds by kind. */
 function latenciesOf({ samples }: LoadReport): object {
   const of = (kind: string) => samples.filter((sample) => sample.kind === kind).map(({ latency }) => latency);
   return Object.fromEntries(

@@ -82,11 +82,11 @@ interface Options extends Subject {
   readonly against: string | undefined;
 }
 
-/** What came of one target. */
+/** The result of one target. */
 interface Result {
   readonly target: Target;
   readonly programs: readonly Program[];
-  /** Empty where it failed. */
+  /** Empty if it failed. */
   readonly measured: readonly Measured[];
   readonly verdicts: readonly Verdict[];
   readonly report: string;
@@ -131,14 +131,14 @@ async function measureGroup(
   });
 }
 
-/** One that fails does not take the others with it: a run takes three quarters of an hour. */
+/** A failure does not end the other targets, because a run takes 45 minutes. */
 async function measureTarget(target: Target, rounds: number, signal: AbortSignal): Promise<Result> {
   const { comparison } = target;
   const programs = programsOf([comparison]);
   try {
     const measured = await compare(comparison, rounds, signal);
     const verdicts = judge(target, measured);
-    // Who watches it sees how it goes.
+    // Shows the progress.
     if (verdicts.length > 0) process.stderr.write(`${formatVerdicts(verdicts)}\n`);
     return { target, programs, measured, verdicts, report: formatComparison(comparison, measured), failure: undefined };
   } catch (error) {

@@ -17,7 +17,7 @@ import { ensurePrograms, readVersions } from './harness/programs.ts';
 import { publish } from './harness/results.ts';
 import { makeTemporaryFolder } from './harness/temporary-folder.ts';
 
-/** How the web page bears large folders, in a real browser, beside the plainest page there is. */
+/** Compares the web UI on large folders, in a real browser, with the simplest possible page. */
 export const web: Benchmark = {
   name: 'web',
   question: 'How soon is a large folder on the screen, how smoothly does it scroll, and what memory does it take?',
@@ -59,7 +59,7 @@ const allFolders = { 'folder-10000': 10_000, 'folder-100000': 100_000 } as const
 
 interface Options extends Subject {
   readonly rounds: number;
-  /** How many entries the folders have. */
+  /** The numbers of entries of the folders. */
   readonly counts: readonly number[];
   readonly servers: readonly string[];
 }
@@ -90,7 +90,7 @@ function readOptions(args: readonly string[]): Options {
   };
 }
 
-/** The order is reversed every round, so that none is always the one after the heaviest. */
+/** Reverses the order in every round, so that no page always follows the heaviest one. */
 async function measureFolder(
   count: number,
   { rounds, servers, service }: Options,
@@ -151,7 +151,7 @@ const figures: readonly Figure[] = [
   { heading: 'nodes', cell: (visits) => formatFigure(medianOf(visits, 'nodes')) },
 ];
 
-/** What a reader must know so that the figures do not mislead. */
+/** The limits of the figures, for readers. */
 function notes({ rounds }: Options): string {
   return [
     `- Rounds: ${rounds}. Medians, the order reversed every round, a fresh process of the server and a fresh browser for` +

@@ -8,7 +8,7 @@ import { checkListing, measureReading } from './reading.ts';
 import { send } from './requests.ts';
 import { startServer } from './servers.ts';
 
-/** Fetching and listing through the service, and of the bucket itself, which is the limit of that. */
+/** Compares downloads and listings through the service with the bucket itself, which is the limit. */
 export function bucketReadComparisons(stage: BucketStage, duration: Duration): Comparison[] {
   const { bucket } = stage;
   const getSmall: ReadRequest = {
@@ -37,7 +37,7 @@ export function bucketReadComparisons(stage: BucketStage, duration: Duration): C
   }));
 }
 
-/** Sending clients on to the bucket for an object of 6 MiB, which the service does not pass through. */
+/** Measures redirects to the bucket for an object of 6 MiB, which the service does not transfer itself. */
 export function redirectComparison(stage: BucketStage, duration: Duration): Comparison {
   const redirect: ServiceRequest = {
     path: `/file/${largeKey}`,
@@ -66,7 +66,7 @@ interface ServiceRequest extends Pick<ReadTarget, 'check' | 'status'> {
 }
 
 interface ReadRequest extends ServiceRequest {
-  /** The same, asked of the bucket. */
+  /** The same request, sent to the bucket. */
   presign(): Promise<URL>;
 }
 
@@ -77,7 +77,7 @@ function serviceContender({ path, ...requested }: ServiceRequest, stage: BucketS
       await using running = await startServer(stage.holdall(), stage.newSite(), signal);
       const target = { ...requested, url: running.url(path), headers: {} };
       const meter: Meter = async (work) => {
-        // The warm-up ended with requests under way.
+        // Requests of the warm-up were still in progress at its end.
         await settle(running.pid, signal);
         return await stage.bucket.store.metered(() => measureServer(running.pid, work));
       };

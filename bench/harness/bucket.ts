@@ -14,27 +14,27 @@ import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import { forEachConcurrently } from '../../testing/for-each-concurrently.ts';
 import type { ObjectStore } from './object-store.ts';
 
-/** A new bucket, which is emptied and removed with its owner where its store stays. */
+/** A new bucket, which is emptied and removed with its owner unless its store is temporary. */
 export interface Bucket extends AsyncDisposable {
   readonly name: string;
   readonly store: ObjectStore;
-  /** Stores objects by their keys. */
+  /** Stores objects by key. */
   put(objects: ReadonlyMap<string, Buffer>, signal: AbortSignal): Promise<void>;
-  /** Everything whose key begins so. */
+  /** Returns all objects whose keys have this prefix. */
   list(prefix: string, signal: AbortSignal): Promise<StoredObject[]>;
   read(key: string, signal: AbortSignal): Promise<Readable>;
-  /** Removes everything whose key begins so. */
+  /** Removes all objects whose keys have this prefix. */
   clear(prefix: string, signal: AbortSignal): Promise<void>;
-  /** A URL that whoever has it may fetch the object by, for an hour. */
+  /** Returns a presigned URL of an object, valid for an hour. */
   presignObject(key: string): Promise<URL>;
-  /** A URL that lists the first 1,000 entries of a folder, as XML. */
+  /** Returns a presigned URL that lists the first 1,000 entries of a folder as XML. */
   presignList(prefix: string): Promise<URL>;
 }
 
 interface StoredObject {
   readonly key: string;
   readonly size: number;
-  /** Of what was stored in one piece, and not encrypted: its MD5 in hexadecimal. */
+  /** Returns the MD5 of an object in hexadecimal, if it was uploaded in one request and is not encrypted. */
   readonly etag: string;
 }
 
@@ -47,7 +47,7 @@ export async function createBucket(store: ObjectStore, signal: AbortSignal): Pro
     ...bucket,
     [Symbol.asyncDispose]: async () => {
       if (!store.isOwn) {
-        // Not to be interrupted: what is left over in a store of someone's costs them money.
+        // Must not be interrupted, because orphaned objects in a remote store cost money.
         await bucket.clear('', new AbortController().signal);
         await client.send(new DeleteBucketCommand({ Bucket: name }));
       }
@@ -68,7 +68,7 @@ function connect({ account }: ObjectStore): S3Client {
   });
 }
 
-/** How many objects are stored, or removed, at once. */
+/** Concurrent requests that store or remove objects. */
 const concurrency = 32;
 
 function openBucket(name: string, store: ObjectStore, client: S3Client): Omit<Bucket, keyof AsyncDisposable> {
@@ -97,7 +97,7 @@ function openBucket(name: string, store: ObjectStore, client: S3Client): Omit<Bu
     },
     clear: async (prefix, abortSignal) => {
       const found = await bucket.list(prefix, abortSignal);
-      // One by one: not every store takes many in one request.
+      // One by one, because some stores don't support DeleteObjects.
       await forEachConcurrently(found, concurrency, async ({ key }) => {
         await client.send(new DeleteObjectCommand({ Bucket: name, Key: key }), { abortSignal });
       });

@@ -4,7 +4,7 @@ import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { UsageError } from '../../testing/options.ts';
 
-/** Of a comparison: what the JSON of a run has. */
+/** A comparison in the JSON of a run. */
 export type Measurement = Static<typeof Measurement>;
 
 const NumberOrNull = Type.Union([Type.Number(), Type.Null()]);
@@ -36,14 +36,14 @@ const Measurement = Type.Object({
     Type.Object({
       work: Type.String(),
       target: Type.String(),
-      // One a round; null where there was no ratio.
+      // One per round; null without a ratio.
       figures: listOf(NumberOrNull),
       isMet: Type.Boolean(),
     }),
   ),
 });
 
-/** The figures of an earlier run, of a JSON that `targets` wrote; throws `UsageError` for another. */
+/** Parses the figures of an earlier run from JSON of `targets`. Throws `UsageError` for any other JSON. */
 export async function readEarlier(file: string): Promise<Measurement[]> {
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
     throw new UsageError(`${file} can't be read: ${String(error)}`);

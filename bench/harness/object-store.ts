@@ -6,18 +6,18 @@ import { cpuSecondsOf } from './process-tree.ts';
 import type { Program } from './programs.ts';
 import { cephPrograms, ensurePrograms } from './programs.ts';
 
-/** The store that the buckets are in: a Ceph of our own, or the one that the environment names. */
+/** The store of the buckets: a Ceph of this run, or the store in the environment. */
 export interface ObjectStore extends AsyncDisposable {
   readonly account: Account;
-  /** Gone with this run, with everything in it. */
+  /** Whether the store is removed after this run. */
   readonly isOwn: boolean;
-  /** Whose version says what it is, where that is known. */
+  /** The program whose version identifies the store, if it is known. */
   readonly programs: readonly Program[];
-  /** Adds to a cost what the store spent meanwhile, where its processes are ours to look at. */
+  /** Adds the CPU time of the store to a cost, if this run started its processes. */
   metered<Result>(measure: () => Promise<[Result, Cost]>): Promise<[Result, Cost]>;
 }
 
-/** The store that the environment names, or else a Ceph that keeps its data in this folder. */
+/** Returns the store in the environment, or starts a Ceph with its data in this folder. */
 export async function openObjectStore(folder: string, signal: AbortSignal): Promise<ObjectStore> {
   if (!isObjectStoreNamed()) return await startOwn(folder, signal);
   return {

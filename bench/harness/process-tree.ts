@@ -1,20 +1,20 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** Memory of a process, or of it and everything below it, in bytes. */
+/** Memory of a process or of a process tree, in bytes. */
 interface Memory {
-  /** Resident memory (RSS), as `ps` shows it: what several processes share counts once in each. */
+  /** Resident memory (RSS), as `ps` shows it. Shared pages count in each process. */
   readonly resident: number;
-  /** Proportional memory (PSS): what several processes share counts once in all. */
+  /** Proportional memory (PSS). Shared pages count once in total. */
   readonly proportional: number;
 }
 
-/** Watches a process tree from when it is made until it is disposed of. */
+/** Watches a process tree until it is disposed of. */
 export interface MemoryWatch extends Disposable {
-  /** All that was seen so far, and now. */
+  /** Takes another sample, and returns all samples so far. */
   samples(): readonly Memory[];
 }
 
-/** Samples the memory of a process tree every so many milliseconds. One sample costs about 1 ms a process. */
+/** Samples the memory of a process tree at an interval in milliseconds. A sample takes about 1 ms per process. */
 export function watchMemory(pid: number, milliseconds: number): MemoryWatch {
   const samples = [memoryOf(pid)];
   const timer = setInterval(() => samples.push(memoryOf(pid)), milliseconds);
@@ -24,17 +24,17 @@ export function watchMemory(pid: number, milliseconds: number): MemoryWatch {
   };
 }
 
-/** CPU time so far, user and system, of a process, of everything below it, and of its children that ended: seconds. */
+/** Returns the CPU time of a process tree, user and system, including children that ended, in seconds. */
 export function cpuSecondsOf(pid: number): number {
   return processTree(pid).reduce((sum, member) => sum + ticks(member, ['own', 'ended children']), 0) / ticksPerSecond;
 }
 
-/** CPU time of the children of this process that have ended: seconds. */
+/** Returns the CPU time of the ended children of this process, in seconds. */
 export function cpuSecondsOfEndedChildren(): number {
   return ticks(process.pid, ['ended children']) / ticksPerSecond;
 }
 
-/** What each of the process and those below it holds now; zero once it has ended. */
+/** Returns the memory of each process in the tree; zero for processes that have ended. */
 export function memoryOfEach(pid: number): Memory[] {
   return processTree(pid).map((member) => {
     const rollup = read(`/proc/${member}/smaps_rollup`);
@@ -42,7 +42,7 @@ export function memoryOfEach(pid: number): Memory[] {
   });
 }
 
-/** What the process and everything below it hold now; zero once they have ended. */
+/** Returns the memory of the process tree; zero when it has ended. */
 export function memoryOf(pid: number): Memory {
   const processes = memoryOfEach(pid);
   return {
@@ -56,18 +56,18 @@ const ticksPerSecond = 100;
 
 function ticks(pid: number, of: readonly ('own' | 'ended children')[]): number {
   const stat = read(`/proc/${pid}/stat`);
-  // The second field is the program's name in parentheses, which may hold spaces: count from behind it (proc(5)).
+  // The second field is the name of the program in parentheses, which can contain spaces. Fields are counted after it (proc(5)).
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   const [utime = 0, stime = 0, cutime = 0, cstime = 0] = fields.slice(11, 15).map(Number);
   return (of.includes('own') ? utime + stime : 0) + (of.includes('ended children') ? cutime + cstime : 0);
 }
 
-/** The ids of a process and of everything below it. */
+/** Returns the IDs of all processes in a process tree. */
 export function processTree(pid: number): number[] {
   return [pid, ...childrenOf(pid).flatMap(processTree)];
 }
 
-/** A child belongs to the thread that forked it, hence one list a thread. */
+/** The kernel has one list of children per thread. */
 function childrenOf(pid: number): number[] {
   return threadsOf(pid)
     .map((thread) => read(`/proc/${pid}/task/${thread}/children`))
@@ -82,7 +82,7 @@ function threadsOf(pid: number): string[] {
   }
 }
 
-/** Empty for a process that has ended since it was listed. */
+/** Returns an empty string for a process that has ended meanwhile. */
 function read(file: string): string {
   try {
     return readFileSync(file, 'utf8');

@@ -3,18 +3,18 @@ import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { buffer } from 'node:stream/consumers';
 
-/** One request, by default a GET to this machine that is given up after 30 seconds. */
+/** One request: by default, a GET to this machine with a timeout of 30 seconds. */
 export interface Request {
   readonly method?: 'GET' | 'POST' | 'DELETE';
   readonly url: URL;
-  /** The host that it may go to, where that is not this machine. */
+  /** The permitted host of the URL, if it is not this machine. */
   readonly host?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
   readonly seconds?: number;
 }
 
-/** An answer as it came: redirects are not followed, encodings not undone. */
+/** A raw response: redirects are not followed, and encodings are not decoded. */
 export interface BenchResponse {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
@@ -31,8 +31,8 @@ export async function get(
 }
 
 /**
- * Sends a request on a connection of its own, which a server that stops need not wait for. Rejects when nothing
- * answers, when that takes too long, and for any host but the one that it may go to.
+ * Sends a request on a connection of its own, so that it does not delay the shutdown of a server. Rejects without a response,
+ * after the timeout, and for any host except the permitted one.
  */
 export async function send(request: Request, signal: AbortSignal): Promise<BenchResponse> {
   const { method = 'GET', url, host, headers = {}, body, seconds = 30 } = request;
@@ -46,7 +46,7 @@ export async function send(request: Request, signal: AbortSignal): Promise<Bench
   return { status: response.statusCode ?? 0, headers: response.headers, body: await buffer(response) };
 }
 
-/** Throws for a URL of another host: a benchmark sends nothing to anyone that it was not pointed to. */
+/** Throws for a URL of another host: a benchmark sends requests only to the configured hosts. */
 export function requireHost(url: URL, host = '127.0.0.1'): void {
   if (url.hostname !== host) throw new Error(`${url.href} is not on ${host}`);
 }

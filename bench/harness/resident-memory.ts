@@ -6,7 +6,7 @@ import { memoryOf, watchMemory } from './process-tree.ts';
 import { get } from './requests.ts';
 import type { RunningServer } from './servers.ts';
 
-/** How often resident memory is looked at, in milliseconds. */
+/** Milliseconds between two samples of resident memory. */
 export const residentInterval = 100;
 
 /** Loads the code of each kind of request, by ten uploads of this small file, each fetched and listed again. */
@@ -25,18 +25,18 @@ export async function warmUp(
   }
 }
 
-/** Milliseconds between two looks at whether a server rests: more than those after which the service gives memory back. */
+/** Milliseconds between two checks of whether a server is idle: longer than the service takes to free memory. */
 const period = 5_000;
 
-/** Bytes by which the memory of a server at rest may change all the same. */
+/** Bytes by which the memory of an idle server can still change. */
 const wavering = 1e6;
 
-/** What is said of it in the results. */
+/** The explanation in the results. */
 export const idleMemoryDescription = `resident memory had stayed the same for ${(2 * period) / 1000} s`;
 
 /**
- * Waits until a server rests: until its resident memory stays the same over two periods, for 20 seconds at the most. Says
- * how much that is, in bytes, in all its processes.
+ * Waits until a server is idle: until its resident memory stays the same over two periods, for at most 20 seconds. Returns
+ * the bytes of all its processes.
  */
 export async function measureIdleMemory({ pid }: RunningServer, signal: AbortSignal): Promise<number> {
   let resident = memoryOf(pid).resident;
@@ -49,7 +49,7 @@ export async function measureIdleMemory({ pid }: RunningServer, signal: AbortSig
   return resident;
 }
 
-/** Does the work, and says the most resident memory of a server's process tree meanwhile, in bytes. */
+/** Runs the work. Returns the maximum resident memory of the process tree of a server meanwhile, in bytes. */
 export async function peakDuring<Result>(
   running: RunningServer,
   work: () => Promise<Result>,

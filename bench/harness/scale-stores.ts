@@ -7,7 +7,7 @@ import { keyOf } from './synthetic-objects.ts';
 import type { Calls, Family, SyntheticStore } from './synthetic-store.ts';
 import { startSyntheticStore } from './synthetic-store.ts';
 
-/** A store with filled folders of one size, for one service after the other. */
+/** A store with filled folders of one size, for one service at a time. */
 export interface ScaleStore extends AsyncDisposable {
   readonly server: Server;
   newSite(): ServedFolder;
@@ -85,7 +85,7 @@ function sitesIn(folder: string, root = join(folder, 'root')): () => ServedFolde
   return () => ({ root, scratch: join(folder, `scratch-${++sites}`) });
 }
 
-/** Nearly all are hard links, since a file of its own takes a file system ten times as long. */
+/** Most files are hard links, because creating a file takes ten times as long. */
 function makeFiles(root: string, family: Family): void {
   let folder = '';
   for (let number = 0; number < family.count; number++) {

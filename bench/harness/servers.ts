@@ -7,38 +7,38 @@ import { findFreePort } from '../../testing/servers/free-port.ts';
 import type { Program } from './programs.ts';
 import { get } from './requests.ts';
 
-/** Where a server finds what it serves. */
+/** The folders of a server. */
 export interface ServedFolder {
   /** The folder whose files are served. */
   readonly root: string;
-  /** An empty folder for what the server writes beside them, such as its configuration. */
+  /** An empty folder for other files of the server, such as its configuration. */
   readonly scratch: string;
 }
 
 /** One way to serve a folder over HTTP. */
 export interface Server {
   readonly name: string;
-  /** What has to be installed for it, if anything. */
+  /** The programs that it needs. */
   readonly program?: Program;
-  /** The path that answers 200 once it is up. */
+  /** The path that returns 200 when the server is ready. */
   readonly readyPath: string;
-  /** The URL path of a file, given by its path below the root. */
+  /** Returns the URL path of a file by its path in the root. */
   filePath(file: string): string;
-  /** How to start it; may write its configuration into the site's scratch folder. */
+  /** Returns the command that starts it. Can write its configuration into the scratch folder of the site. */
   command(site: ServedFolder, port: number): Promise<Command>;
 }
 
-/** A server that answers, and that stops with its owner. */
+/** A server that is ready, and that stops with its owner. */
 export interface RunningServer extends AsyncDisposable {
   readonly pid: number;
-  /** From its start until it was seen to answer, looked at every 5 ms. */
+  /** Milliseconds from its start to its first response, with a precision of 5 ms. */
   readonly secondsToResponse: number;
   url(path: string): URL;
 }
 
 /**
- * Starts a fresh process of a server on a free port and waits until it answers. Rejects with what it wrote when
- * it ends before, or has not answered after 30 seconds.
+ * Starts a new process of a server on a free port and waits for its first response. Rejects with the output of the server if
+ * it ends, or does not respond within 30 seconds.
  */
 export async function startServer(server: Server, site: ServedFolder, signal: AbortSignal): Promise<RunningServer> {
   const port = await findFreePort();
@@ -65,7 +65,7 @@ export async function startServer(server: Server, site: ServedFolder, signal: Ab
 
 const started: OwnedProcess[] = [];
 
-/** The last lines of each server that was started since this was asked for. */
+/** Returns the last lines of each server that was started since this was called. */
 export function takeServerOutput(): string {
   const outputs = started.splice(0).map((child) => child.lastOutput().split('\n').slice(-10).join('\n'));
   return outputs.filter(Boolean).join('\n');
@@ -137,7 +137,7 @@ export const caddy: Server = {
   }),
 };
 
-/** `rclone serve http` reads and lists; `rclone serve webdav` takes uploads. */
+/** `rclone serve http` for reading and listing, and `rclone serve webdav` for uploads. */
 export function rclone(protocol: 'http' | 'webdav'): Server {
   return {
     name: 'rclone',
@@ -160,8 +160,8 @@ async function isReady(url: URL, signal: AbortSignal): Promise<boolean> {
 }
 
 /**
- * No `open_file_cache`: a request sees the file as it is now, as with every other server here.
- * Kept-alive connections are not closed after 1,000 requests, the default, as no other server does that.
+ * Without `open_file_cache`, so that each request reads the current file, as with all other servers here. Keep-alive
+ * connections are not closed after 1,000 requests, the default, because no other server does that.
  */
 function nginxConfiguration({ root, scratch }: ServedFolder, port: number): string {
   const temporaryFolders = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']

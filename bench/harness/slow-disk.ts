@@ -11,7 +11,7 @@ import type { Stage } from './stage.ts';
 import { sendSteadily } from './steady-requests.ts';
 import { connections, load } from './wrk.ts';
 
-/** Whether requests for what is on a slow disk hold up the others, beside the same others with nobody at that disk. */
+/** Compares the latency of requests with and without concurrent requests for files on a slow disk. */
 export function slowDiskComparison(holdall: Server, stage: Stage, duration: Duration): Comparison {
   return {
     id: 'slow-disk',
@@ -28,12 +28,12 @@ export function slowDiskComparison(holdall: Server, stage: Stage, duration: Dura
 
 const quiet = 'holdall without the slow disk';
 
-/** How long the disk takes to open a file, and for each reading of one. */
+/** The latency of the disk for each open and each read. */
 const slowMilliseconds = 200;
 
 const perSecond = 200;
 
-/** More than can be fetched in the time, so that each is fetched for the first time. */
+/** More files than can be fetched in the time, so that no file is fetched twice. */
 const slowFiles = 4000;
 
 function contender(name: string, isDiskInUse: boolean, holdall: Server, stage: Stage, duration: Duration): Contender {
@@ -69,12 +69,12 @@ function contender(name: string, isDiskInUse: boolean, holdall: Server, stage: S
   };
 }
 
-/** What has nothing to do with the slow folder: a file, a listing, and a probe. */
+/** Requests that don't use the slow folder: a file, a listing, and a probe. */
 function otherUrls({ url }: RunningServer): URL[] {
   return [url('/file/4KiB.bin'), url('/'), url('/-/health/ready')];
 }
 
-/** Rejects when the files were not slow, since the figures would say nothing then. */
+/** Rejects if the files were not slow, because the figures would then be meaningless. */
 async function fetchSlowly({ url }: RunningServer, seconds: number, signal: AbortSignal): Promise<void> {
   const requests = ['cycle', '/file/slow/%d.bin', String(slowFiles)];
   const { latencyMedian } = await load({ url: url('/'), requests, seconds }, signal);
@@ -84,7 +84,7 @@ async function fetchSlowly({ url }: RunningServer, seconds: number, signal: Abor
 }
 
 async function makeSlowFiles(folder: string): Promise<void> {
-  // There since the round before.
+  // Exists since the previous round.
   if ((await mkdir(folder, { recursive: true })) === undefined) return;
   const content = Buffer.alloc(4096, 'slow ');
   for (let number = 1; number <= slowFiles; number++) await writeFile(join(folder, `${number}.bin`), content);

@@ -3,7 +3,7 @@ import { buffer } from 'node:stream/consumers';
 import type { BenchResponse } from './requests.ts';
 import { requireHost } from './requests.ts';
 
-/** Sends requests to one service on connections that are kept, as a browser or a program does. */
+/** Sends requests to one service over keep-alive connections, as a browser does. */
 export interface Client extends Disposable {
   get(path: string, headers?: Readonly<Record<string, string>>): Promise<BenchResponse>;
   post(path: string, body: object): Promise<BenchResponse>;

@@ -1,13 +1,13 @@
 import { createCipheriv, createHash } from 'node:crypto';
 
-/** A file as the load made it: its bytes are told by a number, so that none has to be kept. */
+/** A file of the load. A number determines its bytes, so that none are kept in memory. */
 export interface SoakFile {
   readonly path: string;
   readonly bytes: number;
   readonly seed: number;
 }
 
-/** The bytes of a file: the same for the same number, and like none of another. */
+/** Returns the bytes of a file. They differ for each number. */
 export function contentOf({ bytes, seed }: Pick<SoakFile, 'bytes' | 'seed'>): Buffer {
   const key = Buffer.alloc(16);
   key.writeUInt32BE(seed);
@@ -18,7 +18,7 @@ export function isContentOf(file: Pick<SoakFile, 'bytes' | 'seed'>, found: Buffe
   return contentOf(file).subarray(from, to).equals(found);
 }
 
-/** Numbers from 0 to below 1, the same in every run. */
+/** Returns numbers from 0 to below 1, the same in every run. */
 export function createChance(seed: number): () => number {
   let count = 0;
   return () => createHash('md5').update(`${seed} ${count++}`).digest().readUInt32BE() / 2 ** 32;

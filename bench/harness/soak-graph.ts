@@ -8,12 +8,12 @@ interface Line {
 export interface Panel {
   readonly title: string;
   readonly unit: string;
-  /** Whether each step upwards is ten times the last; else from 0 on. */
+  /** Whether the axis is logarithmic. Otherwise, it starts at 0. */
   readonly isLogarithmic: boolean;
   readonly lines: readonly Line[];
 }
 
-/** Panels below each other over one axis of minutes, for light and dark pages. */
+/** Draws panels above one axis of minutes, for light and dark pages. */
 export function drawGraph(title: string, panels: readonly Panel[], minutes: number): string {
   const height = top + panels.length * (panelHeight + gap) + 24;
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="system-ui, sans-serif" font-size="12" role="img" aria-label="${escape(title)}">
@@ -36,7 +36,7 @@ ${panels.map((panel, index) => drawPanel(panel, top + index * (panelHeight + gap
 
 const [width, left, plotWidth, top, panelHeight, gap] = [860, 64, 580, 60, 170, 52];
 
-/** For light and for dark, told apart by people who see few colours as well: by Okabe and Ito, lightened for the dark. */
+/** Colours for light and dark pages that colour-blind users can distinguish: by Okabe and Ito, lighter for dark pages. */
 const lineColours = [
   ['#0072b2', '#56b4e9'],
   ['#d55e00', '#ff9a4d'],
@@ -50,7 +50,7 @@ const lineColours = [
   ['#004e64', '#7fd6e8'],
 ] as const;
 
-/** The colours of lines and of their names, which come last so that they are those that count. */
+/** Returns the colours of lines and names. They come last, so that they take precedence. */
 function coloured(theme: 0 | 1): string {
   return lineColours
     .map((colours, index) => `.l${index} { stroke: ${colours[theme]}; } .t${index} { fill: ${colours[theme]}; }`)
@@ -90,7 +90,7 @@ function drawPanel({ title, unit, isLogarithmic, lines }: Panel, y: number, minu
   return [`<text x="${left}" y="${y - 8}">${escape(title)}, ${unit}</text>`, ...grid, ...times, ...drawn].join('\n');
 }
 
-/** Round numbers from `from` up to the first that is not below `to`, about so many. */
+/** Returns about `count` round numbers from `from` to the first one that is not below `to`. */
 function steps(from: number, to: number, wanted: number): number[] {
   const rough = (to - from) / wanted;
   const power = 10 ** Math.floor(Math.log10(rough));

@@ -3,35 +3,35 @@ import type { BenchResponse } from './requests.ts';
 import type { Client } from './soak-client.ts';
 import { contentOf, createChance, isContentOf, type SoakFile } from './soak-files.ts';
 
-/** A request that was sent: of which kind, when it was done, in seconds since the beginning, and how long it took. */
+/** A sent request: its kind, its end in seconds since the start, and its duration. */
 export interface Sample {
   readonly kind: string;
   readonly at: number;
-  /** Milliseconds since it was due. */
+  /** Milliseconds since its scheduled time. */
   readonly latency: number;
 }
 
 export interface LoadReport {
   readonly samples: readonly Sample[];
-  /** What went wrong, told once each. */
+  /** The problems, each listed once. */
   readonly errors: readonly string[];
-  /** What has to be stored in the end. */
+  /** The expected files at the end. */
   readonly files: readonly SoakFile[];
 }
 
 export interface LoadOptions {
   readonly seconds: number;
-  /** Requests in a second, whether they are answered in time or not. */
+  /** Requests per second, whether responses arrive in time or not. */
   readonly rate: number;
   readonly picture: Buffer;
-  /** Called when all is stored that the first requests need, and the load begins. */
+  /** Called when the files for the first requests are stored and the load starts. */
   readonly onBegin: () => void;
 }
 
-/** How many go on at once; each has a folder of its own, so that all of them know what is stored. */
+/** Concurrent workers. Each has a folder of its own, so that it knows which files are stored. */
 const workers = 16;
 
-/** So many files of a worker are kept, about. */
+/** The approximate number of files that a worker keeps. */
 const keptFiles = 150;
 
 const [small, large] = [
@@ -39,7 +39,7 @@ const [small, large] = [
   { least: 7 * 2 ** 20, most: 9 * 2 ** 20 },
 ];
 
-/** A mixed load at an even rate; every answer is held to what was stored. */
+/** A mixed load at a constant rate. Every response is compared with the stored files. */
 export async function loadMixed(client: Client, options: LoadOptions, signal: AbortSignal): Promise<LoadReport> {
   const samples: Sample[] = [];
   const errors: string[] = [];
@@ -69,7 +69,7 @@ export async function loadMixed(client: Client, options: LoadOptions, signal: Ab
   return { samples, errors, files: all.flatMap((worker) => worker.files()) };
 }
 
-/** The kinds, and how many of a hundred requests are of each. */
+/** The kinds of requests, in per cent. */
 const shares = {
   'upload, small': 14,
   'upload, large': 1,
@@ -89,7 +89,7 @@ export const kinds = Object.keys(shares) as Kind[];
 interface Worker {
   readonly actions: Readonly<Record<Kind, () => Promise<void>>>;
   choose(): Kind;
-  /** Stores what the first requests find. */
+  /** Stores the files for the first requests. */
   begin(): Promise<void>;
   files(): SoakFile[];
 }
@@ -126,7 +126,7 @@ function createWorker(client: Client, index: number, picture: Buffer): Worker {
   const actions: Worker['actions'] = {
     'upload, small': () => store(small),
     async 'upload, large'() {
-      // One is enough: they are what fills a disk.
+      // One is enough, because these files fill the disk.
       const others = [...files.values()].filter((file) => !isSmall(file));
       await store(large);
       for (const file of others.slice(1)) await forget(file);
@@ -154,7 +154,7 @@ function createWorker(client: Client, index: number, picture: Buffer): Worker {
     },
     async thumbnail() {
       requireStatus(await client.get(`/thumb/${url(picturePath)}`), 200);
-      // Every tenth picture is a new one, which has to be drawn.
+      // Every tenth picture is new and must be drawn.
       if (chance() < 0.1) requireStatus(await client.upload(folder, 'picture.jpg', varied(picture, named++)), 200);
     },
     async rename() {
@@ -172,7 +172,7 @@ function createWorker(client: Client, index: number, picture: Buffer): Worker {
     },
     async delete() {
       if (files.size < 20) return await store(small);
-      // More than come, until there are no more than there should be.
+      // Removes more files than are added, until the number is as intended.
       for (let more = 0; more < (files.size > keptFiles ? 3 : 1); more++) await forget(pick(isSmall));
     },
   };
@@ -194,7 +194,7 @@ function chooseKind(chance: number): Kind {
   return kinds.find((kind) => (left -= shares[kind]) < 0) ?? 'list';
 }
 
-/** The same picture with other bytes behind its end, which decoders pass over: no cache knows it. */
+/** Returns the picture with other bytes after its end, which decoders ignore, so that it is in no cache. */
 function varied(picture: Buffer, number: number): Buffer {
   return Buffer.concat([picture, Buffer.from(String(number))]);
 }

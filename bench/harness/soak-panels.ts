@@ -3,7 +3,7 @@ import type { Panel } from './soak-graph.ts';
 import type { Sample } from './soak-load.ts';
 import type { ProcessSample } from './soak-processes.ts';
 
-/** What a run is drawn as: memory, descriptors, and latencies, each point the middle of a sixtieth of the time. */
+/** Returns the graphs of a run: memory, descriptors and latencies. Each point is the median of a sixtieth of the time. */
 export function panelsOf(
   processes: readonly ProcessSample[],
   samples: readonly Sample[],
@@ -42,7 +42,7 @@ export function panelsOf(
 
 const windows = 60;
 
-/** A point for each part of the time in which there is anything: its middle, in minutes, and the figure. */
+/** Returns a point for each part of the time with measurements: its middle in minutes, and the figure. */
 function inWindows<Timed extends { readonly at: number }>(
   all: readonly Timed[],
   seconds: number,

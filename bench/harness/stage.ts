@@ -5,24 +5,24 @@ import { entryName } from '../../testing/many-files.ts';
 import { run } from '../../testing/processes.ts';
 import type { ServedFolder } from './servers.ts';
 
-/** The files that every contender serves or takes, all on one file system. */
+/** The files that every contender serves or receives, on one file system. */
 export interface Stage {
-  /** What servers serve: the files of `servedFiles`, the folder `entries/` and an empty folder `incoming/`. */
+  /** The root of the servers: the files of `servedFiles`, the folder `entries/` and an empty folder `incoming/`. */
   readonly root: string;
-  /** Where uploads go, below the root. */
+  /** The path of uploads in the root. */
   readonly incoming: string;
-  /** Random bytes for uploads that are not measured: 4 KiB, and 16 MiB. */
+  /** Random bytes for uploads of the warm-up: 4 KiB, and 16 MiB. */
   readonly smallFile: string;
   readonly warmUpFile: string;
-  /** Random bytes for the upload that is: 1 GiB. It is not among the files served. */
+  /** Random bytes for the measured upload: 1 GiB. No server serves this file. */
   readonly uploadFile: string;
   /** The root with a new scratch folder, for one process of a server. */
   newSite(): ServedFolder;
-  /** Empties `incoming/` and has the file system write out all it holds back, so that no upload pays for another. */
+  /** Empties `incoming/` and flushes the file system, so that no upload waits for the data of another one. */
   clearIncoming(signal: AbortSignal): Promise<void>;
   /**
-   * Makes an empty folder beside `incoming/`, has all that is held back written out, and gives its name. For many small
-   * files, which stay until the end: ext4 takes 15 times as long to make one where others were removed in the last minutes.
+   * Creates an empty folder next to `incoming/`, flushes the file system, and returns the name of the folder. It is for many
+   * small files, which stay until the end: ext4 takes 15 times as long to create a file where others were just removed.
    */
   makeIncoming(signal: AbortSignal): Promise<string>;
 }
@@ -35,7 +35,7 @@ export const entryNames: readonly string[] = Array.from({ length: 1000 }, (_, in
 
 export const uploadBytes = 2 ** 30;
 
-/** Where everything will be in an empty folder; nothing is written yet. */
+/** Returns the paths of the files in an empty folder. Writes nothing. */
 export function planStage(folder: string): Stage {
   const root = join(folder, 'root');
   const incoming = join(root, 'incoming');
@@ -61,7 +61,7 @@ export function planStage(folder: string): Stage {
   };
 }
 
-/** Writes the files; those to upload, a few seconds' work, only where they are asked for. */
+/** Writes the served files, and on request those to upload, which takes some seconds. */
 export async function fillStage(stage: Stage, withUploads: boolean, signal: AbortSignal): Promise<void> {
   const entries = join(stage.root, 'entries');
   await mkdir(entries, { recursive: true });
@@ -77,20 +77,20 @@ export async function fillStage(stage: Stage, withUploads: boolean, signal: Abor
 }
 
 /**
- * Waits until a file has been left alone for a minute, as most files have that are asked for: of younger ones Holdall does not
- * remember the bytes.
+ * Waits until a file has been unchanged for a minute, as most requested files are: Holdall does not cache the bytes of newer
+ * ones.
  */
 export async function untilOld(file: string, signal: AbortSignal): Promise<void> {
   const { ctimeMs } = await stat(file);
   await delay(Math.max(0, ctimeMs + 61_000 - Date.now()), undefined, { signal });
 }
 
-/** Random, so that nothing on the way saves work by compressing or by leaving holes. */
+/** Random bytes, so that compression and holes save no work. */
 export async function writeRandom(file: string, bytes: number, signal: AbortSignal): Promise<void> {
   await run({ file: 'sh', args: ['-c', 'head -c "$0" /dev/urandom > "$1"', String(bytes), file] }, signal);
 }
 
-/** Has the file system of a folder write out all it holds back. */
+/** Flushes the file system of a folder. */
 export async function flush(folder: string, signal: AbortSignal): Promise<void> {
   await run({ file: 'sync', args: ['--file-system', folder] }, signal);
 }

@@ -7,7 +7,7 @@ import type { RunningServer, Server } from './servers.ts';
 import { startServer } from './servers.ts';
 import type { Stage } from './stage.ts';
 
-/** How long each server takes from its start to its first answer, and what its processes hold when they rest again. */
+/** Compares the time from the start of each server to its first response, and the memory of its idle processes. */
 export function startComparison(servers: readonly Server[], stage: Stage): Comparison {
   return {
     id: 'start',
@@ -22,7 +22,7 @@ export function startComparison(servers: readonly Server[], stage: Stage): Compa
   };
 }
 
-/** Of which the median is one figure. */
+/** Starts per figure, which is their median. */
 export const startsEach = 5;
 
 async function measureStarts(server: Server, stage: Stage, signal: AbortSignal): Promise<Sample> {
@@ -50,8 +50,8 @@ async function measureStart(server: Server, stage: Stage, signal: AbortSignal): 
 }
 
 /**
- * What the process that holds most holds, after some requests, so that all processes are there and the code of each kind
- * of request is loaded, and once they rest.
+ * Returns the memory of the largest idle process. Some requests are sent first, so that all processes run and the code of
+ * each kind of request is loaded.
  */
 async function measureIdle(running: RunningServer, server: Server, signal: AbortSignal): Promise<IdleProcess> {
   for (let request = 0; request < 30; request++) {

@@ -2,18 +2,18 @@ import { Agent, request as httpRequest } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { requireHost } from './requests.ts';
 
-/** Requests that come at their own pace, whatever becomes of those before them. */
+/** Requests at a constant rate, independent of earlier responses. */
 export interface SteadyRequests {
-  /** Asked for in turn. */
+  /** Requested in turn. */
   readonly urls: readonly URL[];
   readonly perSecond: number;
   readonly seconds: number;
 }
 
 /**
- * Sends each request when it is due, and says how long after that its whole answer was there: milliseconds, one a request.
- * A load that waits for an answer before it asks again, as wrk's does, sees a server that stands still only once for each
- * connection; this one sees it for each request that is due meanwhile. Rejects for every answer but 200.
+ * Sends each request at its scheduled time. Returns the milliseconds from that time to the end of each response. A load that
+ * waits for a response before the next request, as that of wrk, notices a blocked server only once per connection. This one
+ * notices it for each scheduled request. Rejects for every response except 200.
  */
 export async function sendSteadily(
   { urls, perSecond, seconds }: SteadyRequests,
@@ -29,7 +29,7 @@ export async function sendSteadily(
       if (!url) throw new Error('no URL to ask for');
       await sleep(Math.max(0, due - performance.now()), undefined, { signal });
       const answer = timeFrom(due, url, agent, signal);
-      // It is waited for below; until then, nobody would take its failure.
+      // It is awaited below. Until then, its failure would be an unhandled rejection.
       answer.catch(() => undefined);
       responses.push(answer);
     }

@@ -13,8 +13,8 @@ import {
 import type { ObjectStore as Account } from '../../testing/servers/object-store.ts';
 
 /**
- * Asks two stores the same, the second one being real, and gives what the first answers otherwise: nothing, where it may
- * stand for the second. Both are given the same few objects.
+ * Sends the same requests to a synthetic and a real store with the same objects. Returns the differences between their
+ * responses; none if the synthetic store is a valid replacement.
  */
 export async function compareStores(
   synthetic: { account: Account; bucket: string },
@@ -42,7 +42,7 @@ function connect({ endpoint, region, accessKeyId, secretAccessKey }: Account): S
 
 const KEYS = ['a/1', 'a/2', 'a/b/3', 'a/b/4', 'a/c d+e/5', 'a/ü/6', 'a0', 'a/😀', 'b/7'];
 
-/** Every answer under a name: what it found, or its status and code. */
+/** Responses by name: the result, or status and code. */
 async function requestAll(client: S3Client, Bucket: string): Promise<Record<string, unknown>> {
   const said: Record<string, unknown> = {};
   const request = async (name: string, response: () => Promise<unknown>) => {
@@ -109,7 +109,7 @@ async function requestAll(client: S3Client, Bucket: string): Promise<Record<stri
   );
   await request('copy', async () => {
     const copied = await client.send(new CopyObjectCommand({ Bucket, Key: 'c/1', CopySource: `${Bucket}/a/1` }));
-    // Ceph leaves the quotes away.
+    // Ceph omits the quotes.
     return copied.CopyObjectResult?.ETag?.replaceAll('"', '');
   });
   await request('copy what is missing', () =>

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { comparePaths } from '../../src/model/path.ts';
 import type { Family } from './synthetic-store.ts';
 
-/** An object of the store: what is in it is text, or is told by the key that it was generated with. */
+/** An object of the store. Its content is text, or derived from the key with which it was generated. */
 export interface StoredObject {
   readonly content: string | Buffer;
   readonly modified: Date;
@@ -14,13 +14,13 @@ export interface Objects {
   get(key: string): StoredObject | undefined;
   put(key: string, object: StoredObject): void;
   delete(key: string): void;
-  /** The first key behind `after` (at it, too, with `inclusive`) that begins with `prefix`. */
+  /** Returns the first key after `after` (with `inclusive`, also `after` itself) that starts with `prefix`. */
   next(prefix: string, after: string, inclusive: boolean): string | undefined;
 }
 
 /**
- * Generated objects take no memory but a bit that says whether they are still there: their keys are computed from their
- * number, their contents from their keys. What is written is kept beside them, in short sorted runs.
+ * A generated object uses only one bit of memory, for whether it still exists. Its key is computed from its number, and its
+ * content from its key. Written objects are kept separately, in short sorted runs.
  */
 export function createObjects(families: readonly Family[]): Objects {
   const generated = families.map((family) => ({ family, gone: new Uint8Array(Math.ceil(family.count / 8)) }));
@@ -66,25 +66,25 @@ export function createObjects(families: readonly Family[]): Objects {
   };
 }
 
-/** The MD5 of what is in it, as stores have it for what came in one piece; with its quotes. */
+/** The MD5 of the content with quotes, as stores return it for uploads in one request. */
 export function etagOf({ content }: StoredObject): string {
   return `"${createHash('md5').update(content).digest('hex')}"`;
 }
 
-/** A second in the past: the same in every run. */
+/** A time in the past with whole seconds, the same in every run. */
 const WRITTEN = new Date('2026-01-01T00:00:00Z');
 
-/** Objects of a family that share a folder, where it is not flat. */
+/** Objects of a family per folder, if it is not flat. */
 const PER_FOLDER = 1000;
 
-/** The key of an object of a family, by its number from 0 on; keys and numbers have the same order. */
+/** Returns the key of an object of a family by its number, from 0. Keys and numbers have the same order. */
 export function keyOf({ prefix, shape }: Family, number: number): string {
   const name = `object ${String(number).padStart(7, '0')}.txt`;
   if (shape === 'flat') return `${prefix}${name}`;
   return `${prefix}part ${String(Math.floor(number / PER_FOLDER)).padStart(4, '0')}/${name}`;
 }
 
-/** What is in an object of a family: the key that it, or what it is a copy of, was generated with. */
+/** Returns the content of an object of a family: the key with which it, or the source of the copy, was generated. */
 export function contentOf(family: Family, number: number): string {
   return `${keyOf({ ...family, prefix: family.copyOf ?? family.prefix }, number)}\n`;
 }
@@ -96,7 +96,7 @@ function numberOf(family: Family, key: string): number | undefined {
 }
 
 function nextGenerated(family: Family, gone: Uint8Array, from: string, inclusive: boolean): string | undefined {
-  // Nearly always it is the key of one of them, behind which a listing goes on.
+  // Almost always the key of one of them, after which a listing continues.
   const number = numberOf(family, from);
   let [low, high] = number === undefined ? [0, family.count] : [number, number];
   if (number !== undefined && !inclusive) low++;
@@ -106,21 +106,21 @@ function nextGenerated(family: Family, gone: Uint8Array, from: string, inclusive
     if (order > 0 || (order === 0 && inclusive)) high = middle;
     else low = middle + 1;
   }
-  // Whole bytes of what is gone are passed over at once: a listing of what is left of a million must not take seconds.
+  // Skips whole bytes of removed objects, so that listing the rest of a million objects does not take seconds.
   while (low < family.count && isSet(gone, low)) low += (low & 7) === 0 && gone[low >> 3] === 0xff ? 8 : 1;
   return low < family.count ? keyOf(family, low) : undefined;
 }
 
 const isSet = (bits: Uint8Array, number: number) => ((bits[number >> 3] ?? 0) & (1 << (number & 7))) !== 0;
 
-/** Objects by their keys, in runs of at most so many, so that one more is put in its place in microseconds. */
+/** Objects by key, in runs of limited size, so that an insertion takes microseconds. */
 const RUN = 512;
 
 function createRuns(): Omit<Objects, 'next'> & { next(from: string, inclusive: boolean): string | undefined } {
   const runs: string[][] = [];
   const objects = new Map<string, StoredObject>();
 
-  /** The run that a key belongs into: the last that does not begin behind it. */
+  /** Returns the run of a key: the last one that does not start after it. */
   const runOf = (key: string) => Math.max(0, firstIndex(runs.length, (index) => isBehind(runs[index]?.[0], key)) - 1);
 
   return {
@@ -160,7 +160,7 @@ function createRuns(): Omit<Objects, 'next'> & { next(from: string, inclusive: b
 
 const isBehind = (key: string | undefined, other: string) => key !== undefined && comparePaths(key, other) > 0;
 
-/** The first of so many for which it holds, given that it holds for all behind that; the count where for none. */
+/** Returns the first index for which `holds` is true, if it is then true for all later ones; otherwise `count`. */
 function firstIndex(count: number, holds: (index: number) => boolean): number {
   let [low, high] = [0, count];
   while (low < high) {

@@ -3,7 +3,7 @@ import { listObjects } from './synthetic-list.ts';
 import { etagOf, type Objects, type StoredObject } from './synthetic-objects.ts';
 import { escapeXml, unescapeXml, xml } from './synthetic-xml.ts';
 
-/** A request as it came, with its path taken apart. */
+/** A received request with its parsed path. */
 export interface SyntheticRequest {
   readonly method: string;
   readonly url: URL;
@@ -22,7 +22,7 @@ export interface SyntheticResponse {
 
 type Operation = keyof typeof OPERATIONS;
 
-/** What the requests that it takes are called; undefined for any other. */
+/** Returns the operation of a supported request; undefined for any other. */
 export function operationOf({ method, url, key, headers }: SyntheticRequest): Operation | undefined {
   const has = (name: string) => url.searchParams.has(name);
   if (has('uploads') || has('uploadId')) return undefined;
@@ -35,7 +35,7 @@ export function operationOf({ method, url, key, headers }: SyntheticRequest): Op
   return ({ GET: 'GetObject', HEAD: 'HeadObject', DELETE: 'DeleteObject' } as const)[method];
 }
 
-/** What it counts for: a removal of many for as many, each below the first folder that it is in. */
+/** Returns the number of requests that it counts as, by first folder: a removal of many objects counts as many. */
 export function weightOf(operation: Operation, { url, key, body }: SyntheticRequest) {
   const isRead = ['ListObjectsV2', 'HeadBucket', 'GetObject', 'HeadObject'].includes(operation);
   const keys = operation === 'DeleteObjects' ? keysIn(body) : [];
@@ -47,7 +47,7 @@ export function weightOf(operation: Operation, { url, key, body }: SyntheticRequ
   };
 }
 
-/** Does what is asked. */
+/** Executes a request. */
 export function responseTo(operation: Operation, requested: SyntheticRequest, objects: Objects): SyntheticResponse {
   return OPERATIONS[operation](requested, objects);
 }
@@ -131,7 +131,7 @@ function readObject({ key, headers }: SyntheticRequest, objects: Objects): Synth
   return { status: 206, headers: { ...given, ...range }, body: content.subarray(first, last + 1) };
 }
 
-/** Whether what is there is against the conditions of the request (RFC 9110, section 13.1). */
+/** Whether the existing object fails the preconditions of the request (RFC 9110, section 13.1). */
 function isAgainst(headers: IncomingHttpHeaders, present: StoredObject | undefined): boolean {
   const etag = present && etagOf(present);
   const { 'if-match': wanted, 'if-none-match': unwanted } = headers;
@@ -139,7 +139,7 @@ function isAgainst(headers: IncomingHttpHeaders, present: StoredObject | undefin
   return unwanted !== undefined && etag !== undefined && (unwanted === '*' || unwanted === etag);
 }
 
-/** Whole seconds, which is what headers tell. */
+/** Rounds to whole seconds, the precision of headers. */
 const now = () => new Date(Math.floor(Date.now() / 1000) * 1000);
 
 function keysIn(body: Buffer): string[] {

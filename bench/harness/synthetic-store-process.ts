@@ -14,8 +14,8 @@ import {
 import type { Family, SyntheticSettings } from './synthetic-store.ts';
 
 /*
- * The process of a synthetic store: its settings are its one argument. `/-/calls` gives the requests since it was last
- * asked, `/-/check` says whether what is below a prefix is what should be.
+ * The process of a synthetic store. Its only argument is its settings. `/-/calls` returns the requests since the last call,
+ * and `/-/check` whether a prefix has the expected objects.
  */
 const settings = JSON.parse(process.argv[2] ?? '') as SyntheticSettings;
 const objects = createObjects(settings.families);
@@ -91,7 +91,7 @@ function control({ url }: SyntheticRequest): SyntheticResponse {
   return problem === undefined ? { status: 200 } : { status: 409, body: problem };
 }
 
-/** What is not as it should be below a prefix: the objects of a family and nothing else, or nothing at all. */
+/** Returns the first difference from the expected objects below a prefix: exactly those of a family, or none. */
 function findDifference(present: Objects, prefix: string, family?: Family): string | undefined {
   let key = present.next(prefix, prefix, true);
   for (let number = 0; family && number < family.count; number++) {

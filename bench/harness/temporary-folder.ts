@@ -2,14 +2,14 @@ import { mkdtemp, rm, statfs } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { cleanUpAtExit } from '../../testing/exit-cleanup.ts';
 
-/** A folder that goes with its owner, with all that is in it. */
+/** A folder that is removed with its owner. */
 export interface TemporaryFolder extends AsyncDisposable {
   readonly path: string;
 }
 
 /**
- * Makes an empty folder below `parent`, which has to hold so many bytes more.
- * It is removed when it is disposed of, and at the latest when this process ends.
+ * Creates an empty folder in `parent`, which must have this number of free bytes. The folder is removed when it is disposed
+ * of, or when this process ends.
  */
 export async function makeTemporaryFolder(parent: string, bytesNeeded: number): Promise<TemporaryFolder> {
   const { bavail, bsize } = await statfs(parent);

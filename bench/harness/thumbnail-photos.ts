@@ -3,15 +3,15 @@ import { link, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import sharp from 'sharp';
 
-/** How many photographs are drawn, which takes half a second each. */
+/** The number of generated photographs. Each takes half a second. */
 const PHOTOGRAPHS = 12;
 
 const WIDTH = 3000;
 const HEIGHT = 2000;
 
 /**
- * Fills a new folder with JPEGs of 6 megapixels, as many as there are `names`. Their content repeats after 12; each name
- * is a file of its own to whoever draws it, and the folder takes 14 MB.
+ * Fills a new folder with one JPEG of 6 megapixels for each of `names`. Their content repeats after 12. Each name is a
+ * separate file for thumbnails, and the folder uses 14 MB.
  */
 export async function makePhotographs(folder: string, names: readonly string[]): Promise<void> {
   await mkdir(folder, { recursive: true });
@@ -22,7 +22,7 @@ export async function makePhotographs(folder: string, names: readonly string[]):
   }
 }
 
-/** Surfaces, shapes, texture and grain: about 1.1 MB, as a photograph of that size has it. */
+/** Draws surfaces, shapes, texture and grain: about 1.1 MB, like a photograph of that size. */
 async function drawPhotograph(file: string): Promise<void> {
   const pixels = new Float32Array(WIDTH * HEIGHT * 3);
   for (const [cells, weight] of [
@@ -40,7 +40,7 @@ async function drawPhotograph(file: string): Promise<void> {
   await sharp(Uint8Array.from(pixels), { raw }).jpeg({ quality: 88 }).toFile(file);
 }
 
-/** Random colours, so many across, with soft edges between them. */
+/** Draws a number of random colours across, with soft edges. */
 async function randomLayer(cells: number): Promise<Buffer> {
   const rows = Math.round((cells * HEIGHT) / WIDTH);
   const raw = { width: cells, height: rows, channels: 3 } as const;
