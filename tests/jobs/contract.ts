@@ -15,7 +15,11 @@ import { CONCURRENT_TESTS } from '../../testing/concurrent-tests.ts';
 import { atEnd } from '../../testing/holdall.ts';
 import { until } from '../../testing/until.ts';
 
-export const LEASE_MS = 1500;
+/** Milliseconds of a lease that expires during a test. */
+export const SHORT_LEASE_MS = 1500;
+
+/** Milliseconds of all other leases: longer than a busy machine suspends a process. */
+export const LEASE_MS = 60_000;
 
 export const ANN: Submitter = {
   user: { name: 'ann', groups: ['family'] },
@@ -64,20 +68,20 @@ class ControlledKind {
 /** The tests that jobs pass on every database engine. `create` returns the location of a new, empty database. */
 export function testJobs(engineName: string, create: () => Promise<DatabaseLocation>): void {
   describe(`Jobs on ${engineName}`, { concurrency: CONCURRENT_TESTS }, () => {
-    const open = async (t: TestContext, location: DatabaseLocation) => {
+    const open = async (t: TestContext, location: DatabaseLocation, leaseMs = LEASE_MS) => {
       const database = new Database(await openEngine(location));
       atEnd(t, () => database.close());
       await database.start();
-      return { database, queue: new JobQueue(database, { leaseMs: LEASE_MS }) };
+      return { database, queue: new JobQueue(database, { leaseMs }) };
     };
     /** Starts a process's runner on a database. */
     const startRunner = async (
       t: TestContext,
       location: DatabaseLocation,
       kinds: readonly JobKind[],
-      options: Partial<RunnerOptions> = {},
+      { leaseMs, ...options }: Partial<RunnerOptions> & { readonly leaseMs?: number } = {},
     ) => {
-      const { database, queue } = await open(t, location);
+      const { database, queue } = await open(t, location, leaseMs);
       const runner = new JobRunner(queue, database, kinds, { ...OPTIONS, ...options });
       atEnd(t, () => runner.close());
       runner.start();
@@ -232,7 +236,7 @@ export function testJobs(engineName: string, create: () => Promise<DatabaseLocat
       await startRunner(t, location, [controlled.kind]);
       // The lease is renewed while the process is alive.
       const claimedAt = performance.now();
-      await until('the lease would have expired', () => performance.now() - claimedAt > LEASE_MS * 1.5);
+      await until('the lease would have expired', () => performance.now() - claimedAt > SHORT_LEASE_MS * 1.5);
       assert.equal(controlled.runs.length, 0);
       child.kill('SIGKILL');
       const { context, settle } = await controlled.run(1);
@@ -245,7 +249,10 @@ export function testJobs(engineName: string, create: () => Promise<DatabaseLocat
       const location = await create();
       const [slow, other] = [new ControlledKind(), new ControlledKind()];
       // Its heartbeat is too late, as in a process that was suspended.
-      const { queue } = await startRunner(t, location, [slow.kind], { heartbeatMs: LEASE_MS * 2 });
+      const { queue } = await startRunner(t, location, [slow.kind], {
+        leaseMs: SHORT_LEASE_MS,
+        heartbeatMs: SHORT_LEASE_MS * 2,
+      });
       const submitted = await queue.submit('controlled', { name: 'a' }, ANN);
       const first = await slow.run(1);
       await startRunner(t, location, [other.kind]);
@@ -292,7 +299,10 @@ export function testJobs(engineName: string, create: () => Promise<DatabaseLocat
     it('pass a checkpoint on to their next attempt', async (t) => {
       const location = await create();
       const [slow, other] = [new ControlledKind(), new ControlledKind()];
-      const { queue } = await startRunner(t, location, [slow.kind], { heartbeatMs: LEASE_MS * 2 });
+      const { queue } = await startRunner(t, location, [slow.kind], {
+        leaseMs: SHORT_LEASE_MS,
+        heartbeatMs: SHORT_LEASE_MS * 2,
+      });
       const submitted = await queue.submit('controlled', { name: 'a' }, ANN);
       const first = await slow.run(1);
       assert.equal(first.context.checkpoint, undefined);

@@ -12,9 +12,7 @@ import { WebhookDispatcher } from '../../src/webhooks/dispatcher.ts';
 import { nextStep } from '../../src/webhooks/retries.ts';
 import { Sender } from '../../src/webhooks/sender.ts';
 import { Webhooks } from '../../src/webhooks/webhooks.ts';
-import { OPTIONS } from '../jobs/contract.ts';
-
-export const LEASE_MS = 1500;
+import { LEASE_MS, OPTIONS } from '../jobs/contract.ts';
 
 /** The tables of webhooks on an open database. */
 export interface OpenedTables {
@@ -26,14 +24,14 @@ export interface OpenedTables {
   readonly sender: Sender;
 }
 
-export async function openTables(location: DatabaseLocation): Promise<OpenedTables> {
+export async function openTables(location: DatabaseLocation, leaseMs = LEASE_MS): Promise<OpenedTables> {
   const database = new Database(await openEngine(location));
   await database.start();
   const changeLog = new ChangeLog(database);
   return {
     database,
     changeLog,
-    queue: new JobQueue(database, { leaseMs: LEASE_MS }),
+    queue: new JobQueue(database, { leaseMs }),
     webhooks: new Webhooks(database, changeLog),
     deliveries: new Deliveries(database),
     sender: new Sender({ addresses: createAddressPolicy(['loopback']) }),
