@@ -125,7 +125,7 @@ async function operateThrough({ url }: RunningServer, { name }: FolderOperation,
   if (status !== 200) throw new Error(`${name}: ${status} ${body.toString()}`);
 }
 
-/** Replaces everything of earlier operations by a source with so many objects. */
+/** Replaces all objects of earlier operations with a source of this many objects. */
 async function plant(bucket: Bucket, count: number, signal: AbortSignal): Promise<void> {
   await clear(bucket, signal);
   const objects = Array.from(objectsOf(count), ([path, content]) => [`${source}${path}`, content] as const);

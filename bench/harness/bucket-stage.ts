@@ -6,29 +6,29 @@ import type { ServedFolder, Server } from './servers.ts';
 import { holdall } from './servers.ts';
 import { entryNames, flush, uploadBytes, writeRandom } from './stage.ts';
 
-/** What every contender on one bucket is given. */
+/** The parameters of every contender on one bucket. */
 export interface BucketStage {
   readonly bucket: Bucket;
-  /** Of 4 KiB, in the bucket as `4KiB.bin`. */
+  /** 4 KiB, in the bucket as `4KiB.bin`. */
   readonly smallObject: Buffer;
-  /** Random bytes to upload: 4 KiB for what is not measured, 1 GiB for what is. */
+  /** Random bytes to upload: 4 KiB for the warm-up, and 1 GiB for the measurement. */
   readonly smallFile: string;
   readonly uploadFile: string;
-  /** The service, on the bucket; `workers` 0 means its own default. */
+  /** The service on the bucket. With `workers` 0, it uses its default. */
   holdall(workers?: number): Server;
-  /** Rclone on the bucket, whose name there is `bucket:`. */
+  /** Rclone on the bucket, which it calls `bucket:`. */
   rclone(args: readonly string[]): Command;
-  /** A new scratch folder, for one process of the service. */
+  /** Creates a scratch folder for one process of the service. */
   newSite(): ServedFolder;
 }
 
-/** The keys of the object of 4 KiB and of one that is large enough to be fetched of the bucket; the folder of 1,000 entries. */
+/** The keys of the object of 4 KiB and of one that clients fetch from the bucket, and the folder of 1,000 entries. */
 export const smallKey = '4KiB.bin';
 export const largeKey = '6MiB.bin';
 export const largeBytes = 6 * 2 ** 20;
 export const entriesFolder = 'entries/';
 
-/** Fills a new bucket, and a folder of this machine with what is uploaded. */
+/** Fills a new bucket, and a local folder with the files to upload. */
 export async function setBucketStage(
   bucket: Bucket,
   folder: string,
@@ -45,7 +45,7 @@ export async function setBucketStage(
   await mkdir(root);
   await writeRandom(smallFile, smallObject.length, signal);
   if (withUploads) await writeRandom(uploadFile, uploadBytes, signal);
-  // What is still to be written would slow down the first that is measured.
+  // Unwritten data would slow down the first measurement.
   await flush(folder, signal);
   let sites = 0;
   return {
@@ -75,7 +75,7 @@ function storageSettings({ name, store }: Bucket): Record<string, string> {
   };
 }
 
-/** By the environment, as its configuration file would have it: an alias of the bucket of a remote. */
+/** Returns the configuration as environment variables: an alias of the bucket of a remote. */
 function rcloneSettings({ name, store }: Bucket): Record<string, string> {
   return {
     RCLONE_CONFIG_STORE_TYPE: 's3',

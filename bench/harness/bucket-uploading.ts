@@ -12,7 +12,7 @@ import { measureProgram, measureServer } from './measure.ts';
 import { measureIdleMemory, peakDuring, warmUp } from './resident-memory.ts';
 import { startServer } from './servers.ts';
 
-/** Storing 1 GiB in the bucket: by upload to the service, and by rclone, which is given no file either, but bytes. */
+/** Compares storing 1 GiB in the bucket: an upload to the service, and rclone with the bytes on standard input. */
 export function bucketUploadComparison(stage: BucketStage): Comparison {
   return {
     id: 'upload-1GiB',
@@ -26,12 +26,12 @@ export function bucketUploadComparison(stage: BucketStage): Comparison {
 
 const rcloneName = 'rclone rcat';
 
-/** Four parts of 8 MiB in flight, as the service has. */
+/** Four concurrent parts of 8 MiB, as in the service. */
 const rcloneFlags = ['--s3-upload-concurrency', '4', '--s3-chunk-size', '8M'];
 
 const incoming = 'incoming/';
 
-/** One process, so that its memory is that of one upload; more would not take part in one. */
+/** One process, so that its memory is that of one upload, which uses only one process. */
 function serviceContender(stage: BucketStage): Contender {
   return {
     name: 'holdall',
@@ -64,12 +64,12 @@ function rcloneContender(stage: BucketStage): Contender {
   };
 }
 
-/** The command with this file as its standard input. */
+/** Returns the command with this file as its standard input. */
 function readingFrom(file: string, command: Command): Command {
   return { ...command, file: 'sh', args: ['-c', 'exec "$@" < "$0"', file, command.file, ...command.args] };
 }
 
-/** Rejects unless what was stored is what was sent; then makes room for the next. */
+/** Rejects unless the stored object equals the sent file. Then removes it. */
 async function checkStored({ bucket, uploadFile }: BucketStage, signal: AbortSignal): Promise<void> {
   const key = `${incoming}${basename(uploadFile)}`;
   const [sent, stored] = await Promise.all([

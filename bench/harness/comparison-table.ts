@@ -4,7 +4,7 @@ import type { Comparison, Measured, Sample } from './comparison.ts';
 import { speedRatios } from './comparison.ts';
 import { formatFigure, formatMegabytes, formatSpread, median } from './figures.ts';
 
-/** The comparison as Markdown: a heading and a table of medians, one row a contender. */
+/** Formats a comparison as Markdown: a heading, and a table of medians with one row per contender. */
 export function formatComparison(comparison: Comparison, measured: readonly Measured[]): string {
   const reference = measured.find(({ name }) => name === comparison.reference);
   const figures = figuresOf(comparison, reference).filter((figure) =>

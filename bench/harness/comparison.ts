@@ -2,58 +2,58 @@ import type { Cost } from './measure.ts';
 import type { Program } from './programs.ts';
 import { takeServerOutput } from './servers.ts';
 
-/** Several ways to do one thing, each measured in every round. */
+/** Contenders for the same operation, each measured in every round. */
 export interface Comparison {
-  /** What `--only` takes. */
+  /** The ID for `--only`. */
   readonly id: string;
   readonly title: string;
-  /** What a sample's value counts. */
+  /** The unit of the values. */
   readonly unit: 'requests/s' | 'seconds';
-  /** The name of the contender that the others are held to. */
+  /** The name of the contender that the others are compared with. */
   readonly reference: string;
-  /** What it is measured with. */
+  /** The programs that it needs. */
   readonly programs: readonly Program[];
   readonly contenders: readonly Contender[];
 }
 
-/** One way to do it. */
+/** One contender. */
 export interface Contender {
   readonly name: string;
   readonly program?: Program;
-  /** Does it once, with a fresh process of its server; rejects when any answer is not what it has to be. */
+  /** Measures it once, with a new process of its server. Rejects if a response is wrong. */
   measure(signal: AbortSignal): Promise<Sample>;
 }
 
 /** One measurement of one contender. */
 export interface Sample {
-  /** In the comparison's unit. */
+  /** In the unit of the comparison. */
   readonly value: number;
-  /** CPU time of the server, or of the command, for one request or one piece of work; null where it was not measured. */
+  /** CPU time of the server or the command per request or operation; null if it was not measured. */
   readonly cpuSeconds: number | null;
-  /** CPU time of the store behind it for the same; absent where there is none, or none that can be measured. */
+  /** CPU time of its store for the same; absent if it has none, or if it can't be measured. */
   readonly storeCpuSeconds?: number;
-  /** The most memory of the server's process tree, in bytes; null where it was not measured. */
+  /** Maximum memory of the process tree of the server, in bytes; null if it was not measured. */
   readonly peakMemory: number | null;
-  /** Resident memory of all the server's processes, in bytes, before the work and at its most; where it is the question. */
+  /** Resident memory of all processes of the server, before the operation and at its maximum, in bytes, if it is measured. */
   readonly residentMemory?: { readonly idle: number; readonly peak: number };
-  /** Where it is the question. */
+  /** Present if it is measured. */
   readonly idleProcess?: IdleProcess;
-  /** Milliseconds; null where there was one request. */
+  /** Milliseconds; null for a single request. */
   readonly latencyP99: number | null;
-  /** What a reader has to know to compare it, such as the format of a listing. */
+  /** A remark that readers need for the comparison, such as the format of a listing. */
   readonly remark: string;
 }
 
-/** What the largest process of a server holds at rest, in bytes, and how many processes it has. */
+/** The memory of the largest idle process of a server, in bytes, and the number of its processes. */
 export interface IdleProcess {
-  /** As `ps` shows it (RSS), with what it shares with others. */
+  /** As `ps` shows it (RSS), including shared pages. */
   readonly resident: number;
-  /** With its part of what it shares (PSS). */
+  /** With its share of shared pages (PSS). */
   readonly proportional: number;
   readonly processes: number;
 }
 
-/** The sample of a piece of work that is measured by its seconds. */
+/** Returns the sample of an operation that is measured in seconds. */
 export function timedSample({ seconds, ...cost }: Cost, remark: string): Sample {
   return { value: seconds, ...cost, latencyP99: null, remark };
 }
@@ -65,8 +65,8 @@ export interface Measured {
 }
 
 /**
- * Measures every contender of a comparison once a round. The order is reversed every round, so that none is
- * always the one after the heaviest.
+ * Measures every contender of a comparison once per round. The order is reversed in every round, so that none always follows
+ * the heaviest one.
  */
 export async function compare(comparison: Comparison, rounds: number, signal: AbortSignal): Promise<Measured[]> {
   const samples = new Map<string, Sample[]>(comparison.contenders.map(({ name }) => [name, []]));
@@ -82,8 +82,8 @@ export async function compare(comparison: Comparison, rounds: number, signal: Ab
 }
 
 /**
- * How many times as fast as the reference, round by round: a machine that slows down between rounds does not bend the
- * ratio within one. Empty where either was not measured.
+ * Returns the speed as a multiple of the reference in each round: a machine that slows down between rounds does not affect
+ * the ratio in one. Empty if either was not measured.
  */
 export function speedRatios(
   unit: Comparison['unit'],
@@ -102,7 +102,7 @@ interface Speeds {
   readonly samples: readonly Pick<Sample, 'value'>[];
 }
 
-/** All that has to be installed for them. */
+/** Returns the programs that they need. */
 export function programsOf(comparisons: readonly Comparison[]): Program[] {
   const needed = comparisons.flatMap(({ programs, contenders }) => {
     return [...programs, ...contenders.flatMap(({ program }) => program ?? [])];

@@ -2,10 +2,10 @@ import { basename } from 'node:path';
 import { run } from '../../testing/processes.ts';
 import { requireHost } from './requests.ts';
 
-/** Which of the two parts of an upload is sent first. */
+/** The order of the two parts of an upload. */
 export type PartOrder = 'prefix first' | 'file first';
 
-/** A file on its way into a folder of Holdall. */
+/** An upload to a folder of Holdall. */
 export interface FormUpload {
   /** Of the service. */
   readonly base: URL;
@@ -14,7 +14,7 @@ export interface FormUpload {
   readonly order: PartOrder;
 }
 
-/** Uploads as a browser does; rejects unless the service says that it stored the file under its name. */
+/** Uploads as a browser does. Rejects unless the response confirms the name of the file. */
 export async function uploadForm({ base, file, prefix, order }: FormUpload, signal: AbortSignal): Promise<void> {
   const prefixPart = ['--form-string', `prefix=${prefix}`];
   const filePart = ['--form', `file=@"${file}"`];
@@ -26,13 +26,13 @@ export async function uploadForm({ base, file, prefix, order }: FormUpload, sign
   }
 }
 
-/** Uploads with one PUT; rejects unless the server says that it made the file. */
+/** Uploads with one PUT. Rejects unless the server created the file. */
 export async function uploadByPut(url: URL, file: string, signal: AbortSignal): Promise<void> {
   const response = await curl(url, ['--upload-file', file], signal);
   if (response.status !== 201) throw new Error(`PUT ${url.href}: ${response.status} ${response.body}`);
 }
 
-/** Downloads a file from one byte on and throws it away: the bytes received. Rejects unless the answer is 206. */
+/** Downloads a file from a byte offset and discards it. Returns the number of bytes. Rejects unless the response is a 206. */
 export async function downloadFrom(url: URL, firstByte: number, signal: AbortSignal): Promise<number> {
   const response = await curl(url, ['--range', `${firstByte}-`, '--output', '/dev/null'], signal);
   if (response.status !== 206) throw new Error(`GET ${url.href} from byte ${firstByte}: ${response.status}`);
@@ -45,7 +45,7 @@ interface CurlResponse {
   readonly body: string;
 }
 
-/** `--disable` comes first by rule, and keeps the settings of whoever runs this out of it. */
+/** `--disable` must come first. It ignores the curl settings of the user. */
 async function curl(url: URL, options: readonly string[], signal: AbortSignal): Promise<CurlResponse> {
   requireHost(url);
   const always = ['--disable', '--silent', '--show-error', '--noproxy', '*', '--max-time', '900'];

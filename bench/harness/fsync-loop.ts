@@ -1,8 +1,8 @@
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 
-// Called with a folder, how many at once, and for how many seconds: makes files of 4 KiB there, each of which is made
-// durable before the next begins, and prints how many it made in how long. `UV_THREADPOOL_SIZE` has to be as many.
+// Arguments: a folder, the concurrency, and seconds. Creates files of 4 KiB in the folder, flushes each one before the next,
+// and prints their number and the duration. `UV_THREADPOOL_SIZE` must equal the concurrency.
 const [folder = '', concurrency = '1', seconds = '1'] = process.argv.slice(2);
 const content = Buffer.alloc(4096, '0123456789abcdef');
 const began = performance.now();

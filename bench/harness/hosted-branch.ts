@@ -4,27 +4,27 @@ import { startGitHub } from '../../testing/servers/github.ts';
 import type { RunningServer, ServedFolder, Server } from './servers.ts';
 import { startServer } from './servers.ts';
 
-/** The service on a branch of its own, at a double of GitHub in this process. */
+/** The service on a branch of its own, with a fake GitHub API in this process. */
 export interface HostedBranch extends AsyncDisposable {
   readonly repository: TestRepository;
   readonly running: RunningServer;
-  /** Does a piece of work of the service, and says what that cost at the host. */
+  /** Runs an operation of the service. Returns its cost at the host. */
   meter(work: () => Promise<void>): Promise<HostCost>;
 }
 
-/** What a piece of work took, and what it asked of the host. */
+/** The duration of an operation, and its requests to the host. */
 export interface HostCost {
   readonly seconds: number;
-  /** Calls of the API that count, and those that were free (304). */
+  /** API calls that count against the rate limit, and those that don't (304). */
   readonly calls: number;
   readonly free: number;
   readonly commits: number;
 }
 
-/** The folder that things are done to. */
+/** The folder of the operations. */
 export const folder = 'files';
 
-/** Opens a repository with so many files in one folder, and starts the service on it. */
+/** Creates a repository with a number of files in one folder, and starts the service on it. */
 export async function openBranch(
   fileCount: number,
   holdall: (storage: Readonly<Record<string, string>>) => Server,
@@ -55,17 +55,17 @@ export function fileNames(count: number): string[] {
   return Array.from({ length: count }, (_, index) => `file ${String(index + 1).padStart(4, '0')}.txt`);
 }
 
-/** 4 KiB of text, no two alike. */
+/** Returns 4 KiB of unique text. */
 export function contentOf(name: string): Buffer {
   return Buffer.alloc(4 * 1024, `${name}\n`);
 }
 
-/** The sha by which git knows a file's content (gitformat-pack). */
+/** Returns the hash of a git blob with this content (gitformat-pack). */
 export function shaOf(content: Buffer): string {
   return hash('sha1', Buffer.concat([Buffer.from(`blob ${content.length}\0`), content]));
 }
 
-/** What is in a folder of the branch: `sha name` of each entry. Empty where there is no folder. */
+/** Returns `sha name` of each entry of a folder in the branch; an empty list for a missing folder. */
 export async function entriesOf({ git, branch }: TestRepository, path: string): Promise<string[]> {
   const lines = await git('ls-tree', '-z', '--format=%(objectname) %(path)', branch, `${path}/`);
   return lines
@@ -86,7 +86,7 @@ async function meter(host: GitHubFake, { git, branch }: TestRepository, work: ()
   return { seconds, calls: host.requests.length - free, free, commits };
 }
 
-/** The defaults, but that every request looks at the branch first: what is counted does not hang on the moment. */
+/** The defaults, except that every request reads the branch first, so that the counts don't depend on timing. */
 function storageSettings({ apiUrl, token }: GitHubFake, repository: TestRepository): Record<string, string> {
   return {
     STORAGE_TYPE: 'github',

@@ -11,7 +11,7 @@ import type { Server } from './servers.ts';
 import { startServer } from './servers.ts';
 import type { Stage } from './stage.ts';
 
-/** The first page of a folder of 100,000 entries beside a folder that has no more than that page. */
+/** Compares the first page of a folder of 100,000 entries with a folder that has only one page. */
 export function largeFolderComparison(holdall: Server, stage: Stage, duration: Duration): Comparison {
   const contender = (name: string, path: string, check: (response: BenchResponse) => string): Contender => ({
     name,
@@ -44,7 +44,7 @@ export function largeFolderComparison(holdall: Server, stage: Stage, duration: D
 /** The names of the contenders. */
 export const [manyEntries, fewEntries] = ['holdall, folder of 100,000', 'holdall, folder of 1,000'];
 
-/** Two for each of two processes: the question is how long a page takes, not how many are too many. */
+/** Two concurrent requests for each of two processes, to measure latency and not overload. */
 const connections = 4;
 
 function checkFirstPage({ body }: BenchResponse): string {

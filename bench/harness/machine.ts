@@ -3,25 +3,25 @@ import { availableParallelism, cpus, loadavg, release, totalmem } from 'node:os'
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
-/** What a reader needs to know of the machine before they compare figures with their own. */
+/** The properties of the machine that affect the figures. */
 export interface Machine {
   readonly processor: string;
   readonly cores: number;
   /** Bytes. */
   readonly memory: number;
   readonly kernel: string;
-  /** Of the folder the files were in. */
+  /** The file system of the folder with the files. */
   readonly fileSystem: string;
   readonly node: string;
-  /** The commit of the service, with `+` when the checkout holds more than that. */
+  /** The commit of the service, with `+` if the checkout has uncommitted changes. */
   readonly commit: string;
-  /** Processes that wanted a core in the minute before the run: near 0 on a quiet machine. */
+  /** The load average of the minute before the run: near 0 on an idle machine. */
   readonly loadBefore: number;
-  /** When the run began, ISO 8601. */
+  /** The start of the run, in ISO 8601. */
   readonly date: string;
 }
 
-/** Names this machine, the file system of a folder, and the checkout that a file is in. Call it before measuring. */
+/** Describes this machine, the file system of a folder, and the checkout of a file. Call it before measuring. */
 export async function describeMachine(folder: string, entryFile: string): Promise<Machine> {
   return {
     processor: cpus()[0]?.model ?? 'unknown',
@@ -47,7 +47,7 @@ async function describeCommit(folder: string): Promise<string> {
   return changes === '' || changes === 'unknown' ? commit : `${commit}+`;
 }
 
-/** What a program says, `unknown` where it can't: a benchmark does not fail for want of a name. */
+/** Returns the output of a program; `unknown` if it fails, because a name is not worth a failed benchmark. */
 async function request(file: string, args: readonly string[]): Promise<string> {
   try {
     return (await promisify(execFile)(file, args, { timeout: 10_000 })).stdout.trim();

@@ -5,24 +5,24 @@ import { median } from './figures.ts';
 import type { MemoryWatch } from './process-tree.ts';
 import { cpuSecondsOf, cpuSecondsOfEndedChildren, watchMemory } from './process-tree.ts';
 
-/** What a piece of work took, and what it took of the server or the command that did it. */
+/** The duration of an operation, and the resources that its server or command used. */
 export interface Cost {
   readonly seconds: number;
-  /** Null where it was not measured. */
+  /** Null if it was not measured. */
   readonly cpuSeconds: number | null;
-  /** The most memory seen at once in its process tree, in bytes, shared pages counted once; null as above. */
+  /** Maximum memory of its process tree in bytes, with shared pages counted once; null if it was not measured. */
   readonly peakMemory: number | null;
-  /** CPU time of the store behind it; absent where there is none, or none that can be measured. */
+  /** CPU time of its store; absent if it has none, or if it can't be measured. */
   readonly storeCpuSeconds?: number;
 }
 
-/** Does a piece of work, and says what it cost. */
+/** Runs an operation. Returns its cost. */
 export type Meter = <Result>(work: () => Promise<Result>) => Promise<[Result, Cost]>;
 
-/** How often work of some seconds is done for one figure: what a disk or a bucket takes differs much from minute to minute. */
+/** Repetitions of an operation of some seconds per figure, because the speed of disks and buckets varies. */
 export const repeats = 3;
 
-/** Measures the same work several times, and says what one of the median duration cost. */
+/** Measures an operation several times. Returns the cost of the one with the median duration. */
 export async function measureTypical(measure: () => Promise<Cost>): Promise<Cost> {
   const costs: Cost[] = [];
   for (let repeat = 0; repeat < repeats; repeat++) costs.push(await measure());
@@ -32,7 +32,7 @@ export async function measureTypical(measure: () => Promise<Cost>): Promise<Cost
   return typical;
 }
 
-/** Does the work and says what it cost the server with this process id. */
+/** Runs an operation. Returns its cost in the server with this process ID. */
 export async function measureServer<Result>(pid: number, work: () => Promise<Result>): Promise<[Result, Cost]> {
   using memory = watchMemory(pid, memoryInterval);
   const cpuBefore = cpuSecondsOf(pid);
@@ -44,7 +44,7 @@ export async function measureServer<Result>(pid: number, work: () => Promise<Res
   return [result, { seconds, cpuSeconds, peakMemory }];
 }
 
-/** Does work that is one command run to its end, and says what the command cost. Its memory is not measured. */
+/** Runs an operation that consists of one command. Returns its cost without memory. */
 export async function measureCommand<Result>(work: () => Promise<Result>): Promise<[Result, Cost]> {
   const cpuBefore = cpuSecondsOfEndedChildren();
   const began = performance.now();
@@ -53,7 +53,7 @@ export async function measureCommand<Result>(work: () => Promise<Result>): Promi
   return [result, { seconds, cpuSeconds: cpuSecondsOfEndedChildren() - cpuBefore, peakMemory: null }];
 }
 
-/** Runs one command to its end, as `run` does, and says what it cost, its memory too. */
+/** Runs one command, as `run` does. Returns its cost, including memory. */
 export async function measureProgram(command: Command, signal: AbortSignal): Promise<Cost> {
   let memory: MemoryWatch | undefined;
   try {
@@ -68,7 +68,7 @@ export async function measureProgram(command: Command, signal: AbortSignal): Pro
   }
 }
 
-/** Does work that is none of a server or command of ours: its time alone. */
+/** Runs an operation without a server or command. Returns only its duration. */
 export async function measureTime<Result>(work: () => Promise<Result>): Promise<[Result, Cost]> {
   const began = performance.now();
   const result = await work();
@@ -76,8 +76,8 @@ export async function measureTime<Result>(work: () => Promise<Result>): Promise<
 }
 
 /**
- * Waits until a server has let go of the requests that its clients gave up, which are no part of what comes next: until
- * it takes less than a tenth of a core. Ten seconds at most.
+ * Waits until a server has ended the requests that its clients aborted: until it uses less than a tenth of a core, for at
+ * most ten seconds.
  */
 export async function settle(pid: number, signal: AbortSignal): Promise<void> {
   const deadline = performance.now() + 10_000;
@@ -90,5 +90,5 @@ export async function settle(pid: number, signal: AbortSignal): Promise<void> {
   }
 }
 
-/** Four samples a second: often enough for a peak that lasts, and below 1% of a core. */
+/** Four samples per second notice a lasting peak, and use less than 1 % of a core. */
 const memoryInterval = 250;

@@ -10,25 +10,25 @@ import { send } from './requests.ts';
 import type { ServedFolder, Server } from './servers.ts';
 import { holdall, nginx, startServer } from './servers.ts';
 
-/** A server whose page lists a folder, and how that page is read. */
+/** A server whose page lists a folder, and how to read that page. */
 export interface ListingPage {
   readonly server: Server;
   readonly shape: PageShape;
 }
 
-/** What one visit showed. Times in milliseconds, memory in bytes. */
+/** The measurements of one visit. Times are in milliseconds, and memory in bytes. */
 export interface Visit extends Arrival {
-  /** Of `scrollSteps`, those that took more than 50 ms. */
+  /** The number of scroll steps that took more than 50 ms. */
   readonly slowFrames: number;
   readonly slowestFrame: number;
   readonly heap: number;
-  /** What is in the document: elements, texts and the like. */
+  /** The number of nodes in the document, such as elements and texts. */
   readonly nodes: number;
-  /** The renderer's, shared pages in part. */
+  /** Proportional memory (PSS) of the renderer. */
   readonly renderer: number;
 }
 
-/** How many steps the whole folder is scrolled in. */
+/** The number of steps in which the folder is scrolled. */
 export const scrollSteps = 300;
 
 export function holdallPage(entryFile: string): ListingPage {
@@ -36,7 +36,7 @@ export function holdallPage(entryFile: string): ListingPage {
   return { server: holdall(entryFile), shape: { rows, entryText: entryPrefix, complete: 'listing' } };
 }
 
-/** The plainest page there is: one document of links, by the module that gives JSON in the other benchmarks. */
+/** The simplest possible page: a document of links, by the nginx module that returns JSON in the other benchmarks. */
 export const nginxPage: ListingPage = {
   server: {
     ...nginx,
@@ -49,7 +49,7 @@ export const nginxPage: ListingPage = {
   shape: { rows: 'pre a', entryText: entryPrefix, complete: 'document' },
 };
 
-/** A fresh process of the server and a fresh browser, which looks at the root of the site: a folder of so many files. */
+/** Visits the root of the site, a folder of a number of files, with new processes of the server and the browser. */
 export async function visitListing(
   { server, shape }: ListingPage,
   site: ServedFolder,
@@ -58,7 +58,7 @@ export async function visitListing(
 ): Promise<Visit> {
   await using running = await startServer(server, site, signal);
   const url = running.url('/');
-  // As a browser asks for it: the code and the folder are in memory then, for each server.
+  // As a browser requests it, so that code and folder are in memory for each server.
   const { status } = await send({ url, headers: { accept: 'text/html' }, seconds: 120 }, signal);
   if (status !== 200) throw new Error(`GET ${url.href}: ${status}`);
   const browser = await launchChromium();
@@ -72,7 +72,7 @@ export async function visitListing(
   }
 }
 
-/** Milliseconds that a page of 100,000 rows may take for anything. */
+/** The timeout of each step on a page of 100,000 rows, in milliseconds. */
 const timeoutMs = 180_000;
 
 async function visit(browser: Browser, url: URL, shape: PageShape, count: number): Promise<Visit> {
@@ -82,7 +82,7 @@ async function visit(browser: Browser, url: URL, shape: PageShape, count: number
   await page.goto(url.href, { waitUntil: 'commit' });
   const { firstRow, interactive } = await arrivalAt(page);
   const gaps = await page.evaluate(scrollToEnd, scrollSteps);
-  // What scrolled past was the whole folder.
+  // The whole folder was scrolled.
   await page
     .locator(shape.rows, { hasText: entryName(count) })
     .first()
@@ -109,7 +109,7 @@ async function arrivalAt(page: Page): Promise<Arrival> {
   return arrived;
 }
 
-/** After garbage was collected. */
+/** Measures memory after garbage collection. */
 async function memoryOf(page: Page): Promise<{ heap: number; nodes: number }> {
   const session = await page.context().newCDPSession(page);
   await session.send('HeapProfiler.collectGarbage');
@@ -119,7 +119,7 @@ async function memoryOf(page: Page): Promise<{ heap: number; nodes: number }> {
   return { heap: valueOf('JSHeapUsedSize'), nodes: valueOf('Nodes') };
 }
 
-/** Of the largest renderer: the others that a browser has in stock hold no page. */
+/** Returns the memory of the largest renderer. The spare renderers of a browser have no page. */
 async function rendererMemory(browser: Browser): Promise<number> {
   const session: CDPSession = await browser.newBrowserCDPSession();
   const { processInfo } = await session.send('SystemInfo.getProcessInfo');

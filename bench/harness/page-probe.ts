@@ -1,6 +1,6 @@
 /*
- * What runs in the page itself, sent there as source text: each function has all it needs in itself. Of the browser's
- * interfaces, these few are declared, as the program has the types of Node.js alone.
+ * Functions that run in the page. They are sent as source text, so they use nothing outside of themselves. The few types of
+ * the browser are declared here, because the program has only those of Node.js.
  */
 
 interface PageElement {
@@ -26,32 +26,32 @@ declare const PerformanceObserver: new (
 ) => { observe(options: { readonly type: string; readonly buffered: boolean }): void };
 declare function requestAnimationFrame(callback: (time: number) => void): number;
 
-/** How the page of one server is read. */
+/** How to read the page of one server. */
 export interface PageShape {
   /** The selector of rows. */
   readonly rows: string;
-  /** What the text of each entry's row has in it; a row of headings has not. */
+  /** A text in the row of each entry, but not in the row of headings. */
   readonly entryText: string;
-  /** When all entries are there: when the page says so of its listing, or when the document is loaded. */
+  /** When the page has all entries: when it says so, or when the document is loaded. */
   readonly complete: 'listing' | 'document';
 }
 
-/** Milliseconds since the navigation began. */
+/** Milliseconds since the start of the navigation. */
 export interface Arrival {
-  /** A row of an entry is on the screen. */
+  /** The first row of an entry is visible. */
   readonly firstRow: number;
-  /** All entries are there and nothing holds the page up any more. */
+  /** All entries are loaded, and the page is interactive. */
   readonly interactive: number;
 }
 
-/** Where `watchArrival` leaves what it saw. */
+/** The results of `watchArrival`. */
 export interface Probed {
   arrival?: Promise<Arrival>;
 }
 
 /**
- * Begins to watch; runs before the page's own scripts. The page is interactive when it was quiet for half a second after
- * that moment: a row is shown, all entries are there, and no frame took 50 ms (Long Animation Frames API).
+ * Starts the measurement, before the scripts of the page. The page is interactive at the first moment when a row is visible
+ * and all entries are loaded, and after which no frame takes 50 ms for half a second (Long Animation Frames API).
  */
 export function watchArrival({ rows, entryText, complete }: PageShape): void {
   const quiet = 500;
@@ -67,7 +67,7 @@ export function watchArrival({ rows, entryText, complete }: PageShape): void {
     let looked = 0;
     for (const row of document.querySelectorAll(rows)) {
       if (row.textContent?.includes(entryText)) return true;
-      // Behind the headings, if at all.
+      // After the headings, if there are any.
       if (++looked === 5) return false;
     }
     return false;
@@ -78,7 +78,7 @@ export function watchArrival({ rows, entryText, complete }: PageShape): void {
       : document.readyState === 'complete';
   const arrival = new Promise<Arrival>((resolve) => {
     const look = () => {
-      // A task of its own comes after the frame that this callback is part of.
+      // A new task runs after the frame of this callback.
       if (seen.firstRow === undefined && hasRow()) setTimeout(() => (seen.firstRow ??= performance.now()));
       if (seen.complete === undefined && isComplete()) seen.complete = performance.now();
       if (seen.firstRow !== undefined && seen.complete !== undefined) {
@@ -92,7 +92,7 @@ export function watchArrival({ rows, entryText, complete }: PageShape): void {
   Object.assign(globalThis, { probed: { arrival } satisfies Probed });
 }
 
-/** Scrolls from the top to the end in so many equal steps, one a frame; gives the milliseconds between the frames. */
+/** Scrolls from the top to the end in equal steps, one per frame. Returns the milliseconds between frames. */
 export async function scrollToEnd(steps: number): Promise<number[]> {
   const scroller = document.querySelector('[data-scroller]') ?? document.scrollingElement;
   if (!scroller) throw new Error('nothing to scroll');

@@ -2,7 +2,7 @@ import { requireCommands } from '../../testing/debian-packages.js';
 import { run } from '../../testing/processes.ts';
 import { CEPH_COMMANDS } from '../../testing/servers/ceph.ts';
 
-/** A program the benchmarks call, and the Debian packages it comes from. */
+/** A program of the benchmarks, and its Debian packages. */
 export type Program = keyof typeof packages;
 
 const packages = {
@@ -13,27 +13,27 @@ const packages = {
   curl: 'curl',
   cmp: 'diffutils',
   git: 'git',
-  // The headers of the C library are a package of their own, which it only recommends.
+  // The headers of the C library are in a package that it only recommends.
   gcc: 'gcc libc6-dev',
   ...CEPH_COMMANDS,
 } as const;
 
-/** All that a Ceph of our own consists of. */
+/** The programs of Ceph. */
 export const cephPrograms: readonly Program[] = Object.keys(CEPH_COMMANDS).filter(isProgram);
 
-/** Sees that every program is there, as the tests do for theirs. */
+/** Installs missing programs, as the tests do. */
 export function ensurePrograms(programs: readonly Program[]): void {
   requireCommands(Object.fromEntries(programs.map((program) => [program, packages[program]])));
 }
 
-/** The version of each program, as the program itself says it. */
+/** Returns the version of each program, from the program itself. */
 export async function readVersions(programs: readonly Program[], signal: AbortSignal): Promise<Record<string, string>> {
   const versions: Record<string, string> = {};
   for (const program of programs) versions[program] = await readVersion(program, signal);
   return versions;
 }
 
-/** Of those that do not take `--version`. */
+/** The version commands of programs without `--version`. */
 const versionArguments: Partial<Record<Program, string>> = {
   nginx: '-v',
   caddy: 'version',
@@ -42,7 +42,7 @@ const versionArguments: Partial<Record<Program, string>> = {
 };
 
 async function readVersion(program: Program, signal: AbortSignal): Promise<string> {
-  // nginx says its version on standard error, and wrk exits with 1 after it: the shell evens both out.
+  // nginx prints its version to standard error, and wrk exits with 1. The shell hides both differences.
   const script = '"$0" "$1" 2>&1 || true';
   const argument = versionArguments[program] ?? '--version';
   const { stdout } = await run({ file: 'sh', args: ['-c', script, program, argument] }, signal);

@@ -4,21 +4,21 @@ import { speedRatios } from './comparison.ts';
 import type { Measurement } from './earlier-run.ts';
 import { formatFigure, formatSpread, median } from './figures.ts';
 
-/** How two runs differ. */
+/** The differences of two runs. */
 interface Changes {
   /** In Markdown. */
   readonly report: string;
-  /** Figures and verdicts that could be compared. */
+  /** The number of compared figures and verdicts. */
   readonly compared: number;
-  /** What got worse or is missing, in words; empty where all is well. */
+  /** Descriptions of what is worse or missing; empty if nothing is. */
   readonly problems: readonly string[];
 }
 
 /**
- * Which figures of Holdall changed by more than the rounds of either run differ: those of which every round was worse, or
- * every round better, than all rounds of the other run. Speeds are ratios to the peer in the same round where there is one,
- * so that two runs need not have found the machine in the same state. Which verdicts are others than they were, and what
- * one of the runs has alone. A single round decides nothing.
+ * Returns the figures of Holdall that changed by more than the spread of the rounds: every round was worse, or every round
+ * was better, than all rounds of the other run. Speeds are ratios to the peer in the same round if there is one, so that the
+ * state of the machine matters less. Also returns changed verdicts, and what only one run has. Figures of a single round are
+ * not compared.
  */
 export function describeChanges(earlier: readonly Measurement[], later: readonly Measurement[]): Changes {
   const figures = compareFigures(figuresOf(earlier), figuresOf(later));
@@ -43,7 +43,7 @@ export function describeChanges(earlier: readonly Measurement[], later: readonly
   };
 }
 
-/** How the figures of two runs differ, or their verdicts. */
+/** The differences of the figures or verdicts of two runs. */
 interface Part {
   readonly report: string;
   readonly compared: number;
@@ -92,19 +92,19 @@ function compareVerdicts(earlier: readonly Verdict[], later: readonly Verdict[])
   };
 }
 
-/** What a run found out of one thing. */
+/** A figure or verdict of a run. */
 interface Finding {
   readonly name: string;
-  /** What it is told by where the run has nothing else of that. */
+  /** Its name, if the run has no other one of this kind. */
   readonly subject: string;
-  /** One a round, and one at least. */
+  /** One per round, at least one. */
   readonly values: readonly unknown[];
 }
 
 interface Matched<Found extends Finding> {
-  /** The earlier one and the later one of the same name, each of several rounds. */
+  /** The earlier and the later one of the same name, each with several rounds. */
   readonly both: readonly (readonly [Found, Found])[];
-  /** How many are in both runs, but of a single round in one of them. */
+  /** The number of those in both runs, but with a single round in one of them. */
   readonly undecided: number;
   readonly earlierOnly: readonly string[];
   readonly laterOnly: readonly string[];
@@ -143,7 +143,7 @@ interface Verdict extends Finding {
   readonly isMet: boolean;
 }
 
-/** Those that anything was measured for. */
+/** Returns those with measurements. */
 function verdictsOf(measurements: readonly Measurement[]): Verdict[] {
   const verdicts = measurements.flatMap((measurement) => measurement.verdicts);
   return verdicts
@@ -160,7 +160,7 @@ interface Figure extends Finding {
   readonly better: 'more' | 'less';
 }
 
-/** Those that were measured. */
+/** Returns those that were measured. */
 function figuresOf(measurements: readonly Measurement[]): Figure[] {
   return measurements.flatMap((measurement) => {
     const ours = measurement.contenders.filter(isOurs);

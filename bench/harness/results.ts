@@ -3,22 +3,22 @@ import { join } from 'node:path';
 import { formatFigure } from './figures.ts';
 import type { Machine } from './machine.ts';
 
-/** What a benchmark found out. */
+/** The results of a benchmark. */
 export interface Results {
   readonly name: string;
   readonly machine: Machine;
-  /** Program to version. */
+  /** Versions by program. */
   readonly versions: Readonly<Record<string, string>>;
-  /** The tables and what a reader has to know of them, in Markdown. */
+  /** The tables and their explanations, in Markdown. */
   readonly report: string;
   /** Every figure behind the report. */
   readonly measurements: unknown;
 }
 
-/** Prints the report and keeps it as `bench/results/NAME.md`, with all figures in `bench/results/NAME.json`. */
+/** Prints the report, and writes it to `bench/results/NAME.md`, with all figures in `bench/results/NAME.json`. */
 export async function publish(results: Results): Promise<void> {
   const markdown = `${results.report.trim()}\n\n${describe(results)}\n`;
-  // Printed before anything can fail: a run takes minutes.
+  // Printed before a failure is possible, because a run takes minutes.
   process.stdout.write(`\n${markdown}`);
   const folder = join(import.meta.dirname, '..', 'results');
   await mkdir(folder, { recursive: true });

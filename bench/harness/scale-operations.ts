@@ -7,24 +7,24 @@ import type { RunningServer } from './servers.ts';
 import { startServer } from './servers.ts';
 import type { Calls, Family } from './synthetic-store.ts';
 
-/** One operation on a folder of so many files, as it went. */
+/** The result of one operation on a folder of a number of files. */
 export interface Outcome {
   readonly operation: string;
   readonly count: number;
   readonly seconds: number;
-  /** Null where it was not measured. */
+  /** Null if it was not measured. */
   readonly cpuSeconds: number | null;
-  /** Of the service, in bytes; null as above. */
+  /** Memory of the service in bytes; null if it was not measured. */
   readonly peakMemory: number | null;
-  /** Of the store, by their kind; absent for a disk. */
+  /** Requests to the store by kind; absent for a disk. */
   readonly calls?: Calls;
   /** Why it did not succeed, if it did not. */
   readonly failure?: string;
 }
 
 /**
- * What one size is measured on: a folder that holds all its files itself, and folders of 1,000 below one: to copy, the
- * same with a copy of it there already, to move, and to delete.
+ * The folders of one size: one with all files, and one with folders of 1,000 files to copy, to copy to an existing copy, to
+ * move, and to delete.
  */
 interface Folders {
   readonly flat: Family;
@@ -47,11 +47,11 @@ function foldersOf(count: number): Folders {
 
 interface Operation {
   readonly name: string;
-  /** How often it is done, where it leaves everything as it was; the median counts. */
+  /** Repetitions of an operation that changes nothing; the result is the median. */
   readonly rounds: number;
   readonly families: readonly (keyof Folders)[];
   work(running: RunningServer, signal: AbortSignal, folders: Folders): Promise<void>;
-  /** Rejects unless what it should have done is done. */
+  /** Rejects unless the operation had the expected effect. */
   check(place: ScaleStore, folders: Folders, signal: AbortSignal): Promise<void>;
 }
 
@@ -107,13 +107,13 @@ const operations: readonly Operation[] = [
 
 export const operationNames = operations.map(({ name }) => name);
 
-/** The folders that an operation is done on, or that it finds. */
+/** The folders of an operation. */
 export function familiesOf(count: number, wanted: readonly string[]): Family[] {
   const used = operations.filter(({ name }) => wanted.includes(name)).flatMap(({ families }) => families);
   return [...new Set(used)].map((name) => foldersOf(count)[name]);
 }
 
-/** Does every operation that is asked for on a place of this size, each by a fresh service. */
+/** Runs all requested operations on folders of this size, each with a new service. */
 export async function measureSize(
   place: ScaleStore,
   count: number,
@@ -137,7 +137,7 @@ async function measureOperation(
 ): Promise<Outcome> {
   const folders = foldersOf(count);
   await using running = await startServer(place.server, place.newSite(), signal);
-  // So that no figure holds the loading of what lists.
+  // So that no figure includes loading the code of listings.
   for (let warmUp = 0; warmUp < 3; warmUp++) await listPage(running, '', undefined, signal);
   await place.takeCalls(signal);
   const seconds: number[] = [];
@@ -210,7 +210,7 @@ async function transfer(
   expect(operation, status, await request(running, 'POST', `/${operation}`, body, signal));
 }
 
-/** An hour: rather a figure that shows how slow it was than none. */
+/** An hour, so that even a slow operation results in a figure. */
 const timeoutMs = 3600;
 
 async function request(

@@ -18,7 +18,7 @@ export interface ServedFolder {
 /** One way to serve a folder over HTTP. */
 export interface Server {
   readonly name: string;
-  /** The programs that it needs. */
+  /** The program that it needs, if it is not a part of Holdall. */
   readonly program?: Program;
   /** The path that returns 200 when the server is ready. */
   readonly readyPath: string;
@@ -31,7 +31,7 @@ export interface Server {
 /** A server that is ready, and that stops with its owner. */
 export interface RunningServer extends AsyncDisposable {
   readonly pid: number;
-  /** Milliseconds from its start to its first response, with a precision of 5 ms. */
+  /** Seconds from its start to its first response, with a precision of 5 ms. */
   readonly secondsToResponse: number;
   url(path: string): URL;
 }

@@ -2,8 +2,8 @@ import type { Client } from './soak-client.ts';
 import { isContentOf, type SoakFile } from './soak-files.ts';
 
 /**
- * Reads everything that should be stored, and everything that is: rejects at the first file that is missing, holds other
- * bytes, or should not be there. Gives how many files it compared.
+ * Compares all stored files with the expected ones. Rejects at the first file that is missing, unexpected or different.
+ * Returns the number of compared files.
  */
 export async function checkStored(client: Client, files: readonly SoakFile[]): Promise<number> {
   for (const file of files) {

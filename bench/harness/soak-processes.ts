@@ -1,23 +1,23 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { processTree } from './process-tree.ts';
 
-/** What one process of the service held at one time. */
+/** The resources of one process of the service at one time. */
 export interface ProcessSample {
   readonly pid: number;
-  /** Seconds since the beginning. */
+  /** Seconds since the start. */
   readonly at: number;
-  /** Resident memory in bytes: shared pages count in each process. */
+  /** Resident memory in bytes. Shared pages count in each process. */
   readonly resident: number;
   readonly descriptors: number;
 }
 
 export interface ProcessWatch extends Disposable {
   samples(): readonly ProcessSample[];
-  /** Forgets what was seen so far: the beginning is now. */
+  /** Discards all samples, and starts again. */
   begin(): void;
 }
 
-/** Looks at a process and everything below it once a second. */
+/** Samples a process tree once a second. */
 export function watchProcesses(pid: number): ProcessWatch {
   let began = performance.now();
   let samples: ProcessSample[] = [];
@@ -25,7 +25,7 @@ export function watchProcesses(pid: number): ProcessWatch {
     const at = (performance.now() - began) / 1000;
     for (const member of processTree(pid)) {
       const resident = Number(/^VmRSS:\s+(\d+) kB/m.exec(read(`/proc/${member}/status`))?.[1] ?? 0) * 1024;
-      // Ended between the two looks.
+      // Ended between the two reads.
       if (resident > 0) samples.push({ pid: member, at, resident, descriptors: countOf(`/proc/${member}/fd`) });
     }
   };
@@ -52,7 +52,7 @@ function namesIn(folder: string): string[] {
   }
 }
 
-/** Empty for a process that has ended since it was listed. */
+/** Returns an empty result for a process that has ended meanwhile. */
 function read(file: string): string {
   try {
     return readFileSync(file, 'utf8');

@@ -2,24 +2,24 @@ import { median, percentile } from './figures.ts';
 import type { Sample } from './soak-load.ts';
 import type { ProcessSample } from './soak-processes.ts';
 
-/** One thing that has to stay as it was: its figure in the first third after the warm-up, and in the last. */
+/** A figure that must not grow: in the first third after the warm-up, and in the last third. */
 export interface Finding {
   readonly what: string;
   readonly unit: string;
   readonly first: number;
   readonly last: number;
-  /** The most that the last may be. */
+  /** The maximum in the last third. */
   readonly most: number;
   readonly isFlat: boolean;
 }
 
-/** The part of the time that a service has to reach its usual size: caches fill, code is compiled. */
+/** The part of the time in which a service fills its caches and compiles code. */
 export const warmUpShare = 0.2;
 
-/** Requests of a kind that a third has to hold so that its percentiles say anything. */
+/** Minimum requests of a kind in a third for meaningful percentiles. */
 export const leastSamples = 50;
 
-/** How the last third of a run compares with the first, for every process and every kind of request. */
+/** Compares the last third of a run with the first, for every process and every kind of request. */
 export function judge(processes: readonly ProcessSample[], samples: readonly Sample[], seconds: number): Finding[] {
   const pids = [...new Set(processes.map(({ pid }) => pid))];
   const findings = pids.flatMap((pid, index) => {
@@ -59,7 +59,7 @@ export function judge(processes: readonly ProcessSample[], samples: readonly Sam
   ];
 }
 
-/** The first and the last third of what came after the warm-up. */
+/** Returns the first and the last third of the time after the warm-up. */
 function thirds<Timed extends { readonly at: number }>(all: readonly Timed[], seconds: number): [Timed[], Timed[]] {
   const begin = seconds * warmUpShare;
   const third = (seconds - begin) / 3;

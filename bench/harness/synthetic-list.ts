@@ -2,7 +2,7 @@ import { etagOf, type Objects } from './synthetic-objects.ts';
 import type { SyntheticResponse } from './synthetic-s3.ts';
 import { escapeXml, xml } from './synthetic-xml.ts';
 
-/** ListObjectsV2: keys below a prefix, those with the delimiter behind it rolled into one. */
+/** ListObjectsV2: keys below a prefix. Keys with the delimiter after the prefix are grouped. */
 export function listObjects(query: URLSearchParams, bucket: string, objects: Objects): SyntheticResponse {
   const of = (name: string) => query.get(name) ?? '';
   const [prefix, delimiter, token, startAfter] = [
@@ -71,12 +71,12 @@ function gather(objects: Objects, { prefix, delimiter, after, most }: Range) {
   return { keys, prefixes, last, goesOn: key !== undefined };
 }
 
-/** Behind every key that begins alike. */
+/** Returns a position after all keys with this prefix. */
 const LAST = '\u{10ffff}';
 
 const element = (name: string, text: string) => `<${name}>${text}</${name}>`;
 
-/** As Amazon S3 writes keys: a space as `+`, slashes as they are. */
+/** Encodes a key as Amazon S3 does: spaces as `+`, and slashes unchanged. */
 function encodeKey(key: string): string {
   return encodeURIComponent(key).replaceAll('%20', '+').replaceAll('%2F', '/');
 }

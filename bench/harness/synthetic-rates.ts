@@ -1,12 +1,12 @@
-/** What a store takes of each prefix in a second. */
+/** The requests per second and prefix that a store accepts. */
 export interface Rates {
   readonly writes: number;
   readonly reads: number;
 }
 
 /**
- * Tells whether a store takes so many requests more below a prefix, as Amazon S3 does of each of its partitions. What
- * was not used in one second may be used in the next, and no later.
+ * Returns whether a store accepts a number of further requests below a prefix, as Amazon S3 does for each of its partitions.
+ * The unused rest of one second can be used in the next one, but no later.
  */
 export function createLimiter(rates: Rates): (kind: keyof Rates, prefix: string, count: number) => boolean {
   const buckets = new Map<string, { left: number; at: number }>();

@@ -6,7 +6,7 @@ import type { ObjectStore as Account } from '../../testing/servers/object-store.
 import { send } from './requests.ts';
 import type { Rates } from './synthetic-rates.ts';
 
-/** Objects that are there from the start: `count` of them below `prefix`, in one folder or in folders of 1,000. */
+/** Initial objects: `count` of them below `prefix`, in one folder or in folders of 1,000. */
 export interface Family {
   readonly prefix: string;
   readonly count: number;
@@ -19,17 +19,17 @@ export interface SyntheticSettings extends Rates {
   readonly port: number;
   readonly bucket: string;
   readonly families: readonly Family[];
-  /** Milliseconds from the end of a request to its answer. */
+  /** Milliseconds from the end of a request to its response. */
   readonly latency: number;
 }
 
-/** Requests by the name of their operation, and those refused because there were too many. */
+/** Requests by operation, and those rejected by the rate limit. */
 export type Calls = Readonly<Record<string, number>>;
 
 /**
- * An object store in a process of its own that answers as S3 does, as late as one that is far away, and no more often
- * than one prefix of Amazon S3. Objects are computed, so that a million takes no disk. It checks no signatures, and takes
- * no uploads in parts.
+ * A synthetic S3 store in a separate process, with the latency of a remote store and the rate limit of one prefix of Amazon
+ * S3. Objects are computed, so that a million needs no disk space. It ignores signatures, and does not support multipart
+ * uploads.
  */
 export interface SyntheticStore extends AsyncDisposable {
   readonly account: Account;
@@ -38,14 +38,14 @@ export interface SyntheticStore extends AsyncDisposable {
   /** All requests since the last call. */
   takeCalls(signal: AbortSignal): Promise<Calls>;
   /**
-   * Rejects unless exactly the objects of a family are below `prefix`, with what was generated for them; or, with
-   * `none`, nothing is.
+   * Rejects unless exactly the objects of a family are below `prefix`, with their generated contents; or no objects, with
+   * `none`.
    */
   requireFamily(family: Family, prefix: string, signal: AbortSignal): Promise<void>;
   requireNothing(prefix: string, signal: AbortSignal): Promise<void>;
 }
 
-/** As measured of stores in another city; the rates are those that Amazon S3 promises for each partitioned prefix. */
+/** Latencies as measured for stores in another city, and the rates that Amazon S3 guarantees per partitioned prefix. */
 export const usualLatency = 30;
 export const usualRates: Rates = { writes: 3500, reads: 5500 };
 

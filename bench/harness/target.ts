@@ -5,48 +5,48 @@ import { speedRatios } from './comparison.ts';
 import { formatFigure, formatSpread, median } from './figures.ts';
 import type { Duration } from './reading.ts';
 
-/** One kind of work, the ways to do it, and what Holdall has to reach at it. */
+/** A comparison, with the targets of Holdall in it. */
 export interface Target {
   readonly work: string;
   readonly comparison: Comparison;
-  /** Empty where the figures alone are of interest. */
+  /** Empty if there is no target. */
   readonly criteria: readonly Criterion[];
 }
 
-/** One thing that has to be reached. */
+/** One target. */
 export interface Criterion {
-  /** What the limit is held against, as it follows the figure: `× rclone`, `ms`. */
+  /** The unit after the figure: `× rclone`, `ms`. */
   readonly unit: string;
-  /** The figure has to be so much, at the least or at the most. */
+  /** The minimum or maximum of the figure. */
   readonly limit: number;
   readonly bound: 'least' | 'most';
-  /** One figure a round. */
+  /** One figure per round. */
   figures(comparison: Comparison, measured: readonly Measured[]): number[];
 }
 
-/** Targets that need the same things to be set up. */
+/** Targets with the same setup. */
 export interface TargetGroup {
-  /** What `--only` takes: the ids of their comparisons. */
+  /** The IDs of their comparisons, for `--only`. */
   readonly ids: readonly string[];
-  /** What has to be free on the disk for those chosen, in bytes. */
+  /** Returns the free disk space that the selected comparisons need, in bytes. */
   bytesNeeded(chosen: readonly string[], rounds: number): number;
-  /** Sets up what they need, has those chosen measured, and clears up. */
+  /** Sets up the selected comparisons, measures them, and cleans up. */
   measure(setting: Setting, measureAll: (targets: readonly Target[]) => Promise<void>): Promise<void>;
 }
 
-/** What a group of targets is measured with. */
+/** The parameters of a group of targets. */
 export interface Setting {
-  /** Ids of the group, one at least. */
+  /** IDs of the group, at least one. */
   readonly chosen: readonly string[];
   readonly duration: Duration;
-  /** Empty, for all that is written. */
+  /** An empty folder for all files. */
   readonly folder: string;
-  /** The file that starts the service. */
+  /** The script of the service. */
   readonly service: string;
   readonly signal: AbortSignal;
 }
 
-/** So many times as fast as the other contender, at least. */
+/** Returns a target: the minimum speed as a multiple of another contender. */
 export function speedOver(other: string, limit: number, ours = 'holdall', unit = `× ${other}`): Criterion {
   const named = (measured: readonly Measured[], wanted: string) => measured.find(({ name }) => name === wanted);
   return {
@@ -57,7 +57,7 @@ export function speedOver(other: string, limit: number, ours = 'holdall', unit =
   };
 }
 
-/** A figure of one contender's samples. */
+/** Returns a target for a figure of one contender. */
 export function sampleFigure(
   bound: Criterion['bound'],
   limit: number,
@@ -76,7 +76,7 @@ export function sampleFigure(
   };
 }
 
-/** Resident memory above idle, in megabytes, at most. */
+/** Returns a target: maximum resident memory above idle, in megabytes. */
 export function aboveIdle(limit: number): Criterion {
   return sampleFigure('most', limit, 'MB above idle', ({ residentMemory }) => {
     return residentMemory && megabytes(residentMemory.peak - residentMemory.idle);
@@ -87,24 +87,24 @@ export function megabytes(bytes: number | undefined): number | undefined {
   return bytes === undefined ? undefined : bytes / 1e6;
 }
 
-/** Those chosen, in the order of the choice. */
+/** Returns the selected comparisons, in the order of the selection. */
 export function chooseTargets(targets: readonly Target[], { chosen }: Setting): Target[] {
   return chosen.flatMap((id) => targets.filter(({ comparison }) => comparison.id === id));
 }
 
-/** What came of one criterion. */
+/** The result of one criterion. */
 export interface Verdict {
   readonly work: string;
   readonly target: string;
   readonly unit: string;
-  /** One a round. */
+  /** One per round. */
   readonly figures: readonly number[];
   readonly isMet: boolean;
-  /** In how many rounds, by itself, it was. */
+  /** The number of rounds that met it. */
   readonly roundsMet: number;
 }
 
-/** Decides by the median of the rounds. A criterion without figures is not met. */
+/** Compares the median of the rounds with the limit. A criterion without figures is not met. */
 export function judge({ work, comparison, criteria }: Target, measured: readonly Measured[]): Verdict[] {
   return criteria.map((criterion) => {
     const { unit, limit, bound } = criterion;
@@ -121,7 +121,7 @@ export function judge({ work, comparison, criteria }: Target, measured: readonly
   });
 }
 
-/** A Markdown table, one line a criterion. */
+/** Formats a Markdown table with one row per criterion. */
 export function formatVerdicts(verdicts: readonly Verdict[]): string {
   const columns: Column[] = [
     { heading: 'work', align: 'left' },

@@ -16,7 +16,7 @@ import { chooseTargets, sampleFigure, speedOver } from './target.ts';
 import { makePhotographs } from './thumbnail-photos.ts';
 import { requestEach } from './thumbnail-requests.ts';
 
-/** Thumbnails of photographs of 6 megapixels, on the disk: drawn, many at once, and from memory. */
+/** Thumbnails of photographs of 6 megapixels on a disk: drawn one by one, drawn concurrently, and cached. */
 export const thumbnailTargets: TargetGroup = {
   ids: ['thumbnails-cold', 'thumbnails-64', 'thumbnails-warm'],
   bytesNeeded: () => 2 ** 28,
@@ -26,18 +26,18 @@ export const thumbnailTargets: TargetGroup = {
   },
 };
 
-/** What is served, in the folder of the group, and where in it the photographs are. */
+/** The served folder in the folder of the group, and the folder of the photographs in it. */
 const ROOT = 'root';
 const PHOTOGRAPHS = 'photographs';
 
-/** Drawn before anything is measured: the code is compiled by then, and libvips loaded. */
+/** Photographs drawn before the measurement, so that the code is compiled and libvips is loaded. */
 const WARM_UP = 128;
 
 const MEASURED = 512;
 
 const names = Array.from({ length: WARM_UP + MEASURED }, (_, index) => `${String(index).padStart(4, '0')}.jpg`);
 
-/** Asked for at once: enough for every process to have the next at hand. */
+/** Concurrent requests: enough that each process always has the next one. */
 const AT_ONCE = 16;
 
 const CROWD = 64;
@@ -121,7 +121,7 @@ function warmTarget(setting: Setting): Target {
   return { work: 'Thumbnails, warm', comparison, criteria: [speedOver(file, 0.8, 'holdall', '× a file of that size')] };
 }
 
-/** Both from the same photograph: its thumbnail is what the file holds. */
+/** Requests the thumbnail of a photograph, and the same bytes as a file. */
 async function measureWarm(setting: Setting, under: '/file/' | '/thumb/', signal: AbortSignal): Promise<Sample> {
   await using running = await startHoldall(setting, signal);
   const thumbnail = running.url(`/thumb/${PHOTOGRAPHS}/${names[0]}`);
@@ -139,7 +139,7 @@ async function measureWarm(setting: Setting, under: '/file/' | '/thumb/', signal
   return await measureReading({ url, headers: {}, check }, setting.duration, meter, signal);
 }
 
-/** With its defaults, and with a cache that is empty. */
+/** Starts a service with its defaults and an empty cache. */
 function startHoldall({ folder, service }: Setting, signal: AbortSignal): Promise<RunningServer> {
   const root = join(folder, ROOT);
   const site = { root, scratch: join(folder, `scratch-${++sites}`) };

@@ -10,12 +10,12 @@ import type { Server } from './servers.ts';
 import { rclone, startServer } from './servers.ts';
 import type { Stage } from './stage.ts';
 
-/** The names of the contenders: one upload with the folder before the file, and the one that it is held to. */
+/** The names of two contenders: an upload with the folder before the file, and the reference. */
 export const [uploading, uploadingPeer] = ['holdall', 'rclone serve webdav'];
 
 /**
- * Storing 1 GiB: by upload to the servers that take one, and by the command that no durable upload can beat. nginx and
- * caddy are not among them: as Debian packages them, neither takes an upload.
+ * Compares storing 1 GiB: uploads to the servers that support them, and the command that is the limit of any durable upload.
+ * nginx and caddy are missing, because the packages of Debian don't support uploads.
  */
 export function uploadComparison(holdall: Server, stage: Stage): Comparison {
   return {
@@ -80,7 +80,7 @@ function copyContender(stage: Stage): Contender {
   };
 }
 
-/** Stores the file several times, each checked. */
+/** Stores the file several times, and verifies each one. */
 function measureStoring(measure: () => Promise<[unknown, Cost]>, stage: Stage, signal: AbortSignal): Promise<Cost> {
   return measureTypical(async () => {
     const [, cost] = await measure();
@@ -89,7 +89,7 @@ function measureStoring(measure: () => Promise<[unknown, Cost]>, stage: Stage, s
   });
 }
 
-/** Rejects unless what was stored is what was sent; then makes room for the next. */
+/** Rejects unless the stored file equals the sent one. Then removes it. */
 async function checkStored(stage: Stage, signal: AbortSignal): Promise<void> {
   const stored = join(stage.incoming, basename(stage.uploadFile));
   await run({ file: 'cmp', args: ['--', stage.uploadFile, stored] }, signal);

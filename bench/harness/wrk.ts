@@ -2,22 +2,22 @@ import { join } from 'node:path';
 import { run } from '../../testing/processes.ts';
 import { requireHost } from './requests.ts';
 
-/** One URL asked for over and over, or what is made of it. */
+/** Repeated requests of one URL, or of URLs derived from it. */
 export interface Load {
   readonly url: URL;
-  /** Which requests wrk.lua makes of the URL, with what that takes; GET of the URL itself where it is absent. */
+  /** The requests that wrk.lua derives from the URL, with their arguments. Default: GET of the URL. */
   readonly requests?: readonly string[];
-  /** The host that it may go to, where that is not this machine. */
+  /** The permitted host of the URL, if it is not this machine. */
   readonly host?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly seconds: number;
-  /** As many requests at once; 32 where it is absent. */
+  /** Concurrent requests. Default: 32. */
   readonly connections?: number;
-  /** Each answer's body has at least so many bytes; none where it is absent. */
+  /** Minimum bytes of each response body. Default: 0. */
   readonly responseBytes?: number;
 }
 
-/** What came of it. Times in milliseconds. */
+/** The results. Times are in milliseconds. */
 export interface LoadResult {
   readonly requests: number;
   readonly requestsPerSecond: number;
@@ -25,13 +25,13 @@ export interface LoadResult {
   readonly latencyP99: number;
 }
 
-/** How a load is made that does not say otherwise; told in the results. */
+/** The defaults of a load, which the results list. */
 export const connections = 32;
 export const threads = 2;
 
 /**
- * Loads a URL with wrk. Rejects when a single request failed, and when less was received than the answers'
- * length: wrk itself counts neither a redirect nor a short answer as a failure.
+ * Loads a URL with wrk. Rejects if a request failed, or if fewer bytes arrived than expected: wrk counts neither redirects nor
+ * truncated responses as failures.
  */
 export async function load(requested: Load, signal: AbortSignal): Promise<LoadResult> {
   const { url, seconds, responseBytes = 0 } = requested;
@@ -54,7 +54,7 @@ export async function load(requested: Load, signal: AbortSignal): Promise<LoadRe
   };
 }
 
-/** What wrk wrote. */
+/** The output of wrk. */
 async function runWrk(
   { url, requests = [], host, headers = {}, seconds, connections: clients = connections }: Load,
   signal: AbortSignal,
@@ -66,7 +66,7 @@ async function runWrk(
   return (await run({ file: 'wrk', args }, signal)).stdout;
 }
 
-/** The same load again, for a second: to count statuses all along would slow wrk down, and so bend what is measured. */
+/** Repeats the load for a second to count statuses, because counting during the measurement would slow wrk down. */
 async function countStatuses(requested: Load, signal: AbortSignal): Promise<string> {
   const stdout = await runWrk(
     { ...requested, seconds: 1, requests: ['statuses', ...(requested.requests ?? [])] },
@@ -82,7 +82,7 @@ async function countStatuses(requested: Load, signal: AbortSignal): Promise<stri
 
 const script = join(import.meta.dirname, 'wrk.lua');
 
-/** The line that wrk.lua writes: the script is ours, so its shape is trusted. */
+/** Parses the line of wrk.lua. Its format is trusted, because the script is part of the benchmarks. */
 interface Summary {
   readonly microseconds: number;
   readonly requests: number;
