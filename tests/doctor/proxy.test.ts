@@ -12,13 +12,13 @@ import { diagnose } from './diagnosis.ts';
 
 export const needs: readonly Need[] = ['apache2', 'haproxy', 'nginx'];
 
-/** The service, which does not mind a machine that is busy with other tests. */
+/** Starts the service without load shedding, because the machine is busy with other tests. */
 const startHoldall = (t: TestContext, settings: Readonly<Record<string, string>> = {}) =>
   start(t, { settings: { MAX_EVENT_LOOP_DELAY: '0', ...settings } });
 
 const upstream = ({ port }: Holdall) => `http://127.0.0.1:${port}`;
 
-/** The location of `deploy/nginx.conf`, but for HTTPS. */
+/** The location of `deploy/nginx.conf` without HTTPS. */
 const asDocumented = (holdall: Holdall) => `
   client_max_body_size 0;
   location / {
@@ -39,7 +39,7 @@ const noTrace = async ({ root }: Holdall) =>
     [],
   );
 
-/** A service with an access file, and a token of somebody who may do everything. */
+/** Starts a service with an access file, and a token with all permissions. */
 async function startGuarded(t: TestContext, settings: Readonly<Record<string, string>>) {
   const { token, hash } = createToken();
   const file = join(await temporaryFolder(t), 'access.json');

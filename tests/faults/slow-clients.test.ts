@@ -35,7 +35,7 @@ import { connectSlowClients } from './slow-clients.ts';
 
 export const needs: readonly Need[] = ['open-files'];
 
-/** The number of slow clients, and the seconds in which each must end the head of its request. */
+/** The number of slow clients, and the timeout of request headers in seconds. */
 const [MULTITUDE, HEADERS_TIMEOUT] = isFullForm ? [10_000, '6'] : [500, '2'];
 
 it(`closes ${MULTITUDE} connections with unfinished request headers and serves other clients`, async (t) => {
@@ -48,9 +48,9 @@ it(`closes ${MULTITUDE} connections with unfinished request headers and serves o
     assertSuccess(await send(port, '/-/health/ready'), { message: 'The service is ready.', database: 'available' });
     return crowd.open() === 0;
   });
-  // A byte on its way across the end of a connection takes the answer with it, be it with all of them.
+  // A byte that arrives after the end of a connection can discard the response of that connection.
   for (const status of crowd.statuses()) assert.equal(status, '408');
-  await until('the service has given all of them back', () => openSocketsOf(pid) < 20);
+  await until('the service has closed all of them', () => openSocketsOf(pid) < 20);
 });
 
 describe('A client that stalls', { concurrency: CONCURRENT_TESTS }, () => {
@@ -63,22 +63,18 @@ describe('A client that stalls', { concurrency: CONCURRENT_TESTS }, () => {
 
   it('receives 408 after the response in progress when it stalls in the next request headers', async (t) => {
     const content = new PassThrough();
-    // Long enough for the heads that are sent at once: where the machine is slow they take their time too.
+    // Long enough for headers that are sent completely, also on a slow machine.
     const { port } = await serve(t, { headersTimeout: 2, wrap: readsFrom(content) });
     await upload(port, 'any', 'any bytes');
     const { socket, received } = slowClient(t, port);
     socket.write('GET /file/any HTTP/1.1\r\nHost: localhost\r\n\r\n');
     content.write('any');
-    // From the first byte of the next head on its time runs.
+    // The timeout starts with the first byte of the next headers.
     await once(socket, 'data');
     socket.write('GET / HT');
     const later = slowClient(t, port);
     later.socket.write('GET / HT');
-    assert.equal(
-      responseOf(await later.received).status,
-      408,
-      'The time of the one that began before is over as well.',
-    );
+    assert.equal(responseOf(await later.received).status, 408, 'The timeout of the earlier request has also passed.');
     content.end(' bytes');
     const responses = (await received).split(/(?=HTTP\/1\.1 )/).map(responseOf);
     assert.deepEqual(
@@ -147,10 +143,10 @@ describe('A client that sends one byte at a time', () => {
   });
 
   for (const [what, head] of [
-    ['that nobody waits for', 'GET / HTTP/1.1\r\nHost: localhost\r\n'],
+    ['that the route does not read', 'GET / HTTP/1.1\r\nHost: localhost\r\n'],
     ['in chunks', 'GET / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n'],
     ['to a malformed URL', 'GET /%zz HTTP/1.1\r\nHost: localhost\r\n'],
-    ['of an upload that was refused', 'POST /upload HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\n'],
+    ['of a rejected upload', 'POST /upload HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\n'],
   ] as const)
     it(`receives the response and is disconnected: a body ${what}`, async (t) => {
       const { port } = await serve(t, { bodyTimeout: 0.2 });
@@ -158,12 +154,12 @@ describe('A client that sends one byte at a time', () => {
       assert.match(await drip(t, port, head + framing), /^HTTP\/1\.1 (?:200|400) /);
     });
 
-  /** Sends a byte after the other until the service ends the connection, and gives all that it sent. */
+  /** Sends one byte at a time until the service closes the connection. Returns all received bytes. */
   async function drip(t: TestContext, port: number, beginning: string): Promise<string> {
     const socket = connect(port, '127.0.0.1');
     const chunks: Buffer[] = [];
     socket.on('data', (chunk: Buffer) => void chunks.push(chunk));
-    // A byte that is sent across the end of the connection resets it.
+    // A byte that is sent after the end of the connection resets it.
     socket.on('error', () => {});
     const closed = new Promise((resolve) => socket.once('close', resolve));
     const timer = setInterval(() => socket.write('x'), 20);
@@ -202,7 +198,7 @@ describe('A client that waits for the service', () => {
   it('completes an upload whose bytes the service does not read for a while', async (t) => {
     const gate = Promise.withResolvers<void>();
     const { port } = await serve(t, {
-      // Long enough that the client does not seem to be slow where the machine is.
+      // Long enough that a slow machine does not count as a stalled client.
       idleTimeout: 1,
       wrap: (store) => ({
         ...store,
@@ -219,7 +215,7 @@ describe('A client that waits for the service', () => {
     await sent;
     assertSuccess(await sending.finish(), { message: 'File uploaded successfully', path: 'slow' });
     const head = await send(port, '/file/slow', { method: 'HEAD' });
-    assert.equal(head.status, 413, 'It is there, and too large to be fetched from this store.');
+    assert.equal(head.status, 413, 'It exists, and is too large for a download from this store.');
   });
 
   it('receives the rest of a download that pauses', async (t) => {
@@ -243,28 +239,28 @@ describe('A client that waits for the service', () => {
     assert.equal(String(await buffer(response)), 'somelate');
   });
 
-  /** Until silent connections have been noticed several times since. */
+  /** Waits until the idle timeout has ended other connections twice. */
   async function outwait(t: TestContext, port: number): Promise<void> {
     for (let times = 0; times < 2; times++)
       assert.equal(responseOf(await stallUpload(t, port, 'prefix first')).status, 408);
   }
 });
 
-/** A service of this process, on a disk, or on a memory where something is put before it. */
+/** Starts a service in this process, on a disk, or on a wrapped memory store. */
 async function serve(t: TestContext, { wrap, ...limits }: { wrap?: (store: Store) => Store } & Partial<Limits>) {
   const service = await startService(wrap ? memory : disk, { limits, ...(wrap && { wrap }) });
   t.after(() => service.stop());
   return service;
 }
 
-/** A connection that never closes its side, and all that it receives until the other one does. */
+/** Opens a connection that never closes its side. `received` has all bytes until the service closes the other one. */
 function slowClient(t: TestContext, port: number): { socket: Socket; received: Promise<string> } {
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
   atEnd(t, () => socket.destroy());
   return { socket, received: buffer(socket).then(String) };
 }
 
-/** Begins an upload of `a/kept`, sends nothing of it any more, and gives the answer. */
+/** Starts an upload of `a/kept` that stalls. Returns the response. */
 function stallUpload(t: TestContext, port: number, order: Order): Promise<string> {
   const prefix = { name: 'prefix', value: 'a/' };
   const file = { name: 'file', filename: 'kept', value: Buffer.alloc(256 * 1024, 'new') };
@@ -276,7 +272,7 @@ function stallUpload(t: TestContext, port: number, order: Order): Promise<string
   return received;
 }
 
-/** A store whose files have the bytes that come from there. */
+/** Wraps a store, so that all files have the bytes of a stream. */
 function readsFrom(content: PassThrough): (store: Store) => Store {
   return (store) => ({
     ...store,
@@ -288,12 +284,12 @@ function readsFrom(content: PassThrough): (store: Store) => Store {
   });
 }
 
-/** The connections of a process. */
+/** Returns the number of connections of a process. */
 function openSocketsOf(pid: number): number {
   return linksOf(pid).filter((target) => target.startsWith('socket:')).length;
 }
 
-/** The files below the root that a process has open. */
+/** Returns the number of open file descriptors of a process for the large file in the root. */
 function openFiles(pid: number, root: string): number {
   return linksOf(pid).filter((target) => target.startsWith(root) && target.endsWith('large')).length;
 }

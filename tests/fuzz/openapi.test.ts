@@ -14,7 +14,7 @@ import { bytesOf, type FuzzedRequest, requestsOf } from './requests.ts';
 import { startInMemory, startOnDisk, type Target } from './target.ts';
 import { exchange } from './wire.ts';
 
-/** What is there at the beginning of each try. */
+/** The files at the start of each run. */
 const THERE: Tree = {
   'a.txt': 'a',
   empty: '',
@@ -37,7 +37,7 @@ const PLACES = {
   missing: ['z.txt', 'new/z', 'f/new/', 'a.txt/z'],
 };
 
-/** Requests of one try: those that come later meet what came of those before. */
+/** Maximum requests per run. Later requests depend on the effects of earlier ones. */
 const LONGEST = 4;
 
 test('returns only responses of the OpenAPI document and makes only acknowledged changes: on disk', async (t) => {
