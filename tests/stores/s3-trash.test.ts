@@ -242,7 +242,7 @@ describe('A delete to the trash of a bucket', () => {
   });
 });
 
-describe('A delete to the trash of a bucket whose process died', { concurrency: CONCURRENT_TESTS }, () => {
+describe('A delete to the trash of a bucket whose process died', () => {
   const isOnlyOwn = ({ operation, key }: S3Request, wanted: string, folderOfKey: string) =>
     operation === wanted && key?.startsWith(`.holdall/${folderOfKey}/`) === true;
 
