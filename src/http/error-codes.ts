@@ -87,6 +87,11 @@ const HTTP_ERRORS = {
     meaning: 'The sign-in was started in another browser, or too long ago.',
     action: 'Sign in again.',
   },
+  'sender-required': {
+    status: 400,
+    meaning: 'The link asks for the name of the sender, and the form field `sender` is missing or not a valid name.',
+    action: 'Send `sender`: 1 to 100 characters that can be the name of a folder.',
+  },
 
   'sign-in-required': {
     status: 401,
@@ -117,6 +122,17 @@ const HTTP_ERRORS = {
     status: 401,
     meaning: 'The session or token expired or was revoked while the request was in progress.',
     action: 'Sign in again.',
+  },
+
+  'link-password-required': {
+    status: 401,
+    meaning: 'The share link needs a password.',
+    action: 'Send it to `-/link/session` below the URL of the link.',
+  },
+  'wrong-link-password': {
+    status: 401,
+    meaning: 'The password of the share link is wrong.',
+    action: 'Correct the password, or ask the user who shared the link.',
   },
 
   'permission-denied': {
@@ -165,6 +181,12 @@ const HTTP_ERRORS = {
     action: 'Use another account, or ask the operator.',
   },
 
+  'link-exhausted': {
+    status: 403,
+    meaning: 'The share link allows no more downloads, or no more uploads.',
+    action: 'Ask the user who shared the link to raise its limit.',
+  },
+
   'unknown-route': {
     status: 404,
     meaning: 'The service has no such route.',
@@ -174,6 +196,11 @@ const HTTP_ERRORS = {
     status: 404,
     meaning: 'The job does not exist, belongs to another user, or ended more than a day ago.',
     action: 'List your jobs at `/-/jobs`.',
+  },
+  'link-not-found': {
+    status: 404,
+    meaning: 'The share link does not exist, was revoked, has expired, or has reached its limits.',
+    action: 'Check the URL, or ask for a new link.',
   },
   'wrong-origin': {
     status: 404,

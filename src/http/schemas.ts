@@ -2,6 +2,20 @@ import { type Static, Type } from 'typebox';
 import { CHANGE_TYPES, type ChangeType } from '../model/change.ts';
 import { MAX_PAGE } from '../model/store.ts';
 import { ERROR_CODES, type ErrorCode } from './error-codes.ts';
+import type { VisitorLink } from './link-schemas.ts';
+
+export type {
+  ChangeLink,
+  CreateLink,
+  Link,
+  LinkCreated,
+  LinkList,
+  LinkPassword,
+  LinkQuery,
+  LinkResponse,
+  VisitorLink,
+  VisitorLinkResponse,
+} from './link-schemas.ts';
 
 /*
  * The JSON shapes of the HTTP API: the single source for validation, types and the OpenAPI document. The web UI imports
@@ -349,6 +363,12 @@ export interface Embedded {
   readonly access: { readonly name: string | null; readonly signIn: SignIn } | null;
   /** The cursor of the change feed from before the listing was read; undefined if the change log is unavailable. */
   readonly cursor?: string | undefined;
+  /**
+   * The link through which a visitor opened the page; undefined for users of the service. Null while its properties are
+   * hidden: `response` has the code `link-password-required`, `link-not-found`, or another failure. For a link without
+   * read permission, the root is an empty listing with the status 200.
+   */
+  readonly link?: VisitorLink | null | undefined;
 }
 
 /** The available sign-in methods: password, identity provider. */
