@@ -13,13 +13,15 @@ export interface AuditEvent {
   /** The path of the action; the source of a copy or move. */
   readonly path?: string;
   readonly destination?: string;
+  /** The ID of the share link through which a visitor acts, or which a user creates, changes or revokes. */
+  readonly link?: string;
   readonly outcome: 'done' | 'failed' | 'refused';
   /** The reason for a failure or refusal. */
   readonly reason?: string;
 }
 
 /** The authentication method of a request. */
-export type AuthenticationMethod = 'session' | 'password' | 'token' | 'jwt';
+export type AuthenticationMethod = 'session' | 'password' | 'token' | 'jwt' | 'link';
 
 /** The sender of a request. */
 export interface Actor {

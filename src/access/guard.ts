@@ -91,6 +91,20 @@ export class GuardedFiles implements Files {
     this.#checks.require('manage', action, ROOT);
   }
 
+  /**
+   * Throws `AccessDenied` unless the user may share a file or folder with these permissions: they have each of them.
+   * `needsUser`: anonymous users share nothing.
+   */
+  async requireSharing(
+    path: FilePath | FolderPath,
+    permissions: readonly Permission[],
+    { action, needsUser }: { readonly action: string; readonly needsUser: boolean },
+  ): Promise<void> {
+    await this.#checks.confirmIdentity();
+    if (needsUser && this.#checks.user === undefined) this.#checks.refuse(action, path, 'share');
+    for (const permission of permissions) this.#checks.require(permission, action, path);
+  }
+
   /** The policy of this moment. Each change of the access file creates another one. */
   get policy(): Policy {
     return this.#checks.policy;

@@ -286,7 +286,7 @@ function pageOf(
 export const RESYNC: Change = { type: 'resync', path: ROOT };
 
 function toChange(row: Row, key: Buffer): LoggedChange {
-  const { type, source, size, etag, user_name: user } = row;
+  const { type, source, size, etag, user_name: user, link } = row;
   // Only parsed paths are recorded.
   const toPath = (path: string) => path as FilePath | FolderPath;
   return {
@@ -298,6 +298,7 @@ function toChange(row: Row, key: Buffer): LoggedChange {
     ...(size !== null && { size }),
     ...(etag !== null && { etag }),
     ...(user !== null && { user }),
+    ...(link !== null && { link }),
   };
 }
 

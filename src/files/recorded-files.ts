@@ -22,6 +22,8 @@ export interface ChangeRecording {
 export interface RecordedFilesOptions {
   /** The username; undefined for an anonymous user. */
   readonly user: string | undefined;
+  /** The ID of the share link of a visitor. */
+  readonly link?: string | undefined;
   /** Called with each change that was made and recorded, before its promise resolves. */
   readonly onRecorded?: ((change: RecordedChange) => void) | undefined;
   /** The sequence number of the change that all changes undo. */
@@ -265,8 +267,8 @@ export class RecordedFiles implements Required<Files> {
     isUnchangedAfter: (error: unknown) => boolean,
   ): Promise<Result> {
     this.#recording.begin();
-    const { user, undoes, onRecorded } = this.#options;
-    const author = user === undefined ? undefined : { user };
+    const { user, link, undoes, onRecorded } = this.#options;
+    const author = { ...(user !== undefined && { user }), ...(link !== undefined && { link }) };
     let kept: Kept;
     let result: Result;
     try {

@@ -127,6 +127,26 @@ const WEBHOOKS = [...ACCESS, 'rate-limited', 'internal-error', 'database-unavail
 const ONE_WEBHOOK = [...WEBHOOKS, 'not-found'] as const;
 const WEBHOOK_BODY = ['json-required', 'invalid-json', 'invalid-parameter', 'invalid-request', 'invalid-path'] as const;
 const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=';
+const link = {
+  id: '3f2a9b54-6c1e-4d0a-9f7b-1e2d3c4b5a69',
+  path: 'photos/',
+  type: 'folder',
+  permissions: ['read'],
+  label: 'Holidays',
+  creator: 'ann',
+  createdAt: '2026-11-25T09:30:00.000Z',
+  expiresAt: '2026-12-31T18:00:00.000Z',
+  hasPassword: true,
+  maxDownloads: 100,
+  downloads: 3,
+  uploads: 0,
+  askSender: false,
+  lastUsedAt: '2026-11-25T10:12:00.000Z',
+  active: true,
+} as const;
+const token = 'Qm5vTG9uZ2VyVmFsaWRfVG9rZW5fMTIz';
+const LINKS = [...ACCESS, 'rate-limited', 'internal-error', 'database-unavailable'] as const;
+const LINK_BODY = ['json-required', 'invalid-json', 'invalid-parameter', 'invalid-request', 'overloaded'] as const;
 const signOut = { errors: ['sessions-unavailable'], response: success('Signed out.') } as const;
 
 /** The operations of the HTTP API, by method and path in the OpenAPI document. */
@@ -322,6 +342,37 @@ export const OPERATIONS: Readonly<Record<string, OperationDescription>> = {
     operationId: 'cancelJob',
     errors: [...JOBS, 'job-not-found'],
     response: { success: true, job },
+  },
+  'GET /-/links': {
+    operationId: 'listLinks',
+    errors: [...LINKS, 'invalid-parameter', 'invalid-path', 'invalid-cursor'],
+    response: { success: true, links: [link] },
+  },
+  'POST /-/links': {
+    operationId: 'createLink',
+    errors: [...LINKS, ...LINK_BODY, 'invalid-path', 'not-found', ...STORE],
+    request: { path: link.path, label: link.label, expiresAt: link.expiresAt, password: 'a long password' },
+    response: success('Link created successfully', {
+      link: { ...link, maxDownloads: undefined, downloads: 0, lastUsedAt: undefined },
+      token,
+      url: `https://files.example.org/-/s/${token}/`,
+    }),
+  },
+  'GET /-/links/{id}': {
+    operationId: 'getLink',
+    errors: [...LINKS, 'not-found'],
+    response: { success: true, link },
+  },
+  'PATCH /-/links/{id}': {
+    operationId: 'changeLink',
+    errors: [...LINKS, ...LINK_BODY, 'not-found'],
+    request: { maxDownloads: null },
+    response: { success: true, link: { ...link, maxDownloads: undefined } },
+  },
+  'DELETE /-/links/{id}': {
+    operationId: 'revokeLink',
+    errors: [...LINKS, 'not-found'],
+    response: success('Link revoked successfully'),
   },
   'GET /-/webhooks': {
     operationId: 'listWebhooks',

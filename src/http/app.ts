@@ -16,6 +16,7 @@ import { changeRoutes } from './routes/changes.ts';
 import { fetchRoute, signedRoute } from './routes/fetch.ts';
 import { deleteFileRoute, deleteFolderRoute, folderRoutes, renameFileRoute, transferRoutes } from './routes/files.ts';
 import { createJobStarter, jobRoutes } from './routes/jobs.ts';
+import { changeLinkRoutes, linkRoutes } from './routes/links.ts';
 import { listingRoutes } from './routes/listing.ts';
 import { endSessionRoutes, sessionRoutes, signInRoutes } from './routes/session.ts';
 import { assetRoutes, metricsRoute, securityTextRoute, systemRoutes } from './routes/system.ts';
@@ -129,6 +130,7 @@ async function registerRoutes(app: App, service: Service): Promise<void> {
     if (service.jobs) jobRoutes(bodiless, service.jobs);
     if (service.changes) changeRoutes(bodiless, service.changes.feed);
     if (service.webhooks) webhookRoutes(bodiless, service, service.webhooks);
+    if (service.links) linkRoutes(bodiless, service, service.links);
     endSessionRoutes(bodiless, service);
   });
   await app.register(async (json: App) => {
@@ -140,6 +142,7 @@ async function registerRoutes(app: App, service: Service): Promise<void> {
     restoreVersionRoute(json);
     if (service.changes) undoRoute(json, { log: service.changes.feed.log, operations, readOnly: service.readOnly });
     if (service.webhooks) changeWebhookRoutes(json, service, service.webhooks);
+    if (service.links) changeLinkRoutes(json, service, service.links);
     sessionRoutes(json, service);
   });
   await app.register(async (listing: App) => listingRoutes(listing, service));

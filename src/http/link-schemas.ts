@@ -63,7 +63,7 @@ export type Link = Static<typeof LinkDescription>;
 const label = orNull(
   Type.String({ description: 'A note, which visitors also see: one line of at most 200 characters.' }),
 );
-const expiresAt = orNull(Type.String({ format: 'date-time', description: 'When the link ends. Default: never.' }));
+const expiresAt = orNull(Type.String({ description: 'When the link ends, as a time of RFC 3339. Default: never.' }));
 const password = orNull(Type.String({ description: 'The password that visitors must enter. It is stored hashed.' }));
 const maxDownloads = orNull(limit('How many downloads the link allows. Default: any number.'));
 const maxUploads = orNull(limit('How many uploads the link allows. Default: any number.'));

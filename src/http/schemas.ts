@@ -210,7 +210,12 @@ const changeFields = {
   from: Type.Optional(Type.String({ description: 'The source of a copy or move.' })),
   size: Type.Optional(Type.Integer({ description: 'The size in bytes of a file that was written or copied.' })),
   etag: Type.Optional(Type.String({ description: 'The ETag of that file, quoted as in the ETag header.' })),
-  user: Type.Optional(Type.String({ description: 'The username. Absent for an anonymous user.' })),
+  user: Type.Optional(
+    Type.String({ description: 'The username. Absent for an anonymous user, and for a visitor of a share link.' }),
+  ),
+  link: Type.Optional(
+    Type.String({ description: 'The ID of the share link through which a visitor made the change.' }),
+  ),
 };
 
 const ChangeDescription = Type.Object(

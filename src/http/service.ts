@@ -4,6 +4,7 @@ import type { ChangeRecorder } from '../changes/recorder.ts';
 import type { Database } from '../database/database.ts';
 import type { Files } from '../files/files.ts';
 import type { JobQueue } from '../jobs/queue.ts';
+import type { Links } from '../links/links.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Tracer } from '../observability/tracer.ts';
 import type { Thumbnails } from '../thumbnails/thumbnails.ts';
@@ -47,6 +48,8 @@ export interface Service {
   readonly changes?: { readonly recorder: ChangeRecorder; readonly feed: ChangeFeed } | undefined;
   /** The webhooks; undefined if the service has no database. */
   readonly webhooks?: WebhookService | undefined;
+  /** The share links; undefined if the service has no database. */
+  readonly links?: LinkService | undefined;
   /** The URL at which users reach the service, if it is configured. */
   readonly publicUrl: string | undefined;
   /** The path prefix of all request URLs, without a trailing `/`; empty if there is none. */
@@ -73,6 +76,11 @@ export interface WebhookService {
   readonly deliveries: Deliveries;
   readonly sender: Sender;
   readonly addresses: AddressPolicy;
+}
+
+/** The share links: their table, and what belongs to their visitors. */
+export interface LinkService {
+  readonly links: Links;
 }
 
 /** The content of `/.well-known/security.txt`. */

@@ -38,8 +38,10 @@ export interface Change {
   readonly size?: number;
   /** The ETag of that file. */
   readonly etag?: string;
-  /** The username. Absent for an anonymous user. */
+  /** The username. Absent for an anonymous user, and for a visitor of a share link. */
   readonly user?: string;
+  /** The ID of the share link through which a visitor made the change. */
+  readonly link?: string;
 }
 
 /** A change with what is needed to undo it. */

@@ -29,6 +29,7 @@ import { startChanges } from './changes.ts';
 import { startDatabase } from './database.ts';
 import { startJobs } from './jobs.ts';
 import { limitsOf, openSharedState } from './limits.ts';
+import { startLinks } from './links.ts';
 import { createStoreObserver, openMetrics, openTracer, type StoreObserver } from './observability.ts';
 import { requirePrivatePaths } from './private-paths.ts';
 import { startWebhooks } from './webhooks.ts';
@@ -145,6 +146,7 @@ async function openService(
     changes,
     jobs: jobs.queue,
     webhooks: webhooks.service,
+    links: startLinks(database),
     async drainJobs() {
       await Promise.all([jobs.drain(), webhooks.drain()]);
     },

@@ -183,5 +183,5 @@ const DECLARED: Readonly<Record<'rights' | 'root' | 'signature' | 'nothing', rea
   rights: ['files'],
   root: ['root'],
   signature: ['signature'],
-  nothing: ['public', 'health', 'jobs'],
+  nothing: ['public', 'health', 'jobs', 'links'],
 };

@@ -21,6 +21,7 @@ import type { Store } from '../../src/model/store.ts';
 import { MIN_KEY_BYTES } from '../../src/model/url-signer.ts';
 import { startChanges } from '../../src/server/changes.ts';
 import { startJobs } from '../../src/server/jobs.ts';
+import { startLinks } from '../../src/server/links.ts';
 import { startWebhooks } from '../../src/server/webhooks.ts';
 import { createThumbnails } from '../../src/thumbnails/thumbnails.ts';
 import type { Backend } from '../contract/backend.ts';
@@ -169,6 +170,7 @@ export async function startService(
       changes,
       jobs: jobs?.queue,
       webhooks: webhooks?.service,
+      links: database && startLinks(database),
       publicUrl,
       basePath,
       contentOrigin,

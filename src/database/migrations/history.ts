@@ -2,6 +2,7 @@ import { ADD_JOB_CHECKPOINTS } from './add-job-checkpoints.ts';
 import { ADD_UNDO } from './add-undo.ts';
 import { CREATE_CHANGES } from './create-changes.ts';
 import { CREATE_JOBS } from './create-jobs.ts';
+import { CREATE_LINKS } from './create-links.ts';
 import { CREATE_WEBHOOKS } from './create-webhooks.ts';
 import type { Migration } from './migration.ts';
 
@@ -12,4 +13,5 @@ export const MIGRATIONS: readonly Migration[] = [
   ADD_JOB_CHECKPOINTS,
   ADD_UNDO,
   CREATE_WEBHOOKS,
+  CREATE_LINKS,
 ];

@@ -21,8 +21,8 @@ export async function appendChanges(
       update change_feed set last_sequence = last_sequence + ${changes.length}, last_time = ${now}
       returning last_sequence - ${changes.length} as previous, last_sequence, last_time, key
     ), added as (
-      insert into changes (sequence, time, type, path, source, size, etag, user_name, kept, undoes)
-      select feed.previous + position, feed.last_time, type, path, source, size, etag, user_name, kept, undoes
+      insert into changes (sequence, time, type, path, source, size, etag, user_name, link, kept, undoes)
+      select feed.previous + position, feed.last_time, type, path, source, size, etag, user_name, link, kept, undoes
       from feed, unnest(
         ${column(({ type }) => type)}::text[],
         ${column(({ path }) => path)}::text[],
@@ -30,9 +30,10 @@ export async function appendChanges(
         ${column(({ size }) => size)}::bigint[],
         ${column(({ etag }) => etag)}::text[],
         ${column(({ user }) => user)}::text[],
+        ${column(({ link }) => link)}::text[],
         ${changes.map(keptColumn)}::text[],
         ${column(({ undoes }) => undoes)}::bigint[]
-      ) with ordinality as change (type, path, source, size, etag, user_name, kept, undoes, position)
+      ) with ordinality as change (type, path, source, size, etag, user_name, link, kept, undoes, position)
     )
     select last_sequence as sequence, last_time as time, key, ${notification} as notified from feed`.execute(db);
   const [appended] = rows;

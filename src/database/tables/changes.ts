@@ -15,6 +15,8 @@ export interface ChangesTable {
   readonly size: number | null;
   readonly etag: string | null;
   readonly user_name: string | null;
+  /** The ID of the share link through which a visitor made the change. */
+  readonly link: string | null;
   /** The `KeptId` in `ChangeRecord`; empty if something was replaced, or can have been, and was not kept. */
   readonly kept: string | null;
   /** The sequence number of the change that this one undoes. */

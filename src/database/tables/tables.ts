@@ -1,5 +1,6 @@
 import type { ChangeFeedTable, ChangesTable, ChangeWritersTable } from './changes.ts';
 import type { JobsTable } from './jobs.ts';
+import type { LinksTable } from './links.ts';
 import type { MigrationsTable } from './migrations.ts';
 import type { WebhookDeliveriesTable, WebhooksTable } from './webhooks.ts';
 
@@ -10,6 +11,7 @@ export interface Tables {
   readonly changes: ChangesTable;
   readonly holdall_migrations: MigrationsTable;
   readonly jobs: JobsTable;
+  readonly links: LinksTable;
   readonly webhook_deliveries: WebhookDeliveriesTable;
   readonly webhooks: WebhooksTable;
 }

@@ -19,10 +19,10 @@ import { cookieName, isCookieSent, SESSION_COOKIE } from './session-cookie.ts';
  * The access control of a route. `files`: every action goes through `RequestAccess.files`, which checks permissions.
  * `signature`: the URL carries its own permission. `public`: the route reveals nothing about files. `health`: also
  * public, and accepted with any Host header, for health checks. `jobs`: the route shows a user's own jobs, and all jobs to
- * users who manage the root. `root`: the route is only for users who manage the root, which is checked before the body is
+ * users who manage the root. `links`: the route shows a user's own share links, and all links to what the user manages. `root`: the route is only for users who manage the root, which is checked before the body is
  * read, and again before the route runs.
  */
-export type RouteAccess = 'files' | 'jobs' | 'root' | 'signature' | 'public' | 'health';
+export type RouteAccess = 'files' | 'jobs' | 'links' | 'root' | 'signature' | 'public' | 'health';
 
 /** The user of a request and their permissions. */
 export interface RequestAccess {

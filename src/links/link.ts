@@ -1,0 +1,128 @@
+import { type Identity, PERMISSIONS, type Permission, type Policy } from '../access/policy.ts';
+import { quoted, StoreError } from '../model/error.ts';
+import { type FilePath, type FolderPath, isFolder } from '../model/path.ts';
+
+/** A permission that a link can give. */
+export type LinkPermission = Exclude<Permission, 'manage'>;
+
+const LINK_PERMISSIONS = PERMISSIONS.filter((permission) => permission !== 'manage');
+
+/** The user who created a link. A link gives at most the permissions that this user has. */
+export interface Creator extends Identity {
+  /** Whether the access file had the user. It must then still have them. Others come from an identity provider. */
+  readonly hasEntry: boolean;
+}
+
+/** What users choose for a link. */
+export interface LinkSettings {
+  readonly permissions: readonly LinkPermission[];
+  readonly label: string | undefined;
+  readonly expiresAt: Date | undefined;
+  /** The hash of the password; undefined without a password. */
+  readonly passwordHash: string | undefined;
+  readonly maxDownloads: number | undefined;
+  readonly maxUploads: number | undefined;
+  /** The maximum size of each upload in bytes. */
+  readonly maxUploadBytes: number | undefined;
+  /** Whether each upload needs the name of its sender. */
+  readonly asksSender: boolean;
+}
+
+/** A share link, as it was in the database a moment ago. */
+export interface Link extends LinkSettings {
+  readonly id: string;
+  /** The shared file or folder. */
+  readonly path: FilePath | FolderPath;
+  /** Undefined for an anonymous user. */
+  readonly creator: Creator | undefined;
+  readonly downloads: number;
+  /** The uploads so far, with those in progress. */
+  readonly uploads: number;
+  readonly createdAt: Date;
+  readonly lastUsedAt: Date | undefined;
+  /** Whether it had expired, by the clock of the database. */
+  readonly isExpired: boolean;
+  /** Whether it was used in the last minute, by the clock of the database. */
+  readonly isRecentlyUsed: boolean;
+}
+
+/** Why visitors can't use a link. `permission`: its creator lost the permissions that it gives. */
+export type InactiveReason = 'expired' | 'permission' | 'downloads' | 'uploads';
+
+/** Maximum length of a label in characters. */
+const MAX_LABEL_LENGTH = 200;
+
+/** Returns the user of a request as the creator of a link; undefined for an anonymous user. */
+export function createCreator(user: Identity | undefined, policy: Policy): Creator | undefined {
+  return user && { name: user.name, groups: user.groups, hasEntry: policy.userEntry(user.name) !== undefined };
+}
+
+/** Returns the permissions that a link gives at this moment: those that its creator has at the shared path. */
+export function permissionsOf({ path, permissions, creator }: Link, policy: Policy): readonly LinkPermission[] {
+  if (creator?.hasEntry && !policy.userEntry(creator.name)) return [];
+  return permissions.filter((permission) => policy.allows(creator, permission, path));
+}
+
+/** Returns why visitors can't use a link at this moment; undefined if they can. */
+export function inactiveReasonOf(link: Link, policy: Policy): InactiveReason | undefined {
+  if (link.isExpired) return 'expired';
+  const permissions = permissionsOf(link, policy);
+  if (permissions.length === 0) return 'permission';
+  if (permissions.some((permission) => usesLeft(link, permission) !== 0)) return undefined;
+  return permissions.includes('read') ? 'downloads' : 'uploads';
+}
+
+/** Returns how many downloads or uploads a link still allows; undefined without a limit. */
+export function usesLeft(link: Link, permission: LinkPermission): number | undefined {
+  const [max, count] = permission === 'read' ? [link.maxDownloads, link.downloads] : [link.maxUploads, link.uploads];
+  return max === undefined ? undefined : Math.max(0, max - count);
+}
+
+/**
+ * Returns whether a user can see, change and revoke a link: they created it, or they manage the shared path. If access
+ * control has no users, everyone can.
+ */
+export function canAdminister({ path, creator }: Link, user: Identity | undefined, policy: Policy): boolean {
+  if (creator !== undefined && user !== undefined && creator.name === user.name) return true;
+  return isFolder(path) ? policy.allowsThroughout(user, 'manage', path) : policy.allows(user, 'manage', path);
+}
+
+/** Returns permissions without duplicates, in their usual order. Throws `invalid-request` for `write` of a file. */
+export function parsePermissions(
+  permissions: readonly LinkPermission[],
+  path: FilePath | FolderPath,
+): readonly LinkPermission[] {
+  if (!isFolder(path) && permissions.includes('write')) {
+    const message = `A link to a file can only have the permission "read". Share the folder of ${quoted(path)} instead.`;
+    throw new StoreError('invalid-request', message);
+  }
+  return LINK_PERMISSIONS.filter((permission) => permissions.includes(permission));
+}
+
+/** Returns a label without outer spaces; undefined for an empty one. Throws `invalid-request`. */
+export function parseLabel(text: string | undefined): string | undefined {
+  const label = text?.trim();
+  if (!label) return undefined;
+  if (label.length <= MAX_LABEL_LENGTH && label.isWellFormed() && !/\p{Cc}/u.test(label)) return label;
+  const message = `The label ${quoted(label)} must be one line of at most ${MAX_LABEL_LENGTH} characters.`;
+  throw new StoreError('invalid-request', message);
+}
+
+/** A date and time of RFC 3339, section 5.6, with its offset from UTC. */
+const DATE_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/i;
+
+/** Returns the time at which a link expires. Throws `invalid-request` unless it is a time in the future. */
+export function parseExpiry(text: string): Date {
+  const time = new Date(DATE_TIME.test(text) ? text : Number.NaN);
+  if (Number.isNaN(time.getTime())) {
+    const message = `The expiry ${quoted(text)} is not a date and time with its offset, such as 2026-12-31T18:00:00Z.`;
+    throw new StoreError('invalid-request', message);
+  }
+  if (time.getTime() > Date.now()) return time;
+  throw new StoreError('invalid-request', `The expiry ${quoted(text)} is not in the future.`);
+}
+
+/** Returns the error for an ID that no link has, and for the link of another user. */
+export function linkNotFound(id: string): StoreError {
+  return new StoreError('not-found', `The link ${quoted(id)} does not exist.`);
+}
