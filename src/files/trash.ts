@@ -1,6 +1,5 @@
 import { exists, isStoreError, StoreError } from '../model/error.ts';
 import type { KeptId } from '../model/kept-ids.ts';
-import { numberedPaths } from '../model/numbered-names.ts';
 import {
   childFile,
   type FilePath,
@@ -20,6 +19,7 @@ import {
   type TrashListing,
   type TrashStore,
 } from '../model/store.ts';
+import { withFreeName } from './free-name.ts';
 
 /** Selects items: those from `folder`, at any depth, whose path `isShown` accepts. Default: all. */
 interface Selection {
@@ -131,31 +131,12 @@ async function restore(
   if (wanted === ROOT) {
     throw new StoreError('root-not-allowed', "The root can't be the destination. Name the restored folder.");
   }
-  let taken: unknown;
-  for (const path of rename ? numberedPaths(wanted) : [wanted]) {
-    try {
-      await permit?.(path);
-      await trash.restoreTrashed(id, path, options);
-      return path;
-    } catch (error) {
-      if (!rename || !(await isNameTaken(store, path, error))) throw error;
-      taken = error;
-    }
-  }
-  throw taken;
-}
-
-/** Returns whether an error means that the last name of `path` is taken, and not the name of a parent folder. */
-async function isNameTaken(store: Store, path: FilePath | FolderPath, error: unknown): Promise<boolean> {
-  if (isStoreError(error, 'already-exists')) return true;
-  if (!isStoreError(error, 'wrong-kind')) return false;
-  const entryOfOtherKind = isFolder(path)
-    ? store.stat(childFile(parentOf(path), nameOf(path)))
-    : store.list(`${path}/` as FolderPath, { limit: 1 });
-  return exists(entryOfOtherKind).catch((failure: unknown) => {
-    if (isStoreError(failure, 'wrong-kind')) return false;
-    throw failure;
-  });
+  const move = async (path: FilePath | FolderPath) => {
+    await permit?.(path);
+    await trash.restoreTrashed(id, path, options);
+    return path;
+  };
+  return rename ? withFreeName(store, wanted, move) : move(wanted);
 }
 
 async function empty(

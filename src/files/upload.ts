@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { open, unlink } from 'node:fs/promises';
+import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { addAbortSignal, type Readable } from 'node:stream';
+import { addAbortSignal, Readable } from 'node:stream';
 import { isDiskFull, StoreError } from '../model/error.ts';
 import { type FilePath, nameOf } from '../model/path.ts';
 import { mediaTypeOfUpload } from '../model/presentation.ts';
@@ -17,11 +17,17 @@ import type {
   WriteOptions,
 } from '../model/store.ts';
 import { checkedBody } from '../streams/bodies.ts';
+import { withFreeName } from './free-name.ts';
 
 /** The destination of an upload, and the condition on the file that exists there. */
 export interface UploadTarget {
   readonly path: FilePath;
   readonly condition?: WriteCondition | undefined;
+  /**
+   * Whether to choose a numbered name if the name is taken. Requires the condition `absent`, and a target that is known
+   * only after the content.
+   */
+  readonly rename?: boolean;
 }
 
 /** An upload. `declaredType` is the media type that the client sent. */
@@ -91,9 +97,10 @@ async function stageAndCommit(
   const staged = await (store.stage ? store.stage({ body }, options) : spool(store, body, options));
   try {
     await atEnd?.();
-    const { path, condition } = await target();
+    const { path, condition, rename = false } = await target();
     const type = mediaTypeOfUpload(declaredType, nameOf(path));
-    return await staged.commit(path, { type, modified }, { condition, keep, onOutcome });
+    const commit = (to: FilePath) => staged.commit(to, { type, modified }, { condition, keep, onOutcome });
+    return await (rename ? withFreeName(store, path, commit) : commit(path));
   } finally {
     await staged.abort();
   }
@@ -118,12 +125,8 @@ async function spool(store: Store, body: Readable, options: Cancellable = {}): P
     const { size } = await file.stat();
     return {
       async commit(path, { type, modified }, commitOptions) {
-        try {
-          const bytes = file.createReadStream({ start: 0, autoClose: false, highWaterMark: READ_AHEAD });
-          return await store.write(path, { body: bytes, size, type, modified }, commitOptions);
-        } finally {
-          await file.close();
-        }
+        const bytes = Readable.from(readAll(file), { objectMode: false });
+        return store.write(path, { body: bytes, size, type, modified }, commitOptions);
       },
       abort: () => file.close(),
     };
@@ -131,6 +134,16 @@ async function spool(store: Store, body: Readable, options: Cancellable = {}): P
     body.destroy();
     await file.close();
     throw isDiskFull(error) ? temporaryFolderFull(error) : error;
+  }
+}
+
+/** Yields the content of a file from its beginning, and leaves the file open: a stream of it would close it. */
+async function* readAll(file: FileHandle): AsyncGenerator<Buffer> {
+  for (let position = 0; ; ) {
+    const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(READ_AHEAD), 0, READ_AHEAD, position);
+    if (bytesRead === 0) return;
+    yield buffer.subarray(0, bytesRead);
+    position += bytesRead;
   }
 }
 

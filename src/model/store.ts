@@ -158,17 +158,18 @@ export interface Quota {
   readonly reset: Date;
 }
 
-/**
- * A staged upload, whose destination was unknown when its content arrived. The first call of either function ends it.
- */
+/** A staged upload, whose destination was unknown when its content arrived. */
 export interface StagedUpload {
-  /** Writes the staged content to `file`. Same guarantees and errors as `Store.write`. */
+  /**
+   * Writes the staged content to `file`. Same guarantees and errors as `Store.write`. After `condition-failed` or
+   * `wrong-kind`, it can be called again for another file.
+   */
   commit(
     file: FilePath,
     upload: Pick<Upload, 'type' | 'modified'>,
     options?: WriteOptions & Keeping,
   ): Promise<FileEntry>;
-  /** Discards the staged content. Does nothing after `commit`. */
+  /** Discards the staged content. Call it also after a `commit`, whose file remains. */
   abort(): Promise<void>;
 }
 

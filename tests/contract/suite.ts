@@ -443,9 +443,19 @@ export function storeContract(backend: Backend): void {
           second.commit(file('f/a'), { type: 'x/y' }, { condition: 'absent' }),
           ofKind('condition-failed'),
         );
-        const third = await store.stage({ body: Readable.from([Buffer.from('x')]) });
-        await third.abort();
+        await second.abort();
         return assert.deepEqual(await treeOf(store), { 'f/': null, 'f/a': 'staged' });
+      });
+
+      it('commits to another path after the first one was taken', async (test) => {
+        if (!store.stage) return test.skip('the store has no staged uploads');
+        await store.write(file('a'), upload('first'));
+        const staged = await store.stage({ body: Readable.from([Buffer.from('second')]) });
+        const commit = (path: string) => staged.commit(file(path), { type: 'x/y' }, { condition: 'absent' });
+        await assert.rejects(commit('a'), ofKind('condition-failed'));
+        await commit('b');
+        await staged.abort();
+        return assert.deepEqual(await treeOf(store), { a: 'first', b: 'second' });
       });
     });
 

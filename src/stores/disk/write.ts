@@ -71,7 +71,10 @@ export class DiskWriter {
       throw toStoreError(error, ROOT);
     });
     return {
-      commit: (file, { modified }, options) => this.commit(staged, file, { ...options, modified: modified?.() }),
+      commit: (file, { modified }, options) =>
+        this.#publish(staged, file, { ...options, modified: modified?.() }).catch((error: unknown) => {
+          throw toStoreError(error, file);
+        }),
       abort: () => rm(staged.path, { force: true }),
     };
   }
@@ -128,22 +131,31 @@ export class DiskWriter {
   async commit(
     staged: StagedFile,
     file: FilePath,
-    { modified, ...options }: CommitOptions & { modified?: Date | undefined },
+    options: CommitOptions & { modified?: Date | undefined },
   ): Promise<FileEntry> {
     try {
-      requireSupported(options.condition);
-      const dated = modified ? { ...staged, stats: await setModified(staged, modified) } : staged;
-      for (let attempt = 1; ; attempt++) {
-        try {
-          return await this.#renameTo(file, dated, options);
-        } catch (error) {
-          // The folder was removed after it was opened. The next attempt creates it again.
-          if (!isStoreError(error, 'not-found') || attempt === MAX_COMMIT_ATTEMPTS) throw error;
-        }
-      }
+      return await this.#publish(staged, file, options);
     } catch (error) {
       await rm(staged.path, { force: true });
       throw error;
+    }
+  }
+
+  /** Like `commit`, but keeps the temporary file if it fails, so that the call can be repeated for another file. */
+  async #publish(
+    staged: StagedFile,
+    file: FilePath,
+    { modified, ...options }: CommitOptions & { modified?: Date | undefined },
+  ): Promise<FileEntry> {
+    requireSupported(options.condition);
+    const dated = modified ? { ...staged, stats: await setModified(staged, modified) } : staged;
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#renameTo(file, dated, options);
+      } catch (error) {
+        // The folder was removed after it was opened. The next attempt creates it again.
+        if (!isStoreError(error, 'not-found') || attempt === MAX_COMMIT_ATTEMPTS) throw error;
+      }
     }
   }
 
