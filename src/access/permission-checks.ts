@@ -20,6 +20,8 @@ export interface GuardOptions {
   readonly policy: () => Policy;
   /** The user who sent the request; undefined for an anonymous request. */
   readonly user: Identity | undefined;
+  /** Whether the request came by a share link, so that signing in does not help. */
+  readonly isLink?: boolean;
   /** Resolves if the user still has the same identity, otherwise throws: a request can take a long time to arrive. */
   readonly confirm: () => Promise<void>;
   /** Called for each refusal, and for each change after it has ended. */
@@ -87,12 +89,16 @@ export class PermissionChecks {
   refuse(action: string, path: Path | undefined, verb: string, hint = ''): never {
     const { user, record } = this.#options;
     const target = path === undefined ? '' : ` ${path === '' ? 'the root' : quoted(path)}`;
-    const reason =
-      user === undefined
-        ? `Sign in to ${verb}${target}.${hint}`
-        : `You are signed in as ${quoted(user.name)} and don't have permission to ${verb}${target}.${hint}`;
+    const reason = `${this.#reasonTo(verb)}${target}.${hint}`;
     record({ event: 'refusal', action, ...(path !== undefined && { path }), outcome: 'refused', reason });
-    throw new AccessDenied(reason, { isAnonymous: user === undefined });
+    throw new AccessDenied(reason, { isAnonymous: user === undefined && !this.#options.isLink });
+  }
+
+  #reasonTo(verb: string): string {
+    const { user, isLink = false } = this.#options;
+    if (isLink) return `This link doesn't give permission to ${verb}`;
+    if (user === undefined) return `Sign in to ${verb}`;
+    return `You are signed in as ${quoted(user.name)} and don't have permission to ${verb}`;
   }
 
   require(permission: Permission, action: string, path: Path): void {
