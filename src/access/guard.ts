@@ -148,17 +148,20 @@ export class GuardedFiles implements Files {
 
   async upload(incoming: IncomingFile, options?: Cancellable): Promise<FileEntry> {
     const upload = new GuardedUpload(this.#checks, incoming);
-    const change = () =>
-      upload.target && {
-        path: upload.target.path,
-        destination: upload.target.path,
-        isNew: upload.target.condition === 'absent',
-      };
-    return this.#checks.record('upload', change, () =>
-      this.#files
+    let stored: FilePath | undefined;
+    const change = () => {
+      if (!upload.target) return undefined;
+      // A numbered name is another path than the requested one.
+      const path = stored ?? upload.target.path;
+      return { path, destination: path, isNew: upload.target.condition === 'absent' };
+    };
+    return this.#checks.record('upload', change, async () => {
+      const file = await this.#files
         .upload(upload.incoming, { ...options, user: this.#username })
-        .catch((error: unknown) => upload.fail(error)),
-    );
+        .catch((error: unknown) => upload.fail(error));
+      stored = file.path;
+      return file;
+    });
   }
 
   async deleteFile(...[file, options]: Args<'deleteFile'>) {

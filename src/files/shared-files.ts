@@ -323,7 +323,7 @@ const GENERAL_MESSAGES: Readonly<Record<string, string>> = {
 };
 
 /** Returns an error without anything outside the shared folder. */
-function relativeError(error: StoreError, folder: FolderPath): StoreError {
+export function relativeError(error: StoreError, folder: FolderPath): StoreError {
   const { code, kind, retryAfter } = error;
   const message =
     (PATH_ERRORS.has(code) ? relativeMessage(error.message, folder) : undefined) ??

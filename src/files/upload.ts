@@ -41,6 +41,8 @@ export interface IncomingFile {
   readonly declaredType?: string | undefined;
   /** Called after the last byte, before the file is committed. If it rejects, the upload fails. */
   readonly atEnd?: (() => Promise<void>) | undefined;
+  /** Limit of the size in bytes, in addition to that of all uploads. */
+  readonly sizeLimit?: number | undefined;
   /** Maximum size in bytes, if known. */
   readonly maxSize?: number | undefined;
   /** Returns the modification time to store. Called after the end of `body` and `atEnd`. */
@@ -70,6 +72,7 @@ async function write(
     declaredType,
     atEnd,
     maxSize,
+    sizeLimit,
     modified,
     onOutcome,
     ...incoming
@@ -77,7 +80,7 @@ async function write(
   { maxUploadSize, ...options }: UploadOptions,
 ): Promise<FileEntry> {
   const type = mediaTypeOfUpload(declaredType, nameOf(path));
-  const body = checkedBody(incoming.body, { limit: maxUploadSize, atEnd });
+  const body = checkedBody(incoming.body, { limit: lowest(maxUploadSize, sizeLimit), atEnd });
   return store.write(path, { body, type, maxSize, modified }, { ...options, condition, onOutcome });
 }
 
@@ -87,13 +90,14 @@ async function stageAndCommit(
     target,
     declaredType,
     atEnd,
+    sizeLimit,
     modified,
     onOutcome,
     ...incoming
   }: IncomingFile & { target: () => Promise<UploadTarget> },
   { maxUploadSize, keep, ...options }: UploadOptions,
 ): Promise<FileEntry> {
-  const body = checkedBody(incoming.body, { limit: maxUploadSize });
+  const body = checkedBody(incoming.body, { limit: lowest(maxUploadSize, sizeLimit) });
   const staged = await (store.stage ? store.stage({ body }, options) : spool(store, body, options));
   try {
     await atEnd?.();
@@ -104,6 +108,11 @@ async function stageAndCommit(
   } finally {
     await staged.abort();
   }
+}
+
+/** Returns the lower one of two limits, of which each can be missing. */
+function lowest(...limits: readonly (number | undefined)[]): number {
+  return Math.min(...limits.map((limit) => limit ?? Number.POSITIVE_INFINITY));
 }
 
 /** Bytes per read of the temporary file. */

@@ -146,6 +146,7 @@ const link = {
 } as const;
 const token = 'Qm5vTG9uZ2VyVmFsaWRfVG9rZW5fMTIz';
 const LINKS = [...ACCESS, 'rate-limited', 'internal-error', 'database-unavailable'] as const;
+const VISITS = ['link-not-found', 'rate-limited', 'internal-error', 'database-unavailable'] as const;
 const LINK_BODY = ['json-required', 'invalid-json', 'invalid-parameter', 'invalid-request', 'overloaded'] as const;
 const signOut = { errors: ['sessions-unavailable'], response: success('Signed out.') } as const;
 
@@ -373,6 +374,27 @@ export const OPERATIONS: Readonly<Record<string, OperationDescription>> = {
     operationId: 'revokeLink',
     errors: [...LINKS, 'not-found'],
     response: success('Link revoked successfully'),
+  },
+  'GET /-/link': {
+    operationId: 'getVisitedLink',
+    errors: [...VISITS, 'link-password-required'],
+    response: {
+      success: true,
+      link: { type: 'folder', name: 'photos', label: 'Holidays', permissions: ['read'], askSender: false },
+    },
+  },
+  'POST /-/link/session': {
+    operationId: 'enterLinkPassword',
+    errors: [
+      ...VISITS,
+      'json-required',
+      'invalid-json',
+      'invalid-parameter',
+      'wrong-link-password',
+      'sign-in-throttled',
+    ],
+    request: { password: 'a long password' },
+    response: success('Password accepted.'),
   },
   'GET /-/webhooks': {
     operationId: 'listWebhooks',

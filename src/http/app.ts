@@ -3,12 +3,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import fastify, { type FastifyBaseLogger, LogController } from 'fastify';
 import { allowCors } from './access/cors.ts';
-import { guardRequests } from './access/request-access.ts';
+import { guardRequests } from './access/guard-requests.ts';
 import { describeApi } from './api-description.ts';
 import { HttpError } from './errors.ts';
 import { handleErrors, refuseAmbiguousHosts } from './failures.ts';
 import { type App, setCompilers, WITHOUT_DEFAULT_COMPILERS } from './fastify-app.ts';
-import { addQuotaHeader, isolateResponses } from './headers.ts';
+import { addLinkHeaders, addQuotaHeader, isolateResponses } from './headers.ts';
 import { limitOptions, limitRequests } from './limits/limits.ts';
 import { createLongOperations } from './long-operations.ts';
 import { createRequestIds, logRequests, traceRequests } from './request-log.ts';
@@ -25,10 +25,12 @@ import { listTrashRoute, purgeTrashRoutes, restoreTrashRoute } from './routes/tr
 import { undoRoute } from './routes/undo.ts';
 import { uploadRoute } from './routes/upload.ts';
 import { listVersionsRoute, restoreVersionRoute } from './routes/versions.ts';
+import { visitorRoutes } from './routes/visitors.ts';
 import { changeWebhookRoutes, webhookRoutes } from './routes/webhooks.ts';
 import type { Service } from './service.ts';
 import {
   collectMethods,
+  linkWithoutSlashRoute,
   malformedRoute,
   outsideRoute,
   rejectOtherMethods,
@@ -85,6 +87,7 @@ export async function buildApp(service: Service, logger: FastifyBaseLogger): Pro
   refuseAmbiguousHosts(app);
   guardRequests(app, service);
   addQuotaHeader(app, service);
+  addLinkHeaders(app);
   setCompilers(app);
   const methodsOf = collectMethods(app);
   if (service.apiDocs) describeApi(app, service);
@@ -148,6 +151,7 @@ async function registerRoutes(app: App, service: Service): Promise<void> {
   await app.register(async (listing: App) => listingRoutes(listing, service));
   await app.register(async (malformed: App) => malformedRoute(malformed, service));
   if (service.basePath !== '') outsideRoute(app, service);
+  linkWithoutSlashRoute(app);
   await app.register(async (assets: App) => assetRoutes(assets, service));
   await app.register(async (fetching: App) => fetchRoute(fetching, service));
   thumbnailRoute(app, service);
@@ -156,7 +160,14 @@ async function registerRoutes(app: App, service: Service): Promise<void> {
   await app.register(async (signIn: App) => signInRoutes(signIn, service));
   systemRoutes(app, service);
   if (service.metrics) metricsRoute(app, service.metrics);
-  if (service.signedUrls) signedRoute(app, service, service.signedUrls);
+  if (service.signedUrls || service.links) signedRoute(app, service);
+  const { links } = service;
+  if (links) {
+    await app.register(async (visitors: App) => {
+      parseJsonBodies(visitors);
+      visitorRoutes(visitors, service, links);
+    });
+  }
 }
 
 /** Rejects JSON that is not UTF-8. Lenient decoding would change the names of files. */

@@ -10,7 +10,7 @@ import { failureOf, HttpError, type Problem, problemOf } from './errors.ts';
 import type { App } from './fastify-app.ts';
 import { GENERAL_HEADERS, JSON_TYPE } from './headers.ts';
 import { REQUEST_ID, type RequestIds } from './request-log.ts';
-import { pathOf } from './request-url.ts';
+import { linkTokenOf, pathOf } from './request-url.ts';
 import type { Failure } from './schemas.ts';
 
 /** Responds to every error with the error format of the HTTP API. */
@@ -25,7 +25,9 @@ export function handleErrors(app: App, requestId: RequestIds): void {
 
 /** Returns the 404 error for a request without a route. */
 export function unknownRoute(request: FastifyRequest): HttpError {
-  return new HttpError('unknown-route', `There is no route ${request.method} ${pathOf(request)}.`);
+  // Visitors of a link see only what follows its token.
+  const path = linkTokenOf(request) === undefined ? pathOf(request) : request.url.split('?')[0];
+  return new HttpError('unknown-route', `There is no route ${request.method} ${path}.`);
 }
 
 /** Rejects requests whose target host is ambiguous. */

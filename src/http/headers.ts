@@ -8,7 +8,7 @@ import { hostNameOf } from './access/request-origin.ts';
 import { HttpError } from './errors.ts';
 import type { App } from './fastify-app.ts';
 import { lastModified, quoteEtag } from './preconditions.ts';
-import { withoutAuthority } from './request-url.ts';
+import { isLinkUrl, withoutAuthority } from './request-url.ts';
 import type { Service } from './service.ts';
 
 /** How a browser displays a file. */
@@ -153,13 +153,26 @@ export function relativeTo(requestUrl: string, target: string): string {
  * receive it.
  */
 export function addQuotaHeader(app: App, { files, access: { mode } }: Pick<Service, 'files' | 'access'>): void {
-  app.addHook('onSend', ({ headers, access }, reply, _payload, done) => {
-    const mayRead = preferenceOf(headers, 'quota') === '' && (mode !== 'file' || access?.user !== undefined);
+  app.addHook('onSend', (request, reply, _payload, done) => {
+    const { headers, access } = request;
+    const isUser = !isLinkUrl(request) && (mode !== 'file' || access?.user !== undefined);
+    const mayRead = preferenceOf(headers, 'quota') === '' && isUser;
     const quota = mayRead ? files.quota() : undefined;
     if (quota) {
       const applied = [reply.getHeader('preference-applied') ?? [], 'quota'].flat().join(', ');
       reply.headers({ 'x-store-quota': formatQuota(quota), 'preference-applied': applied });
     }
+    done();
+  });
+}
+
+/**
+ * Sets the headers of all responses below the URL of a share link, which is a credential: browsers must not send it to
+ * other sites, and search engines must not store it.
+ */
+export function addLinkHeaders(app: App): void {
+  app.addHook('onSend', (request, reply, _payload, done) => {
+    if (isLinkUrl(request)) reply.headers({ 'referrer-policy': 'no-referrer', 'x-robots-tag': 'noindex, nofollow' });
     done();
   });
 }

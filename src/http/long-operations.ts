@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AccessDenied } from '../access/permission-checks.ts';
 import type { Cancellable, Progress, Reporting } from '../model/store.ts';
 import { acceptsExplicitly } from './accept.ts';
+import { visitorOf } from './access/link-access.ts';
 import { failureOf, HttpError, problemOf } from './errors.ts';
 
 const NDJSON = 'application/x-ndjson';
@@ -14,7 +15,8 @@ const MIN_PROGRESS_INTERVAL_MS = 100;
 /** Runs long folder operations and responds in the format that the client accepts. */
 export interface LongOperations {
   /**
-   * Runs `operation` and responds with its result. The operation continues if the client disconnects.
+   * Runs `operation` and responds with its result. The operation continues if the client disconnects, except
+   * for visitors of share links.
    * For clients that accept `application/x-ndjson`, the response begins at once: lines of progress, then the result as
    * the last line. The operation is then cancelled if the client disconnects.
    */
@@ -38,7 +40,10 @@ export function createLongOperations(): LongOperations {
 
   return {
     async run(request, reply, operation) {
-      if (!acceptsExplicitly(request.headers.accept, NDJSON)) return track(operation({}));
+      if (!acceptsExplicitly(request.headers.accept, NDJSON)) {
+        // The connection of a visitor is closed when their link is revoked.
+        return track(operation(visitorOf(request) ? { signal: clientSignal(reply) } : {}));
+      }
       const signal = clientSignal(reply);
       const lines = new PassThrough();
       const work = track(operation({ signal, onProgress: createProgressWriter(lines) }));

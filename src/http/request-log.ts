@@ -8,7 +8,7 @@ import './access/request-access.ts';
 import type { App } from './fastify-app.ts';
 import { createProxyCheck } from './limits/connections.ts';
 import type { Limits } from './limits/limits.ts';
-import { pathOf } from './request-url.ts';
+import { linkIdOf, pathOf } from './request-url.ts';
 import type { Service } from './service.ts';
 
 export const REQUEST_ID = 'x-request-id';
@@ -97,6 +97,7 @@ function observeRequest(
         method,
         route,
         path: truncate(pathOf(request)),
+        link: linkIdOf(request),
         status,
         bytes,
         milliseconds: Math.round(milliseconds * 10) / 10,

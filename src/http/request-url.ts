@@ -12,30 +12,90 @@ export function withoutAuthority(target: string): string {
 /** Route for requests outside the base path. No client can reach it by its own path. */
 export const OUTSIDE_ROUTE = '/-/outside-base-path';
 
-/** The original targets of requests to a service with a base path. */
-const originalTargets = new WeakMap<IncomingMessage, string>();
+/** Route for the URL of a share link without its final slash. No client can reach it by its own path. */
+export const LINK_WITHOUT_SLASH_ROUTE = '/-/link-without-slash';
+
+/** The path prefix of share links, which their token follows. */
+export const LINK_PREFIX = '/-/s/';
+
+/** The prefix and token of a share link, and what follows them. */
+const LINK_PATH = /^\/-\/s\/([^/?#]+)(.*)$/s;
+
+/** What `rewriteTarget` removed from the target of a request. */
+interface Rewritten {
+  /** The target as the client sent it. */
+  readonly target: string;
+  /** Whether it is the URL of a share link, with or without its final slash. */
+  readonly isLink?: boolean;
+  /** The token of the share link to which the request belongs. */
+  readonly token?: string;
+  /** The ID of that link, once it is known. */
+  link?: string;
+}
+
+const rewritten = new WeakMap<IncomingMessage, Rewritten>();
 
 /**
- * Returns the target of a request without the base path, so that the router and all routes see only what follows it.
- * Compares exact characters: an encoded, duplicated or differently cased prefix is outside the base path. Returns
- * `OUTSIDE_ROUTE` for a request outside it.
+ * Returns the target of a request without the base path, and without the prefix and token of a share link, so that the
+ * router and all routes see only what follows. Compares exact characters: an encoded, duplicated or differently cased
+ * prefix is none. Returns `OUTSIDE_ROUTE` for a request outside the base path, and `LINK_WITHOUT_SLASH_ROUTE` for the
+ * URL of a link without its final slash.
  */
-export function removeBasePath(request: IncomingMessage, basePath: string): string {
-  const { url = '' } = request;
+export function rewriteTarget(request: IncomingMessage, basePath: string): string {
+  const { url: target = '' } = request;
   // The framework calls this again when it routes a malformed URL to an error.
-  if (basePath === '' || originalTargets.has(request)) return url;
-  originalTargets.set(request, url);
-  const path = withoutAuthority(url);
-  const authority = url.slice(0, url.length - path.length);
-  return authority + (path.startsWith(`${basePath}/`) ? path.slice(basePath.length) : OUTSIDE_ROUTE);
+  if (rewritten.has(request)) return target;
+  const path = withoutAuthority(target);
+  const authority = target.slice(0, target.length - path.length);
+  if (basePath !== '') {
+    rewritten.set(request, { target });
+    if (!path.startsWith(`${basePath}/`)) return authority + OUTSIDE_ROUTE;
+  }
+  const inner = path.slice(basePath.length);
+  const [, token, rest = ''] = LINK_PATH.exec(inner) ?? [];
+  if (token === undefined) return authority + inner;
+  if (rest.startsWith('/')) {
+    rewritten.set(request, { target, isLink: true, token });
+    return authority + rest;
+  }
+  rewritten.set(request, { target, isLink: true });
+  return authority + LINK_WITHOUT_SLASH_ROUTE;
 }
 
-/** Returns the path and query of a request as the client sent them, with the base path. */
+/** Returns whether the URL of a request is that of a share link, or below it. */
+export function isLinkUrl({ raw }: Pick<FastifyRequest, 'raw'>): boolean {
+  return rewritten.get(raw)?.isLink ?? false;
+}
+
+/** Returns the token of the share link to which a request belongs; undefined if it belongs to none. */
+export function linkTokenOf({ raw }: Pick<FastifyRequest, 'raw'>): string | undefined {
+  return rewritten.get(raw)?.token;
+}
+
+/** Sets the ID of the share link of a request, so that it is logged instead of the token. */
+export function setLinkId({ raw }: Pick<FastifyRequest, 'raw'>, id: string): void {
+  const found = rewritten.get(raw);
+  if (found) found.link = id;
+}
+
+/** Returns the ID of the share link of a request, if that is known. */
+export function linkIdOf({ raw }: Pick<FastifyRequest, 'raw'>): string | undefined {
+  return rewritten.get(raw)?.link;
+}
+
+/** Returns the path and query of a request as the client sent them, with the base path and the token of a link. */
 export function originalUrl({ raw, url }: Pick<FastifyRequest, 'raw' | 'url'>): string {
-  return withoutAuthority(originalTargets.get(raw) ?? url);
+  return withoutAuthority(rewritten.get(raw)?.target ?? url);
 }
 
-/** Returns the path of a request as the client sent it. Omits the query, which can contain a signature. */
+/** What can be the prefix and token of a share link, also in spellings that the service does not accept. */
+const ANY_LINK_PATH = /((?:\/|%2f)(?:-|%2d)(?:\/|%2f)(?:s|%73)(?:\/|%2f)+)((?!%2f)[^/?#])+/gi;
+
+/**
+ * Returns the path of a request as the client sent it, for logs and messages. Omits the query, which can contain a
+ * signature. Replaces the token of a share link, which is a credential, by the ID of the link.
+ */
 export function pathOf(request: Pick<FastifyRequest, 'raw' | 'url'>): string {
-  return originalUrl(request).split('?')[0] ?? '';
+  const path = originalUrl(request).split('?')[0] ?? '';
+  return path.replace(ANY_LINK_PATH, `$1[${linkIdOf(request) ?? 'link'}]`);
 }

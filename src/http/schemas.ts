@@ -568,6 +568,12 @@ export const Upload = Type.Object(
         description: 'The modification time to store, if the store keeps times. Before or after the file.',
       }),
     ),
+    sender: Type.Optional(
+      Type.String({
+        description:
+          'The name of the sender, for share links that ask for it: 1 to 100 characters. The file is stored in a folder of this name. Before or after the file.',
+      }),
+    ),
   },
   { title: 'UploadForm' },
 );

@@ -4,7 +4,10 @@ import type { ChangeRecorder } from '../changes/recorder.ts';
 import type { Database } from '../database/database.ts';
 import type { Files } from '../files/files.ts';
 import type { JobQueue } from '../jobs/queue.ts';
+import type { Link } from '../links/link.ts';
+import type { LinkWatch } from '../links/link-watch.ts';
 import type { Links } from '../links/links.ts';
+import type { SealedCursors } from '../links/sealed-cursors.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Tracer } from '../observability/tracer.ts';
 import type { Thumbnails } from '../thumbnails/thumbnails.ts';
@@ -14,6 +17,7 @@ import type { Sender } from '../webhooks/sender.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
 import type { AccessControl } from './access/authentication.ts';
 import type { CorsOrigins } from './access/cors.ts';
+import type { LinkSessions } from './access/link-session.ts';
 import type { Limits } from './limits/limits.ts';
 import type { WebPage } from './page/web-page.ts';
 import type { SignedUrls } from './signed-urls.ts';
@@ -80,7 +84,15 @@ export interface WebhookService {
 
 /** The share links: their table, and what belongs to their visitors. */
 export interface LinkService {
-  readonly links: Links;
+  readonly table: Links;
+  /** The sessions of visitors who have entered a password. */
+  readonly sessions: LinkSessions;
+  /** Ends requests of visitors when their link is revoked. */
+  readonly watch: LinkWatch;
+  /** Encrypts the cursors of listings for the visitors of a link. */
+  cursorsOf(link: Link): SealedCursors;
+  /** The key of signed URLs. Each link has one that is derived from it. */
+  readonly urlKey: Buffer;
 }
 
 /** The content of `/.well-known/security.txt`. */

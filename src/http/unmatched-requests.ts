@@ -1,10 +1,17 @@
 import type { IncomingMessage, Server } from 'node:http';
-import type { FastifyHttpOptions } from 'fastify';
+import type { FastifyContextConfig, FastifyHttpOptions } from 'fastify';
 import { HttpError } from './errors.ts';
 import { sendFailure, unknownRoute } from './failures.ts';
 import type { App } from './fastify-app.ts';
 import { isListingUrl } from './page/document.ts';
-import { OUTSIDE_ROUTE, originalUrl, pathOf, removeBasePath } from './request-url.ts';
+import {
+  isLinkUrl,
+  LINK_WITHOUT_SLASH_ROUTE,
+  OUTSIDE_ROUTE,
+  originalUrl,
+  pathOf,
+  rewriteTarget,
+} from './request-url.ts';
 import { sendListingFailure } from './routes/listing.ts';
 import type { Service } from './service.ts';
 
@@ -28,7 +35,7 @@ export function routeOtherMethods(app: App): void {
   });
 }
 
-/** Options of the framework, whose only hook before the router rewrites URLs. It also removes the base path. */
+/** Options of the framework, whose only hook before the router rewrites URLs. It also removes the base path and the token of a link. */
 routeOtherMethods.options = ({ basePath }: Pick<Service, 'basePath'>) => ({
   rewriteUrl(request: IncomingMessage): string {
     const { method = '' } = request;
@@ -36,7 +43,7 @@ routeOtherMethods.options = ({ basePath }: Pick<Service, 'basePath'>) => ({
       realMethods.set(request, method);
       request.method = 'OPTIONS';
     }
-    return removeBasePath(request, basePath);
+    return rewriteTarget(request, basePath);
   },
 });
 
@@ -45,26 +52,35 @@ routeOtherMethods.options = ({ basePath }: Pick<Service, 'basePath'>) => ({
  *
  * @throws if a route has a method that is not in `ROUTED_METHODS`
  */
-export function collectMethods(app: App): ReadonlyMap<string, ReadonlySet<string>> {
-  const methodsOf = new Map<string, Set<string>>();
-  app.addHook('onRoute', ({ url, method }) => {
-    const methods = methodsOf.get(url) ?? new Set();
+export function collectMethods(app: App): ReadonlyMap<string, RouteMethods> {
+  const methodsOf = new Map<string, RouteMethods & { readonly methods: Set<string> }>();
+  app.addHook('onRoute', ({ url, method, config }) => {
+    const { methods, ...access } = methodsOf.get(url) ?? {
+      methods: new Set(),
+      links: config?.links,
+      isOnlyForLinks: config?.isOnlyForLinks,
+    };
     for (const name of [method].flat()) {
       if (!isRouted(name)) throw new Error(`Add ${name}, a method of the route ${url}, to ROUTED_METHODS.`);
       methods.add(name);
     }
     // Fastify reports the second path of a plugin's root only with its HEAD route.
     if (methods.has('HEAD')) methods.add('GET');
-    methodsOf.set(url, methods);
+    methodsOf.set(url, { methods, ...access });
   });
   return methodsOf;
+}
+
+/** The methods of a path, and who can use it. */
+interface RouteMethods extends Pick<FastifyContextConfig, 'links' | 'isOnlyForLinks'> {
+  readonly methods: ReadonlySet<string>;
 }
 
 /**
  * Responds to methods that a path does not support: 405 with `Allow`, or 204 with `Allow` for OPTIONS. Below `/-/`, a
  * path without a route is a 404, not a folder.
  */
-export function rejectOtherMethods(app: App, methodsOf: ReadonlyMap<string, ReadonlySet<string>>): void {
+export function rejectOtherMethods(app: App, methodsOf: ReadonlyMap<string, RouteMethods>): void {
   app.route({
     method: [...ROUTED_METHODS],
     url: '/-/*',
@@ -77,14 +93,14 @@ export function rejectOtherMethods(app: App, methodsOf: ReadonlyMap<string, Read
     handler: (_request, reply) => reply.callNotFound(),
   });
 
-  for (const [url, present] of methodsOf) {
+  for (const [url, { methods: present, links, isOnlyForLinks }] of methodsOf) {
     const allow = [...present].toSorted().join(', ');
     const others = ROUTED_METHODS.filter((method) => !present.has(method));
     if (others.length === 0) continue;
     app.route({
       method: others,
       url,
-      config: { access: 'public' },
+      config: { access: 'public', ...(links && { links }), ...(isOnlyForLinks && { isOnlyForLinks }) },
       schema: { hide: true },
       // Before the body is validated, because it is irrelevant.
       onRequest: async (request, reply) => {
@@ -137,7 +153,7 @@ export function malformedRoute(app: App, service: Service): void {
   app.route({
     method: [...ROUTED_METHODS],
     url: MALFORMED_URL_ROUTE,
-    config: { access: 'public' },
+    config: { access: 'public', links: 'visitors' },
     schema: { hide: true },
     // Before the body is read.
     onRequest: async ({ raw }) => {
@@ -174,6 +190,32 @@ export function outsideRoute(app: App, { basePath }: Pick<Service, 'basePath'>):
         'unknown-route',
         `There is no route ${request.method} ${path}. All routes of this service are below ${basePath}/ (BASE_PATH).`,
       );
+    },
+    handler: (_request, reply) => reply.callNotFound(),
+  });
+}
+
+/**
+ * Redirects the URL of a share link without its final slash, so that relative URLs of the web UI work. Does not reveal
+ * whether the link exists.
+ */
+export function linkWithoutSlashRoute(app: App): void {
+  app.route({
+    method: [...ROUTED_METHODS],
+    url: LINK_WITHOUT_SLASH_ROUTE,
+    config: { access: 'public' },
+    schema: { hide: true },
+    // Before the body is read.
+    onRequest: async (request, reply) => {
+      const isReading = request.method === 'GET' || request.method === 'HEAD';
+      if (!isLinkUrl(request) || !isReading) throw unknownRoute(request);
+      const [path = '', ...query] = originalUrl(request).split(/(?=\?)/);
+      const token = path.slice(path.lastIndexOf('/') + 1);
+      return reply
+        .code(308)
+        .header('cache-control', 'no-store')
+        .header('location', `./${token}/${query.join('')}`)
+        .send();
     },
     handler: (_request, reply) => reply.callNotFound(),
   });

@@ -29,7 +29,7 @@ import { startChanges } from './changes.ts';
 import { startDatabase } from './database.ts';
 import { startJobs } from './jobs.ts';
 import { limitsOf, openSharedState } from './limits.ts';
-import { startLinks } from './links.ts';
+import { createLinks } from './links.ts';
 import { createStoreObserver, openMetrics, openTracer, type StoreObserver } from './observability.ts';
 import { requirePrivatePaths } from './private-paths.ts';
 import { startWebhooks } from './webhooks.ts';
@@ -146,7 +146,13 @@ async function openService(
     changes,
     jobs: jobs.queue,
     webhooks: webhooks.service,
-    links: startLinks(database),
+    links: createLinks(database, {
+      key: await opened.signingKey(),
+      publicUrl: config.PUBLIC_URL,
+      basePath: config.BASE_PATH,
+      shared,
+      logger,
+    }),
     async drainJobs() {
       await Promise.all([jobs.drain(), webhooks.drain()]);
     },

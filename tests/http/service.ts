@@ -21,7 +21,7 @@ import type { Store } from '../../src/model/store.ts';
 import { MIN_KEY_BYTES } from '../../src/model/url-signer.ts';
 import { startChanges } from '../../src/server/changes.ts';
 import { startJobs } from '../../src/server/jobs.ts';
-import { startLinks } from '../../src/server/links.ts';
+import { createLinks } from '../../src/server/links.ts';
 import { startWebhooks } from '../../src/server/webhooks.ts';
 import { createThumbnails } from '../../src/thumbnails/thumbnails.ts';
 import type { Backend } from '../contract/backend.ts';
@@ -170,7 +170,15 @@ export async function startService(
       changes,
       jobs: jobs?.queue,
       webhooks: webhooks?.service,
-      links: database && startLinks(database),
+      links:
+        database &&
+        createLinks(database, {
+          key: randomBytes(MIN_KEY_BYTES),
+          publicUrl,
+          basePath,
+          shared: { redis: undefined, counters: undefined },
+          logger,
+        }),
       publicUrl,
       basePath,
       contentOrigin,

@@ -8,10 +8,10 @@ import { createSessionRevocations, type SessionRevocations } from '../../access/
 import { createSessions, type Session } from '../../access/sessions.ts';
 import { prefers } from '../accept.ts';
 import { HttpError } from '../errors.ts';
-import { createLocalCounters, createRedisCounters, type WindowCounters } from '../limits/counters.ts';
+import type { WindowCounters } from '../limits/counters.ts';
 import type { SignIn } from '../schemas.ts';
 import { createJwtCheck, type JwtCheck, type JwtSettings } from './jwt.ts';
-import { type Credentials, PasswordCheck, SignInThrottle } from './password-check.ts';
+import { type Credentials, createThrottle, PasswordCheck } from './password-check.ts';
 import type { ProviderSettings } from './provider.ts';
 import { createProviderSignIn, type ProviderSignIn } from './provider-sign-in.ts';
 import { isLoopbackClient } from './request-origin.ts';
@@ -61,21 +61,16 @@ export interface AuthenticatorsOptions {
   readonly warn: (message: string, details: Record<string, unknown>) => void;
 }
 
-/** Prefix of the Redis keys for sign-in attempts. */
-const ATTEMPTS_KEY_PREFIX = 'holdall:attempts:';
-
 export function createAuthenticators(options: AuthenticatorsOptions): Authenticators {
   const { policy, key, redis, warn } = options;
   const revocations = createSessionRevocations({ folder: options.endedSessionsFolder, redis, warn });
   const sessions = createSessions({ key, lifetime: options.sessionLifetime, revocations });
-  const local = options.counters ?? createLocalCounters();
-  const counters = redis ? createRedisCounters(redis, { prefix: ATTEMPTS_KEY_PREFIX, fallback: local }) : local;
   const cookie = createSessionCookie({ ...options, sessions });
   return new Authenticators({
     policy,
     revocations,
     cookie,
-    passwords: new PasswordCheck(policy, new SignInThrottle(key, counters)),
+    passwords: new PasswordCheck(policy, createThrottle(key, options)),
     checkJwt: options.jwt && createJwtCheck(options.jwt),
     provider: createProviderSignIn({ ...options, cookie }),
   });

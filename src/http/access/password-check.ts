@@ -1,5 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Redis } from 'ioredis';
 import { LRUCache } from 'lru-cache';
 import { MAX_PASSWORD_BYTES, verifyPassword } from '../../access/credentials.ts';
 import type { Policy, UserEntry } from '../../access/policy.ts';
@@ -7,7 +8,7 @@ import { deriveKey } from '../../access/sessions.ts';
 import { maxEntries } from '../../cache/lru-options.ts';
 import { HttpError } from '../errors.ts';
 import { clientNetwork } from '../limits/connections.ts';
-import type { WindowCounters } from '../limits/counters.ts';
+import { createLocalCounters, createRedisCounters, type WindowCounters } from '../limits/counters.ts';
 
 /** A username and password, as the client sent them. */
 export interface Credentials {
@@ -82,24 +83,36 @@ export class PasswordCheck {
   }
 
   /** Counts an attempt and checks the password. Returns whether it is correct. */
-  async #attempt({ name, password }: Credentials, userEntry: UserEntry | undefined, ip: string): Promise<boolean> {
-    const attempt = { name, address: ip };
-    requireAttempts(await this.#throttle.consume(attempt));
-    const isCorrect = await verifyPassword(password, userEntry?.password).catch(async (error: unknown) => {
-      // The password was not checked, so this was not a guess. Overload must not use up the attempts of legitimate
-      // users.
-      await this.#throttle.refund(attempt);
-      throw error;
-    });
-    // Without a stored password, `verifyPassword` hashes only to equalize the time; its result is no match.
-    if (!isCorrect || userEntry?.password === undefined) return false;
-    await this.#throttle.refund(attempt);
-    return true;
+  #attempt({ name, password }: Credentials, userEntry: UserEntry | undefined, ip: string): Promise<boolean> {
+    return attemptPassword(this.#throttle, { name, address: ip }, password, userEntry?.password);
   }
 }
 
+/**
+ * Counts an attempt and compares a password with a hash. Returns whether it is correct; false without a hash, after the
+ * same time. Throws 429 after too many attempts.
+ */
+export async function attemptPassword(
+  throttle: SignInThrottle,
+  attempt: Attempt,
+  password: string,
+  hash: string | undefined,
+): Promise<boolean> {
+  requireAttempts(await throttle.consume(attempt));
+  const isCorrect = await verifyPassword(password, hash).catch(async (error: unknown) => {
+    // The password was not checked, so this was not a guess. Overload must not use up the attempts of legitimate
+    // users.
+    await throttle.refund(attempt);
+    throw error;
+  });
+  // Without a stored password, `verifyPassword` hashes only to equalize the time; its result is no match.
+  if (!isCorrect || hash === undefined) return false;
+  await throttle.refund(attempt);
+  return true;
+}
+
 /** Throws 400 for a password that is too long. Called before hashing, whose time grows with the length. */
-function requirePossible(password: string): void {
+export function requirePossible(password: string): void {
   if (Buffer.byteLength(password) <= MAX_PASSWORD_BYTES) return;
   throw new HttpError('invalid-parameter', `The password is longer than ${MAX_PASSWORD_BYTES} bytes.`);
 }
@@ -108,7 +121,7 @@ function requireAttempts(retryAfter: number | undefined): void {
   if (retryAfter !== undefined) throw new TooManyAttempts(retryAfter);
 }
 
-class TooManyAttempts extends HttpError {
+export class TooManyAttempts extends HttpError {
   /** Seconds until the next attempt is allowed. */
   readonly retryAfter: number;
 
@@ -119,7 +132,7 @@ class TooManyAttempts extends HttpError {
 }
 
 /** A sign-in attempt. */
-interface Attempt {
+export interface Attempt {
   /** The username as it was sent, whether or not such a user exists. */
   readonly name: string;
   /** The address of the client, possibly with a port. */
@@ -194,6 +207,23 @@ export class SignInThrottle {
   #idOf(parts: readonly string[]): string {
     return createHmac('sha256', this.#key).update(JSON.stringify(parts)).digest('base64url');
   }
+}
+
+/** Prefix of the Redis keys for attempts. */
+const ATTEMPTS_KEY_PREFIX = 'holdall:attempts:';
+
+/** Where attempts are counted: in Redis, in `counters`, which processes can share, or in this process. */
+export interface AttemptCounters {
+  readonly redis?: Redis | undefined;
+  readonly counters?: WindowCounters | undefined;
+}
+
+export function createThrottle(
+  key: Buffer,
+  { redis, counters: local = createLocalCounters() }: AttemptCounters,
+): SignInThrottle {
+  const counters = redis ? createRedisCounters(redis, { prefix: ATTEMPTS_KEY_PREFIX, fallback: local }) : local;
+  return new SignInThrottle(key, counters);
 }
 
 function secondsUntil(time: number): number {

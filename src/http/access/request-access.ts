@@ -1,4 +1,4 @@
-import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Actor, AuditEvent, AuthenticationMethod } from '../../access/audit.ts';
 import { GuardedFiles } from '../../access/guard.ts';
 import { type Identity, PERMISSIONS, type Permission } from '../../access/policy.ts';
@@ -7,13 +7,9 @@ import type { Files } from '../../files/files.ts';
 import { type RecordedChange, RecordedFiles, type RecordedFilesOptions } from '../../files/recorded-files.ts';
 import type { FolderPath } from '../../model/path.ts';
 import { HttpError } from '../errors.ts';
-import type { App } from '../fastify-app.ts';
 import { pathOf } from '../request-url.ts';
 import type { Service } from '../service.ts';
-import type { Authentication, Authenticators } from './authentication.ts';
-import { isCorsOrigin } from './cors.ts';
-import { hostNameOf, rejectCrossSite, requireKnownHost } from './request-origin.ts';
-import { cookieName, isCookieSent, SESSION_COOKIE } from './session-cookie.ts';
+import type { Authentication } from './authentication.ts';
 
 /**
  * The access control of a route. `files`: every action goes through `RequestAccess.files`, which checks permissions.
@@ -23,6 +19,12 @@ import { cookieName, isCookieSent, SESSION_COOKIE } from './session-cookie.ts';
  * read, and again before the route runs.
  */
 export type RouteAccess = 'files' | 'jobs' | 'links' | 'root' | 'signature' | 'public' | 'health';
+
+/**
+ * Which visitors of a share link can use a route. `visitors`: all who have entered its password. `locked`: also before they
+ * have. `anyone`: everyone, because the route reveals nothing about a link.
+ */
+export type LinkRouteAccess = 'visitors' | 'locked' | 'anyone';
 
 /** The user of a request and their permissions. */
 export interface RequestAccess {
@@ -51,53 +53,15 @@ export interface RequestAccess {
 declare module 'fastify' {
   interface FastifyContextConfig {
     access?: RouteAccess;
+    /** Undefined for routes that don't exist below the URL of a share link. */
+    links?: LinkRouteAccess;
+    /** Whether the route exists only below the URL of a share link. */
+    isOnlyForLinks?: boolean;
   }
   interface FastifyRequest {
     /** Undefined only if a request was refused before the guard ran. */
     access?: RequestAccess;
   }
-}
-
-/**
- * Installs the access control of all routes: the host, the authentication and the permissions of every request. Every
- * route declares its access in `config`; otherwise the application does not start.
- */
-export function guardRequests(app: App, service: Service): void {
-  requireDeclarations(app);
-  app.decorateRequest('access');
-  const { access, publicUrl, basePath, contentOrigin, corsOrigins } = service;
-  const sessionCookie = cookieName(SESSION_COOKIE, basePath);
-  const isLocal = access.mode === 'local';
-  // File contents have their own host, separate from the web UI.
-  const addresses = publicUrl === undefined ? [] : [publicUrl, ...(contentOrigin === undefined ? [] : [contentOrigin])];
-  const knownHosts = addresses.map((address) => hostNameOf(new URL(address).host));
-
-  const authenticate = async (authenticators: Authenticators, request: FastifyRequest, reply: FastifyReply) => {
-    const authentication = await authenticators.authenticate(request, reply);
-    if (authentication) request.access = new UserRequestAccess(service, request, reply, authentication);
-  };
-
-  app.addHook('onRequest', (request, reply, done) => {
-    const routeAccess = request.routeOptions.config.access;
-    request.access = new UserRequestAccess(service, request, reply, undefined);
-    if (routeAccess !== 'health') requireKnownHost(request, { isLocal, knownHosts });
-    const isPrivate = routeAccess !== 'signature' && (isLocal || hasAmbientCredentials(request, sessionCookie));
-    // With `CORS_ORIGINS=*`, only explicit credentials count: not cookies, and not the network of the browser.
-    const isTrusted = isCorsOrigin(corsOrigins, request) && !(corsOrigins === '*' && isPrivate);
-    if (!isTrusted) rejectCrossSite(request, { publicUrl, isPrivate });
-    // Users must be able to sign out even if they can't be authenticated.
-    const needsUser = routeAccess !== 'health' && routeAccess !== 'signature' && routeAccess !== 'public';
-    const admit = routeAccess === 'root' ? () => requireRootManagement(request) : () => undefined;
-    if (access.authenticators && needsUser)
-      authenticate(access.authenticators, request, reply)
-        .then(admit)
-        .then(() => done(), done);
-    else done();
-  });
-  app.addHook('onRoute', (route) => {
-    // The body can arrive late, after the user has lost the permission.
-    if (route.config?.access === 'root') route.preHandler = [route.preHandler ?? [], requireRootManagement].flat();
-  });
 }
 
 /** Returns the access of a request that has reached its route. */
@@ -112,22 +76,6 @@ export function describeUser({ access }: Service, request: FastifyRequest) {
   return { name: request.access?.user?.name ?? null, signIn: access.authenticators.signInMethods() };
 }
 
-/** Throws `AccessDenied` unless the user of the request may manage the root. */
-async function requireRootManagement(request: FastifyRequest): Promise<void> {
-  await accessOf(request).files.requireRootManagement(request.method);
-}
-
-function requireDeclarations(app: App): void {
-  const routes: RouteOptions[] = [];
-  app.addHook('onRoute', (route) => void routes.push(route as RouteOptions));
-  app.addHook('onReady', async () => {
-    const undeclared = routes.filter(({ config }) => config?.access === undefined);
-    if (undeclared.length === 0) return;
-    const names = undeclared.map(({ method, url }) => `${[method].flat().join(', ')} ${url}`);
-    throw new Error(`These routes do not declare config.access: ${names.join('; ')}.`);
-  });
-}
-
 /** Milliseconds after which a request is stale: its user is authenticated again before it changes anything. */
 const REAUTHENTICATION_AGE_MS = 1000;
 
@@ -135,7 +83,7 @@ const REAUTHENTICATION_AGE_MS = 1000;
  * A class, because one is created per request. Getters of object literals create a hidden class per object, which keeps
  * the request in memory until the next full collection.
  */
-class UserRequestAccess implements RequestAccess {
+export class UserRequestAccess implements RequestAccess {
   readonly #service: Service;
   readonly #request: FastifyRequest;
   readonly #reply: FastifyReply;
@@ -255,9 +203,4 @@ export interface ChangeField {
 export function changeOf(request: FastifyRequest): ChangeField {
   const id = accessOf(request).changes.at(-1)?.id;
   return id === undefined ? {} : { change: id };
-}
-
-/** Returns whether the request has credentials that browsers send automatically, even for requests from other sites. */
-function hasAmbientCredentials(request: FastifyRequest, sessionCookie: string): boolean {
-  return isCookieSent(request, sessionCookie) || /^basic\s/i.test(request.headers.authorization ?? '');
 }

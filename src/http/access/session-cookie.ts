@@ -103,8 +103,8 @@ export interface Cookie {
   all(request: FastifyRequest): readonly string[];
   /** Returns whether the request has a cookie of this name. */
   isSent(request: FastifyRequest): boolean;
-  /** Sets the cookie for `seconds` seconds. */
-  set(request: FastifyRequest, reply: FastifyReply, value: string, seconds: number): void;
+  /** Sets the cookie for `seconds` seconds, or until the browser closes. */
+  set(request: FastifyRequest, reply: FastifyReply, value: string, seconds?: number): void;
   /** Clears the cookie. */
   clear(request: FastifyRequest, reply: FastifyReply): void;
 }
@@ -126,26 +126,40 @@ export function cookieName(name: string, basePath: string): string {
 /** Returns whether a request has a cookie of this name, with or without the prefix of HTTPS. */
 export function isCookieSent(request: FastifyRequest, name: string): boolean {
   if (request.headers.cookie === undefined) return false;
-  return [name, `${HOST_PREFIX}${name}`].some((each) => valuesOf(request, each).length > 0);
+  return [name, HOST_PREFIX + name, SECURE_PREFIX + name].some((each) => valuesOf(request, each).length > 0);
 }
 
 const HOST_PREFIX = '__Host-';
+const SECURE_PREFIX = '__Secure-';
 
 /**
  * Creates a cookie. Over HTTPS, its name has the prefix `__Host-`. Other hosts then can't set it, and browsers never
- * send it unencrypted (RFC 6265bis, section 4.1.3.2). Such a cookie must have the path `/`.
+ * send it unencrypted (RFC 6265bis, section 4.1.3.2). Such a cookie must have the path `/`. With `pathOf`, the cookie
+ * is limited to a path of the service, and its prefix is `__Secure-`.
  */
-export function createCookie(baseName: string, { publicUrl, basePath }: CookieScope): Cookie {
+export function createCookie(
+  baseName: string,
+  { publicUrl, basePath }: CookieScope,
+  { pathOf }: { readonly pathOf?: (request: FastifyRequest) => string } = {},
+): Cookie {
   const name = cookieName(baseName, basePath);
   const serviceUrl = publicUrl === undefined ? undefined : new URL(publicUrl);
   // Behind an untrusted proxy that terminates TLS, the request appears as HTTP, but its host is that of the public
   // HTTPS URL.
   const isSecure = ({ protocol, host }: FastifyRequest) =>
     protocol === 'https' || (serviceUrl?.protocol === 'https:' && serviceUrl.host === host);
-  const nameFor = (request: FastifyRequest) => (isSecure(request) ? `${HOST_PREFIX}${name}` : name);
-  const set = (request: FastifyRequest, reply: FastifyReply, value: string, seconds: number) => {
-    const attributes = isSecure(request) ? 'Path=/; HttpOnly; Secure' : `Path=${basePath || '/'}; HttpOnly`;
-    reply.header('set-cookie', `${nameFor(request)}=${value}; Max-Age=${seconds}; ${attributes}; SameSite=Lax`);
+  const prefix = pathOf ? SECURE_PREFIX : HOST_PREFIX;
+  const nameFor = (request: FastifyRequest) => (isSecure(request) ? prefix + name : name);
+  // A reverse proxy can remove the path of the public URL.
+  const publicPath = basePath || (serviceUrl?.pathname ?? '').replace(/\/+$/, '');
+  const pathFor = (request: FastifyRequest) => {
+    if (pathOf) return (serviceUrl?.host === request.host ? publicPath : basePath) + pathOf(request);
+    return isSecure(request) ? '/' : basePath || '/';
+  };
+  const set = (request: FastifyRequest, reply: FastifyReply, value: string, seconds?: number) => {
+    const age = seconds === undefined ? '' : ` Max-Age=${seconds};`;
+    const attributes = `Path=${pathFor(request)}; HttpOnly${isSecure(request) ? '; Secure' : ''}`;
+    reply.header('set-cookie', `${nameFor(request)}=${value};${age} ${attributes}; SameSite=Lax`);
   };
   return {
     read(request) {

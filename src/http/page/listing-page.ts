@@ -1,10 +1,13 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { describeForVisitor } from '../../links/descriptions.ts';
 import { type FolderPath, nameOf, withoutSlash } from '../../model/path.ts';
 import type { Entry, Listing as StoreListing } from '../../model/store.ts';
 import { compress, prefers } from '../accept.ts';
+import { visitorOf } from '../access/link-access.ts';
 import { describeUser } from '../access/request-access.ts';
 import { CACHE_CONTROL, JSON_TYPE } from '../headers.ts';
+import { linkTokenOf } from '../request-url.ts';
 import type { Failure, Listing } from '../schemas.ts';
 import type { Service } from '../service.ts';
 import { baseOf, escapeHtml, fileUrl, folderUrl, isListingUrl, pageHeaders, renderDocument } from './document.ts';
@@ -33,15 +36,33 @@ export async function sendListing(
     status: reply.statusCode,
     response,
     readOnly: service.readOnly,
-    maxUploadSize: service.maxUploadSize ?? null,
-    trash: service.trash,
-    keepsVersions: service.keepsVersions,
-    access: describeUser(service, request),
-    cursor: changesCursor,
+    ...(linkTokenOf(request) === undefined
+      ? {
+          maxUploadSize: service.maxUploadSize ?? null,
+          trash: service.trash,
+          keepsVersions: service.keepsVersions,
+          access: describeUser(service, request),
+          cursor: changesCursor,
+        }
+      : embedLink(service, request)),
   });
   const { body, coding } = await compress(html, headers['accept-encoding']?.toString());
   if (coding !== undefined) reply.header('content-encoding', coding);
   return reply.headers(pageHeaders(contentOriginsOf(service))).send(body);
+}
+
+/** Returns what the document embeds for the visitor of a share link: no function that visitors don't have. */
+function embedLink({ access, maxUploadSize }: Service, request: FastifyRequest) {
+  const visitor = visitorOf(request);
+  const link = visitor?.isAdmitted ? describeForVisitor(visitor.link, access.policy()) : null;
+  const limits = [maxUploadSize, link?.maxUploadBytes].filter((limit) => limit !== undefined);
+  return {
+    maxUploadSize: limits.length > 0 ? Math.min(...limits) : null,
+    trash: null,
+    keepsVersions: false,
+    access: null,
+    link,
+  };
 }
 
 /** Returns whether the client prefers the web UI to JSON. */

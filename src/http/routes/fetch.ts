@@ -3,15 +3,17 @@ import { Type } from 'typebox';
 import { AccessDenied } from '../../access/permission-checks.ts';
 import type { KeptId } from '../../model/kept-ids.ts';
 import { type FilePath, parseFile } from '../../model/path.ts';
+import { type LinkRequestAccess, visitorOf } from '../access/link-access.ts';
 import { accessOf } from '../access/request-access.ts';
 import { sendContent } from '../content.ts';
-import { sendFailure } from '../failures.ts';
+import { HttpError } from '../errors.ts';
+import { sendFailure, unknownRoute } from '../failures.ts';
 import type { App } from '../fastify-app.ts';
 import { isCspSource } from '../page/document.ts';
 import { prefersPage } from '../page/listing-page.ts';
 import { Failure, FileQuery, PathParameter } from '../schemas.ts';
 import type { Service } from '../service.ts';
-import { SIGNED_URL_PREFIX, type SignedUrls } from '../signed-urls.ts';
+import { SIGNED_URL_PREFIX } from '../signed-urls.ts';
 import { sendListingFailure, withHtml } from './listing.ts';
 import { parseVersion } from './versions.ts';
 
@@ -28,16 +30,16 @@ export const CONTENT_RESPONSES = {
 };
 
 export function fetchRoute(app: App, service: Service): void {
-  // A user who opened a link gets the web UI, where they can sign in or read the reason.
+  // A user who opened a URL gets the web UI, where they can sign in, enter the password of a link, or read the reason.
   app.setErrorHandler((error, request, reply) =>
-    error instanceof AccessDenied && prefersPage(request)
+    (error instanceof AccessDenied || isLinkFailure(error)) && prefersPage(request)
       ? sendListingFailure(service, error, request, reply)
       : sendFailure(error, request, reply),
   );
   app.route({
     method: ['GET', 'HEAD'],
     url: '/file/*',
-    config: { access: 'files' },
+    config: { access: 'files', links: 'visitors' },
     schema: {
       tags: ['Files'],
       summary: 'Fetch a file',
@@ -55,7 +57,12 @@ export function fetchRoute(app: App, service: Service): void {
       const { files } = accessOf(request);
       const file = parseFile(request.params['*']);
       const download = request.query.download === '1';
+      const visitor = visitorOf(request);
       const version = parseVersion(request.query.version);
+      if (visitor) {
+        rejectVersion(version);
+        return sendToVisitor(request, reply, { visitor, file, download });
+      }
       if (version !== undefined) return sendVersion(request, reply, { file, version, download });
       return sendContent(
         request,
@@ -71,6 +78,41 @@ export function fetchRoute(app: App, service: Service): void {
       );
     },
   });
+}
+
+/** Returns whether an error means that a visitor can't use the share link at all. */
+function isLinkFailure(error: unknown): boolean {
+  return error instanceof HttpError && (error.code === 'link-not-found' || error.code === 'link-password-required');
+}
+
+/** Throws 400 for a request that names a version, which visitors of a share link can't read. */
+export function rejectVersion(version: KeptId | undefined): void {
+  if (version === undefined) return;
+  throw new HttpError('invalid-parameter', '"version" can\'t be used below the URL of a share link. Remove it.');
+}
+
+/** Responds with a file to the visitor of a share link, and counts each response with its content or URL. */
+function sendToVisitor(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  options: { readonly visitor: LinkRequestAccess; readonly file: FilePath; readonly download: boolean },
+): FastifyReply | Promise<FastifyReply> {
+  const { visitor, file, download } = options;
+  const { files } = visitor;
+  const isHead = request.method === 'HEAD';
+  return sendContent(
+    request,
+    reply,
+    {
+      stat: () => files.stat(file),
+      download: (read) => visitor.countDownload(() => files.download(file, { ...read, asAttachment: download })),
+      async downloadUrl(entry) {
+        const url = await files.downloadUrl(entry, { asAttachment: download, purpose: isHead ? 'stat' : 'read' });
+        return url === undefined || isHead ? url : visitor.countDownload(async () => url);
+      },
+    },
+    { download, framedBy: "'self'" },
+  );
 }
 
 /** Responds with an earlier content of a file. */
@@ -93,16 +135,16 @@ function sendVersion(
 }
 
 /**
- * Serves the signed URLs for stores without presigned URLs of their own. A URL grants access to its file, without
- * authentication, until it expires.
+ * Serves the signed URLs: for stores without presigned URLs of their own, and for visitors of share links. A URL grants
+ * access to its file, without authentication, until it expires.
  */
-export function signedRoute(app: App, service: Service, signedUrls: SignedUrls): void {
-  const { files } = service;
+export function signedRoute(app: App, service: Service): void {
+  const { signedUrls } = service;
   const framedBy = framesOf(service);
   app.route({
     method: ['GET', 'HEAD'],
     url: `${SIGNED_URL_PREFIX}*`,
-    config: { access: 'signature' },
+    config: { access: 'signature', links: 'visitors' },
     schema: {
       tags: ['Files'],
       summary: 'Fetch a file by a signed URL',
@@ -113,7 +155,12 @@ export function signedRoute(app: App, service: Service, signedUrls: SignedUrls):
     },
     handler: (request, reply) => {
       const query = request.url.slice(request.url.indexOf('?') + 1);
-      const { file, version, download } = signedUrls.verify(parseFile(request.params['*']), query, Date.now());
+      const path = parseFile(request.params['*']);
+      const visitor = visitorOf(request);
+      const grant = visitor ? visitor.verifyUrl(path, query) : signedUrls?.verify(path, query, Date.now());
+      if (!grant) throw unknownRoute(request);
+      const { file, version, download } = grant;
+      const files = visitor?.files ?? service.files;
       return sendContent(
         request,
         reply,

@@ -1,4 +1,5 @@
 import { childFolder, parentOf, parseFile, parseFolder } from '../../model/path.ts';
+import { visitorOf } from '../access/link-access.ts';
 import { accessOf, type ChangeField, changeOf } from '../access/request-access.ts';
 import type { App } from '../fastify-app.ts';
 import type { LongOperations } from '../long-operations.ts';
@@ -22,7 +23,7 @@ export function deleteFileRoute(app: App): void {
   app.route({
     method: ['DELETE', 'POST'],
     url: '/delete/*',
-    config: { access: 'files' },
+    config: { access: 'files', links: 'visitors' },
     schema: {
       tags: ['Files'],
       summary: 'Delete a file',
@@ -43,7 +44,7 @@ export function renameFileRoute(app: App): void {
   app.post(
     '/rename/*',
     {
-      config: { access: 'files' },
+      config: { access: 'files', links: 'visitors' },
       schema: {
         tags: ['Files'],
         summary: 'Rename a file',
@@ -84,7 +85,7 @@ export function deleteFolderRoute(app: App, { operations, jobs }: OperationOptio
   app.route({
     method: ['DELETE', 'POST'],
     url: '/delete_folder/*',
-    config: { access: 'files' },
+    config: { access: 'files', links: 'visitors' },
     schema: {
       tags: ['Folders'],
       summary: 'Delete a folder and everything in it',
@@ -114,7 +115,7 @@ export function folderRoutes(app: App, { operations, jobs }: OperationOptions): 
   app.post(
     '/rename_folder/*',
     {
-      config: { access: 'files' },
+      config: { access: 'files', links: 'visitors' },
       schema: {
         tags: ['Folders'],
         summary: 'Rename a folder',
@@ -144,7 +145,7 @@ export function folderRoutes(app: App, { operations, jobs }: OperationOptions): 
   app.post(
     '/create_folder',
     {
-      config: { access: 'files' },
+      config: { access: 'files', links: 'visitors' },
       schema: {
         tags: ['Folders'],
         summary: 'Create a folder',
@@ -154,6 +155,7 @@ export function folderRoutes(app: App, { operations, jobs }: OperationOptions): 
       },
     },
     async (request) => {
+      visitorOf(request)?.requireVisible();
       await accessOf(request).files.createFolder(parseFolder(request.body.path));
       return { success: true, message: 'Folder created successfully', ...changeOf(request) } as const;
     },
@@ -185,7 +187,7 @@ export function transferRoutes(app: App, { operations, jobs }: OperationOptions)
     app.post(
       url,
       {
-        config: { access: 'files' },
+        config: { access: 'files', links: 'visitors' },
         schema: {
           tags: ['Files and folders'],
           summary,
@@ -196,6 +198,7 @@ export function transferRoutes(app: App, { operations, jobs }: OperationOptions)
       },
       async (request, reply) => {
         const { source, destination, is_folder: isFolder, overwrite: replace = false } = request.body;
+        visitorOf(request)?.requireCopies();
         const { files } = accessOf(request);
         const respond = (change: ChangeField) => ({ success: true, message, ...change }) as const;
         if (!isFolder) {

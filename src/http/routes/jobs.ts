@@ -8,6 +8,7 @@ import { isStoreError, quoted } from '../../model/error.ts';
 import { ROOT } from '../../model/path.ts';
 import { readOnlyError } from '../../model/store-errors.ts';
 import { preferenceOf } from '../accept.ts';
+import { visitorOf } from '../access/link-access.ts';
 import { accessOf, type ChangeField } from '../access/request-access.ts';
 import { isErrorCode } from '../error-codes.ts';
 import { HttpError } from '../errors.ts';
@@ -95,7 +96,7 @@ export interface JobStarter {
    * at most that many seconds for its end (section 4.3). Returns `respond` of its result, or throws its failure. If the
    * job takes longer or is cancelled, sets the status 202 and the headers of the response, and returns its body.
    *
-   * Returns undefined without the preference, and while the database is unavailable: the preference is then ignored.
+   * Returns undefined without the preference, for visitors of share links, and while the database is unavailable: the preference is then ignored.
    * Throws `AccessDenied` if the user lacks a permission.
    */
   start<Envelope>(
@@ -113,6 +114,8 @@ export function createJobStarter({ jobs, database, readOnly, basePath }: Service
   return {
     async start(request, reply, operation, respond) {
       if (!jobs || !database?.isAvailable || preferenceOf(request.headers, 'respond-async') !== '') return undefined;
+      // A job would continue after the link is revoked.
+      if (visitorOf(request)) return undefined;
       if (readOnly) throw readOnlyError();
       const access = accessOf(request);
       const requested = typeof operation === 'function' ? await operation() : operation;

@@ -28,7 +28,7 @@ const failures = { '4xx': Failure, '5xx': Failure };
 const tags = ['Share links'];
 
 /** Registers the routes whose request bodies are ignored. */
-export function linkRoutes(app: App, service: Service, { links }: LinkService): void {
+export function linkRoutes(app: App, service: Service, { table }: LinkService): void {
   app.get(
     '/-/links',
     {
@@ -48,7 +48,7 @@ export function linkRoutes(app: App, service: Service, { links }: LinkService): 
       const policy = service.access.policy();
       reply.header('cache-control', 'no-store');
       const isOwnOnly = path === undefined && below === undefined && user !== undefined;
-      const page = await links.list({
+      const page = await table.list({
         limit,
         cursor,
         creatorName: isOwnOnly ? user.name : undefined,
@@ -71,7 +71,7 @@ export function linkRoutes(app: App, service: Service, { links }: LinkService): 
       schema: { tags, summary: 'Get a share link', params: LinkId, response: { 200: LinkResponse, ...failures } },
     },
     async (request, reply) => {
-      const link = await findOwn(request, service, links);
+      const link = await findOwn(request, service, table);
       reply.header('cache-control', 'no-store');
       return { success: true as const, link: describeLink(link, service.access.policy()) };
     },
@@ -90,8 +90,8 @@ export function linkRoutes(app: App, service: Service, { links }: LinkService): 
       },
     },
     async (request) => {
-      const { id, path } = await findOwn(request, service, links);
-      await links.revoke(id);
+      const { id, path } = await findOwn(request, service, table);
+      await table.revoke(id);
       recordChange(request, 'revoke link', { id, path });
       return { success: true as const, message: 'Link revoked successfully' };
     },
@@ -99,7 +99,7 @@ export function linkRoutes(app: App, service: Service, { links }: LinkService): 
 }
 
 /** Registers the routes that create and change links, with JSON bodies. */
-export function changeLinkRoutes(app: App, service: Service, { links }: LinkService): void {
+export function changeLinkRoutes(app: App, service: Service, { table }: LinkService): void {
   const needsUser = service.access.authenticators !== undefined;
 
   app.post(
@@ -126,7 +126,7 @@ export function changeLinkRoutes(app: App, service: Service, { links }: LinkServ
       await requireExisting(request, path, permissions);
       const settings = await applyChange({ ...NO_SETTINGS, permissions }, request.body, path);
       const creator = createCreator(access.user, service.access.policy());
-      const { link, token } = await links.create(path, settings, creator);
+      const { link, token } = await table.create(path, settings, creator);
       recordChange(request, 'create link', link);
       reply.header('cache-control', 'no-store');
       return {
@@ -155,11 +155,11 @@ export function changeLinkRoutes(app: App, service: Service, { links }: LinkServ
     },
     async (request, reply) => {
       requireValid(request);
-      const present = await findOwn(request, service, links);
+      const present = await findOwn(request, service, table);
       const settings = await applyChange(present, request.body, present.path);
       const added = settings.permissions.filter((permission) => !present.permissions.includes(permission));
       await accessOf(request).files.requireSharing(present.path, added, { action: 'change link', needsUser });
-      const link = await links.change(present.id, settings);
+      const link = await table.change(present.id, settings);
       recordChange(request, 'change link', link);
       reply.header('cache-control', 'no-store');
       return { success: true as const, link: describeLink(link, service.access.policy()) };
@@ -171,10 +171,10 @@ export function changeLinkRoutes(app: App, service: Service, { links }: LinkServ
 async function findOwn(
   request: FastifyRequest<{ Params: { id: string } }>,
   { access }: Pick<Service, 'access'>,
-  links: LinkService['links'],
+  table: LinkService['table'],
 ): Promise<Link> {
   const { id } = request.params;
-  const link = await links.find(id);
+  const link = await table.find(id);
   if (link && canAdminister(link, accessOf(request).user, access.policy())) return link;
   throw linkNotFound(id);
 }

@@ -14,6 +14,7 @@ import {
   withoutSlash,
 } from '../../model/path.ts';
 import type { Entry, Listing as StoreListing } from '../../model/store.ts';
+import { visitorOf } from '../access/link-access.ts';
 import { accessOf } from '../access/request-access.ts';
 import { HttpError } from '../errors.ts';
 import { beginFailure } from '../failures.ts';
@@ -26,7 +27,7 @@ import { Failure, Listing, ListingQuery, PathParameter } from '../schemas.ts';
 import type { Service } from '../service.ts';
 
 export function listingRoutes(app: App, service: Service): void {
-  const config = { access: 'files' } as const;
+  const config = { access: 'files', links: 'visitors' } as const;
   const shared = {
     tags: ['Folders'],
     summary: 'List a folder',
@@ -70,7 +71,7 @@ export function listingRoutes(app: App, service: Service): void {
       return sendLinkList(request, reply, { first: found, next: read });
     }
     // Before the listing, so that a client that follows the changes from there misses none.
-    const changesCursor = prefersPage(request) ? await newestCursor(service) : undefined;
+    const changesCursor = prefersPage(request) && !visitorOf(request) ? await newestCursor(service) : undefined;
     return respond(await read(cursor), changesCursor);
   };
 

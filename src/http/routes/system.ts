@@ -147,7 +147,7 @@ export async function assetRoutes(app: App, { page }: Pick<Service, 'page'>): Pr
     const isForbidden = error instanceof Error && 'statusCode' in error && error.statusCode === 403;
     return sendFailure(isForbidden ? new HttpError('not-found', 'The asset does not exist.') : error, request, reply);
   });
-  app.addHook('onRoute', (route) => void (route.config = { ...route.config, access: 'public' }));
+  app.addHook('onRoute', (route) => void (route.config = { ...route.config, access: 'public', links: 'anyone' }));
   await app.register(fastifyStatic, {
     root: page.assets,
     prefix: '/-/assets/',

@@ -5,6 +5,7 @@ import { parseFile } from '../../model/path.ts';
 import type { FileEntry } from '../../model/store.ts';
 import { concurrentlyModified } from '../../model/store-errors.ts';
 import { type ImageSource, type Thumbnails, thumbnailEtag } from '../../thumbnails/thumbnails.ts';
+import { visitorOf } from '../access/link-access.ts';
 import { accessOf } from '../access/request-access.ts';
 import { sendNotModified } from '../content.ts';
 import { HttpError } from '../errors.ts';
@@ -14,13 +15,14 @@ import { clientSignal } from '../long-operations.ts';
 import { evaluatePreconditions, quoteEtag } from '../preconditions.ts';
 import { Failure, PathParameter, VersionQuery } from '../schemas.ts';
 import type { Service } from '../service.ts';
+import { rejectVersion } from './fetch.ts';
 import { parseVersion } from './versions.ts';
 
 export function thumbnailRoute(app: App, { thumbnails }: Pick<Service, 'thumbnails'>): void {
   app.get(
     '/thumb/*',
     {
-      config: { access: 'files' },
+      config: { access: 'files', links: 'visitors' },
       schema: {
         tags: ['Files'],
         summary: 'Get the thumbnail of an image',
@@ -40,15 +42,20 @@ export function thumbnailRoute(app: App, { thumbnails }: Pick<Service, 'thumbnai
       const path = parseFile(request.params['*']);
       const { files } = accessOf(request);
       const version = parseVersion(request.query.version);
+      const visitor = visitorOf(request);
+      if (visitor) rejectVersion(version);
       if (version !== undefined) {
         const file = await files.statVersion(path, version);
         const source: ImageSource = { read: (of, options) => files.readVersion(of, version, options) };
         return sendThumbnail(request, reply, { file, source }, thumbnails);
       }
       for (let attempt = 1; ; attempt++) {
-        const file = await files.stat(path);
+        const entry = await files.stat(path);
+        // Thumbnails are drawn and cached by the path in the store.
+        const file = visitor ? { ...entry, path: visitor.fullPath(path) } : entry;
+        const send = () => sendThumbnail(request, reply, { file }, thumbnails);
         try {
-          return await sendThumbnail(request, reply, { file }, thumbnails);
+          return await (visitor ? visitor.withFullPaths(send) : send());
         } catch (error) {
           // The file was replaced after its metadata was read: retry with the new file. Preconditions of the request
           // throw `HttpError`.

@@ -1,10 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Static } from 'typebox';
 import type { IncomingFile } from '../../files/upload.ts';
-import { quoted } from '../../model/error.ts';
-import { childFile, type FolderPath, parseFolder, ROOT } from '../../model/path.ts';
-import type { WriteCondition } from '../../model/store.ts';
+import { isStoreError, quoted } from '../../model/error.ts';
+import { childFile, childFolder, type FilePath, type FolderPath, parseFolder, ROOT } from '../../model/path.ts';
+import type { FileEntry, WriteCondition } from '../../model/store.ts';
 import { readOnlyError } from '../../model/store-errors.ts';
+import { type LinkRequestAccess, visitorOf } from '../access/link-access.ts';
 import { accessOf, changeOf } from '../access/request-access.ts';
 import { HttpError } from '../errors.ts';
 import type { App } from '../fastify-app.ts';
@@ -29,6 +31,10 @@ const MAX_PREFIX_BYTES = 8 * 1024;
 /** Bytes of the field `modified`. Every valid date is shorter. */
 const MAX_MODIFIED_BYTES = 1024;
 
+/** Maximum characters of the name of a sender, and bytes of its field. */
+const MAX_SENDER_LENGTH = 100;
+const MAX_SENDER_BYTES = 1024;
+
 /** Milliseconds that a client has to read the response to a rejected upload while it still sends. */
 const DISCARD_TIMEOUT_MS = 5_000;
 
@@ -38,7 +44,7 @@ export function uploadRoute(app: App, { readOnly }: Pick<Service, 'readOnly'>): 
   app.post(
     '/upload',
     {
-      config: { access: 'files' },
+      config: { access: 'files', links: 'visitors' },
       schema: {
         tags: ['Files'],
         summary: 'Upload a file',
@@ -56,6 +62,8 @@ export function uploadRoute(app: App, { readOnly }: Pick<Service, 'readOnly'>): 
       const signal = clientSignal(reply);
       const condition = writeCondition(request.headers);
       const inHeader = parseModifiedHeader(request.headers);
+      const visitor = visitorOf(request);
+      if (visitor) return receiveFromVisitor(request, reply, { visitor, condition, signal });
       const form = await readForm(request.raw);
       const fields: Fields = {};
       // The field has a higher resolution than the seconds of the header.
@@ -85,6 +93,94 @@ export function uploadRoute(app: App, { readOnly }: Pick<Service, 'readOnly'>): 
 }
 
 /**
+ * Receives an upload of the visitor of a share link. It never replaces a file: a name that is taken gets a number. Without
+ * the read permission, the response has the requested path, because the number would reveal the other file.
+ */
+async function receiveFromVisitor(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  {
+    visitor,
+    condition,
+    signal,
+  }: {
+    readonly visitor: LinkRequestAccess;
+    readonly condition: WriteCondition | undefined;
+    readonly signal: AbortSignal;
+  },
+): Promise<Static<typeof Uploaded>> {
+  const { link } = visitor;
+  const canRead = visitor.permissions.includes('read');
+  const inHeader = parseModifiedHeader(request.headers);
+  const fields: Fields = { asksSender: link.asksSender };
+  const modified = () => fields.modified ?? inHeader;
+  const absent = condition ?? 'absent';
+  let requested: FilePath | undefined;
+  const receive = async (): Promise<FileEntry> => {
+    const form = await readForm(request.raw);
+    try {
+      const part = await nextFile(form, fields);
+      const name = fileName(part);
+      // Rejects an invalid name before the bytes are read.
+      childFile(fields.prefix ?? ROOT, name);
+      form.beginFile(part);
+      allowLongBody(request.raw);
+      const target = async () => {
+        const folder = folderOf(fields);
+        requested = childFile(folder, name);
+        if (!canRead)
+          return { path: childFile(await visitor.freeFolder(folder), name), condition: absent, rename: true };
+        // A client that does not want a number sends If-None-Match.
+        return { path: requested, condition: absent, rename: condition !== 'absent' };
+      };
+      const incoming: IncomingFile = {
+        target,
+        body: part.body,
+        declaredType: part.type,
+        atEnd: () => readRest(form, fields),
+        maxSize: lengthOf(request.raw),
+        sizeLimit: link.maxUploadBytes,
+        modified,
+      };
+      return await visitor.files.upload(incoming, { signal });
+    } catch (error) {
+      throw form.problem() ?? error;
+    }
+  };
+  try {
+    const file = await visitor.countUpload(receive);
+    if (canRead) reply.header('etag', quoteEtag(file.etag));
+    if (hasModifiedTime(modified(), file)) reply.header('x-oc-mtime', 'accepted');
+    const path = canRead ? file.path : (requested ?? file.path);
+    return { success: true, message: 'File uploaded successfully', path };
+  } catch (error) {
+    discardRest(request.raw);
+    throw error;
+  }
+}
+
+/** Returns the folder of an upload, in the folder of its sender if the link asks for them. */
+function folderOf({ prefix = ROOT, sender, asksSender = false }: Fields): FolderPath {
+  if (!asksSender) return prefix;
+  if (sender === undefined) {
+    throw new HttpError('sender-required', 'Send the name of the sender as the form field "sender".');
+  }
+  return parseFolder(sender + prefix);
+}
+
+/** Returns the folder of a sender. Throws `sender-required` unless the name is valid. */
+function parseSender(text: string): FolderPath {
+  const name = text.trim();
+  try {
+    if (name !== '' && name.length <= MAX_SENDER_LENGTH) return childFolder(ROOT, name);
+  } catch (error) {
+    if (!isStoreError(error)) throw error;
+  }
+  const rule = `It must have 1 to ${MAX_SENDER_LENGTH} characters, and be valid as the name of a folder`;
+  throw new HttpError('sender-required', `The name ${quoted(text)} in the form field "sender" is not valid. ${rule}.`);
+}
+
+/**
  * Rejects an upload before its body is read: a client that can't upload must not keep the connection open with a body.
  */
 function rejectEarly(request: FastifyRequest, reply: FastifyReply, { readOnly }: Pick<Service, 'readOnly'>): void {
@@ -109,6 +205,9 @@ function lengthOf({ headers }: IncomingMessage): number | undefined {
 interface Fields {
   prefix?: FolderPath;
   modified?: Date;
+  /** The folder of the sender; undefined unless `asksSender`. */
+  sender?: FolderPath;
+  readonly asksSender?: boolean;
 }
 
 /** Reads the fields before the file, and returns the part of the file. */
@@ -149,10 +248,11 @@ function isFile({ name, filename, unreadable }: Part): boolean {
 /** Reads a part that is not the file. It can have a file name: Python's `files=` adds one to every field. */
 async function readField(part: Part, fields: Fields): Promise<void> {
   const { name } = part;
-  if (name !== 'prefix' && name !== 'modified') return skipPart(part);
+  if (name !== 'prefix' && name !== 'modified' && !(name === 'sender' && fields.asksSender)) return skipPart(part);
   if (fields[name] !== undefined)
     throw new HttpError('invalid-form', `The form has two parts ${quoted(name)}. Send only one.`);
   if (name === 'prefix') fields.prefix = parseFolder(await readText(part, MAX_PREFIX_BYTES));
+  else if (name === 'sender') fields.sender = parseSender(await readText(part, MAX_SENDER_BYTES));
   else fields.modified = parseModifiedField(await readText(part, MAX_MODIFIED_BYTES));
 }
 

@@ -1,0 +1,348 @@
+import { createHmac } from 'node:crypto';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Actor, AuditEvent } from '../../access/audit.ts';
+import { GuardedFiles } from '../../access/guard.ts';
+import { createLinkPolicy } from '../../access/link-policy.ts';
+import { PERMISSIONS, type Permission, type Policy } from '../../access/policy.ts';
+import type { Submitter } from '../../access/submitter.ts';
+import type { RecordedChange } from '../../files/recorded-files.ts';
+import { relativeError, SharedFiles } from '../../files/shared-files.ts';
+import { inactiveReasonOf, type Link, type LinkPermission, permissionsOf } from '../../links/link.ts';
+import { exists, isStoreError } from '../../model/error.ts';
+import { numberedPaths } from '../../model/numbered-names.ts';
+import {
+  childFile,
+  childFolder,
+  type FilePath,
+  type FolderPath,
+  isFolder,
+  nameOf,
+  parentOf,
+  ROOT,
+} from '../../model/path.ts';
+import type { DownloadGrant } from '../../model/url-signer.ts';
+import { HttpError } from '../errors.ts';
+import { unknownRoute } from '../failures.ts';
+import { LINK_PREFIX, linkTokenOf, pathOf, setLinkId } from '../request-url.ts';
+import type { LinkService, Service } from '../service.ts';
+import { SignedUrls } from '../signed-urls.ts';
+import { filesOf, type RequestAccess } from './request-access.ts';
+
+/** Seconds for which the signed URL of a large file is valid. */
+const URL_LIFETIME_SECONDS = 5 * 60;
+
+/** Milliseconds after which a request is stale: its link is read again before the request changes anything. */
+const STALE_AGE_MS = 1000;
+
+/**
+ * Gives a request below the URL of a link the access of that link, and of nothing else. Throws the same 404 for a link
+ * that does not exist and for one that visitors can no longer use, and 401 if they must enter the password first.
+ */
+export async function admitVisitor(
+  service: Service,
+  links: LinkService,
+  { request, reply, token }: { readonly request: FastifyRequest; readonly reply: FastifyReply; readonly token: string },
+): Promise<void> {
+  const { config } = request.routeOptions;
+  const link = await links.table.findByToken(token);
+  if (!link) throw linkGone();
+  setLinkId(request, link.id);
+  const policy = service.access.policy();
+  // A signed URL belongs to a download that was counted.
+  const isSigned = config.access === 'signature';
+  if (isSigned ? isEnded(link, policy) : inactiveReasonOf(link, policy) !== undefined) throw linkGone();
+  const access = new LinkRequestAccess(service, links, { request, reply, link });
+  request.access = access;
+  const isOpen = isSigned || config.links === 'locked' || links.sessions.isOpen(request, link);
+  if (!isOpen) throw new HttpError('link-password-required', 'This link needs a password. Enter it to continue.');
+  if (config.links === undefined) throw unknownRoute(request);
+  access.admit();
+  if (!link.isRecentlyUsed) await links.table.recordUse(link.id);
+}
+
+/** Returns whether a link ended for all visitors: it has expired, or its creator lost the permissions that it gives. */
+function isEnded(link: Link, policy: Policy): boolean {
+  const reason = inactiveReasonOf(link, policy);
+  return reason === 'expired' || reason === 'permission';
+}
+
+/** Returns the error for a link that visitors can't use, whatever the reason. */
+function linkGone(): HttpError {
+  return new HttpError('link-not-found', 'This link does not exist, or can no longer be used. Ask for a new link.');
+}
+
+/** The access of a visitor of a share link. All paths are relative to the shared item. */
+export class LinkRequestAccess implements RequestAccess {
+  readonly user = undefined;
+  readonly authMethod = 'link';
+  readonly #service: Service;
+  readonly #links: LinkService;
+  readonly #request: FastifyRequest;
+  readonly #reply: FastifyReply;
+  readonly #link: Link;
+  readonly #folder: FolderPath;
+  readonly #file: string | undefined;
+  readonly #startedAt = performance.now();
+  readonly #changes: RecordedChange[] = [];
+  #files: GuardedFiles | undefined;
+  #isRecorded = false;
+  #isAdmitted = false;
+  /** The policy of the link, and the policy of the service from which it was created. */
+  #policy: { readonly of: Policy; readonly policy: Policy } | undefined;
+
+  constructor(
+    service: Service,
+    links: LinkService,
+    { request, reply, link }: { readonly request: FastifyRequest; readonly reply: FastifyReply; readonly link: Link },
+  ) {
+    this.#service = service;
+    this.#links = links;
+    this.#request = request;
+    this.#reply = reply;
+    this.#link = link;
+    this.#folder = isFolder(link.path) ? link.path : parentOf(link.path);
+    this.#file = isFolder(link.path) ? undefined : nameOf(link.path);
+  }
+
+  /** The link when the request began. */
+  get link(): Link {
+    return this.#link;
+  }
+
+  /** The permissions that the link gives at this moment. */
+  get permissions(): readonly LinkPermission[] {
+    return permissionsOf(this.#link, this.#service.access.policy());
+  }
+
+  get files(): GuardedFiles {
+    this.#files ??= this.#guardedFiles();
+    return this.#files;
+  }
+
+  get changes(): readonly RecordedChange[] {
+    return this.#changes;
+  }
+
+  /** Returns the path in the store. */
+  fullPath<Path extends FilePath | FolderPath>(path: Path): Path {
+    return (this.#folder + path) as Path;
+  }
+
+  /** Runs an operation with full paths, and throws its errors with relative ones. */
+  async withFullPaths<Result>(operation: () => Promise<Result>): Promise<Result> {
+    try {
+      return await operation();
+    } catch (error) {
+      throw isStoreError(error) ? relativeError(error, this.#folder) : error;
+    }
+  }
+
+  /**
+   * Returns a folder for uploads of a visitor who sees nothing: the wanted one, with a number after each name that is
+   * that of a file. An error would reveal the file.
+   */
+  async freeFolder(wanted: FolderPath): Promise<FolderPath> {
+    let free = ROOT;
+    for (const name of wanted.split('/').slice(0, -1)) {
+      for (const folder of numberedPaths(childFolder(free, name))) {
+        free = folder;
+        const file = this.fullPath(childFile(parentOf(folder), nameOf(folder)));
+        if (!(await exists(this.#service.files.stat(file)))) break;
+      }
+    }
+    return free;
+  }
+
+  /** Throws 403 unless visitors may copy: copies are no uploads, so limits of uploads exclude them. */
+  requireCopies(): void {
+    const { maxUploads, maxUploadBytes, asksSender } = this.#link;
+    if (maxUploads === undefined && maxUploadBytes === undefined && !asksSender) return;
+    throw new HttpError('permission-denied', "This link limits uploads, so it doesn't give permission to copy.");
+  }
+
+  /** Throws 403 if the link shows nothing: the response would tell whether the folder exists. */
+  requireVisible(): void {
+    if (this.permissions.includes('read')) return;
+    throw new HttpError(
+      'permission-denied',
+      "This link only accepts files, so it doesn't give permission to create folders.",
+    );
+  }
+
+  /** Visitors undo nothing. */
+  filesToUndo(): never {
+    throw unknownRoute(this.#request);
+  }
+
+  permissionsFor(folder: FolderPath): Permission[] {
+    return PERMISSIONS.filter((permission) => this.#currentPolicy().allows(undefined, permission, folder));
+  }
+
+  /** Visitors start no work that continues after the request. */
+  submitter(): Submitter {
+    throw unknownRoute(this.#request);
+  }
+
+  async confirm(): Promise<void> {
+    if (performance.now() - this.#startedAt >= STALE_AGE_MS) await this.confirmNow();
+  }
+
+  /** Throws 404 if the link was revoked, has expired, or was changed in a way that ends its uses. */
+  async confirmNow(): Promise<void> {
+    const link = await this.#links.table.find(this.#link.id);
+    if (!link || !this.#isAllowedWith(link)) throw linkGone();
+  }
+
+  /** Whether the visitor may use the link: it needs no password, or they have entered it. */
+  get isAdmitted(): boolean {
+    return this.#isAdmitted;
+  }
+
+  /** Admits the visitor, until the link is revoked: the request then ends soon. */
+  admit(): void {
+    this.#isAdmitted = true;
+    const end = this.#links.watch.add({
+      link: this.#link,
+      isAllowed: (link) => this.#isAllowedWith(link),
+      end: () => void this.#reply.raw.destroy(),
+    });
+    this.#reply.raw.once('close', end);
+  }
+
+  /** Runs `send`, which begins the download of content, and counts it. Throws 403 if the link allows no more. */
+  async countDownload<Result>(send: () => Promise<Result>): Promise<Result> {
+    const { table } = this.#links;
+    if (!(await table.countDownload(this.#link.id))) throw await this.#exhausted('downloads');
+    try {
+      return await send();
+    } catch (error) {
+      await table.refundDownload(this.#link.id);
+      throw error;
+    }
+  }
+
+  /** Runs `receive`, which uploads a file, and counts it. Throws 403 if the link allows no more. */
+  async countUpload<Result>(receive: () => Promise<Result>): Promise<Result> {
+    const { table } = this.#links;
+    if (!(await table.countUpload(this.#link.id))) throw await this.#exhausted('uploads');
+    try {
+      return await receive();
+    } catch (error) {
+      await table.refundUpload(this.#link.id);
+      throw error;
+    }
+  }
+
+  /** Returns the grant of a signed URL of this link. Throws 403 if the URL is not valid. */
+  verifyUrl(file: FilePath, query: string): DownloadGrant {
+    return this.#signedUrls().verify(file, query, Date.now());
+  }
+
+  record(event: AuditEvent): void {
+    this.#isRecorded = true;
+    const { path, destination } = event;
+    this.#service.audit.write(
+      {
+        ...event,
+        ...(path !== undefined && { path: this.fullPath(path as FilePath) }),
+        ...(destination !== undefined && { destination: this.fullPath(destination as FilePath) }),
+        link: this.#link.id,
+      },
+      this.#actor(),
+    );
+  }
+
+  recordRefusal(reason: string): void {
+    if (this.#isRecorded) return;
+    this.#isRecorded = true;
+    const { method } = this.#request;
+    this.#service.audit.write(
+      {
+        event: 'refusal',
+        action: method,
+        path: pathOf(this.#request),
+        link: this.#link.id,
+        outcome: 'refused',
+        reason,
+      },
+      this.#actor(),
+    );
+  }
+
+  challenges(): string[] {
+    return [];
+  }
+
+  #actor(): Actor {
+    const { ip, id } = this.#request;
+    return { user: undefined, authMethod: this.authMethod, clientAddress: ip, requestId: id };
+  }
+
+  #guardedFiles(): GuardedFiles {
+    const recorded = filesOf(this.#service, {
+      user: undefined,
+      link: this.#link.id,
+      onRecorded: (change) => this.#changes.push(change),
+    });
+    const shared = new SharedFiles(recorded, {
+      folder: this.#folder,
+      file: this.#file,
+      cursors: this.#links.cursorsOf(this.#link),
+      sign: (grant) => this.#sign(grant),
+    });
+    return new GuardedFiles(shared, {
+      policy: () => this.#currentPolicy(),
+      user: undefined,
+      isLink: true,
+      confirm: () => this.confirm(),
+      record: (event) => this.record(event),
+    });
+  }
+
+  #currentPolicy(): Policy {
+    const of = this.#service.access.policy();
+    if (this.#policy?.of === of) return this.#policy.policy;
+    const policy = createLinkPolicy(of, {
+      folder: this.#folder,
+      file: this.#file,
+      permissions: permissionsOf(this.#link, of),
+      creator: this.#link.creator,
+    });
+    this.#policy = { of, policy };
+    return policy;
+  }
+
+  /** Returns whether the request may continue with the link as it is now. */
+  #isAllowedWith(link: Link): boolean {
+    const policy = this.#service.access.policy();
+    if (isEnded(link, policy) || link.passwordHash !== this.#link.passwordHash) return false;
+    return this.#link.permissions.every((permission) => link.permissions.includes(permission));
+  }
+
+  async #exhausted(what: 'downloads' | 'uploads'): Promise<HttpError> {
+    await this.confirmNow();
+    return new HttpError('link-exhausted', `This link allows no more ${what}. Ask the user who shared it.`);
+  }
+
+  #sign(grant: Omit<DownloadGrant, 'expires'>): string {
+    const url = this.#signedUrls().sign({ ...grant, expires: Math.floor(Date.now() / 1000) + URL_LIFETIME_SECONDS });
+    const { contentOrigin, basePath } = this.#service;
+    if (contentOrigin === undefined) return url;
+    return `${contentOrigin}${basePath}${LINK_PREFIX}${linkTokenOf(this.#request) ?? ''}${url}`;
+  }
+
+  /** The signed URLs of this link, which are not valid for another one, and end with the password. */
+  #signedUrls(): SignedUrls {
+    const { id, passwordHash = null } = this.#link;
+    return new SignedUrls(
+      createHmac('sha256', this.#links.urlKey)
+        .update(JSON.stringify([id, passwordHash]))
+        .digest(),
+    );
+  }
+}
+
+/** Returns the access of a visitor; undefined if the request does not come by a share link. */
+export function visitorOf({ access }: FastifyRequest): LinkRequestAccess | undefined {
+  return access instanceof LinkRequestAccess ? access : undefined;
+}
