@@ -318,6 +318,8 @@ const PATH_ERRORS: ReadonlySet<StoreErrorCode> = new Set<StoreErrorCode>([
 /** The message of all other errors of a code or kind, which can contain names and settings of the store. */
 const GENERAL_MESSAGES: Readonly<Record<string, string>> = {
   'too-large-for-store': 'The file is too large for the store.',
+  'path-too-long': 'The path is too long.',
+  'invalid-cursor': 'The cursor is not from a listing of this folder. List the folder again from the beginning.',
   unavailable: 'The files are unavailable at the moment. Try again later.',
   denied: 'The store refuses access.',
 };

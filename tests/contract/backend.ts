@@ -81,7 +81,13 @@ export type Trait =
   /** Has presigned URLs that work more than once. */
   | 'lasting-urls'
   /** Has presigned URLs that send a file as an attachment with its name. */
-  | 'urls-of-downloads';
+  | 'urls-of-downloads'
+  /** Lets the client replace files. */
+  | 'replacements'
+  /** Lets the client rename, move and delete. */
+  | 'management'
+  /** Has no permissions in listings without an access file. */
+  | 'listings-without-rights';
 
 /** Returns the tree without the folders that became empty, on stores that remove those. */
 export function emptied(

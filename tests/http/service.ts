@@ -14,9 +14,10 @@ import type { AccessControl } from '../../src/http/access/authentication.ts';
 import { buildApp } from '../../src/http/app.ts';
 import type { Limits } from '../../src/http/limits/limits.ts';
 import { BUILT_PAGE, readWebPage } from '../../src/http/page/web-page.ts';
-import type { Service } from '../../src/http/service.ts';
+import type { LinkService, Service } from '../../src/http/service.ts';
 import { SignedUrls } from '../../src/http/signed-urls.ts';
 import type { JobKind } from '../../src/jobs/job.ts';
+import { parseFolder } from '../../src/model/path.ts';
 import type { Store } from '../../src/model/store.ts';
 import { MIN_KEY_BYTES } from '../../src/model/url-signer.ts';
 import { startChanges } from '../../src/server/changes.ts';
@@ -123,6 +124,7 @@ export async function startService(
 ): Promise<TestService> {
   const page = await readWebPage(BUILT_PAGE);
   const { store: opened, streamsLargeFiles, close } = await backend.open();
+  const isVisited = visitedBackends.has(backend);
   const hasSignedUrls = streamsLargeFiles || contentOrigin !== undefined;
   const signedUrls = hasSignedUrls ? new SignedUrls(randomBytes(MIN_KEY_BYTES)) : undefined;
   const store = wrap ? wrap(opened) : opened;
@@ -135,7 +137,7 @@ export async function startService(
   const thumbnails = createThumbnails({ files, cacheFolder, cacheSize: 1024 * 1024, maxRenders: 2 });
   const { maxUploadSize } = options;
   const resources = new AsyncDisposableStack();
-  const database = hasJobs ? await startTestDatabase(cacheFolder, resources) : undefined;
+  const database = hasJobs || isVisited ? await startTestDatabase(cacheFolder, resources) : undefined;
   const changes =
     database &&
     (await startChanges(
@@ -153,6 +155,15 @@ export async function startService(
       { config: { WEBHOOK_NETWORKS: webhookNetworks }, access, changes, jobs, metrics: undefined },
       { logger, resources },
     );
+  const links =
+    database &&
+    createLinks(database, {
+      key: randomBytes(MIN_KEY_BYTES),
+      publicUrl,
+      basePath,
+      shared: { redis: undefined, counters: undefined },
+      logger,
+    });
   const app = await buildApp(
     {
       files,
@@ -170,15 +181,7 @@ export async function startService(
       changes,
       jobs: jobs?.queue,
       webhooks: webhooks?.service,
-      links:
-        database &&
-        createLinks(database, {
-          key: randomBytes(MIN_KEY_BYTES),
-          publicUrl,
-          basePath,
-          shared: { redis: undefined, counters: undefined },
-          logger,
-        }),
+      links,
       publicUrl,
       basePath,
       contentOrigin,
@@ -191,6 +194,15 @@ export async function startService(
     logger,
   );
   await app.listen({ host: '127.0.0.1', port });
+  if (links && isVisited) {
+    await store.createFolder(SHARED_FOLDER);
+    const prefix = `${basePath}/-/s/${await createTestLink(links)}`;
+    // Before the listener of the application.
+    app.server.prependListener('request', (request) => {
+      // A redirect already leads to the URL of the link.
+      if (!request.url?.startsWith(`${prefix}/`)) request.url = `${prefix}${request.url}`;
+    });
+  }
   return {
     port: (app.server.address() as AddressInfo).port,
     store,
@@ -206,6 +218,44 @@ export async function startService(
       await rm(cacheFolder, { recursive: true, force: true });
     },
   };
+}
+
+/** The folder that the link of `visited` shares. */
+const SHARED_FOLDER = parseFolder('hidden/shared');
+
+/** What a visitor of a share link is refused. */
+const VISITORS_LACK: Backend['lacks'] = {
+  replacements: 'visitors of a share link replace nothing: a taken name gets a number',
+  management: 'a share link gives no permission to rename, move or delete',
+  'listings-without-rights': 'listings by a share link always have the permissions',
+};
+
+const visitedBackends = new WeakSet<Backend>();
+
+/**
+ * Returns the backend for services whose requests all come from a visitor of a share link with all permissions. The link
+ * shares a folder of the store.
+ */
+export function visited(backend: Backend): Backend {
+  const lacks = { ...backend.lacks, ...VISITORS_LACK };
+  const result = { ...backend, lacks, name: `${backend.name}, by a share link` };
+  visitedBackends.add(result);
+  return result;
+}
+
+async function createTestLink({ table }: LinkService): Promise<string> {
+  const settings = {
+    permissions: ['read', 'write'],
+    label: undefined,
+    expiresAt: undefined,
+    passwordHash: undefined,
+    maxDownloads: undefined,
+    maxUploads: undefined,
+    maxUploadBytes: undefined,
+    asksSender: false,
+  } as const;
+  const { token } = await table.create(SHARED_FOLDER, settings, undefined);
+  return token;
 }
 
 async function startTestDatabase(folder: string, resources: AsyncDisposableStack): Promise<Database> {

@@ -105,15 +105,19 @@ function givesFiles(backend: Backend): void {
     }
   });
 
-  it('returns the old version of a file that is replaced during the download', async () => {
-    const old = randomBytes(6_000_000);
-    const { headers } = await upload(service.port, 'replaced.bin', old);
-    const response = await begin(service.port, '/file/replaced.bin').answer;
-    await upload(service.port, 'replaced.bin', 'new');
-    assert.ok(Buffer.concat(await response.toArray()).equals(old));
-    assert.equal(response.headers.etag, headers.etag);
-    assert.equal((await service.get('/file/replaced.bin')).body.toString(), 'new');
-  });
+  it(
+    'returns the old version of a file that is replaced during the download',
+    unless(backend, 'replacements'),
+    async () => {
+      const old = randomBytes(6_000_000);
+      const { headers } = await upload(service.port, 'replaced.bin', old);
+      const response = await begin(service.port, '/file/replaced.bin').answer;
+      await upload(service.port, 'replaced.bin', 'new');
+      assert.ok(Buffer.concat(await response.toArray()).equals(old));
+      assert.equal(response.headers.etag, headers.etag);
+      assert.equal((await service.get('/file/replaced.bin')).body.toString(), 'new');
+    },
+  );
 }
 
 /** The file name in an attachment's header (RFC 6266, section 4.1; RFC 8187, section 3.2.1). Fails where it is none. */

@@ -17,11 +17,12 @@ export function listingSuite(backend: Backend): void {
     });
     after(() => service.stop());
 
+    const unlessVisited = { skip: backend.lacks['listings-without-rights'] ?? false };
     const get = (path: string, headers?: Record<string, string>) => send(service.port, path, { headers });
     const plantAll = (tree: Record<string, string | null>) => plant(service.port, tree);
 
     describe('of the root folder', () => {
-      it('returns an empty list for an empty root', async () => {
+      it('returns an empty list for an empty root', unlessVisited, async () => {
         const fresh = await startService(backend);
         try {
           const empty = { success: true, prefix: '', entries: [] };
@@ -37,31 +38,35 @@ export function listingSuite(backend: Backend): void {
     });
 
     describe('has the documented fields', () => {
-      it('returns name, path, size, time, type and etag of files, and name and path of folders', async () => {
-        const started = Date.now();
-        await plantAll({ 'shape/a folder/deep/x.txt': 'x' });
-        const { headers } = await upload(service.port, 'shape/cat.jpg', 'not really');
-        const response = listingOf(await get('/shape'));
-        const [folder, cat] = response.entries;
-        assert.deepEqual(Object.keys(response), ['success', 'prefix', 'entries']);
-        assert.deepEqual([response.success, response.prefix, response.entries.length], [true, 'shape/', 2]);
-        assert.deepEqual(folder, { type: 'folder', name: 'a folder', path: 'shape/a folder/' });
-        assert.ok(cat?.type === 'file');
-        const { modified, ...rest } = cat;
-        assert.deepEqual(rest, {
-          type: 'file',
-          name: 'cat.jpg',
-          path: 'shape/cat.jpg',
-          size: 10,
-          contentType: 'image/jpeg',
-          etag: headers.etag,
-        });
-        if (backend.lacks['modification-times']) return assert.equal(modified, null);
-        assert.match(String(modified), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
-        // Some stores count whole seconds, and file system clocks lag slightly.
-        const time = Date.parse(String(modified));
-        assert.ok(time >= started - 2000 && time <= Date.now() + 2000, String(modified));
-      });
+      it(
+        'returns name, path, size, time, type and etag of files, and name and path of folders',
+        unlessVisited,
+        async () => {
+          const started = Date.now();
+          await plantAll({ 'shape/a folder/deep/x.txt': 'x' });
+          const { headers } = await upload(service.port, 'shape/cat.jpg', 'not really');
+          const response = listingOf(await get('/shape'));
+          const [folder, cat] = response.entries;
+          assert.deepEqual(Object.keys(response), ['success', 'prefix', 'entries']);
+          assert.deepEqual([response.success, response.prefix, response.entries.length], [true, 'shape/', 2]);
+          assert.deepEqual(folder, { type: 'folder', name: 'a folder', path: 'shape/a folder/' });
+          assert.ok(cat?.type === 'file');
+          const { modified, ...rest } = cat;
+          assert.deepEqual(rest, {
+            type: 'file',
+            name: 'cat.jpg',
+            path: 'shape/cat.jpg',
+            size: 10,
+            contentType: 'image/jpeg',
+            etag: headers.etag,
+          });
+          if (backend.lacks['modification-times']) return assert.equal(modified, null);
+          assert.match(String(modified), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+          // Some stores count whole seconds, and file system clocks lag slightly.
+          const time = Date.parse(String(modified));
+          assert.ok(time >= started - 2000 && time <= Date.now() + 2000, String(modified));
+        },
+      );
 
       it('lists only children, and nothing of a folder with the same name prefix', async () => {
         await plantAll({ 'alike/a/x': '', 'alike/a/b/c/y': '', 'alike/ab/z': '', 'alike/a.txt': '' });
@@ -69,7 +74,7 @@ export function listingSuite(backend: Backend): void {
         assert.deepEqual(pathsOf(await get('/alike')), ['alike/a.txt', 'alike/a/', 'alike/ab/']);
       });
 
-      it('lists a new folder at once, in its parent and as an empty list without a marker', async () => {
+      it('lists a new folder at once, in its parent and as an empty list without a marker', unlessVisited, async () => {
         await plantAll({ 'created/deep/': null });
         assert.deepEqual(pathsOf(await get('/created')), ['created/deep/']);
         assert.deepEqual(listingOf(await get('/created/deep')), {
