@@ -142,23 +142,23 @@ export class SharedFiles implements Required<Files> {
     );
   }
 
-  async listTrash(..._: Args<'listTrash'>): Promise<never> {
+  async listTrash(): Promise<never> {
     throw noTrash();
   }
 
-  async findTrashed(..._: Args<'findTrashed'>): Promise<never> {
+  async findTrashed(): Promise<never> {
     throw noTrash();
   }
 
-  async restoreTrashed(..._: Args<'restoreTrashed'>): Promise<never> {
+  async restoreTrashed(): Promise<never> {
     throw noTrash();
   }
 
-  async purgeTrashed(..._: Args<'purgeTrashed'>): Promise<never> {
+  async purgeTrashed(): Promise<never> {
     throw noTrash();
   }
 
-  async emptyTrash(..._: Args<'emptyTrash'>): Promise<never> {
+  async emptyTrash(): Promise<never> {
     throw noTrash();
   }
 
@@ -235,8 +235,8 @@ export class SharedFiles implements Required<Files> {
   }
 
   /** Removes the public URL as well, which contains the path in the store. */
-  #relativeFile({ publicUrl: _, ...entry }: FileEntry): FileEntry {
-    return { ...entry, path: this.#relative(entry.path) };
+  #relativeFile(entry: FileEntry): FileEntry {
+    return { ...entry, path: this.#relative(entry.path), publicUrl: undefined };
   }
 
   #relativeContent(content: Content): Content {

@@ -1,15 +1,6 @@
-import { exists, isStoreError, StoreError } from '../model/error.ts';
+import { exists, StoreError } from '../model/error.ts';
 import type { KeptId } from '../model/kept-ids.ts';
-import {
-  childFile,
-  type FilePath,
-  type FolderPath,
-  isFolder,
-  isWithin,
-  nameOf,
-  parentOf,
-  ROOT,
-} from '../model/path.ts';
+import { type FilePath, type FolderPath, isWithin, ROOT } from '../model/path.ts';
 import {
   type Cancellable,
   MAX_PAGE,

@@ -3,7 +3,6 @@ import { describe, it } from 'node:test';
 import { createFiles, type Files } from '../../src/files/files.ts';
 import { SharedFiles } from '../../src/files/shared-files.ts';
 import { StoreError } from '../../src/model/error.ts';
-import type { Store } from '../../src/model/store.ts';
 import { disk, memory } from '../contract/backend.ts';
 import { file, folder, ofKind, plant, textOf, treeOf, upload } from '../contract/bytes.ts';
 
@@ -46,8 +45,8 @@ for (const backend of [memory, disk]) {
       const files = share(createFiles(opened.store, { presignExpires: 60 }), path, only);
       return { files, store: opened.store, [Symbol.asyncDispose]: opened.close };
     };
-    const contentOf = (files: Files, path: string) => textOf(files as unknown as Store, path);
-    const tree = (files: Files) => treeOf(files as unknown as Store);
+    const contentOf = (files: Files, path: string) => textOf(files, path);
+    const tree = (files: Files) => treeOf(files);
 
     it('shows the folder as the root, and nothing else', async () => {
       await using shared = await open();

@@ -1,0 +1,347 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, it } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { PERMISSIONS } from '../../src/access/policy.ts';
+import { until } from '../../testing/until.ts';
+import { form, type GuardedService, grant, json, startGuardedService } from '../access/guarded-service.ts';
+import { disk } from '../contract/backend.ts';
+import { begin, type Call, jsonOf, type Response, send, within } from './client.ts';
+
+const ALL = grant('', PERMISSIONS);
+const FILES = { 'p/s/a.txt': 'text', 'p/s/b/c.txt': 'deep', 'p/sx.txt': 'sibling', 'p/other/d.txt': 'other' };
+const LARGE = 'x'.repeat(6 * 1024 * 1024);
+
+const codeOf = (response: Response) => (jsonOf(response) as { code?: string }).code;
+const is = (response: Response, status: number, code?: string) => {
+  assert.deepEqual([response.status, codeOf(response)], [status, code], response.body.toString());
+};
+const cookieOf = (response: Response) => String(response.headers['set-cookie']).split(';')[0] ?? '';
+const parts = (name: string, fields: Readonly<Record<string, string>> = {}, value = 'new') => [
+  ...Object.entries(fields).map(([field, text]) => ({ name: field, value: text })),
+  { name: 'file', filename: name, value },
+];
+
+describe('A visitor of a share link', () => {
+  let service: GuardedService;
+  before(async () => {
+    service = await startGuardedService(disk, { hasJobs: true });
+  });
+  after(() => service.stop());
+  beforeEach(async () => {
+    service.grant(ALL);
+    await service.plant(FILES);
+    service.events();
+  });
+
+  /** Creates a link as Ann, and returns how its visitor sends requests. */
+  const share = async (settings: object = {}) => {
+    const response = await service.asAnn('/-/links', json({ path: 'p/s/', ...settings }));
+    const { token, link } = jsonOf(response) as { token: string; link: { id: string } };
+    const base = `/-/s/${token}`;
+    return {
+      base,
+      token,
+      id: link.id,
+      get: (path: string, headers: Readonly<Record<string, string>> = {}, call: Call = {}) =>
+        send(service.port, base + path, { ...call, headers }),
+      upload: (...args: Parameters<typeof parts>) => send(service.port, `${base}/upload`, form(parts(...args))),
+      admin: async () => (jsonOf(await service.asAnn(`/-/links/${link.id}`)) as { link: Record<string, unknown> }).link,
+      change: (body: object) => service.asAnn(`/-/links/${link.id}`, { ...json(body), method: 'PATCH' }),
+      revoke: () => service.asAnn(`/-/links/${link.id}`, { method: 'DELETE' }),
+      enter: (password: string, headers: Readonly<Record<string, string>> = {}) =>
+        send(service.port, `${base}/-/link/session`, json({ password }, headers)),
+    };
+  };
+
+  describe('with a password', () => {
+    it('can do nothing without it, by any route and method', async () => {
+      const link = await share({ password: 'right password', permissions: ['read', 'write'] });
+      for (const [method, path] of [
+        ['GET', '/'],
+        ['GET', '/b/'],
+        ['GET', '/?prefix=b'],
+        ['GET', '/file/a.txt'],
+        ['GET', '/file/missing'],
+        ['GET', '/file/a.txt?download=1'],
+        ['GET', '/thumb/a.txt'],
+        ['GET', '/-/link'],
+        ['GET', '/-/signed/a.txt?expires=9999999999&signature=x'],
+        ['POST', '/upload'],
+        ['POST', '/create_folder'],
+        ['POST', '/copy'],
+        ['DELETE', '/delete/a.txt'],
+      ] as const) {
+        const response = await link.get(path, {}, { method });
+        const expected = path.startsWith('/-/signed') ? [403, 'invalid-signature'] : [401, 'link-password-required'];
+        assert.deepEqual([response.status, codeOf(response)], expected, `${method} ${path}`);
+        assert.equal(response.headers['www-authenticate'], undefined);
+      }
+      assert.equal((await link.get('/file/a.txt', {}, { method: 'HEAD' })).status, 401);
+      const secrets = ['?password=right+password', '?token=x'];
+      for (const query of secrets) is(await link.get(`/file/a.txt${query}`), 401, 'link-password-required');
+      const basic = `Basic ${Buffer.from('x:right password').toString('base64')}`;
+      is(await link.get('/file/a.txt', { authorization: basic }), 401, 'link-password-required');
+    });
+
+    it('gets a cookie for the URLs of the link only', async () => {
+      const link = await share({ password: 'right password' });
+      is(await link.enter('wrong password'), 401, 'wrong-link-password');
+      const entered = await link.enter('right password');
+      const setCookie = String(entered.headers['set-cookie']);
+      assert.match(setCookie, new RegExp(`; Path=${link.base};? `));
+      assert.match(setCookie, /HttpOnly/);
+      assert.match(setCookie, /SameSite=Lax/);
+      const cookie = cookieOf(entered);
+      assert.equal((await link.get('/file/a.txt', { cookie })).body.toString(), 'text');
+      const other = await share({ password: 'right password' });
+      is(await other.get('/file/a.txt', { cookie }), 401, 'link-password-required');
+      const forged = cookie.replace(/=\d+/, '=9999999999999');
+      is(await link.get('/file/a.txt', { cookie: forged }), 401, 'link-password-required');
+    });
+
+    it('loses access when the password changes', async () => {
+      const link = await share({ password: 'right password' });
+      const cookie = cookieOf(await link.enter('right password'));
+      await link.change({ password: 'another password' });
+      is(await link.get('/file/a.txt', { cookie }), 401, 'link-password-required');
+      await link.change({ password: null });
+      assert.equal((await link.get('/file/a.txt')).status, 200);
+    });
+
+    it('is throttled, whatever the address in a header says', async () => {
+      const link = await share({ password: 'right password' });
+      let response = await link.enter('wrong 0');
+      for (let attempt = 1; attempt < 40 && response.status === 401; attempt++) {
+        response = await link.enter(`wrong ${attempt}`, { 'x-forwarded-for': `192.0.2.${attempt}` });
+      }
+      assert.equal(response.status, 429, response.body.toString());
+      assert.match(String(response.headers['retry-after']), /^\d+$/);
+      assert.equal((await link.enter('right password')).status, 429);
+    });
+
+    it('refuses the form of another site', async () => {
+      const link = await share({ password: 'right password' });
+      const headers = { origin: 'https://attacker.example', 'sec-fetch-site': 'cross-site' };
+      const cookie = cookieOf(await (await share({ password: 'x'.repeat(12) })).enter('x'.repeat(12)));
+      const response = await link.get('/upload', { ...headers, cookie }, { method: 'POST' });
+      assert.equal(response.status, 403);
+    });
+  });
+
+  describe('whose link ends', () => {
+    const GONE = [404, 'link-not-found'] as const;
+
+    it('gets the same response as for a link that never existed', async () => {
+      const [revoked, expired, unshared] = [await share(), await share(), await share({ path: 'p/other/' })];
+      await revoked.revoke();
+      await expired.change({ expiresAt: new Date(Date.now() + 50).toISOString() });
+      await until('the link to expire', async () => (await expired.get('/')).status === 404);
+      service.grant(grant('p/s', PERMISSIONS));
+      const never = { get: (path: string) => send(service.port, `/-/s/${'A'.repeat(32)}${path}`) };
+      for (const path of ['/', '/file/a.txt', '/file/missing', '/-/link', '/-/assets/x', '/thumb/a.txt']) {
+        const expected = await never.get(path);
+        for (const link of [revoked, expired, unshared]) {
+          const response = await link.get(path);
+          const { 'x-request-id': _, date: __, ...headers } = response.headers;
+          const { 'x-request-id': ___, date: ____, ...other } = expected.headers;
+          assert.deepEqual([response.status, headers], [expected.status, other], path);
+          assert.deepEqual(response.body, expected.body, path);
+        }
+      }
+      is(await revoked.get('/'), ...GONE);
+    });
+
+    it('loses access with the permissions of its creator, and gets it back with them', async () => {
+      const link = await share();
+      service.grant(grant('p/other', PERMISSIONS));
+      is(await link.get('/file/a.txt'), ...GONE);
+      service.grant(ALL, grant('p/s/b', []));
+      assert.equal((await link.get('/file/a.txt')).status, 200);
+      is(await link.get('/file/b/c.txt'), 403, 'permission-denied');
+      service.dismissAnn();
+      is(await link.get('/file/a.txt'), ...GONE);
+    });
+
+    it('has its downloads cut off', async () => {
+      await service.plant({ 'p/s/large.bin': LARGE.repeat(8) });
+      const link = await share();
+      const { location } = (await link.get('/file/large.bin')).headers;
+      const url = new URL(String(location), `http://127.0.0.1${link.base}/file/large.bin`);
+      const download = begin(service.port, url.pathname + url.search);
+      const response = await download.answer;
+      assert.equal(response.statusCode, 200);
+      await link.revoke();
+      // Slower than the file could be sent, so that the download is still in progress when the link ends.
+      const readSlowly = async () => {
+        for await (const _ of response) await delay(20);
+      };
+      await assert.rejects(within('the end of the download', readSlowly()), /aborted/);
+      is(await send(service.port, url.pathname + url.search), ...GONE);
+    });
+  });
+
+  describe('of a link to one file', () => {
+    it('sees this file, and none of its neighbours', async () => {
+      const link = await share({ path: 'p/sx.txt' });
+      const listing = jsonOf(await link.get('/')) as { entries: readonly { path: string }[] };
+      assert.deepEqual(
+        listing.entries.map(({ path }) => path),
+        ['sx.txt'],
+      );
+      assert.equal((await link.get('/file/sx.txt')).body.toString(), 'sibling');
+      for (const path of [
+        '/file/s/a.txt',
+        '/file/p/sx.txt',
+        '/file/s',
+        '/thumb/s/a.txt',
+        '/s/',
+        '/?prefix=s',
+        '/other/',
+      ]) {
+        const response = await link.get(path);
+        assert.ok([403, 404].includes(response.status), `${path}: ${response.status}`);
+        assert.doesNotMatch(response.body.toString(), /text|deep/);
+      }
+      const named = jsonOf(await link.get('/?name=sx.txt&name=s%2F&name=other%2F')) as { entries: readonly unknown[] };
+      assert.equal(named.entries.length, 1);
+    });
+  });
+
+  describe('of a file request', () => {
+    const request = (settings: object = {}) => share({ permissions: ['write'], ...settings });
+
+    it('sees nothing, whether it exists or not', async () => {
+      const link = await request();
+      for (const path of ['/file/a.txt', '/file/missing', '/thumb/a.txt', '/file/b/c.txt', '/file/a.txt/x']) {
+        is(await link.get(path), 403, 'permission-denied');
+      }
+      for (const path of ['/', '/b/', '/missing/', '/a.txt/']) {
+        const response = await link.get(path);
+        const { prefix: _, ...listing } = jsonOf(response);
+        assert.deepEqual(listing, { success: true, entries: [], rights: ['write'] }, path);
+      }
+      const { entries } = jsonOf(await link.get('/?name=a.txt&name=b%2F')) as { entries: readonly unknown[] };
+      assert.deepEqual(entries, []);
+    });
+
+    it('gets the same responses for names that are taken and free', async () => {
+      const link = await request();
+      const describe = (response: Response) => {
+        const { 'x-request-id': _, date: __, ...headers } = response.headers;
+        return { status: response.status, headers: Object.keys(headers), body: { ...jsonOf(response), path: '' } };
+      };
+      const free = describe(await link.upload('free.txt'));
+      assert.equal(free.status, 200);
+      for (const [name, fields] of [
+        ['a.txt', {}],
+        ['b', {}],
+        ['x.txt', { prefix: 'a.txt/' }],
+        ['c.txt', { prefix: 'b/' }],
+      ] as const) {
+        assert.deepEqual(describe(await link.upload(name, fields)), free, name);
+      }
+      const contents = await service.contents();
+      assert.deepEqual([contents['p/s/a.txt'], contents['p/s/a (2).txt']], ['text', 'new']);
+      assert.equal(contents['p/s/b/c (2).txt'], 'new');
+    });
+
+    it('puts files into the folder of the sender, and needs the name', async () => {
+      const link = await request({ askSender: true });
+      is(await link.upload('a.txt'), 400, 'sender-required');
+      for (const sender of ['', ' ', '..', '.', 'a/b', '../up', 'x'.repeat(101)]) {
+        is(await link.upload('a.txt', { sender }), 400, 'sender-required');
+      }
+      const response = await link.upload('a.txt', { sender: 'Zoë Ünal', prefix: 'photos/' });
+      assert.equal(response.status, 200, response.body.toString());
+      assert.equal((await service.contents())['p/s/Zoë Ünal/photos/a.txt'], 'new');
+    });
+
+    it('can send as many files as allowed, of the allowed size', async () => {
+      const link = await request({ maxUploads: 3, maxUploadBytes: 10 });
+      is(await link.upload('big.txt', {}, 'x'.repeat(11)), 413, 'upload-too-large');
+      is(await link.upload('bad/../.', {}), 400, 'invalid-path');
+      const statuses = (await Promise.all(Array.from({ length: 8 }, (_, i) => link.upload(`${i}.txt`)))).map(
+        ({ status }) => status,
+      );
+      assert.equal(statuses.filter((status) => status === 200).length, 3, String(statuses));
+      const stored = Object.keys(await service.contents()).filter((path) => /^p\/s\/\d\.txt$/.test(path));
+      assert.equal(stored.length, 3);
+      assert.deepEqual([(await link.admin())['uploads'], (await link.admin())['inactiveReason']], [3, 'uploads']);
+      is(await link.upload('more.txt'), 404, 'link-not-found');
+    });
+
+    it('records changes with the ID of the link, and without its token', async () => {
+      const link = await request();
+      await link.upload('sent.txt');
+      const { changes } = jsonOf(await service.asAnn('/-/changes?since=oldest')) as {
+        changes: readonly Record<string, unknown>[];
+      };
+      const change = changes.at(-1);
+      assert.deepEqual([change?.['path'], change?.['link'], change?.['user']], ['p/s/sent.txt', link.id, undefined]);
+      const events = service.events();
+      assert.ok(
+        events.some(({ action, link: id, path }) => action === 'upload' && id === link.id && path === 'p/s/sent.txt'),
+      );
+      assert.ok(!JSON.stringify(events).includes(link.token));
+    });
+  });
+
+  describe('of a link with a download limit', () => {
+    it('gets exactly so many responses with content, also at once', async () => {
+      const link = await share({ maxDownloads: 3 });
+      assert.equal((await link.get('/file/a.txt', {}, { method: 'HEAD' })).status, 200);
+      is(await link.get('/file/missing'), 404, 'not-found');
+      const { etag = '' } = (await link.get('/file/a.txt')).headers;
+      assert.equal((await link.get('/file/a.txt', { 'if-none-match': etag })).status, 304);
+      const ranges = Array.from({ length: 8 }, (_, i) => link.get('/file/a.txt', { range: `bytes=${i % 4}-` }));
+      const delivered = (await Promise.all(ranges)).filter(({ status }) => status === 206);
+      assert.equal(delivered.length, 2);
+      const { downloads, inactiveReason } = await link.admin();
+      assert.deepEqual([downloads, inactiveReason], [3, 'downloads']);
+      is(await link.get('/file/a.txt'), 404, 'link-not-found');
+    });
+
+    it('can resume a large file that was counted', async () => {
+      await service.plant({ 'p/s/large.bin': LARGE });
+      const link = await share({ maxDownloads: 1 });
+      const { status, headers } = await link.get('/file/large.bin');
+      assert.equal(status, 302);
+      assert.match(String(headers.location), /^\.\.\/-\/signed\/large\.bin\?/);
+      const url = new URL(String(headers.location), `http://x${link.base}/file/large.bin`);
+      const part = await send(service.port, url.pathname + url.search, { headers: { range: 'bytes=10-19' } });
+      assert.deepEqual([part.status, part.body.toString()], [206, 'x'.repeat(10)]);
+      const other = await share();
+      const elsewhere = url.pathname.replace(link.base, other.base) + url.search;
+      is(await send(service.port, elsewhere), 403, 'invalid-signature');
+      const renamed = url.pathname.replace('large.bin', 'a.txt') + url.search;
+      is(await send(service.port, renamed), 403, 'invalid-signature');
+    });
+  });
+
+  describe('who is also a user', () => {
+    it('has only the permissions of the link at its URL, and none of the link elsewhere', async () => {
+      const link = await share();
+      const asAnn = await service.asAnn(`${link.base}/delete/a.txt`, { method: 'DELETE' });
+      is(asAnn, 403, 'permission-denied');
+      is(await service.asAnn(`${link.base}/-/trash`), 404, 'unknown-route');
+      service.grant(ALL);
+      const anonymous = await service.asAnonymous('/file/p/s/a.txt', {
+        headers: { authorization: `Bearer ${link.token}` },
+      });
+      assert.equal(anonymous.status, 401);
+    });
+  });
+
+  it('leaves the token out of the log, and gets no referrer and no index', async () => {
+    const link = await share();
+    const page = await link.get('/', { accept: 'text/html' });
+    for (const response of [page, await link.get('/file/a.txt'), await link.get('/file/missing')]) {
+      assert.equal(response.headers['referrer-policy'], 'no-referrer');
+      assert.match(String(response.headers['x-robots-tag']), /noindex/);
+      assert.match(String(response.headers['cache-control']), /private|no-store/);
+    }
+    assert.ok(!page.body.toString().includes('sibling'));
+    assert.ok(!page.body.toString().includes(link.token));
+    assert.ok(!page.body.toString().includes('"p/'));
+  });
+});
