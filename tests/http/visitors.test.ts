@@ -162,7 +162,7 @@ describe('A visitor of a share link', () => {
       is(await link.get('/file/a.txt'), ...GONE);
     });
 
-    it('has its downloads cut off', async () => {
+    it('loses downloads in progress', async () => {
       await service.plant({ 'p/s/large.bin': LARGE.repeat(8) });
       const link = await share();
       const { location } = (await link.get('/file/large.bin')).headers;
