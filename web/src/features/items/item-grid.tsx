@@ -1,12 +1,8 @@
-import type { RefObject } from 'preact';
+import type { ComponentChildren, RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import type { TrashList } from '../../model/trash/trash-list.ts';
-import { nameOf, parentOf } from '../../platform/paths.ts';
-import { folderEntry } from '../../platform/service/pages.ts';
+import type { Item, ItemList } from '../../model/item-list.ts';
 import type { Entry } from '../../platform/service/service.ts';
-import type { TrashedItem } from '../../platform/service/trash.ts';
 import { useFullLanguage } from '../../platform/text/language.ts';
-import { folderName, shownName } from '../../platform/text/names.ts';
 import { isForPage, isKey, TypeAhead } from '../../ui/keyboard.ts';
 import { type MenuItem, useMenus } from '../../ui/menus.tsx';
 import type { Box } from '../../ui/placement.ts';
@@ -17,11 +13,34 @@ import { pointOf } from '../folder/pointing.ts';
 import { useCoveredHeight } from '../folder/scrolling.ts';
 import { EntryIcon } from '../folder/thumbnail.tsx';
 import { usePreferences } from '../models.ts';
-import type { TrashActions } from './trash-actions.ts';
 
-interface TrashGridProps {
-  list: TrashList;
-  actions: TrashActions;
+/** A column after the name. */
+export interface ItemColumn<Kind extends Item> {
+  /** The class of its cells. */
+  readonly id: string;
+  readonly title: string;
+  /** Returns the content of a cell, and what it shows on hover. */
+  readonly cell: (item: Kind) => { readonly content: ComponentChildren; readonly title?: string | undefined };
+}
+
+/** What rows show of the items, and what users can do with them. */
+export interface ItemKind<Kind extends Item> {
+  /** The accessible name of the grid. */
+  readonly label: string;
+  /** A class of the grid, for the widths of its columns. */
+  readonly class: string;
+  readonly columns: readonly ItemColumn<Kind>[];
+  /** Returns the entry whose icon and name a row shows. */
+  readonly entryOf: (item: Kind) => Entry;
+  /** Returns what narrow windows show below the name, instead of columns. */
+  readonly summaryOf: (item: Kind) => ComponentChildren;
+  /** Returns the menu of one or several items. */
+  readonly menuOf: (items: readonly Kind[]) => readonly (readonly MenuItem[])[];
+}
+
+interface ItemGridProps<Kind extends Item> {
+  list: ItemList<Kind>;
+  kind: ItemKind<Kind>;
 }
 
 /** Rows rendered beyond the visible ones. */
@@ -30,10 +49,9 @@ const OVERSCAN = 8;
 /** The number of rows before the end at which the next page is requested. */
 const ROWS_AHEAD = 100;
 
-/** The items of the trash as rows, with the ARIA role of a grid. */
-export function TrashGrid({ list, actions }: TrashGridProps) {
+/** The items of a list as rows, with the ARIA role of a grid. */
+export function ItemGrid<Kind extends Item>({ list, kind }: ItemGridProps<Kind>) {
   const preferences = usePreferences();
-  const { text } = useFullLanguage();
   const scroller = useRef<HTMLDivElement>(null);
   const grid = useRef<HTMLDivElement>(null);
   const items = list.items.value;
@@ -54,10 +72,11 @@ export function TrashGrid({ list, actions }: TrashGridProps) {
   useEffect(() => {
     if (lastRow > items.length - ROWS_AHEAD) void list.loadMore();
   }, [lastRow, items]);
-  const openMenu = useItemMenu(list, actions);
+  const openMenu = useItemMenu(list, kind);
   const visibleRows = Math.floor((height - headerHeight) / rowHeight);
   useItemFocus(list, grid, virtual.scrollTo);
-  useItemKeys({ list, grid, visibleRows, scrollTo: virtual.scrollTo, openMenu });
+  const labelOf = (item: Kind) => kind.entryOf(item).name;
+  useItemKeys({ list, grid, visibleRows, scrollTo: virtual.scrollTo, openMenu, labelOf });
   const pointing = useItemPointing(list, openMenu);
 
   return (
@@ -65,21 +84,22 @@ export function TrashGrid({ list, actions }: TrashGridProps) {
       <div
         ref={grid}
         role="grid"
-        class="entries list trash-items"
-        aria-label={text.trash.items}
+        class={`entries list items ${kind.class}`}
+        aria-label={kind.label}
         aria-multiselectable="true"
         aria-rowcount={list.isComplete.value ? items.length + headerRows : -1}
         {...pointing}
       >
-        {headerRows > 0 && <TrashHeader />}
+        {headerRows > 0 && <Header kind={kind} />}
         <div role="rowgroup" class="rows" style={virtual.style}>
           {virtual.rows.map(({ index, start }) => {
             const item = items[index];
             return (
               item && (
-                <TrashRow
+                <Row
                   key={item.id}
                   item={item}
+                  kind={kind}
                   isSelected={list.selected.value.has(item.id)}
                   isChoosing={list.selected.value.size > 0}
                   isTabStop={index === tabStop}
@@ -96,25 +116,18 @@ export function TrashGrid({ list, actions }: TrashGridProps) {
   );
 }
 
-function TrashHeader() {
+function Header<Kind extends Item>({ kind }: { kind: ItemKind<Kind> }) {
   const { text } = useFullLanguage();
   return (
     <div role="row" class="list-header" aria-rowindex={1}>
       <div role="columnheader" class="name">
         {text.folder.name}
       </div>
-      <div role="columnheader" class="origin">
-        {text.trash.originalFolder}
-      </div>
-      <div role="columnheader" class="deleted">
-        {text.trash.deleted}
-      </div>
-      <div role="columnheader" class="user">
-        {text.trash.deletedBy}
-      </div>
-      <div role="columnheader" class="size">
-        {text.folder.size}
-      </div>
+      {kind.columns.map(({ id, title }) => (
+        <div key={id} role="columnheader" class={id}>
+          {title}
+        </div>
+      ))}
       <div role="columnheader" class="more">
         <span class="visually-hidden">{text.shell.actions}</span>
       </div>
@@ -122,8 +135,9 @@ function TrashHeader() {
   );
 }
 
-interface TrashRowProps {
-  item: TrashedItem;
+interface RowProps<Kind extends Item> {
+  item: Kind;
+  kind: ItemKind<Kind>;
   isSelected: boolean;
   /** Whether any item is selected. */
   isChoosing: boolean;
@@ -135,12 +149,9 @@ interface TrashRowProps {
   height: number;
 }
 
-function TrashRow({ item, isSelected, isChoosing, isTabStop, position, start, height }: TrashRowProps) {
-  const { text, formats } = useFullLanguage();
-  const entry = entryOf(item);
-  const parent = parentOf(item.path);
-  const origin = shownName(folderName(parent, text));
-  const deleted = new Date(item.deletedAt);
+function Row<Kind extends Item>(props: RowProps<Kind>) {
+  const { item, kind, isSelected, isChoosing, isTabStop, position, start, height } = props;
+  const entry = kind.entryOf(item);
   return (
     <div
       role="row"
@@ -158,23 +169,19 @@ function TrashRow({ item, isSelected, isChoosing, isTabStop, position, start, he
           <span class="words">
             <EntryName entry={entry} />
             <span class="summary numbers" aria-hidden="true">
-              <bdi>{origin}</bdi> · {formats.time(deleted)}
+              {kind.summaryOf(item)}
             </span>
           </span>
         </span>
       </div>
-      <div role="gridcell" class="origin" title={`/${parent}`}>
-        <bdi>{origin}</bdi>
-      </div>
-      <div role="gridcell" class="deleted numbers" title={formats.exactTime(deleted)}>
-        {formats.time(deleted)}
-      </div>
-      <div role="gridcell" class="user" title={item.user}>
-        <bdi>{item.user}</bdi>
-      </div>
-      <div role="gridcell" class="size numbers" title={item.size === undefined ? '' : formats.exactSize(item.size)}>
-        {item.size === undefined ? '' : formats.size(item.size)}
-      </div>
+      {kind.columns.map(({ id, cell }) => {
+        const { content, title } = cell(item);
+        return (
+          <div key={id} role="gridcell" class={id} title={title}>
+            {content}
+          </div>
+        );
+      })}
       <div role="gridcell" class="more">
         <MoreButton name={entry.name} />
       </div>
@@ -182,38 +189,27 @@ function TrashRow({ item, isSelected, isChoosing, isTabStop, position, start, he
   );
 }
 
-/** Returns an item as the entry that it was. Its content type is not known. */
-function entryOf({ type, path, size = 0 }: TrashedItem): Entry {
-  if (type === 'folder') return folderEntry(path);
-  return { type, path, name: nameOf(path), size, modified: null, contentType: '', etag: '' };
-}
-
 type OpenMenu = (id: string, anchor: Box) => void;
 
 /** Returns a function that opens the menu of an item, or of the selection if the item belongs to it. */
-function useItemMenu(list: TrashList, actions: TrashActions): OpenMenu {
+function useItemMenu<Kind extends Item>(list: ItemList<Kind>, kind: ItemKind<Kind>): OpenMenu {
   const menus = useMenus();
   const { text } = useFullLanguage();
   return (id, anchor) => {
     if (!list.selected.value.has(id)) list.selectOnly(id);
     list.focused.value = id;
     const items = list.selectedItems.value;
-    const groups: MenuItem[][] = [];
-    if (actions.canRestore(items)) {
-      const run = () => void actions.restore(items);
-      groups.push([{ id: 'restore', icon: 'undo', label: text.trash.restore, run }]);
-    }
-    if (actions.canPurge(items)) {
-      const run = () => void actions.purge(items);
-      const label = text.actions.deletePermanently;
-      groups.push([{ id: 'purge', icon: 'delete', label, keys: 'Delete', isDangerous: true, run }]);
-    }
+    const groups = kind.menuOf(items).filter(({ length }) => length > 0);
     if (groups.length > 0) menus.open({ label: text.shell.selected({ count: items.length }), groups, anchor });
   };
 }
 
 /** Keeps the focus on its item, and moves it from a removed item to the one at its position. */
-function useItemFocus(list: TrashList, grid: RefObject<HTMLElement | null>, scrollTo: (index: number) => void): void {
+function useItemFocus<Kind extends Item>(
+  list: ItemList<Kind>,
+  grid: RefObject<HTMLElement | null>,
+  scrollTo: (index: number) => void,
+): void {
   const items = list.items.value;
   const focused = list.focused.value;
   const last = useRef(0);
@@ -234,16 +230,17 @@ function useItemFocus(list: TrashList, grid: RefObject<HTMLElement | null>, scro
   }, [focused, items]);
 }
 
-interface ItemKeysOptions {
-  readonly list: TrashList;
+interface ItemKeysOptions<Kind extends Item> {
+  readonly list: ItemList<Kind>;
   readonly grid: RefObject<HTMLElement | null>;
   readonly visibleRows: number;
   readonly scrollTo: (index: number) => void;
   readonly openMenu: OpenMenu;
+  readonly labelOf: (item: Kind) => string;
 }
 
 /** Moves the focus and the selection by the keyboard. Enter opens the menu of the focused item. */
-function useItemKeys(options: ItemKeysOptions): void {
+function useItemKeys<Kind extends Item>(options: ItemKeysOptions<Kind>): void {
   const latest = useRef(options);
   latest.current = options;
   const [typeAhead] = useState(() => new TypeAhead());
@@ -263,9 +260,9 @@ function useItemKeys(options: ItemKeysOptions): void {
 }
 
 /** Returns whether the key did something. */
-function handleKey(
+function handleKey<Kind extends Item>(
   event: KeyboardEvent,
-  { list, grid, visibleRows, scrollTo, openMenu }: ItemKeysOptions,
+  { list, grid, visibleRows, scrollTo, openMenu, labelOf }: ItemKeysOptions<Kind>,
   typeAhead: TypeAhead,
 ): boolean {
   const { key } = event;
@@ -292,14 +289,17 @@ function handleKey(
     const row = grid.current?.querySelector(`[data-id="${CSS.escape(focused)}"]`);
     if (row) openMenu(focused, row.getBoundingClientRect());
   } else if (key.length === 1 && !isModified) {
-    const found = typeAhead.find(key, index, items.length, (position) => nameOf(items[position]?.path ?? ''));
+    const found = typeAhead.find(key, index, items.length, (position) => {
+      const item = items[position];
+      return item && labelOf(item);
+    });
     if (found >= 0) moveTo(found, false);
   } else return false;
   return true;
 }
 
-/** Returns the pointer event listeners of the grid. A tap selects, because items in the trash can't be opened. */
-function useItemPointing(list: TrashList, openMenu: OpenMenu) {
+/** Returns the pointer event listeners of the grid. A tap selects, because items can't be opened. */
+function useItemPointing<Kind extends Item>(list: ItemList<Kind>, openMenu: OpenMenu) {
   const isTouch = useRef(false);
   return {
     onPointerDown({ pointerType }: PointerEvent) {
