@@ -364,6 +364,8 @@ export interface Embedded {
   readonly trash: { readonly days: number | null } | null;
   /** Whether the earlier contents of replaced files are kept as versions. */
   readonly keepsVersions: boolean;
+  /** Whether users can share files and folders by links. */
+  readonly links: boolean;
   /** The user, and the available sign-in methods; null if access control has no users. */
   readonly access: { readonly name: string | null; readonly signIn: SignIn } | null;
   /** The cursor of the change feed from before the listing was read; undefined if the change log is unavailable. */

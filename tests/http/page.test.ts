@@ -111,8 +111,8 @@ describe('The web UI', () => {
       });
       try {
         const page = await send(strict.port, '/', { headers: { accept: BROWSER } });
-        const { readOnly, maxUploadSize, trash, keepsVersions } = embeddedIn(page);
-        assert.deepEqual([readOnly, maxUploadSize, trash, keepsVersions], [true, 1234, { days: 7 }, false]);
+        const { readOnly, maxUploadSize, trash, keepsVersions, links } = embeddedIn(page);
+        assert.deepEqual([readOnly, maxUploadSize, trash, keepsVersions, links], [true, 1234, { days: 7 }, false, false]);
       } finally {
         await strict.stop();
       }
@@ -405,6 +405,7 @@ describe('The document', () => {
     maxUploadSize: null,
     trash: { days: 30 },
     keepsVersions: true,
+    links: false,
     access: null,
   });
 
@@ -526,6 +527,7 @@ interface EmbeddedResponse {
   readonly maxUploadSize: number | null;
   readonly trash: { readonly days: number | null } | null;
   readonly keepsVersions: boolean;
+  readonly links: boolean;
 }
 
 function embeddedIn(page: Response | string): EmbeddedResponse {

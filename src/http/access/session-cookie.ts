@@ -151,7 +151,7 @@ export function createCookie(
   const prefix = pathOf ? SECURE_PREFIX : HOST_PREFIX;
   const nameFor = (request: FastifyRequest) => (isSecure(request) ? prefix + name : name);
   // A reverse proxy can remove the path of the public URL.
-  const publicPath = basePath || (serviceUrl?.pathname ?? '').replace(/\/+$/, '');
+  const publicPath = basePath || (serviceUrl?.pathname ?? '').replace(/(?<!\/)\/+$/, '');
   const pathFor = (request: FastifyRequest) => {
     if (pathOf) return (serviceUrl?.host === request.host ? publicPath : basePath) + pathOf(request);
     return isSecure(request) ? '/' : basePath || '/';

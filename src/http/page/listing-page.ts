@@ -41,6 +41,7 @@ export async function sendListing(
           maxUploadSize: service.maxUploadSize ?? null,
           trash: service.trash,
           keepsVersions: service.keepsVersions,
+          links: service.links !== undefined,
           access: describeUser(service, request),
           cursor: changesCursor,
         }
@@ -60,6 +61,7 @@ function embedLink({ access, maxUploadSize }: Service, request: FastifyRequest) 
     maxUploadSize: limits.length > 0 ? Math.min(...limits) : null,
     trash: null,
     keepsVersions: false,
+    links: false,
     access: null,
     link,
   };
