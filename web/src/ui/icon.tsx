@@ -1,3 +1,7 @@
+import { useEffect, useState } from 'preact/hooks';
+import type { MORE_ICONS } from './more-icons.ts';
+import { whenIdle } from './when-idle.ts';
+
 /** Renders an icon. Screen readers ignore it, so its meaning must also be in words. */
 export function Icon({ name, class: className = '' }: { name: IconName; class?: string }) {
   const classes = ['icon', DIRECTIONAL.has(name) && 'directional', className];
@@ -8,11 +12,25 @@ export function Icon({ name, class: className = '' }: { name: IconName; class?: 
   );
 }
 
-/** Renders the sprite that all icons refer to. */
+/** Renders the sprite that all icons refer to. Adds the icons that the first view lacks when the browser is idle. */
 export function Sprite() {
+  const [more, setMore] = useState({});
+  useEffect(() => {
+    let cancel: () => void;
+    const load = () =>
+      void import('./more-icons.ts').then(
+        ({ MORE_ICONS }) => setMore(MORE_ICONS),
+        () => {
+          const timer = setTimeout(load, RETRY_DELAY_MS);
+          cancel = () => clearTimeout(timer);
+        },
+      );
+    cancel = whenIdle(load);
+    return () => cancel();
+  }, []);
   return (
     <svg class="visually-hidden" aria-hidden="true">
-      {Object.entries(PATHS).map(([name, path]) => (
+      {Object.entries<string>({ ...PATHS, ...more }).map(([name, path]) => (
         <symbol key={name} id={`icon-${name}`} viewBox="0 0 20 20">
           <path d={path} />
         </symbol>
@@ -21,7 +39,10 @@ export function Sprite() {
   );
 }
 
-export type IconName = keyof typeof PATHS;
+/** The delay before the icons are requested again after a failure. */
+const RETRY_DELAY_MS = 10_000;
+
+export type IconName = keyof typeof PATHS | keyof typeof MORE_ICONS;
 
 /** The icons that point in reading direction. Right-to-left pages mirror them. */
 const DIRECTIONAL = new Set<IconName>([
@@ -35,7 +56,10 @@ const DIRECTIONAL = new Set<IconName>([
   'wrap',
 ]);
 
-/** The icons as the `d` attributes of paths: lines of 1.5 px in a square of 20 px. */
+/**
+ * The icons of the first view as the `d` attributes of paths: lines of 1.5 px in a square of 20 px. All others are in
+ * `more-icons.ts`.
+ */
 const PATHS = {
   folder:
     'M2.75 5.75a1.5 1.5 0 0 1 1.5-1.5h3.4l2 2h6.1a1.5 1.5 0 0 1 1.5 1.5v6.5a1.5 1.5 0 0 1-1.5 1.5H4.25a1.5 1.5 0 0 1-1.5-1.5z',
@@ -53,41 +77,21 @@ const PATHS = {
     'M5.75 2.75h5.5l4 4v9a1.5 1.5 0 0 1-1.5 1.5h-8a1.5 1.5 0 0 1-1.5-1.5v-11.5a1.5 1.5 0 0 1 1.5-1.5zM11 2.75v4.25h4.25M7 10.5h6M7 13.5h4',
   archive: 'M3.75 3.75h12.5v3H3.75zM4.5 6.75v8a1.5 1.5 0 0 0 1.5 1.5h8a1.5 1.5 0 0 0 1.5-1.5v-8M8.25 9.75h3.5',
   upload: 'M10 12.75v-9M6.25 7.25 10 3.5l3.75 3.75M3.25 12.75v2a1.5 1.5 0 0 0 1.5 1.5h10.5a1.5 1.5 0 0 0 1.5-1.5v-2',
-  download: 'M10 3.25v9M6.25 8.75 10 12.5l3.75-3.75M3.25 12.75v2a1.5 1.5 0 0 0 1.5 1.5h10.5a1.5 1.5 0 0 0 1.5-1.5v-2',
   'new-folder':
     'M17.25 9.5V7.75a1.5 1.5 0 0 0-1.5-1.5h-6.1l-2-2h-3.4a1.5 1.5 0 0 0-1.5 1.5v8.5a1.5 1.5 0 0 0 1.5 1.5h6M15 12v5.5M12.25 14.75h5.5',
-  rename: 'M12.5 4.5l3 3M4 13l8.9-8.9a1.4 1.4 0 0 1 2 0l1 1a1.4 1.4 0 0 1 0 2L7 16l-3.75.75z',
-  copy: 'M7.75 6.75h7.5a1 1 0 0 1 1 1v8.5a1 1 0 0 1-1 1h-7.5a1 1 0 0 1-1-1v-8.5a1 1 0 0 1 1-1zM13.25 4.25v-.5a1 1 0 0 0-1-1h-7.5a1 1 0 0 0-1 1v8.5a1 1 0 0 0 1 1h.5',
-  move: 'M2.75 5.75a1.5 1.5 0 0 1 1.5-1.5h3.4l2 2h6.1a1.5 1.5 0 0 1 1.5 1.5v6.5a1.5 1.5 0 0 1-1.5 1.5H4.25a1.5 1.5 0 0 1-1.5-1.5zM7 11h6M10.75 8.75 13 11l-2.25 2.25',
-  cut: 'M7.25 13.5a2.25 2.25 0 1 1-4.5 0 2.25 2.25 0 0 1 4.5 0zm10 0a2.25 2.25 0 1 1-4.5 0 2.25 2.25 0 0 1 4.5 0zM6.25 11.75l7-9M13.75 11.75l-7-9',
-  paste:
-    'M7.25 4.25h-1.5a1.5 1.5 0 0 0-1.5 1.5v10a1.5 1.5 0 0 0 1.5 1.5h8.5a1.5 1.5 0 0 0 1.5-1.5v-10a1.5 1.5 0 0 0-1.5-1.5h-1.5M8.25 2.75h3.5a1 1 0 0 1 1 1v1a1 1 0 0 1-1 1h-3.5a1 1 0 0 1-1-1v-1a1 1 0 0 1 1-1z',
   delete:
     'M3.75 5.75h12.5M8 5.5V4.25a1 1 0 0 1 1-1h2a1 1 0 0 1 1 1V5.5M5.25 5.75l.7 9.6a1.5 1.5 0 0 0 1.5 1.4h5.1a1.5 1.5 0 0 0 1.5-1.4l.7-9.6M8.5 9v4.5M11.5 9v4.5',
   details: 'M10 17.25a7.25 7.25 0 1 1 0-14.5 7.25 7.25 0 0 1 0 14.5zM10 9.25v4.25M10 6.5h.01',
   link: 'M8.5 11.5a3 3 0 0 0 4.25 0l2.75-2.75a3 3 0 0 0-4.25-4.25L10.5 5.25M11.5 8.5a3 3 0 0 0-4.25 0L4.5 11.25a3 3 0 0 0 4.25 4.25l.75-.75',
-  redo: 'M13.5 4 16.75 7.25 13.5 10.5M16.75 7.25H8.5a4.5 4.5 0 0 0 0 9H12',
-  undo: 'M6.5 4 3.25 7.25 6.5 10.5M3.25 7.25h8.5a4.5 4.5 0 0 1 0 9h-3.5',
-  refresh: 'M16.25 10a6.25 6.25 0 1 1-1.9-4.5l1.9 1.75M16.25 3.5v3.75H12.5',
   search: 'M8.75 14.25a5.5 5.5 0 1 1 0-11 5.5 5.5 0 0 1 0 11zM12.75 12.75l4 4',
   list: 'M7.25 5.25h9.5M7.25 10h9.5M7.25 14.75h9.5M3.75 5.25h.01M3.75 10h.01M3.75 14.75h.01',
   grid: 'M3.75 3.75h4.5v4.5h-4.5zM11.75 3.75h4.5v4.5h-4.5zM3.75 11.75h4.5v4.5h-4.5zM11.75 11.75h4.5v4.5h-4.5z',
   contrast: 'M10 17.25a7.25 7.25 0 1 1 0-14.5 7.25 7.25 0 0 1 0 14.5zM10 2.75v14.5M10 5.5l4.5 4.5M10 10.5l3.5 3.5',
   more: 'M5.25 10a.5.5 0 1 1-1 0 .5.5 0 0 1 1 0zM10.5 10a.5.5 0 1 1-1 0 .5.5 0 0 1 1 0zM15.75 10a.5.5 0 1 1-1 0 .5.5 0 0 1 1 0z',
-  close: 'M5 5l10 10M15 5 5 15',
-  check: 'M4 10.5l4 4 8-9',
   'chevron-right': 'M7.75 4.75 13 10l-5.25 5.25',
-  'chevron-left': 'M12.25 4.75 7 10l5.25 5.25',
   'chevron-down': 'M4.75 7.75 10 13l5.25-5.25',
   'chevron-up': 'M4.75 12.25 10 7l5.25 5.25',
-  'arrow-up': 'M10 16V4M5 9l5-5 5 5',
-  'zoom-in': 'M8.75 14.25a5.5 5.5 0 1 1 0-11 5.5 5.5 0 0 1 0 11zM12.75 12.75l4 4M6.25 8.75h5M8.75 6.25v5',
-  'zoom-out': 'M8.75 14.25a5.5 5.5 0 1 1 0-11 5.5 5.5 0 0 1 0 11zM12.75 12.75l4 4M6.25 8.75h5',
-  wrap: 'M3.75 5.25h12.5M3.75 10h10.25a2.5 2.5 0 0 1 0 5h-3.5M12 13.25 10.25 15 12 16.75M3.75 15h2.75',
-  fit: 'M3.75 7.25v-3.5h3.5M16.25 7.25v-3.5h-3.5M3.75 12.75v3.5h3.5M16.25 12.75v3.5h-3.5',
-  warning: 'M10 3.25l7.25 12.75H2.75zM10 8v4M10 14h.01',
   account: 'M13.25 6.75a3.25 3.25 0 1 1-6.5 0 3.25 3.25 0 0 1 6.5 0zM3.75 16.5c.8-2.6 3.2-4 6.25-4s5.45 1.4 6.25 4',
-  'sign-out': 'M8.25 3.75h-3a1.5 1.5 0 0 0-1.5 1.5v9.5a1.5 1.5 0 0 0 1.5 1.5h3M12.75 6.5 16.25 10l-3.5 3.5M16 10H8',
   settings:
     'M3.25 6.25h7.5M14.25 6.25h2.5M3.25 13.75h2.5M9.25 13.75h7.5M12.5 8a1.75 1.75 0 1 1 0-3.5 1.75 1.75 0 0 1 0 3.5zM7.5 15.5a1.75 1.75 0 1 1 0-3.5 1.75 1.75 0 0 1 0 3.5z',
   keyboard:
