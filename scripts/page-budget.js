@@ -15,21 +15,24 @@ const ON_DEMAND = {
   'change-model': 11_800,
   'dialog-prompts': 5_000,
   'upload-model': 8_600,
-  'details-sheet': 4_200,
+  'details-sheet': 4_600,
   'folder-picker': 5_600,
   'image-preview': 7_500,
   'json-preview': 10_300,
   'markdown-preview': 20_600,
   'media-preview': 4_200,
+  'links-view': 13_700,
   'live-folder': 4_100,
   menu: 2_800,
   'open-tray': 4_600,
+  'qr-code': 4_100,
+  'share-dialog': 9_800,
   'sign-in-dialog': 3_200,
   'table-preview': 9_100,
   'text-preview': 7_400,
   'trash-view': 10_500,
   versions: 2_600,
-  viewer: 7_700,
+  viewer: 7_900,
   worker: 108_000,
 };
 
@@ -38,7 +41,7 @@ const IS_INITIAL_CATALOGUE = /\/text\/catalogues\/.*\?initial$/;
 const IS_CATALOGUE = /\/text\/catalogues\//;
 
 /** The maximum of the texts of one language, and that of each part without an entry in `ON_DEMAND`. */
-const LANGUAGE = 8_000;
+const LANGUAGE = 9_500;
 const OTHER = 2_800;
 
 /**

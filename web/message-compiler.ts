@@ -17,6 +17,7 @@ export const LAZY_GROUPS: readonly string[] = [
   'drops',
   'errors',
   'folderPicker',
+  'links',
   'previews',
   'retries',
   'shortcuts',

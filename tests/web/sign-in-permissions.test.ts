@@ -220,7 +220,7 @@ if (isFullForm) {
       await messages(page).getByText('You don’t have permission to do this.').waitFor();
       await row(page, 'deep/below/x.txt').waitFor();
       await until('the permissions are refreshed', async () => (await button(page, 'Rename').count()) === 0);
-      await becomes(() => toolLabels(page), ['Download', 'Copy to…', 'Copy link']);
+      await becomes(() => toolLabels(page), ['Share', 'Download', 'Copy to…', 'Copy link']);
       await site.grant(bobs([], []));
       await button(page, 'Download').click();
       await messages(page).getByText('Couldn’t download').waitFor();

@@ -12,20 +12,23 @@ describe('The URL of a page', () => {
   for (const root of ['https://files.example/', 'https://files.example/team/files/']) {
     const urls = createUrls(new URL(root));
     const routeOf = (href: string) => urls.routeOf(new URL(href));
-    const isTrash = false;
+    const view = null;
 
-    it(`contains the folder and the preview, with any names, or the trash (${root})`, () => {
+    it(`contains the folder and the preview, with any names, or another list (${root})`, () => {
       for (const name of [...HOSTILE_NAMES, ...ROUTES, 'file 1', 'Änderung', '100%', 'a+b', 'a\\b', ';=@:', '...']) {
         for (const folder of [`${name}/`, `${name}/${name}/`, `outer/${name}/`]) {
-          assert.deepEqual(routeOf(urls.page(folder)), { folder, preview: null, isTrash }, JSON.stringify(folder));
+          assert.deepEqual(routeOf(urls.page(folder)), { folder, preview: null, view }, JSON.stringify(folder));
           const preview = folder + name;
-          assert.deepEqual(routeOf(urls.page(folder, preview)), { folder, preview, isTrash }, JSON.stringify(preview));
+          assert.deepEqual(routeOf(urls.page(folder, preview)), { folder, preview, view }, JSON.stringify(preview));
         }
-        assert.deepEqual(routeOf(urls.page('', name)), { folder: '', preview: name, isTrash });
+        assert.deepEqual(routeOf(urls.page('', name)), { folder: '', preview: name, view });
       }
-      assert.deepEqual(routeOf(urls.page('')), { folder: '', preview: null, isTrash });
-      assert.deepEqual(routeOf(urls.trash()), { folder: '', preview: null, isTrash: true });
-      assert.deepEqual(routeOf(`${root}photos/?view=trash`), { folder: 'photos/', preview: null, isTrash });
+      assert.deepEqual(routeOf(urls.page('')), { folder: '', preview: null, view });
+      assert.deepEqual(routeOf(urls.page('', null, 'trash')), { folder: '', preview: null, view: 'trash' });
+      assert.deepEqual(routeOf(`${root}photos/?view=trash`), { folder: 'photos/', preview: null, view });
+      assert.deepEqual(routeOf(urls.page('file/', null, 'links')), { folder: 'file/', preview: null, view: 'links' });
+      assert.deepEqual(routeOf(`${root}photos/?view=links`), { folder: 'photos/', preview: null, view: 'links' });
+      assert.deepEqual(routeOf(`${root}?view=other`), { folder: '', preview: null, view });
     });
 
     it(`has the folder in its path, except for folders with the name of a route (${root})`, () => {

@@ -212,7 +212,7 @@ function routerOf(folder: Folder): Router {
     route,
     go: ({ folder: path }) => openFolder(path),
     openFolder,
-    openTrash() {},
+    openView() {},
     openPreview() {},
     closePreview() {},
     watchViewState() {},

@@ -14,6 +14,7 @@ import {
   ClipboardProvider,
   DetailsProvider,
   FolderProvider,
+  LinksProvider,
   MessagesProvider,
   PermissionsProvider,
   PreferencesProvider,
@@ -33,6 +34,7 @@ import { Preview } from '../features/viewer/preview.tsx';
 import type { Account } from '../model/account/account.ts';
 import { reportLoadFailure } from '../model/messages.ts';
 import type { Provider } from '../platform/required-context.ts';
+import type { PageView } from '../platform/service/urls.ts';
 import { completeLanguage, LanguageProvider, useLanguage, useLanguageSignal } from '../platform/text/language.ts';
 import { Button } from '../ui/button.tsx';
 import { DialogHost, DialogsProvider } from '../ui/dialogs.tsx';
@@ -55,10 +57,17 @@ async function loadSignInPage(account: Account): Promise<() => VNode> {
   return () => <SignInPage account={account} />;
 }
 
-async function loadTrash(): Promise<() => VNode> {
-  const { TrashView } = await import('../features/trash/trash-view.tsx');
-  return () => <TrashView />;
-}
+/** The lists that the page shows instead of a folder. */
+const VIEWS: Readonly<Record<PageView, () => Promise<() => VNode>>> = {
+  async trash() {
+    const { TrashView } = await import('../features/trash/trash-view.tsx');
+    return () => <TrashView />;
+  },
+  async links() {
+    const { LinksView } = await import('../features/links/links-view.tsx');
+    return () => <LinksView />;
+  },
+};
 
 /** Loads a component and the texts of lazily loaded code, and shows it. */
 function LazyPage({ load }: { load: () => Promise<() => VNode> }) {
@@ -82,10 +91,11 @@ function WholePage() {
   const router = useRouter();
   const language = useLanguageSignal();
   const onNotLoaded = () => void reportLoadFailure({ messages, language });
+  const { view } = router.route.value;
   return (
     <>
       <Sprite />
-      <div class="page">{router.route.value.isTrash ? <LazyPage load={loadTrash} /> : <FolderPage />}</div>
+      <div class="page">{view ? <LazyPage key={view} load={VIEWS[view]} /> : <FolderPage />}</div>
       <LazyDropHint />
       <Preview />
       <Floating />
@@ -140,6 +150,7 @@ function providersOf(page: Page) {
     provider(DraggingProvider, page.dragging),
     provider(FolderProvider, page.folder),
     provider(LanguageProvider, page.language),
+    provider(LinksProvider, page.links),
     provider(MenusProvider, page.menus),
     provider(MessagesProvider, page.messages),
     provider(PermissionsProvider, page.permissions),

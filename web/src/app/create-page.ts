@@ -8,6 +8,7 @@ import { withReauth } from '../model/account/with-reauth.ts';
 import { type Changes, createChanges } from '../model/changes/changes.ts';
 import { type Clipboard, createClipboard } from '../model/clipboard.ts';
 import { createFolder, type Folder } from '../model/folder/folder.ts';
+import { createLinks, type Links } from '../model/links/links.ts';
 import { createMessages, type Messages, reportLoadFailure } from '../model/messages.ts';
 import { createPathLocks } from '../model/path-locks.ts';
 import { createSelection, type Selection } from '../model/selection.ts';
@@ -40,6 +41,8 @@ export interface Page {
   /** Whether work is in progress that leaving the page would cancel. */
   readonly isBusy: ReadonlySignal<boolean>;
   readonly language: ReadonlySignal<Language>;
+  /** Null if users can't share files and folders by links. */
+  readonly links: Links | null;
   readonly menus: Menus;
   readonly messages: Messages;
   readonly permissions: Permissions;
@@ -70,8 +73,11 @@ export async function createPage(embedded: Embedded): Promise<Page> {
   });
   const query = new URL(window.location.href).searchParams;
   const preview = query.get('preview');
-  const isTrash = hasTrash && urls.routeOf(new URL(window.location.href)).isTrash;
-  const router = createRouter(urls, { folder: path, preview: preview ? path + preview : null, isTrash });
+  const links = embedded.links ? createLinks() : null;
+  const { view } = urls.routeOf(new URL(window.location.href));
+  const isServed = view === 'trash' ? hasTrash : links !== null;
+  const first = { folder: path, preview: preview ? path + preview : null, view: isServed ? view : null };
+  const router = createRouter(urls, first);
   const dialogs = createDialogs();
   const menus = createMenus();
   router.closeBeforeNavigating(() => closeTopmost(menus, dialogs));
@@ -106,9 +112,11 @@ export async function createPage(embedded: Embedded): Promise<Page> {
     clipboard,
     cursor,
     details,
+    dialogs,
     folder,
     hasTrash,
     language,
+    links,
     messages,
     permissions,
     retention: { trash, keepsVersions },
@@ -120,7 +128,7 @@ export async function createPage(embedded: Embedded): Promise<Page> {
   };
   const actions = createActions(models, menus);
   const dragging = createDragging(models);
-  return { ...models, actions, dialogs, dragging, isBusy, menus, preferences };
+  return { ...models, actions, dragging, isBusy, menus, preferences };
 }
 
 /** Knows whether work is in progress that leaving the page would cancel. */

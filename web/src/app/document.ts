@@ -27,9 +27,9 @@ export function syncDocument({ account, isBusy, language, preferences, router }:
     updateThemeColor();
   });
   effect(() => {
-    const { folder, preview, isTrash } = router.route.value;
+    const { folder, preview, view } = router.route.value;
     const { text } = language.value;
-    const name = isTrash ? text.actions.trash : shownName(nameOf(preview ?? folder));
+    const name = view ? text.actions[view] : shownName(nameOf(preview ?? folder));
     const title = account?.isSignInPage && account.username.value === null ? text.account.signIn : name;
     document.title = title === ROOT ? 'Holdall' : `${title} – Holdall`;
   });

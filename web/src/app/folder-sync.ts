@@ -18,4 +18,5 @@ export function syncFolder(page: Page): void {
     if (account && account.signInCount.value > 0) untracked(() => void folder.refresh());
   });
   preloaded(LOAD_DELAY_MS, async () => (await import('./live-folder.ts')).keepFolderCurrent(page, cursor));
+  if (page.links) preloaded(LOAD_DELAY_MS, async () => (await import('./shared-badges.ts')).keepBadgesCurrent(page));
 }

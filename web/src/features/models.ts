@@ -4,6 +4,7 @@ import type { Permissions } from '../model/account/permissions.ts';
 import type { Changes } from '../model/changes/changes.ts';
 import type { Clipboard } from '../model/clipboard.ts';
 import type { Folder } from '../model/folder/folder.ts';
+import type { Links } from '../model/links/links.ts';
 import type { Messages } from '../model/messages.ts';
 import type { Selection } from '../model/selection.ts';
 import type { Uploads } from '../model/uploads/uploads.ts';
@@ -43,5 +44,7 @@ export const [useUploads, UploadsProvider] = createRequiredContext<Uploads>('upl
 export const [useDetails, DetailsProvider] = createRequiredContext<Details>('details');
 export const [useMessages, MessagesProvider] = createRequiredContext<Messages>('messages');
 export const [usePermissions, PermissionsProvider] = createRequiredContext<Permissions>('permissions');
+/** The user's share links; null if users can't share files and folders by links. */
+export const [useLinks, LinksProvider] = createRequiredContext<Links | null>('links');
 /** The account; null without access control. */
 export const [useAccount, AccountProvider] = createRequiredContext<Account | null>('the account');

@@ -49,7 +49,7 @@ export class Highlighter {
       isDone = true;
     };
     const parent = parentOf(path);
-    if (router.route.value.isTrash || folder.path.value !== parent) router.openFolder(parent);
+    if (router.route.value.view || folder.path.value !== parent) router.openFolder(parent);
     folder.filter.value = '';
     // Once `isDone` is true, the effect reads no signal, so it does not run again.
     effect(() => {

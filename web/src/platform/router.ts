@@ -1,13 +1,13 @@
 import { type ReadonlySignal, signal } from '@preact/signals';
 import { ROOT } from './paths.ts';
-import type { Urls } from './service/urls.ts';
+import type { PageView, Urls } from './service/urls.ts';
 
-/** The shown folder, and the file of the folder whose preview is open; or the trash. */
+/** The shown folder, and the file of the folder whose preview is open, or another list instead of the folder. */
 export interface Route {
   readonly folder: string;
   readonly preview: string | null;
-  /** Whether the trash is shown. Its folder is the root. */
-  readonly isTrash?: boolean;
+  /** The folder of the trash is the root. */
+  readonly view?: PageView | null;
 }
 
 /** The scroll position and the focus in a folder. The history keeps it, so going back restores it. */
@@ -22,7 +22,7 @@ export interface Router {
   /** Navigates to a route. With `replace`, it replaces the current history entry. */
   go(route: Route, options?: { replace?: boolean }): void;
   openFolder(folder: string): void;
-  openTrash(): void;
+  openView(view: PageView, folder?: string): void;
   openPreview(path: string): void;
   /** Closes the preview. Goes back in the history if the preview was opened from its folder. */
   closePreview(): void;
@@ -46,7 +46,7 @@ interface HistoryState {
 
 export function createRouter(urls: Urls, first: Route): Router {
   const route = signal(first);
-  const urlOf = ({ folder, preview, isTrash }: Route) => (isTrash ? urls.trash() : urls.page(folder, preview));
+  const urlOf = ({ folder, preview, view }: Route) => urls.page(folder, preview, view);
   const current = () => (history.state ?? {}) as HistoryState;
   let read: (() => ViewState) | undefined;
   /** The state of the shown history entry. A navigation that only closes a dialog restores it. */
@@ -81,7 +81,7 @@ export function createRouter(urls: Urls, first: Route): Router {
     route,
     go,
     openFolder: (folder) => go({ folder, preview: null }),
-    openTrash: () => go({ folder: ROOT, preview: null, isTrash: true }),
+    openView: (view, folder = ROOT) => go({ folder, preview: null, view }),
     openPreview(path) {
       const { folder, preview } = route.value;
       // The next file replaces the history entry of this one, so going back once closes the viewer.

@@ -7,6 +7,35 @@ const FEEDBACK_MS = 2_500;
 
 /** Copies a text to the clipboard, and shows the outcome on the button. */
 export function CopyButton({ label, value, icon = 'copy' }: { label: string; value: string; icon?: IconName }) {
+  const { button, outcome, status, copyValue } = useCopying(value, icon);
+  return (
+    <span class="copy-button">
+      <button
+        ref={button}
+        class="icon-button"
+        type="button"
+        aria-label={label}
+        title={outcome ?? label}
+        onClick={copyValue}
+      >
+        {status}
+      </button>
+      <CopyOutcome outcome={outcome} />
+    </span>
+  );
+}
+
+/** Announces the outcome to screen readers. */
+export function CopyOutcome({ outcome }: { outcome: string | undefined }) {
+  return (
+    <span class="visually-hidden" role="status">
+      {outcome}
+    </span>
+  );
+}
+
+/** The state of a button that copies a text: its outcome for some seconds, and its icon. */
+export function useCopying(value: string, icon: IconName) {
   const { text } = useFullLanguage();
   const button = useRef<HTMLButtonElement>(null);
   const [outcome, setOutcome] = useState<'copied' | 'copyBlocked' | null>(null);
@@ -16,25 +45,13 @@ export function CopyButton({ label, value, icon = 'copy' }: { label: string; val
     const timer = setTimeout(() => setOutcome(null), FEEDBACK_MS);
     return () => clearTimeout(timer);
   }, [outcome]);
-
   const shownIcon = outcome === 'copied' ? 'check' : outcome === 'copyBlocked' ? 'warning' : icon;
-  return (
-    <span class="copy-button">
-      <button
-        ref={button}
-        class="icon-button"
-        type="button"
-        aria-label={label}
-        title={outcome === null ? label : text.details[outcome]}
-        onClick={() => void copy(value, button.current).then((isDone) => setOutcome(isDone ? 'copied' : 'copyBlocked'))}
-      >
-        <Icon name={shownIcon} />
-      </button>
-      <span class="visually-hidden" role="status">
-        {outcome !== null && text.details[outcome]}
-      </span>
-    </span>
-  );
+  return {
+    button,
+    outcome: outcome === null ? undefined : text.details[outcome],
+    status: <Icon name={shownIcon} />,
+    copyValue: () => void copy(value, button.current).then((isDone) => setOutcome(isDone ? 'copied' : 'copyBlocked')),
+  };
 }
 
 /** Returns whether copying succeeded. Without HTTPS, browsers have no clipboard API and copy only selected text. */

@@ -4,6 +4,7 @@ import type { Permissions, RequiredPermission } from '../../model/account/permis
 import type { Changes } from '../../model/changes/changes.ts';
 import type { Clipboard } from '../../model/clipboard.ts';
 import { type Folder, isWritableTarget } from '../../model/folder/folder.ts';
+import type { Links } from '../../model/links/links.ts';
 import { type Messages, reportLoadFailure } from '../../model/messages.ts';
 import type { Selection } from '../../model/selection.ts';
 import type { Uploads } from '../../model/uploads/uploads.ts';
@@ -12,6 +13,7 @@ import type { Router } from '../../platform/router.ts';
 import type { Entry, Service } from '../../platform/service/service.ts';
 import type { Urls } from '../../platform/service/urls.ts';
 import { completeLanguage, type Language, type Text } from '../../platform/text/language.ts';
+import type { Dialogs } from '../../ui/dialogs.tsx';
 import type { IconName } from '../../ui/icon.tsx';
 import type { Details } from '../models.ts';
 
@@ -21,9 +23,11 @@ export interface ActionModels {
   readonly changes: Changes;
   readonly clipboard: Clipboard;
   readonly details: Details;
+  readonly dialogs: Dialogs;
   readonly folder: Folder;
   readonly hasTrash: boolean;
   readonly language: ReadonlySignal<Language>;
+  readonly links: Links | null;
   readonly messages: Messages;
   readonly permissions: Permissions;
   readonly router: Router;
@@ -74,6 +78,11 @@ const hasSelection = ({ selection }: ActionModels) => selection.count.value > 0;
 const only = (models: ActionModels): Entry | undefined =>
   models.selection.count.value === 1 ? selected(models)[0] : undefined;
 const always = () => true;
+/** Anonymous users can share only in a service without users. */
+const hasLinks = ({ links, account }: ActionModels) => links !== null && account?.username.value !== null;
+/** Returns the path of the selected entry, or that of the folder without a selection. */
+const sharedPath = ({ selection, folder }: ActionModels): string =>
+  selection.count.value > 0 ? (selection.entries.value[0]?.path ?? ROOT) : folder.path.value;
 
 /** All actions, in the order of the menus. */
 export const ACTIONS: readonly ActionDefinition[] = [
@@ -101,6 +110,18 @@ export const ACTIONS: readonly ActionDefinition[] = [
     group: 'open',
     isAvailable: hasSelection,
     run: (models) => void copyLinks(models, selected(models)),
+  },
+  {
+    id: 'share',
+    icon: 'share',
+    keys: ['alt+shift+s'],
+    group: 'open',
+    isAvailable: (models) =>
+      hasLinks(models) &&
+      models.selection.count.value <= 1 &&
+      models.folder.state.value === 'ready' &&
+      (models.permissions.allows('read') || models.permissions.allows('write')),
+    run: (models) => void share(models, sharedPath(models)),
   },
   {
     id: 'cut',
@@ -276,7 +297,15 @@ export const ACTIONS: readonly ActionDefinition[] = [
     group: 'show',
     hasTrash: true,
     isAvailable: always,
-    run: ({ router }) => router.openTrash(),
+    run: ({ router }) => router.openView('trash'),
+  },
+  {
+    id: 'links',
+    icon: 'link',
+    keys: ['alt+shift+k'],
+    group: 'show',
+    isAvailable: hasLinks,
+    run: ({ router }) => router.openView('links'),
   },
 ];
 
@@ -294,6 +323,19 @@ async function download(models: ActionModels): Promise<void> {
     await startDownloads(models, language.value, entries);
   } catch {
     await reportLoadFailure(models, () => void download(models));
+  }
+}
+
+/** Opens the dialog with the links to a file or folder. Never throws. */
+export async function share(models: ActionModels, path: string): Promise<void> {
+  try {
+    const [{ openShareDialog }] = await Promise.all([
+      import('../links/share-dialog.tsx'),
+      completeLanguage(models.language),
+    ]);
+    openShareDialog(models.dialogs, path);
+  } catch {
+    await reportLoadFailure(models, () => void share(models, path));
   }
 }
 

@@ -2,7 +2,7 @@ import { createRequiredContext } from '../../platform/required-context.ts';
 import type { Entry } from '../../platform/service/service.ts';
 import type { MenuItem, Menus } from '../../ui/menus.tsx';
 import type { Box } from '../../ui/placement.ts';
-import { ACTIONS, type Action, type ActionId, type ActionModels, open, paste } from './action-list.ts';
+import { ACTIONS, type Action, type ActionId, type ActionModels, open, paste, share } from './action-list.ts';
 
 /** The actions of the page. Toolbar, menus, keyboard shortcuts and buttons use this one list. */
 export interface Actions {
@@ -12,6 +12,8 @@ export interface Actions {
   available(id: ActionId): Action | undefined;
   /** Opens a folder, or the preview of a file. Does nothing without an entry. */
   open(entry: Entry | undefined): void;
+  /** Opens the dialog with the links to a file or folder. */
+  share(path: string): void;
   /** Copies or moves the entries of the clipboard into the shown folder, if that folder exists. */
   paste(): void;
   /** Returns the available actions for the selection, or for the folder if nothing is selected, except those named. */
@@ -59,6 +61,7 @@ export function createActions(models: ActionModels, menus: Menus): Actions {
     permitted,
     available: (id) => permitted().find((action) => action.id === id && action.isAvailable()),
     open: (entry) => open(models, entry),
+    share: (path) => void share(models, path),
     paste: () => paste(models),
     menuGroups,
     menuItem,
@@ -72,5 +75,5 @@ export function createActions(models: ActionModels, menus: Menus): Actions {
 
 /** These are actions of the folder, whatever is selected in it. */
 const isForFolder = ({ id, group }: Action) =>
-  ['paste', 'undo', 'redo'].includes(id) || ['create', 'show'].includes(group);
-const isForSelection = (action: Action) => action.id === 'details' || !isForFolder(action);
+  ['paste', 'undo', 'redo', 'share'].includes(id) || ['create', 'show'].includes(group);
+const isForSelection = (action: Action) => ['details', 'share'].includes(action.id) || !isForFolder(action);

@@ -10,6 +10,7 @@ import { folderName } from '../../platform/text/names.ts';
 import { Button } from '../../ui/button.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { useLoaded } from '../../ui/loading.ts';
+import { useActions } from '../actions/actions.ts';
 import { countLabel } from '../folder/count-label.ts';
 import { Name } from '../folder/entry-parts.tsx';
 import { EntryIcon, Thumbnail } from '../folder/thumbnail.tsx';
@@ -26,10 +27,25 @@ export function EntryDetails({ entry }: { entry: Entry }) {
       <h3>
         <Name of={entry.name} />
       </h3>
+      <ShareButton path={entry.path} />
       {entry.type === 'file' ? <FileFacts file={entry} /> : <FolderFacts path={entry.path} />}
       {entry.type === 'file' && keepsVersions && entry.etag !== '' && <LazyVersions file={entry} />}
       <LazyActivity path={entry.path} />
     </>
+  );
+}
+
+/** Opens the links to a file or folder, if the user can share it. */
+function ShareButton({ path }: { path: string }) {
+  const actions = useActions();
+  const { text } = useFullLanguage();
+  if (!actions.available('share')) return null;
+  return (
+    <p class="share">
+      <Button icon="share" onClick={() => actions.share(path)}>
+        {text.actions.share}
+      </Button>
+    </p>
   );
 }
 
@@ -58,6 +74,7 @@ export function FolderDetails({ path }: { path: string }) {
       <h3>
         <Name of={folderName(path, text)} />
       </h3>
+      <ShareButton path={path} />
       <FolderFacts path={path} />
       <LazyActivity path={path} />
     </>

@@ -98,7 +98,7 @@ export function createDragging(options: DraggingOptions): Dragging {
 
   /** Returns the kind of the dragged items; null for items that the page does not accept, such as text or links. */
   const kindOf = ({ types }: DataTransfer): DragKind | null =>
-    dragged ? 'entries' : types.includes('Files') && !router.route.value.isTrash ? 'files' : null;
+    dragged ? 'entries' : types.includes('Files') && !router.route.value.view ? 'files' : null;
 
   /** Updates the drop target and sets the drop effect of the event. */
   const update = (event: DragEvent, transfer: DataTransfer) => {

@@ -4,7 +4,7 @@ import { useLanguage } from '../../platform/text/language.ts';
 import { shownName } from '../../platform/text/names.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { useDragging } from '../dragging/dragging.ts';
-import { useChanges, useClipboard, useSelection } from '../models.ts';
+import { useChanges, useClipboard, useLinks, useSelection } from '../models.ts';
 import './entries.css';
 
 /** Returns the state of an entry as attributes of its element, for rows and tiles alike. */
@@ -83,6 +83,18 @@ export function MoreButton({ name }: { name: string }) {
     >
       <Icon name="more" />
     </button>
+  );
+}
+
+/** Shows that an entry has a share link. */
+export function SharedBadge({ path }: { path: string }) {
+  const links = useLinks();
+  const { text } = useLanguage();
+  if (!links?.shared.value.has(path)) return null;
+  return (
+    <span class="shared-badge" role="img" aria-label={text.folder.shared} title={text.folder.shared}>
+      <Icon name="link" />
+    </span>
   );
 }
 

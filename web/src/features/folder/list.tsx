@@ -5,7 +5,7 @@ import type { Entry, FileEntry } from '../../platform/service/service.ts';
 import { type Language, useLanguage } from '../../platform/text/language.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { useMessages, usePreferences } from '../models.ts';
-import { Check, EntryName, MoreButton, useEntryState } from './entry-parts.tsx';
+import { Check, EntryName, MoreButton, SharedBadge, useEntryState } from './entry-parts.tsx';
 import { NameField } from './name-field.tsx';
 import { Thumbnail, type ThumbnailPriority } from './thumbnail.tsx';
 import './entries.css';
@@ -76,6 +76,7 @@ export function ListRow({ entry, position, start, height, isTabStop, thumbnailPr
         <span role="presentation" class="label" {...nameAttributes}>
           <Thumbnail entry={entry} priority={thumbnailPriority} />
           {isRenamed ? <NameField entry={entry} /> : <NameWithSummary entry={entry} />}
+          <SharedBadge path={entry.path} />
         </span>
       </div>
       <OtherCells entry={entry} />

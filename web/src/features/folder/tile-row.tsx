@@ -1,6 +1,6 @@
 import type { Entry } from '../../platform/service/service.ts';
 import { useLanguage } from '../../platform/text/language.ts';
-import { Check, EntryName, MoreButton, useEntryState } from './entry-parts.tsx';
+import { Check, EntryName, MoreButton, SharedBadge, useEntryState } from './entry-parts.tsx';
 import { NameField } from './name-field.tsx';
 import { Thumbnail, type ThumbnailPriority } from './thumbnail.tsx';
 import './entries.css';
@@ -56,6 +56,7 @@ function Tile({ entry, column, isTabStop, thumbnailPriority }: TileProps) {
         <Thumbnail entry={entry} priority={thumbnailPriority} />
       </div>
       <Check entry={entry} isSelected={isSelected} />
+      <SharedBadge path={entry.path} />
       <div class="caption">
         {isRenamed ? <NameField entry={entry} /> : <EntryName entry={entry} />}
         <span class="summary numbers">{fact}</span>

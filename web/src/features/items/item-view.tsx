@@ -2,11 +2,13 @@ import { useEffect, useRef } from 'preact/hooks';
 import type { Item, ItemList } from '../../model/item-list.ts';
 import { ROOT } from '../../platform/paths.ts';
 import { useFullLanguage } from '../../platform/text/language.ts';
+import { folderName } from '../../platform/text/names.ts';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { useToolbarFocus } from '../../ui/focus.ts';
 import { Icon, type IconName } from '../../ui/icon.tsx';
 import { isForPage, isKey, keyLabel } from '../../ui/keyboard.ts';
 import mark from '../../ui/mark.svg';
+import { Name } from '../folder/entry-parts.tsx';
 import { Skeleton } from '../folder/states.tsx';
 import { useChanges, useRouter, useUrls } from '../models.ts';
 import { AccountButton } from '../sign-in/account-button.tsx';
@@ -17,6 +19,8 @@ import './item-view.css';
 interface ItemViewProps<Kind extends Item> {
   list: ItemList<Kind>;
   kind: ItemKind<Kind>;
+  /** The folder whose items the list contains. Default: the root. */
+  folder?: string;
   /** The title of the view, and its URL. */
   title: string;
   url: string;
@@ -38,10 +42,10 @@ export interface ItemTool {
 
 /** A list of items, shown instead of the folder. */
 export function ItemView<Kind extends Item>(props: ItemViewProps<Kind>) {
-  const { list, title, url, tools } = props;
+  const { list, folder = ROOT, title, url, tools } = props;
   return (
     <>
-      <TopBar title={title} url={url} />
+      <TopBar folder={folder} title={title} url={url} />
       <main>
         <Toolbar list={list} tools={tools} />
         <div class="content">
@@ -83,27 +87,15 @@ export function useSelectionKeys<Kind extends Item>(
   }, [list]);
 }
 
-function TopBar({ title, url }: { title: string; url: string }) {
-  const router = useRouter();
-  const urls = useUrls();
+function TopBar({ folder, title, url }: { folder: string; title: string; url: string }) {
   const { text } = useFullLanguage();
-  const openFiles = (event: MouseEvent) => {
-    const { button, ctrlKey, metaKey, shiftKey, altKey } = event;
-    if (button !== 0 || ctrlKey || metaKey || shiftKey || altKey) return;
-    event.preventDefault();
-    router.openFolder(ROOT);
-  };
   return (
     <header class="top-bar" data-region="top">
       <img class="mark" src={mark} alt="Holdall" draggable={false} />
       <nav class="breadcrumb" aria-label={text.shell.path}>
         <ol>
-          <li class="ancestor">
-            <a href={urls.page(ROOT)} onClick={openFiles}>
-              {text.shell.root}
-            </a>
-            <Icon name="chevron-right" class="directional" />
-          </li>
+          <Ancestor folder={ROOT} />
+          {folder !== ROOT && <Ancestor folder={folder} />}
           <li class="current">
             <h1>
               <a href={url} aria-current="page" onClick={(event) => event.preventDefault()}>
@@ -116,6 +108,26 @@ function TopBar({ title, url }: { title: string; url: string }) {
       <AppearanceButton />
       <AccountButton />
     </header>
+  );
+}
+
+function Ancestor({ folder }: { folder: string }) {
+  const router = useRouter();
+  const urls = useUrls();
+  const { text } = useFullLanguage();
+  const open = (event: MouseEvent) => {
+    const { button, ctrlKey, metaKey, shiftKey, altKey } = event;
+    if (button !== 0 || ctrlKey || metaKey || shiftKey || altKey) return;
+    event.preventDefault();
+    router.openFolder(folder);
+  };
+  return (
+    <li class="ancestor">
+      <a href={urls.page(folder)} onClick={open}>
+        <Name of={folderName(folder, text)} />
+      </a>
+      <Icon name="chevron-right" class="directional" />
+    </li>
   );
 }
 

@@ -52,6 +52,7 @@ function useToolIds(isSelection: boolean): readonly ActionId[] {
 }
 
 const FOR_SELECTION: readonly ActionId[] = [
+  'share',
   'download',
   'rename',
   'moveTo',
@@ -67,6 +68,7 @@ const BY_IMPORTANCE: readonly ActionId[] = [
   'newFolder',
   'upload',
   'paste',
+  'share',
   'download',
   'delete',
   'moveToTrash',

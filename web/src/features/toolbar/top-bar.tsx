@@ -84,7 +84,7 @@ function WideControls() {
   const showShortcuts = useShortcutsDialog();
   const actions = useActions();
   const details = actions.available('details');
-  const trash = actions.available('trash');
+  const views = [actions.available('links'), actions.available('trash')];
   const { text } = useLanguage();
   const { view } = preferences;
   return (
@@ -108,7 +108,10 @@ function WideControls() {
         />
       </div>
       <div class="controls">
-        {trash && <IconButton icon="delete" label={text.actions.trash} onClick={() => trash.run()} />}
+        {views.map(
+          (action) =>
+            action && <IconButton icon={action.icon} label={text.actions[action.id]} onClick={() => action.run()} />,
+        )}
         <AppearanceButton />
         <IconButton icon="keyboard" label={text.shell.shortcuts} shortcut={keyLabel('?')} onClick={showShortcuts} />
         <IconButton

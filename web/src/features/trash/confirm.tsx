@@ -1,9 +1,8 @@
 import { subjectOf } from '../../model/changes/change-texts.ts';
 import type { TrashedItem } from '../../platform/service/trash.ts';
 import { useFullLanguage } from '../../platform/text/language.ts';
-import { Button } from '../../ui/button.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
 import type { Dialogs } from '../../ui/dialogs.tsx';
+import { Confirmation } from '../dialogs/confirmation.tsx';
 
 /** Asks whether to delete items permanently. Resolves to null if the user cancels. */
 export function confirmPurge(dialogs: Dialogs, items: readonly TrashedItem[]): Promise<true | null> {
@@ -38,36 +37,5 @@ function EmptyDialog({ close }: { close: Close }) {
       verb={text.trash.empty}
       close={close}
     />
-  );
-}
-
-interface ConfirmationProps {
-  title: string;
-  details: readonly string[];
-  verb: string;
-  close: Close;
-}
-
-function Confirmation({ title, details, verb, close }: ConfirmationProps) {
-  const { text } = useFullLanguage();
-  return (
-    <Dialog
-      title={title}
-      onClose={() => close(null)}
-      actions={
-        <>
-          <Button autofocus onClick={() => close(null)}>
-            {text.controls.cancel}
-          </Button>
-          <Button kind="danger" onClick={() => close(true)}>
-            {verb}
-          </Button>
-        </>
-      }
-    >
-      {details.map((detail) => (
-        <p key={detail}>{detail}</p>
-      ))}
-    </Dialog>
   );
 }

@@ -1,7 +1,7 @@
 import { effect, untracked } from '@preact/signals';
 import { useEffect, useState } from 'preact/hooks';
 import { createTrashList, type TrashList } from '../../model/trash/trash-list.ts';
-import { nameOf, parentOf } from '../../platform/paths.ts';
+import { nameOf, parentOf, ROOT } from '../../platform/paths.ts';
 import { folderEntry } from '../../platform/service/pages.ts';
 import type { Entry } from '../../platform/service/service.ts';
 import type { TrashedItem } from '../../platform/service/trash.ts';
@@ -28,7 +28,7 @@ export function TrashView() {
       list={list}
       kind={trashKind(language, actions)}
       title={text.actions.trash}
-      url={urls.trash()}
+      url={urls.page(ROOT, null, 'trash')}
       tools={trashTools(language, list, actions)}
       notice={trash?.days == null ? undefined : text.trash.expiry({ days: trash.days })}
       openFailed={text.trash.openFailed}

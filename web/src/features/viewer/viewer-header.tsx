@@ -7,6 +7,7 @@ import { CopyButton } from '../../ui/copy-button.tsx';
 import { rowKeys } from '../../ui/direction.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { keyLabel } from '../../ui/keyboard.ts';
+import { NARROW, useMedia } from '../../ui/responsive.ts';
 import { useActions } from '../actions/actions.ts';
 import { Name } from '../folder/entry-parts.tsx';
 import { useDetails, usePreferences, useUrls } from '../models.ts';
@@ -98,9 +99,15 @@ function FileButtons({ entry }: { entry: FileEntry }) {
   const urls = useUrls();
   const details = useDetails();
   const { text } = useFullLanguage();
-  const action = useActions().available('details');
+  const actions = useActions();
+  // On a phone, the buttons are in one row without space for it. The details have it, too.
+  const isNarrow = useMedia(NARROW);
+  const action = actions.available('details');
   return (
     <Group>
+      {!isNarrow && actions.available('share') && (
+        <IconButton icon="share" label={text.actions.share} onClick={() => actions.share(entry.path)} />
+      )}
       <a
         class="icon-button"
         href={urls.download(entry.path)}

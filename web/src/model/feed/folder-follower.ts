@@ -219,8 +219,7 @@ export class FolderFollower {
   #moveFolder(to: string): void {
     const { folder, clipboard, router } = this.#options;
     const from = folder.path.peek();
-    const { preview, isTrash } = router.route.peek();
-    if (isTrash) return;
+    const { preview, view } = router.route.peek();
     const rebase = (path: string) => (path.startsWith(from) ? to + path.slice(from.length) : path);
     const [focused, filter] = [folder.focused.peek(), folder.filter.peek()];
     const selected = [...this.#options.selection.paths.peek()];
@@ -235,7 +234,7 @@ export class FolderFollower {
       this.#options.selection.set(selected.map(rebase));
       renaming.value = edited && rebase(edited);
       draft.value = typed && { ...typed, path: rebase(typed.path) };
-      router.go({ folder: to, preview: preview && rebase(preview) }, { replace: true });
+      router.go({ ...(view && { view }), folder: to, preview: preview && rebase(preview) }, { replace: true });
     });
   }
 

@@ -3,14 +3,15 @@ import { nameOf } from '../paths.ts';
 /** Query parameters. `URLSearchParams` can have several with one name. */
 export type Query = Readonly<Record<string, string>> | URLSearchParams;
 
+/** A list that the page shows instead of a folder: the trash, or the share links to a folder and everything in it. */
+export type PageView = 'trash' | 'links';
+
 /** Builds the absolute URLs of the service. */
 export interface Urls {
-  /** The page of a folder. `preview` is the path of a file in the folder whose preview is open. */
-  page(folder: string, preview?: string | null): string;
-  /** The page of the trash. */
-  trash(): string;
+  /** The page of a folder. `preview` is the path of a file in the folder whose preview is open. The trash is at the root. */
+  page(folder: string, preview?: string | null, view?: PageView | null): string;
   /** Parses a URL of the page. */
-  routeOf(url: URL): { readonly folder: string; readonly preview: string | null; readonly isTrash: boolean };
+  routeOf(url: URL): { readonly folder: string; readonly preview: string | null; readonly view: PageView | null };
   file(path: string): string;
   /** The URL that downloads the file as an attachment. */
   download(path: string): string;
@@ -36,18 +37,21 @@ export function createUrls(base: URL): Urls {
 
   return {
     endpoint,
-    page(folder, preview) {
-      const query: Record<string, string> = preview == null ? {} : { preview: nameOf(preview) };
+    page(folder, preview, view) {
+      const query: Record<string, string> = {
+        ...(preview != null && { preview: nameOf(preview) }),
+        ...(view && { view }),
+      };
       const [first = ''] = folder.split('/');
       return RESERVED.has(first) ? endpoint('', { prefix: folder, ...query }) : endpoint(escapePath(folder), query);
     },
-    trash: () => endpoint('', { view: 'trash' }),
     routeOf(url) {
       const path = unescapePath(url.pathname.slice(base.pathname.length));
       const folder = withSlash(url.searchParams.get('prefix') || path);
       const preview = url.searchParams.get('preview');
-      const isTrash = folder === '' && url.searchParams.get('view') === 'trash';
-      return { folder, preview: preview ? folder + preview : null, isTrash };
+      const name = url.searchParams.get('view');
+      const view = name === 'links' || (name === 'trash' && folder === '') ? name : null;
+      return { folder, preview: preview ? folder + preview : null, view };
     },
     signIn: ({ pathname, search }) => endpoint('-/sign-in', { return: pathname.slice(base.pathname.length) + search }),
     file: (path) => endpoint(`file/${escapePath(path)}`),

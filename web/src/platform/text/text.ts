@@ -25,6 +25,8 @@ export interface InitialText {
     readonly moveToTrash: string;
     readonly deletePermanently: string;
     readonly trash: string;
+    readonly share: string;
+    readonly links: string;
   };
   readonly controls: {
     readonly close: string;
@@ -102,6 +104,7 @@ export interface InitialText {
     readonly select: (parameters: { name: string }) => string;
     readonly more: (parameters: { name: string }) => string;
     readonly unknownTime: string;
+    readonly shared: string;
   };
   readonly names: {
     readonly rename: (parameters: { name: string }) => string;
@@ -439,6 +442,92 @@ export interface LazyText {
     readonly incomplete: string;
     readonly undo: (parameters: { message: string }) => string;
     readonly undoing: (parameters: { name: string }) => string;
+  };
+  readonly links: {
+    readonly title: (parameters: { name: string }) => string;
+    readonly editTitle: (parameters: { name: string }) => string;
+    readonly createdTitle: string;
+    readonly new: string;
+    readonly create: string;
+    readonly save: string;
+    readonly edit: string;
+    readonly revoke: string;
+    readonly done: string;
+    readonly back: string;
+    readonly existing: string;
+    readonly viewAll: string;
+    readonly loadFailed: string;
+    readonly once: string;
+    readonly lost: string;
+    readonly qrCode: string;
+    readonly access: string;
+    readonly accessKinds: {
+      readonly view: string;
+      readonly upload: string;
+      readonly both: string;
+    };
+    readonly accessHints: {
+      readonly view: string;
+      readonly upload: string;
+      readonly both: string;
+    };
+    readonly fileAccess: string;
+    readonly label: string;
+    readonly labelHint: string;
+    readonly expiry: string;
+    readonly never: string;
+    readonly inDays: (parameters: { count: number }) => string;
+    readonly onDate: string;
+    readonly date: string;
+    readonly usePassword: string;
+    readonly keepPassword: string;
+    readonly showPassword: string;
+    readonly limits: string;
+    readonly maxDownloads: string;
+    readonly maxUploads: string;
+    readonly maxSize: string;
+    readonly noLimit: string;
+    readonly asksSender: string;
+    readonly asksSenderHint: string;
+    readonly problems: {
+      readonly past: string;
+      readonly missing: string;
+      readonly count: string;
+      readonly size: string;
+    };
+    readonly notCreated: string;
+    readonly changed: (parameters: { name: string }) => string;
+    readonly notChanged: string;
+    readonly revokeTitle: (parameters: { count: number; name: string }) => string;
+    readonly revokeHint: string;
+    readonly revoking: (parameters: { count: number; name: string }) => string;
+    readonly revoked: (parameters: { count: number; name: string }) => string;
+    readonly notRevoked: (parameters: { count: number; name: string }) => string;
+    readonly kinds: {
+      readonly view: string;
+      readonly upload: string;
+      readonly both: string;
+    };
+    readonly expires: (parameters: { time: string }) => string;
+    readonly neverExpires: string;
+    readonly inactive: {
+      readonly expired: string;
+      readonly permission: string;
+      readonly downloads: string;
+      readonly uploads: string;
+    };
+    readonly hasPassword: string;
+    readonly downloads: (parameters: { count: number }) => string;
+    readonly downloadsOf: (parameters: { count: number; max: number }) => string;
+    readonly uploads: (parameters: { count: number }) => string;
+    readonly uploadsOf: (parameters: { count: number; max: number }) => string;
+    readonly lastUsed: (parameters: { time: string }) => string;
+    readonly accessColumn: string;
+    readonly usesColumn: string;
+    readonly creator: string;
+    readonly createdBy: (parameters: { name: string }) => string;
+    readonly none: string;
+    readonly noneHint: string;
   };
   readonly folderPicker: {
     readonly copyTitle: (parameters: { count: number; name: string }) => string;

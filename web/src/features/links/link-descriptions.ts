@@ -1,0 +1,51 @@
+import { accessOf } from '../../model/links/link-form.ts';
+import { sharedName } from '../../model/links/revoke.ts';
+import { nameOf } from '../../platform/paths.ts';
+import type { Link } from '../../platform/service/links.ts';
+import { folderEntry } from '../../platform/service/pages.ts';
+import type { Entry } from '../../platform/service/service.ts';
+import type { FullLanguage, Text } from '../../platform/text/language.ts';
+
+/** Returns the shared item as an entry, with what a link knows of it. */
+export function entryOf({ type, path }: Pick<Link, 'type' | 'path'>, text: Text): Entry {
+  if (type === 'folder') return { ...folderEntry(path), name: sharedName(path, text) };
+  return { type, path, name: nameOf(path), size: 0, modified: null, contentType: '', etag: '' };
+}
+
+/** Returns what visitors can do: `Can view`. */
+export function describeAccess({ permissions }: Link, { links }: Text): string {
+  return links.kinds[accessOf(permissions)];
+}
+
+/** Returns when the link expires, or why visitors can't use it. */
+export function describeState({ inactiveReason, expiresAt }: Link, { text, formats }: FullLanguage): string {
+  const { links } = text;
+  if (inactiveReason !== undefined) return links.inactive[inactiveReason];
+  return expiresAt === undefined ? links.neverExpires : links.expires({ time: formats.time(new Date(expiresAt)) });
+}
+
+/** Returns when visitors have used the link last; undefined if they have not. */
+export function describeLastUse({ lastUsedAt }: Link, { text, formats }: FullLanguage): string | undefined {
+  return lastUsedAt === undefined ? undefined : text.links.lastUsed({ time: formats.time(new Date(lastUsedAt)) });
+}
+
+/** Returns how often visitors have used the link: `3 of 10 downloads`. */
+export function describeUse(link: Link, { links }: Text): string {
+  const { permissions, downloads, maxDownloads, uploads, maxUploads } = link;
+  const parts: string[] = [];
+  if (permissions.includes('read')) {
+    parts.push(
+      maxDownloads === undefined
+        ? links.downloads({ count: downloads })
+        : links.downloadsOf({ count: downloads, max: maxDownloads }),
+    );
+  }
+  if (permissions.includes('write')) {
+    parts.push(
+      maxUploads === undefined
+        ? links.uploads({ count: uploads })
+        : links.uploadsOf({ count: uploads, max: maxUploads }),
+    );
+  }
+  return parts.join(' · ');
+}
