@@ -74,8 +74,7 @@ export async function startSite(t: TestContext, options: SiteOptions): Promise<S
     await holdall?.ended;
     holdall = undefined;
   };
-  const policyChanges = () =>
-    (holdall?.log ?? []).filter(({ msg }) => String(msg).startsWith('The access file has changed')).length;
+  const policyChanges = () => (holdall?.log ?? []).filter(({ msg }) => msg === 'Access file reloaded').length;
   return {
     ...stored,
     url,
