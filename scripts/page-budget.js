@@ -22,7 +22,7 @@ const ON_DEMAND = {
   'markdown-preview': 20_600,
   'media-preview': 4_200,
   'links-view': 13_700,
-  'live-folder': 4_100,
+  'live-folder': 4_500,
   menu: 2_800,
   'open-tray': 4_600,
   'qr-code': 4_100,

@@ -2,7 +2,6 @@
 import './ui/styles/tokens.css';
 import './ui/styles/base.css';
 import { render } from 'preact';
-import { announceChanges } from './app/announcements.ts';
 import { App } from './app/app.tsx';
 import { createPage, type Page } from './app/create-page.ts';
 import { syncDocument } from './app/document.ts';
@@ -21,7 +20,6 @@ if (root) {
 
 function start(page: Page, container: Element): void {
   syncDocument(page);
-  announceChanges(page);
   syncFolder(page);
   watchRegionKeys();
   render(<App page={page} />, container);

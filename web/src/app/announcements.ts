@@ -34,12 +34,18 @@ export function announceChanges({ folder, selection, messages, language }: Page)
     (problem) => {
       if (problem !== undefined) messages.announce(problem);
     },
+    // The problem can be older than this code, which loads after the page.
+    { first: undefined },
   );
 }
 
-/** Calls `listener` with each new value of `read`, which reads signals; not with the first value. */
-function onChange<Value>(read: () => Value, listener: (value: Value) => void): void {
-  let last = untracked(read);
+/** Calls `listener` with each new value of `read`, which reads signals; by default, not with the current value. */
+function onChange<Value>(
+  read: () => Value,
+  listener: (value: Value) => void,
+  { first }: { readonly first: Value } = { first: untracked(read) },
+): void {
+  let last = first;
   effect(() => {
     const value = read();
     if (value === last) return;

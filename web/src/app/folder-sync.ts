@@ -2,7 +2,7 @@ import { effect, untracked } from '@preact/signals';
 import { preloaded } from '../model/preloaded.ts';
 import type { Page } from './create-page.ts';
 
-/** Milliseconds after which the code is loaded that keeps the folder up to date. */
+/** Milliseconds after which the code is loaded that keeps the folder up to date, and announces changes. */
 const LOAD_DELAY_MS = 300;
 
 /** Keeps the shown folder in sync with the route and the service, for the lifetime of the page. */

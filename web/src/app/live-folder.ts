@@ -4,13 +4,15 @@ import { FolderFollower } from '../model/feed/folder-follower.ts';
 import { followFeed } from '../model/feed/follow-feed.ts';
 import { type Folder, refreshUnlessLarge } from '../model/folder/folder.ts';
 import { type FeedChange, openFeed } from '../platform/service/changes.ts';
+import { announceChanges } from './announcements.ts';
 import type { Page } from './create-page.ts';
 
 /**
- * Keeps the shown folder up to date for the lifetime of the page. `cursor` is that of the change feed from before the page's
+ * Keeps the shown folder up to date, and announces changes, for the lifetime of the page. `cursor` is that of the change feed from before the page's
  * first listing; undefined if it is unknown.
  */
 export function keepFolderCurrent(page: Page, cursor: string | undefined): void {
+  announceChanges(page);
   retryReads(page.folder);
   refreshOnReturn(page.folder);
   followChanges(page, cursor);
