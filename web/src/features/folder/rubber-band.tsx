@@ -1,29 +1,15 @@
 import { type ReadonlySignal, useSignal } from '@preact/signals';
 import type { RefObject } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { isRightToLeft } from '../../ui/direction.ts';
-import { EdgeScroll } from '../../ui/edge-scroll.ts';
 import type { ScrollPosition } from '../../ui/virtual-rows.ts';
 import { useFolder, useSelection } from '../models.ts';
+import type { Band } from './band-selection.ts';
 import type { GridLayout } from './grid-layout.ts';
 import './folder-view.css';
 
-/** A rectangle, in pixels relative to the upper left corner of the first entry. */
-export interface Band {
-  readonly left: number;
-  readonly top: number;
-  readonly right: number;
-  readonly bottom: number;
-}
-
-/** Pixels that the mouse must move before a press becomes a band. */
-const THRESHOLD = 4;
-/** Pixels from the upper and lower edges of the view at which a band scrolls it. */
-const SCROLL_EDGE = 32;
-
 /**
  * Selects the entries inside the rectangle between the press position and the pointer. A press on a draggable part
- * starts no band. Ctrl, ⌘ or Shift extends the selection.
+ * starts no band. Ctrl, ⌘ or Shift extends the selection. The code loads a moment after the first entries.
  */
 export function useRubberBand(
   scroller: RefObject<HTMLElement | null>,
@@ -39,143 +25,24 @@ export function useRubberBand(
   useEffect(() => {
     const element = scroller.current;
     if (!element) return undefined;
-    const begin = (event: PointerEvent) => {
-      if (event.pointerType !== 'mouse' || event.button !== 0 || !isFree(event, element)) return;
-      const isAdded = event.ctrlKey || event.metaKey || event.shiftKey;
-      const before = isAdded ? [...selection.paths.peek()] : [];
-      trackPointer(element, event, {
-        onChange(from, to) {
-          band.value = bandBetween(from, to);
-          const { columns } = latest.current;
-          const entries = folder.entries.peek();
-          const inside = cellsIn(band.value, latest.current).flatMap(([row, column]) => {
-            const path = entries[row * columns + column]?.path;
-            return path === undefined ? [] : [path];
-          });
-          selection.set([...before, ...inside]);
-        },
-        locate: (x, y) => pointAt(element, { ...latest.current, top: position.top }, x, y),
-        onEnd(isBand) {
-          band.value = null;
-          // A click beside all entries clears the selection.
-          if (!isBand && !isAdded && !isOnEntry(event)) selection.clear();
-        },
-      });
+    const ending = new AbortController();
+    const { signal } = ending;
+    const options = {
+      element,
+      band,
+      folder,
+      selection,
+      signal,
+      layout: () => ({ ...latest.current, top: position.top }),
     };
-    element.addEventListener('pointerdown', begin);
-    return () => element.removeEventListener('pointerdown', begin);
+    // Without the code, the selection still follows clicks and keys.
+    import('./band-selection.ts').then(
+      ({ selectByBand }) => signal.aborted || selectByBand(options),
+      () => {},
+    );
+    return () => ending.abort();
   }, []);
   return band;
-}
-
-interface Tracking {
-  /** Returns the position among all entries of a point in the window. */
-  readonly locate: (x: number, y: number) => Point;
-  readonly onChange: (from: Point, to: Point) => void;
-  readonly onEnd: (isBand: boolean) => void;
-}
-
-interface Point {
-  readonly x: number;
-  readonly y: number;
-}
-
-/** Tracks the pointer that started the band until it is released, and scrolls near the edges. */
-function trackPointer(element: HTMLElement, start: PointerEvent, { locate, onChange, onEnd }: Tracking): void {
-  const from = locate(start.clientX, start.clientY);
-  const edgeScroll = new EdgeScroll(SCROLL_EDGE);
-  const listening = new AbortController();
-  const { signal } = listening;
-  let latest = start;
-  let isBand = false;
-
-  const update = () => {
-    if (isBand) onChange(from, locate(latest.clientX, latest.clientY));
-  };
-  const move = (event: PointerEvent) => {
-    if (event.pointerId !== start.pointerId) return;
-    latest = event;
-    if (!isBand) {
-      if (Math.hypot(event.clientX - start.clientX, event.clientY - start.clientY) < THRESHOLD) return;
-      isBand = true;
-      element.setPointerCapture(start.pointerId);
-    }
-    update();
-    edgeScroll.update(element, event.clientY);
-  };
-  const finish = ({ pointerId }: PointerEvent) => {
-    if (pointerId !== start.pointerId) return;
-    listening.abort();
-    edgeScroll.stop();
-    update();
-    if (isBand) window.addEventListener('click', stop, { capture: true, once: true });
-    // The browser sends the click immediately, or not at all.
-    setTimeout(() => window.removeEventListener('click', stop, { capture: true }));
-    onEnd(isBand);
-  };
-  element.addEventListener('scroll', update, { passive: true, signal });
-  window.addEventListener('pointermove', move, { signal });
-  // The selected entries become draggable, and a drag would otherwise start under the mouse.
-  window.addEventListener('dragstart', preventDrag, { capture: true, signal });
-  for (const type of ['pointerup', 'pointercancel'] as const) window.addEventListener(type, finish, { signal });
-}
-
-/** Prevents the click that ends a band from selecting the entry below the pointer. */
-const stop = (event: Event) => event.stopPropagation();
-
-function preventDrag(event: Event): void {
-  event.preventDefault();
-  event.stopImmediatePropagation();
-}
-
-function pointAt(
-  element: HTMLElement,
-  { headerHeight, padding, top }: GridLayout & Pick<ScrollPosition, 'top'>,
-  x: number,
-  y: number,
-): Point {
-  const box = element.getBoundingClientRect();
-  // In right-to-left pages, the scroll bar is at the left.
-  return { x: x - box.left - element.clientLeft - padding, y: y - box.top - headerHeight + top };
-}
-
-function bandBetween(from: Point, to: Point): Band {
-  return {
-    left: Math.min(from.x, to.x),
-    top: Math.min(from.y, to.y),
-    right: Math.max(from.x, to.x),
-    bottom: Math.max(from.y, to.y),
-  };
-}
-
-/** Returns the rows and columns that a band touches. */
-function cellsIn(band: Band, { columns, columnWidth, rowHeight }: GridLayout): readonly (readonly [number, number])[] {
-  const columnAt = (x: number) => Math.floor(x / columnWidth);
-  const cells: (readonly [number, number])[] = [];
-  const lastRow = Math.floor(band.bottom / rowHeight);
-  for (let row = Math.max(0, Math.floor(band.top / rowHeight)); row <= lastRow; row++) {
-    const lastColumn = Math.min(columns - 1, columnAt(band.right));
-    for (let column = Math.max(0, columnAt(band.left)); column <= lastColumn; column++) {
-      cells.push([row, isRightToLeft() ? columns - 1 - column : column]);
-    }
-  }
-  return cells;
-}
-
-/** Returns whether a press starts a band: not on a draggable or clickable element, nor on the scroll bar. */
-function isFree(event: PointerEvent, element: HTMLElement): boolean {
-  const { target } = event;
-  if (
-    !(target instanceof Element) ||
-    target.closest('[draggable="true"], button, input, a, [data-check], .list-header')
-  )
-    return false;
-  const x = event.clientX - element.getBoundingClientRect().left - element.clientLeft;
-  return x >= 0 && x < element.clientWidth;
-}
-
-function isOnEntry({ target }: Event): boolean {
-  return target instanceof Element && target.closest('[data-path]') !== null;
 }
 
 /** Draws the rectangle in an element that starts at `origin` of all rows. */
