@@ -14,25 +14,29 @@ const ON_DEMAND = {
   activity: 3_400,
   'change-model': 11_800,
   'dialog-prompts': 5_000,
+  'file-page': 10_300,
   'upload-model': 8_600,
   'details-sheet': 4_600,
   'folder-picker': 5_600,
-  'image-preview': 7_500,
+  'image-preview': 7_800,
   'json-preview': 10_300,
   'markdown-preview': 20_600,
   'media-preview': 4_200,
   'links-view': 13_700,
   'live-folder': 4_500,
   menu: 2_800,
-  'open-tray': 4_600,
+  'open-tray': 5_000,
   'qr-code': 4_100,
   'share-dialog': 9_800,
+  'request-page': 7_200,
+  'sender-dialog': 3_500,
   'sign-in-dialog': 3_200,
-  'table-preview': 9_100,
+  'table-preview': 9_300,
   'text-preview': 7_400,
   'trash-view': 10_500,
   versions: 2_600,
-  viewer: 7_900,
+  viewer: 8_100,
+  visit: 5_500,
   worker: 108_000,
 };
 
@@ -42,6 +46,7 @@ const IS_CATALOGUE = /\/text\/catalogues\//;
 
 /** The maximum of the texts of one language, and that of each part without an entry in `ON_DEMAND`. */
 const LANGUAGE = 9_500;
+const LANGUAGE = 10_000;
 const OTHER = 2_800;
 
 /**

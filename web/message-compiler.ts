@@ -26,6 +26,7 @@ export const LAZY_GROUPS: readonly string[] = [
   'trash',
   'uploads',
   'versions',
+  'visit',
 ];
 
 /**

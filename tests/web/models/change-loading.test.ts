@@ -46,6 +46,7 @@ describe('A change whose code can’t be loaded', () => {
     const changes = createChanges({
       service,
       account: null,
+      hasJobs: true,
       folder,
       selection,
       clipboard: createClipboard(),

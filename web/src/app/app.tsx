@@ -26,6 +26,7 @@ import {
   UrlsProvider,
   useMessages,
   useRouter,
+  VisitProvider,
 } from '../features/models.ts';
 import { Toolbar } from '../features/toolbar/toolbar.tsx';
 import { TopBar } from '../features/toolbar/top-bar.tsx';
@@ -47,8 +48,14 @@ import './app.css';
 
 /** The page. Shows only the sign-in form if the user can see nothing without signing in. */
 export function App({ page }: { page: Page }) {
-  const { account } = page;
-  const content = account?.isSignInPage ? <LazyPage load={() => loadSignInPage(account)} /> : <WholePage />;
+  const { account, VisitPage } = page;
+  const content = VisitPage ? (
+    <VisitPage WholePage={WholePage} />
+  ) : account?.isSignInPage ? (
+    <LazyPage load={() => loadSignInPage(account)} />
+  ) : (
+    <WholePage />
+  );
   return providersOf(page).reduceRight((children, provide) => provide(children), content);
 }
 
@@ -161,6 +168,7 @@ function providersOf(page: Page) {
     provider(ServiceProvider, page.service),
     provider(UploadsProvider, page.uploads),
     provider(UrlsProvider, page.urls),
+    provider(VisitProvider, page.visit),
   ];
 }
 

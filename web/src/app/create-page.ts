@@ -13,6 +13,7 @@ import { createMessages, type Messages, reportLoadFailure } from '../model/messa
 import { createPathLocks } from '../model/path-locks.ts';
 import { createSelection, type Selection } from '../model/selection.ts';
 import { createUploads, type Uploads } from '../model/uploads/uploads.ts';
+import type { Visit } from '../model/visit/visit.ts';
 import type { Embedded } from '../platform/embedded.ts';
 import { createPreferences, type Preferences } from '../platform/preferences.ts';
 import { createRouter, type Router } from '../platform/router.ts';
@@ -22,9 +23,10 @@ import { completeLanguage, createLanguage, type Language } from '../platform/tex
 import { loadCatalogue } from '../platform/text/supported-languages.ts';
 import { createDialogs, type Dialogs } from '../ui/dialogs.tsx';
 import { createMenus, type Menus } from '../ui/menus.tsx';
+import type { OpenedLink } from './visit.tsx';
 
 /** The models of the page. Only `app/` knows all of them. */
-export interface Page {
+export interface Page extends Partial<Pick<OpenedLink, 'VisitPage'>> {
   /** Null without access control. */
   readonly account: Account | null;
   readonly actions: Actions;
@@ -53,6 +55,8 @@ export interface Page {
   readonly service: Service;
   readonly uploads: Uploads;
   readonly urls: Urls;
+  /** Null on the pages of users. */
+  readonly visit: Visit | null;
 }
 
 /**
@@ -60,22 +64,22 @@ export interface Page {
  * page. Rejects if the texts can't be loaded.
  */
 export async function createPage(embedded: Embedded): Promise<Page> {
-  const { cursor, folder: path, response, maxUploadSize, trash, keepsVersions } = embedded;
-  const hasTrash = trash !== null;
+  const { cursor, folder: path, link } = embedded;
   const urls = createUrls(new URL(embedded.base, window.location.href.replace(/[?#].*$/s, '')));
-  const preferences = createPreferences(localStorageIfAllowed());
+  const stored = createPreferences(localStorageIfAllowed());
   const messages = createMessages();
   const language: ReadonlySignal<Language> = await createLanguage({
-    preferences,
+    preferences: stored,
     requested: navigator.languages,
     loadCatalogue,
+    rootName: link?.label || link?.name,
     onLoadFailure: (retry) => void reportLoadFailure({ messages, language }, retry),
   });
   const query = new URL(window.location.href).searchParams;
   const preview = query.get('preview');
-  const links = embedded.links ? createLinks() : null;
+  const links = embedded.links && embedded.link === undefined ? createLinks() : null;
   const { view } = urls.routeOf(new URL(window.location.href));
-  const isServed = view === 'trash' ? hasTrash : links !== null;
+  const isServed = view === 'trash' ? embedded.trash !== null : links !== null;
   const first = { folder: path, preview: preview ? path + preview : null, view: isServed ? view : null };
   const router = createRouter(urls, first);
   const dialogs = createDialogs();
@@ -84,15 +88,18 @@ export async function createPage(embedded: Embedded): Promise<Page> {
 
   const busy = createBusyRegistry();
   const { isBusy } = busy;
-  const { account, permissions, service } = createAccess({
-    embedded,
-    router,
-    urls,
-    prompts: accountPrompts(dialogs, language),
-    messages,
-    language,
-    isBusy: () => isBusy.value,
-  });
+  const base = { embedded, urls, messages, language, isBusy: () => isBusy.value };
+  const shown = computed(() => router.route.value.folder);
+  const opened =
+    link === undefined
+      ? undefined
+      : await (await import('./visit.tsx')).openLink({ ...base, shown, dialogs, preferences: stored });
+  const { account, permissions, service } =
+    opened ?? createAccess({ ...base, shown, prompts: accountPrompts(dialogs, language) });
+  const preferences = opened?.preferences ?? stored;
+  const { response, maxUploadSize, trash, keepsVersions } = opened?.embedded ?? embedded;
+  const hasTrash = trash !== null;
+  const visit = opened?.visit ?? null;
   const compareNames = computed(() => language.value.formats.compareNames);
   const folder = createFolder(service, { order: preferences.order, compareNames }, { path, response });
   // With these parameters, the embedded listing is only one part of the folder, made for browsers without scripts.
@@ -102,7 +109,7 @@ export async function createPage(embedded: Embedded): Promise<Page> {
   const details: Details = { isOpen: signal(false), feedListeners: new Set() };
   const loadPrompts = async () => (await import('../features/dialogs/dialog-prompts.tsx')).createDialogPrompts(dialogs);
   const shared = { service, folder, messages, loadPrompts, pathLocks: createPathLocks(), permissions, language };
-  const changes = createChanges({ ...shared, account, selection, clipboard, hasTrash });
+  const changes = createChanges({ ...shared, account, selection, clipboard, hasTrash, hasJobs: visit === null });
   const uploads = createUploads({ ...shared, changes, selection, router, maxUploadSize });
   busy.register(() => uploads.isBusy.value || changes.running.value.some(({ needsPage }) => needsPage.value));
 
@@ -125,10 +132,11 @@ export async function createPage(embedded: Embedded): Promise<Page> {
     service,
     uploads,
     urls,
+    visit,
   };
-  const actions = createActions(models, menus);
+  const actions = createActions(models, menus, opened?.actions);
   const dragging = createDragging(models);
-  return { ...models, actions, dragging, isBusy, menus, preferences };
+  return { ...models, actions, dragging, isBusy, menus, preferences, VisitPage: opened?.VisitPage };
 }
 
 /** Knows whether work is in progress that leaving the page would cancel. */
@@ -150,7 +158,8 @@ function createBusyRegistry(): BusyRegistry {
 
 interface AccessOptions extends Omit<AccountOptions, 'access' | 'isSignInPage'> {
   readonly embedded: Embedded;
-  readonly router: Router;
+  /** The path of the shown folder. */
+  readonly shown: ReadonlySignal<string>;
 }
 
 /** The user of the page, their permissions, and the service as the user can access it. */
@@ -161,7 +170,7 @@ interface Access {
   readonly service: Service;
 }
 
-function createAccess({ embedded, router, ...options }: AccessOptions): Access {
+function createAccess({ embedded, shown, ...options }: AccessOptions): Access {
   const { access, response, readOnly: isReadOnly } = embedded;
   const { urls } = options;
   let activeChanges = 0;
@@ -171,7 +180,6 @@ function createAccess({ embedded, router, ...options }: AccessOptions): Access {
   const isSignInPage = response instanceof Error && (response.isSignInRequired || isOutsideFolders(urls));
   const isBusy = () => activeChanges > 0 || options.isBusy();
   const account = access && createAccount({ ...options, access, isSignInPage, isBusy });
-  const shown = computed(() => router.route.value.folder);
   const isAnonymous = () => account?.username.value === null;
   const permissions = createPermissions({ isReadOnly, isControlled: account !== null, isAnonymous, shown });
   if (!(response instanceof Error)) permissions.update(response);

@@ -5,7 +5,7 @@ import { NARROW } from '../ui/responsive.ts';
 import type { Page } from './create-page.ts';
 
 /** Keeps the document outside of the rendered elements in sync with the models, for the lifetime of the page. */
-export function syncDocument({ account, isBusy, language, preferences, router }: Page): void {
+export function syncDocument({ account, isBusy, language, preferences, router, visit }: Page): void {
   const root = document.documentElement;
   fixIconUrl();
   window.matchMedia('(prefers-color-scheme: dark)').addEventListener('change', updateThemeColor);
@@ -29,7 +29,8 @@ export function syncDocument({ account, isBusy, language, preferences, router }:
   effect(() => {
     const { folder, preview, view } = router.route.value;
     const { text } = language.value;
-    const name = view ? text.actions[view] : shownName(nameOf(preview ?? folder));
+    const rootName = visit?.link.value ? text.shell.root : ROOT;
+    const name = view ? text.actions[view] : shownName(nameOf(preview ?? folder) || rootName);
     const title = account?.isSignInPage && account.username.value === null ? text.account.signIn : name;
     document.title = title === ROOT ? 'Holdall' : `${title} – Holdall`;
   });

@@ -15,7 +15,8 @@ export function keepFolderCurrent(page: Page, cursor: string | undefined): void 
   announceChanges(page);
   retryReads(page.folder);
   refreshOnReturn(page.folder);
-  followChanges(page, cursor);
+  // The log of changes is not open to visitors.
+  if (page.visit === null) followChanges(page, cursor);
 }
 
 /** Shows the changes of other clients. */

@@ -8,6 +8,7 @@ import type { Links } from '../model/links/links.ts';
 import type { Messages } from '../model/messages.ts';
 import type { Selection } from '../model/selection.ts';
 import type { Uploads } from '../model/uploads/uploads.ts';
+import type { Visit } from '../model/visit/visit.ts';
 import type { Embedded } from '../platform/embedded.ts';
 import type { Preferences } from '../platform/preferences.ts';
 import { createRequiredContext } from '../platform/required-context.ts';
@@ -46,5 +47,7 @@ export const [useMessages, MessagesProvider] = createRequiredContext<Messages>('
 export const [usePermissions, PermissionsProvider] = createRequiredContext<Permissions>('permissions');
 /** The user's share links; null if users can't share files and folders by links. */
 export const [useLinks, LinksProvider] = createRequiredContext<Links | null>('links');
+/** The visit of a share link; null on the pages of users. */
+export const [useVisit, VisitProvider] = createRequiredContext<Visit | null>('the visit');
 /** The account; null without access control. */
 export const [useAccount, AccountProvider] = createRequiredContext<Account | null>('the account');

@@ -1,3 +1,4 @@
+import type { VisitorLink } from '../../../src/http/schemas.ts';
 import type { Listing } from './service/service.ts';
 import { type ServiceError, serviceErrorOf } from './service/service-error.ts';
 
@@ -24,6 +25,8 @@ export interface Embedded {
   } | null;
   /** The cursor of the change feed from before the listing was read; undefined without a listing or a change log. */
   readonly cursor?: string;
+  /** The share link of a visitor; undefined for users. Null while its properties are hidden, for example before the password. */
+  readonly link?: VisitorLink | null;
 }
 
 /** Reads the embedded data. It needs no validation, because the service and this code have the same version. */

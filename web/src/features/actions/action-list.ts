@@ -8,6 +8,7 @@ import type { Links } from '../../model/links/links.ts';
 import { type Messages, reportLoadFailure } from '../../model/messages.ts';
 import type { Selection } from '../../model/selection.ts';
 import type { Uploads } from '../../model/uploads/uploads.ts';
+import type { Visit } from '../../model/visit/visit.ts';
 import { parentOf, ROOT } from '../../platform/paths.ts';
 import type { Router } from '../../platform/router.ts';
 import type { Entry, Service } from '../../platform/service/service.ts';
@@ -35,6 +36,7 @@ export interface ActionModels {
   readonly service: Service;
   readonly uploads: Uploads;
   readonly urls: Urls;
+  readonly visit: Visit | null;
 }
 
 export type ActionId = keyof Text['actions'];
@@ -54,7 +56,7 @@ interface ActionProperties {
 }
 
 /** An action of the user. `Actions` binds it to the models. */
-interface ActionDefinition extends ActionProperties {
+export interface ActionDefinition extends ActionProperties {
   /** The permissions that the action requires in the shown folder. Without them, the action is hidden. */
   readonly needs?: readonly RequiredPermission[];
   /** Whether the action is only for services with a trash (true) or without one (false). Default: for both. */

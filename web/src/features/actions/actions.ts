@@ -2,7 +2,16 @@ import { createRequiredContext } from '../../platform/required-context.ts';
 import type { Entry } from '../../platform/service/service.ts';
 import type { MenuItem, Menus } from '../../ui/menus.tsx';
 import type { Box } from '../../ui/placement.ts';
-import { ACTIONS, type Action, type ActionId, type ActionModels, open, paste, share } from './action-list.ts';
+import {
+  ACTIONS,
+  type Action,
+  type ActionDefinition,
+  type ActionId,
+  type ActionModels,
+  open,
+  paste,
+  share,
+} from './action-list.ts';
 
 /** The actions of the page. Toolbar, menus, keyboard shortcuts and buttons use this one list. */
 export interface Actions {
@@ -29,15 +38,19 @@ export const [useActions, ActionsProvider] = createRequiredContext<Actions>('act
 /** The order of the groups in menus. */
 const GROUPS: readonly Action['group'][] = ['create', 'open', 'clipboard', 'change', 'show'];
 
-export function createActions(models: ActionModels, menus: Menus): Actions {
+export function createActions(
+  models: ActionModels,
+  menus: Menus,
+  definitions: readonly ActionDefinition[] = ACTIONS,
+): Actions {
   const { permissions, selection, language } = models;
-  const bound = ACTIONS.filter(({ hasTrash = models.hasTrash }) => hasTrash === models.hasTrash).map(
-    ({ isAvailable, run, ...action }) => ({
+  const bound = definitions
+    .filter(({ hasTrash = models.hasTrash }) => hasTrash === models.hasTrash)
+    .map(({ isAvailable, run, ...action }) => ({
       ...action,
       isAvailable: () => isAvailable(models),
       run: () => run(models),
-    }),
-  );
+    }));
   const permitted = () => bound.filter(({ needs = [] }) => needs.every(permissions.allows));
   const menuItem = ({ id, icon, keys, isDangerous = false, run }: Action): MenuItem => ({
     id,

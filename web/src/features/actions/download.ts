@@ -1,5 +1,6 @@
 import type { Account } from '../../model/account/account.ts';
 import type { Messages } from '../../model/messages.ts';
+import type { Visit } from '../../model/visit/visit.ts';
 import type { Entry, Service } from '../../platform/service/service.ts';
 import { asServiceError } from '../../platform/service/service-error.ts';
 import type { Urls } from '../../platform/service/urls.ts';
@@ -10,6 +11,7 @@ interface DownloadModels {
   readonly service: Service;
   readonly urls: Urls;
   readonly messages: Messages;
+  readonly visit: Visit | null;
 }
 
 /** Milliseconds between two downloads: browsers drop downloads that start at the same time. */
@@ -50,11 +52,11 @@ export async function startDownloads(
  * in.
  */
 async function canDownload(
-  { account, service, messages }: DownloadModels,
+  { account, service, messages, visit }: DownloadModels,
   language: FullLanguage,
   [first]: readonly Entry[],
 ): Promise<boolean> {
-  if (!account || !first) return true;
+  if ((!account && !visit) || !first) return true;
   try {
     await service.check(first.path, AbortSignal.timeout(CHECK_TIMEOUT_MS));
     return true;

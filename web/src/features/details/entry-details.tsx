@@ -14,7 +14,7 @@ import { useActions } from '../actions/actions.ts';
 import { countLabel } from '../folder/count-label.ts';
 import { Name } from '../folder/entry-parts.tsx';
 import { EntryIcon, Thumbnail } from '../folder/thumbnail.tsx';
-import { useFolder, useRetention, useService, useUrls } from '../models.ts';
+import { useFolder, useRetention, useService, useUrls, useVisit } from '../models.ts';
 
 /** Shows all details of one entry. */
 export function EntryDetails({ entry }: { entry: Entry }) {
@@ -55,8 +55,12 @@ function LazyVersions({ file }: { file: FileEntry }) {
   return loaded.state === 'ready' ? <loaded.value.Versions file={file} /> : null;
 }
 
-/** Shows the activity of a file or folder once its code is loaded. Shows nothing if that fails. */
+/** Shows the activity of a file or folder to users once its code is loaded. Shows nothing if that fails. */
 function LazyActivity({ path }: { path: string }) {
+  return useVisit() ? null : <LoadedActivity path={path} />;
+}
+
+function LoadedActivity({ path }: { path: string }) {
   const loaded = useLoaded(() => import('./activity.tsx'));
   return loaded.state === 'ready' ? <loaded.value.Activity path={path} /> : null;
 }

@@ -1,15 +1,13 @@
-import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import type { Account } from '../../model/account/account.ts';
 import { ROOT } from '../../platform/paths.ts';
 import type { ServiceError } from '../../platform/service/service-error.ts';
 import { useFullLanguage } from '../../platform/text/language.ts';
 import { Button } from '../../ui/button.tsx';
-import mark from '../../ui/mark.svg';
 import { useFolder, useUrls } from '../models.ts';
+import { Card } from './card.tsx';
 import { hasProviderFailed, useSignInForm } from './sign-in.ts';
 import { ProviderLink, SignInFields } from './sign-in-fields.tsx';
-import './sign-in.css';
 
 /**
  * The page for users who must sign in to see anything, or who lack the permission to read the file of a link. It reloads
@@ -75,20 +73,6 @@ function FileRefused({ account, onSignIn }: { account: Account; onSignIn: () => 
       <Button onClick={account.reload}>{text.controls.retry}</Button>
       <HomeLink />
     </Card>
-  );
-}
-
-function Card({ title, children }: { title: string; children: ComponentChildren }) {
-  return (
-    <main class="sign-in-page">
-      <div class="card">
-        <header>
-          <img src={mark} alt="Holdall" draggable={false} />
-          <h1>{title}</h1>
-        </header>
-        {children}
-      </div>
-    </main>
   );
 }
 

@@ -6,7 +6,7 @@ import { keyLabel } from '../../ui/keyboard.ts';
 import { MenuButton, type MenuGroup } from '../../ui/menus.tsx';
 import { NARROW, useMedia } from '../../ui/responsive.ts';
 import { countLabel } from '../folder/count-label.ts';
-import { useFolder, usePermissions, usePreferences, useSelection } from '../models.ts';
+import { useFolder, usePermissions, usePreferences, useSelection, useVisit } from '../models.ts';
 import { Tools } from './tools.tsx';
 import './toolbar.css';
 
@@ -48,10 +48,12 @@ function FolderState() {
   );
 }
 
-/** Shows that the user can only read the folder, or only upload to it. */
+/** Shows that the user can only read the folder, or only upload to it. For visitors, shows the conditions of the link. */
 function Restriction() {
   const permissions = usePermissions();
+  const visit = useVisit();
   const { text } = useLanguage();
+  if (visit) return visit.conditions.value && <span class="restriction">{visit.conditions.value}</span>;
   const canRead = permissions.allows('read');
   const canWrite = permissions.allows('write');
   if (canRead && !canWrite && !permissions.allows('manage')) {

@@ -20,6 +20,7 @@ export function Tools({ isSelection }: { isSelection: boolean }) {
   const ranked = BY_IMPORTANCE.filter((id) => ids.includes(id));
   const fitting = useFitting(row, isNarrow ? () => MAX_NARROW_TOOLS : countFittingTools, [isNarrow, tag, ids.join()]);
   const shown = ranked.slice(0, fitting);
+  const isMain = (id: ActionId) => id === 'downloadAll' && !ids.includes('upload');
   const others = actions.menuGroups(shown.includes('upload') ? [...shown, 'uploadFolder'] : shown);
 
   return (
@@ -29,7 +30,7 @@ export function Tools({ isSelection }: { isSelection: boolean }) {
         return id === 'upload' ? (
           <UploadTool key={id} {...position} isNarrow={isNarrow} />
         ) : (
-          <Tool key={id} id={id} {...position} />
+          <Tool key={id} id={id} kind={isMain(id) ? 'primary' : 'plain'} {...position} />
         );
       })}
       {others.length > 0 && (
@@ -61,12 +62,13 @@ const FOR_SELECTION: readonly ActionId[] = [
   'delete',
   'moveToTrash',
 ];
-const FOR_FOLDER: readonly ActionId[] = ['newFolder', 'upload', 'paste'];
+const FOR_FOLDER: readonly ActionId[] = ['newFolder', 'upload', 'downloadAll', 'paste'];
 const PERMANENT: readonly ActionId[] = ['newFolder', 'upload'];
 
 const BY_IMPORTANCE: readonly ActionId[] = [
   'newFolder',
   'upload',
+  'downloadAll',
   'paste',
   'share',
   'download',

@@ -144,6 +144,7 @@ function RowAction({ uploads, item }: { uploads: UploadModel; item: UploadItem }
     return <IconButton icon="close" label={text.uploads.cancel({ name })} onClick={() => uploads.cancel(id)} />;
   }
   if (state.value === 'done') {
+    if (!permissions.allowsIn(item.folder, 'read')) return null;
     return (
       <IconButton
         icon="folder"

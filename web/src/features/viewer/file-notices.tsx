@@ -1,5 +1,6 @@
 import type { ComponentChild } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import type { Visit } from '../../model/visit/visit.ts';
 import { typeLabel } from '../../platform/file-kinds.ts';
 import { StoreAccessError } from '../../platform/service/content.ts';
 import type { FileEntry } from '../../platform/service/service.ts';
@@ -9,7 +10,7 @@ import { Button } from '../../ui/button.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { useLoaded } from '../../ui/loading.ts';
 import { Thumbnail } from '../folder/thumbnail.tsx';
-import { useAccount, useFolder, usePermissions, useRouter, useService, useUrls } from '../models.ts';
+import { useAccount, useFolder, usePermissions, useRouter, useService, useUrls, useVisit } from '../models.ts';
 import { Loading, Notice } from './notices.tsx';
 
 /**
@@ -63,16 +64,18 @@ interface NoPreviewProps {
   hint?: string | undefined;
   /** A button next to the download. */
   action?: ComponentChild;
+  /** Default: true. */
+  canDownload?: boolean;
 }
 
 /** The details, thumbnail and download button of a file without a preview. */
-export function NoPreview({ entry, reason, hint, action }: NoPreviewProps) {
+export function NoPreview({ entry, reason, hint, action, canDownload = true }: NoPreviewProps) {
   const { text, formats } = useFullLanguage();
   const type = typeLabel(entry, text);
   const title = reason ?? (entry.size === 0 ? text.previews.empty : text.previews.noPreview);
   const actions = (
     <>
-      <DownloadLink entry={entry} isPrimary />
+      {canDownload && <DownloadLink entry={entry} isPrimary />}
       {action}
     </>
   );
@@ -84,6 +87,17 @@ export function NoPreview({ entry, reason, hint, action }: NoPreviewProps) {
       </p>
     </Notice>
   );
+}
+
+/** Shows a file to a visitor without requesting its content, because that would count as a download. */
+export function CountedFile({ visit, entry }: { visit: Visit; entry: FileEntry }) {
+  const { text } = useFullLanguage();
+  const count = visit.link.value?.downloadsLeft ?? 0;
+  if (count > 0) {
+    return <NoPreview entry={entry} reason={text.visit.downloadsLeft({ count })} hint={text.visit.countedHint} />;
+  }
+  const { downloadsUsed, downloadsUsedHint } = text.visit;
+  return <NoPreview entry={entry} reason={downloadsUsed} hint={downloadsUsedHint} canDownload={false} />;
 }
 
 interface FailedElementProps {
@@ -144,9 +158,15 @@ function describe(error: Error, language: FullLanguage): { title: string; more: 
 /** A link that downloads a file. As a link, it has the browser's menu for links. */
 export function DownloadLink({ entry, isPrimary = false }: { entry: FileEntry; isPrimary?: boolean }) {
   const urls = useUrls();
+  const visit = useVisit();
   const { text } = useLanguage();
   return (
-    <a class={`button ${isPrimary ? 'primary' : 'plain'}`} href={urls.download(entry.path)} download={entry.name}>
+    <a
+      class={`button ${isPrimary ? 'primary' : 'plain'}`}
+      href={urls.download(entry.path)}
+      download={entry.name}
+      onClick={visit?.onDownloadClick}
+    >
       <Icon name="download" />
       <span>{text.actions.download}</span>
     </a>

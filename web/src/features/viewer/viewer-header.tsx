@@ -10,7 +10,7 @@ import { keyLabel } from '../../ui/keyboard.ts';
 import { NARROW, useMedia } from '../../ui/responsive.ts';
 import { useActions } from '../actions/actions.ts';
 import { Name } from '../folder/entry-parts.tsx';
-import { useDetails, usePreferences, useUrls } from '../models.ts';
+import { useDetails, usePreferences, useUrls, useVisit } from '../models.ts';
 import type { Gallery } from './gallery.ts';
 import type { ViewerState } from './viewer-tools.ts';
 
@@ -74,7 +74,7 @@ function Steps({ gallery: { index, count, previous, next }, onShow }: Pick<Viewe
 }
 
 /** The tools of the preview. A component of its own, because they change with every step of a zoom. */
-function Tools({ viewer }: Pick<ViewerHeaderProps, 'viewer'>) {
+export function Tools({ viewer }: Pick<ViewerHeaderProps, 'viewer'>) {
   const { characterKeys } = usePreferences();
   const tools = viewer.tools.value;
   if (tools.length === 0) return null;
@@ -98,6 +98,7 @@ function Tools({ viewer }: Pick<ViewerHeaderProps, 'viewer'>) {
 function FileButtons({ entry }: { entry: FileEntry }) {
   const urls = useUrls();
   const details = useDetails();
+  const visit = useVisit();
   const { text } = useFullLanguage();
   const actions = useActions();
   // On a phone, the buttons are in one row without space for it. The details have it, too.
@@ -112,6 +113,7 @@ function FileButtons({ entry }: { entry: FileEntry }) {
         class="icon-button"
         href={urls.download(entry.path)}
         download={entry.name}
+        onClick={visit?.onDownloadClick}
         aria-label={text.actions.download}
         title={text.actions.download}
       >

@@ -13,8 +13,8 @@ import { useSwipes } from '../../ui/use-swipes.ts';
 import { type Actions, useActions } from '../actions/actions.ts';
 import { LazyDetails } from '../details/details-panel.tsx';
 import { MessageList } from '../messages/message-list.tsx';
-import { useDetails, useFolder, usePreferences, useRouter, useSelection } from '../models.ts';
-import { NoPreview, PendingFile } from './file-notices.tsx';
+import { useDetails, useFolder, usePreferences, useRouter, useSelection, useVisit } from '../models.ts';
+import { CountedFile, NoPreview, PendingFile } from './file-notices.tsx';
 import { useGallery } from './gallery.ts';
 import { Loading, NotLoadedNotice } from './notices.tsx';
 import { ViewerHeader } from './viewer-header.tsx';
@@ -75,8 +75,10 @@ export function Viewer({ path, isInPlace, close }: ViewerProps) {
 }
 
 /** The preview of a file. The code of each kind loads when the first file of that kind is shown. */
-function LazyPreview(props: PreviewProps) {
+export function LazyPreview(props: PreviewProps) {
+  const visit = useVisit();
   const kind = previewKindOf(props.entry);
+  if (visit?.countsDownloads) return <CountedFile visit={visit} entry={props.entry} />;
   return kind === 'none' ? <NoPreview {...props} /> : <LoadedPreview kind={kind} {...props} />;
 }
 

@@ -1,5 +1,6 @@
 import { batch, type ReadonlySignal, signal } from '@preact/signals';
 import type { Embedded } from '../../platform/embedded.ts';
+import { onNextInput } from '../../platform/next-input.ts';
 import type { Urls } from '../../platform/service/urls.ts';
 import { completeLanguage, type Language } from '../../platform/text/language.ts';
 import { type Messages, reportLoadFailure } from '../messages.ts';
@@ -183,16 +184,7 @@ const BROWSER: AccountBrowser = {
       },
     };
   },
-  onNextInput(callback) {
-    const listening = new AbortController();
-    const onInput = () => {
-      listening.abort();
-      callback();
-    };
-    for (const type of ['pointerdown', 'keydown']) {
-      window.addEventListener(type, onInput, { capture: true, signal: listening.signal });
-    }
-  },
+  onNextInput,
   reload: () => window.location.reload(),
 };
 

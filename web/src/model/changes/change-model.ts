@@ -59,11 +59,13 @@ interface ConnectedOptions extends Omit<ChangesOptions, 'service'> {
   readonly service: Service;
   /** Null without access control. */
   readonly account: Account | null;
+  /** Whether the service runs operations as jobs. */
+  readonly hasJobs: boolean;
 }
 
 /** Creates the changes of a page. The service runs those of folders as jobs. Also shows the user's jobs of other pages. */
 export function connectChangeModel(
-  { account, ...options }: ConnectedOptions,
+  { account, hasJobs, ...options }: ConnectedOptions,
   state: ChangesState,
   prompts: Prompts,
 ): ChangeModel {
@@ -71,7 +73,7 @@ export function connectChangeModel(
   const isListed = () => account === null || user() !== null;
   const jobs = createJobs(options.service, { user, isListed, memory: SESSION_JOBS, pause: pauseWhileVisible });
   const model = createChangeModel({ ...options, service: withFileOperations(options.service, jobs) }, state, prompts);
-  showOtherJobs(model.context, jobs, account);
+  if (hasJobs) showOtherJobs(model.context, jobs, account);
   return model;
 }
 

@@ -29,6 +29,8 @@ export interface LoadedChangesOptions extends Omit<ChangesOptions, 'language' | 
   readonly service: Service;
   /** Null without access control. */
   readonly account: Account | null;
+  /** Whether the service runs operations as jobs. */
+  readonly hasJobs: boolean;
   readonly language: ReadonlySignal<Language>;
   /** Loads the dialogs that ask the user. Rejects if that fails. */
   readonly loadPrompts: () => Promise<Prompts>;

@@ -1,5 +1,6 @@
 import { batch, type ReadonlySignal, signal } from '@preact/signals';
 import { freeName } from '../../platform/free-name.ts';
+import { nameOf } from '../../platform/paths.ts';
 import { noResponse, ServiceError } from '../../platform/service/service-error.ts';
 import type { UploadedFile } from '../../platform/service/upload.ts';
 import { type ConflictDecision, ConflictQueue, type TakenNames } from '../name-conflicts.ts';
@@ -157,7 +158,11 @@ export class UploadQueue {
     totals.setState(item, 'sending');
     try {
       const stored = await send(item, sending.signal);
-      if (item.kind === 'file') names.take(pathOf(item));
+      if (item.kind === 'file') {
+        // Through a share link, a file whose name is taken gets a number.
+        item.storedName.value = nameOf(stored.path);
+        names.take(pathOf(item));
+      }
       onStored(item, stored);
       this.#end(item, 'done');
     } catch (error) {

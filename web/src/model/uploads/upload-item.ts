@@ -110,7 +110,12 @@ export function isUnfinished(state: UploadState): boolean {
 /** Returns whether a retry can succeed. Invalid, forbidden, too large and unsupported uploads fail again. */
 export function canRetry({ state, problem, folder }: UploadItem, permissions: Permissions): boolean {
   if (state.value !== 'failed') return state.value === 'cancelled' || state.value === 'skipped';
-  if (problem.value === null || problem.value.code === 'incomplete-body') return true;
+  if (problem.value === null || isSolvable(problem.value)) return true;
   if (problem.value.isPermissionDenied) return permissions.allowsIn(folder, 'write');
-  return ![400, 403, 413, 501].includes(problem.value.status);
+  return problem.value.code !== 'link-not-found' && ![400, 403, 413, 501].includes(problem.value.status);
+}
+
+/** Returns whether an invalid upload can succeed: a truncated one, and one whose sender the visitor has not entered. */
+function isSolvable({ code }: ServiceError): boolean {
+  return code === 'incomplete-body' || code === 'sender-required';
 }

@@ -161,7 +161,8 @@ export function createUploadModel(
     add,
     async addDropped(dropped, into) {
       const { files, emptyFolders, unreadable } = await folderReader.read(dropped, into);
-      add(files, emptyFolders, into);
+      // As for the action "New folder". The name of a folder would reveal whether it exists.
+      add(files, permissions.allowsIn(into, 'read') ? emptyFolders : [], into);
       // Without any entry, the browser could not read even the dropped item itself.
       const missing = files.length + emptyFolders.length === 0 ? Math.max(1, unreadable.length) : unreadable.length;
       if (missing === 0) return;

@@ -6,6 +6,8 @@ export interface Upload {
   readonly name: string;
   /** Whether the upload may replace an existing file; otherwise the service responds `name-taken`. */
   readonly replace: boolean;
+  /** The name of the sender, for a share link that asks for it. */
+  readonly sender?: string;
   readonly signal: AbortSignal;
   /** Receives the number of bytes of the file sent so far. */
   readonly onProgress: (sent: number) => void;
@@ -72,9 +74,10 @@ export function sendUpload(url: string, upload: Upload): Promise<UploadedFile> {
 }
 
 /** Appends the file last, so the service has all other fields before the first byte of the file. */
-function formOf({ file, folder, name }: Upload): FormData {
+function formOf({ file, folder, name, sender }: Upload): FormData {
   const form = new FormData();
   form.append('prefix', folder);
+  if (sender !== undefined) form.append('sender', sender);
   const modified = new Date(file.lastModified);
   // Broken file systems report times outside the range of a `Date`, which has no ISO form.
   if (!Number.isNaN(modified.getTime())) form.append('modified', modified.toISOString());

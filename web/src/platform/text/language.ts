@@ -35,6 +35,8 @@ export interface LanguageOptions {
   /** The languages that the browser requests, in order. */
   readonly requested: readonly string[];
   readonly loadCatalogue: (tag: LanguageTag, part: CataloguePart) => Promise<Catalogue>;
+  /** The name of the root folder, for example that of a shared folder. By default, a text. */
+  readonly rootName?: string | undefined;
   /** Called if the texts of the chosen language can't be loaded. `retry` loads them again. */
   readonly onLoadFailure: (retry: () => void) => void;
 }
@@ -45,9 +47,9 @@ export interface LanguageOptions {
  * loaded.
  */
 export async function createLanguage(options: LanguageOptions): Promise<ReadonlySignal<Language>> {
-  const { preferences, requested, loadCatalogue, onLoadFailure } = options;
+  const { preferences, requested, onLoadFailure } = options;
   const choose = () => chooseLanguage(preferences.language.value, requested);
-  const load = (choice: LanguageChoice) => loadLanguage(choice, loadCatalogue);
+  const load = (choice: LanguageChoice) => loadLanguage(choice, options);
   const current = signal(await load(choose()).catch(() => load({ tag: 'en', locale: 'en' })));
 
   const change = async (choice: LanguageChoice): Promise<void> => {
@@ -69,11 +71,12 @@ export async function createLanguage(options: LanguageOptions): Promise<Readonly
 
 async function loadLanguage(
   { tag, locale }: LanguageChoice,
-  loadCatalogue: LanguageOptions['loadCatalogue'],
+  { loadCatalogue, rootName }: LanguageOptions,
 ): Promise<Language> {
   const format = createFormatter(locale);
   // `npm run check:messages` proves that each catalogue has these messages, with these parameters.
   const text = bindMessages(await loadCatalogue(tag, 'initial'), format) as unknown as InitialText;
+  if (rootName) Object.assign(text.shell, { root: rootName });
   const formats = createFormats(locale);
   const language: Language = {
     tag,

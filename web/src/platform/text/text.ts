@@ -5,6 +5,7 @@ export interface InitialText {
   readonly actions: {
     readonly open: string;
     readonly download: string;
+    readonly downloadAll: string;
     readonly copyLink: string;
     readonly cut: string;
     readonly copy: string;
@@ -544,6 +545,36 @@ export interface LazyText {
     readonly intoItself: string;
     readonly isTransferred: string;
   };
+  readonly visit: {
+    readonly passwordTitle: string;
+    readonly passwordHint: string;
+    readonly checking: string;
+    readonly passwordAgain: string;
+    readonly noCookies: string;
+    readonly unavailable: string;
+    readonly unavailableHint: string;
+    readonly openFailed: string;
+    readonly expires: (parameters: { time: string }) => string;
+    readonly downloadsLeft: (parameters: { count: number }) => string;
+    readonly countedHint: string;
+    readonly downloadsUsed: string;
+    readonly downloadsUsedHint: string;
+    readonly requestTitle: (parameters: { name: string }) => string;
+    readonly requestHint: string;
+    readonly drop: string;
+    readonly chooseFiles: string;
+    readonly chooseFolder: string;
+    readonly maxSize: (parameters: { size: string }) => string;
+    readonly uploadsLeft: (parameters: { count: number }) => string;
+    readonly uploadsUsed: string;
+    readonly uploadsUsedHint: string;
+    readonly ended: string;
+    readonly endedHint: string;
+    readonly sender: string;
+    readonly senderHint: string;
+    readonly senderTitle: string;
+    readonly doneHint: string;
+  };
   readonly errors: {
     readonly 'already-exists': string;
     readonly 'already-undone': string;
@@ -566,6 +597,9 @@ export interface LazyText {
     readonly 'invalid-path': string;
     readonly 'invalid-request': string;
     readonly 'lfs-pointer': string;
+    readonly 'link-exhausted': string;
+    readonly 'link-not-found': string;
+    readonly 'link-password-required': string;
     readonly 'listing-incomplete': string;
     readonly 'loopback-only': string;
     readonly 'no-download-url': string;
@@ -582,6 +616,7 @@ export interface LazyText {
     readonly 'request-timeout': string;
     readonly 'root-not-allowed': string;
     readonly 'same-path': string;
+    readonly 'sender-required': string;
     readonly 'sessions-unavailable': string;
     readonly 'shutting-down': string;
     readonly 'sign-in-disabled': string;
@@ -606,6 +641,7 @@ export interface LazyText {
     readonly 'upload-too-large': string;
     readonly 'url-expired': string;
     readonly 'wrong-kind': string;
+    readonly 'wrong-link-password': string;
     readonly 'wrong-password': string;
   };
   readonly retries: {

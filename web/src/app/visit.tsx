@@ -1,0 +1,99 @@
+import type { ReadonlySignal } from '@preact/signals';
+import type { ComponentType } from 'preact';
+import { ACTIONS, type ActionDefinition } from '../features/actions/action-list.ts';
+import { clickLink } from '../features/actions/download.ts';
+import { downloadAllAction } from '../features/visit/download-all.ts';
+import { loadVisitPage, type VisitPageProps } from '../features/visit/visit-page.tsx';
+import { createPermissions, type Permissions } from '../model/account/permissions.ts';
+import { type Messages, reportLoadFailure } from '../model/messages.ts';
+import { createVisitQuestions } from '../model/visit/questions.ts';
+import { readSender } from '../model/visit/sender.ts';
+import { createVisit, createVisitState, type Visit } from '../model/visit/visit.ts';
+import { permissionsOf, withLink } from '../model/visit/with-link.ts';
+import type { Embedded } from '../platform/embedded.ts';
+import { onNextInput } from '../platform/next-input.ts';
+import { createService, type Service } from '../platform/service/service.ts';
+import type { Urls } from '../platform/service/urls.ts';
+import { completeLanguage, type Language } from '../platform/text/language.ts';
+import type { Dialogs } from '../ui/dialogs.tsx';
+
+interface VisitPageOptions {
+  readonly embedded: Embedded;
+  readonly urls: Urls;
+  /** The path of the shown folder. */
+  readonly shown: ReadonlySignal<string>;
+  readonly dialogs: Dialogs;
+  readonly messages: Messages;
+  readonly language: ReadonlySignal<Language>;
+  /** Whether work is in progress that a reload would cancel. */
+  readonly isBusy: () => boolean;
+}
+
+/** What a visitor's page has instead of that of a user. */
+export interface OpenedLink {
+  readonly visit: Visit;
+  readonly account: null;
+  readonly permissions: Permissions;
+  readonly service: Service;
+  readonly actions: readonly ActionDefinition[];
+  /** The data of the document as the page uses it. */
+  readonly embedded: Embedded;
+  readonly VisitPage: ComponentType<VisitPageProps>;
+}
+
+/** Opens the share link of a visitor. Rejects if the texts or the code of the page can't be loaded. */
+export async function openLink(options: VisitPageOptions): Promise<OpenedLink> {
+  const { embedded, urls, shown, dialogs, messages, isBusy } = options;
+  const language = await completeLanguage(options.language);
+  const { response } = embedded;
+  const state = createVisitState(embedded.link ?? null, response instanceof Error ? response : null, readSender());
+  const permissions = createPermissions({
+    isReadOnly: embedded.readOnly,
+    isControlled: true,
+    isAnonymous: () => true,
+    shown,
+  });
+  permissions.update({ prefix: '', rights: permissionsOf(state) });
+  if (!(response instanceof Error)) permissions.update(response);
+  const { askPassword, askSender } = createVisitQuestions({
+    state,
+    prompts: {
+      enterPassword: async () => (await import('../features/visit/password-dialog.tsx')).enterPassword(dialogs),
+      enterSender: async () => (await import('../features/visit/sender-dialog.tsx')).enterSender(dialogs),
+    },
+    onNotLoaded: () => void reportLoadFailure({ messages, language }),
+    isBusy,
+    reload: () => window.location.reload(),
+    onNextInput,
+  });
+  const service = withLink(createService(urls), { state, permissions, askPassword, askSender });
+  const visit = createVisit(state, { service, messages, language, startDownload: clickLink });
+  return {
+    visit,
+    account: null,
+    permissions,
+    service,
+    actions: actionsOf(visit),
+    embedded: {
+      ...embedded,
+      access: null,
+      trash: null,
+      keepsVersions: false,
+      maxUploadSize: maxUploadSizeOf(embedded),
+    },
+    VisitPage: await loadVisitPage(visit.kind),
+  };
+}
+
+/** Returns the smaller one of the limits of the service and of the link; null without a limit. */
+function maxUploadSizeOf({ maxUploadSize, link }: Embedded): number | null {
+  const smallest = Math.min(maxUploadSize ?? Infinity, link?.maxUploadBytes ?? Infinity);
+  return Number.isFinite(smallest) ? smallest : null;
+}
+
+/** The actions of a visitor, without those that need an account or the log of changes. */
+function actionsOf(visit: Visit): readonly ActionDefinition[] {
+  const asksSender = visit.link.peek()?.askSender === true;
+  const excluded = ['undo', 'redo', 'trash', ...(asksSender ? ['newFolder'] : [])];
+  return [downloadAllAction(visit), ...ACTIONS.filter(({ id }) => !excluded.includes(id))];
+}
