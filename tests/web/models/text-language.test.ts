@@ -47,6 +47,17 @@ describe('The language of the page', () => {
     // Numbers and dates have the form of the region that the browser asks for.
     assert.equal(language.value.formats.time(new Date('2020-03-04T12:00:00')), '4 Mar 2020');
   });
+
+  it('names the root as the caller wishes, also after a change of the language', async () => {
+    const preferences = createPreferences(undefined);
+    const options = { preferences, requested: ['en'], loadCatalogue, onLoadFailure };
+    const language = await createLanguage({ ...options, rootName: 'Our week in the Alps' });
+    assert.equal(language.value.text.shell.root, 'Our week in the Alps');
+    preferences.language.value = 'de';
+    await when(() => language.value.tag === 'de');
+    assert.equal(language.value.text.shell.root, 'Our week in the Alps');
+    assert.equal((await createLanguage({ ...options, rootName: '' })).value.text.shell.root, 'Dateien');
+  });
 });
 
 describe('A language whose texts can’t be loaded', () => {

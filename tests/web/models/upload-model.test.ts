@@ -402,6 +402,14 @@ describe('An upload', () => {
     assert.deepEqual(sent, ['small.bin']);
   });
 
+  it('shows the name that the service chose', async () => {
+    const override = uploadBy(async (_upload, send) => ({ ...(await send()), path: 'a (2).txt' }));
+    const scene = await createUploadScene({ override });
+    scene.add({ 'a.txt': 'a' });
+    await scene.idle();
+    assert.equal(scene.statusOf('a.txt'), 'Uploaded as “a (2).txt”');
+  });
+
   it('keeps every byte and every folder of its path', async () => {
     const scene = await createUploadScene({ files: { 'photos/': '' }, shown: 'photos/' });
     scene.add({ 'empty.txt': '', 'note.md': '# Hi 文件', 'trip/day 1/raw/c.txt': 'c' });
@@ -550,6 +558,14 @@ describe('Dropped folders', () => {
     assert.ok(found.includes(131));
   });
 
+  it('create no empty folders where the user can’t see the folder', async () => {
+    const scene = await createUploadScene({ permissions: ['write'] });
+    const box = folder('box', [file('a.txt', 'a'), folder('empty', [])]);
+    await scene.uploads.addDropped({ files: [], entries: [box] }, '');
+    await scene.idle();
+    assert.deepEqual([...scene.stored.keys()], ['box/a.txt']);
+  });
+
   it('of several drops are counted together until each drop is read', async () => {
     const scene = await createUploadScene();
     const counts: (number | null)[] = [];
@@ -672,11 +688,13 @@ describe('A failed upload', () => {
       return scene.retryable();
     };
     const unreadable = new ServiceError(400, 'The file is unreadable.', { code: 'file-unreadable' });
-    for (const code of ['read-only', 'invalid-path', 'unsupported', 'upload-too-large'] as const) {
+    for (const code of ['read-only', 'invalid-path', 'unsupported', 'upload-too-large', 'link-not-found'] as const) {
       assert.equal(await retryable(refusal(code, '')), 0, code);
     }
     assert.equal(await retryable(unreadable), 0);
-    for (const code of ['store-full', 'incomplete-body'] as const) assert.equal(await retryable(refusal(code, '')), 1);
+    for (const code of ['store-full', 'incomplete-body', 'sender-required', 'link-password-required'] as const) {
+      assert.equal(await retryable(refusal(code, '')), 1, code);
+    }
   });
 });
 

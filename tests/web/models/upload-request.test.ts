@@ -39,9 +39,9 @@ class FakeRequest extends EventTarget {
 }
 
 /** Begins an upload. `outcome` resolves to the path in the response, or to the error. */
-function begin(signal = new AbortController().signal, lastModified = 0) {
+function begin(signal = new AbortController().signal, lastModified = 0, more: { readonly sender?: string } = {}) {
   const file = new File(['abcd'], 'original.txt', { lastModified });
-  const upload = { file, folder: 'box/', name: 'a', replace: false, signal, onProgress() {} };
+  const upload = { file, folder: 'box/', name: 'a', replace: false, signal, onProgress() {}, ...more };
   const outcome = sendUpload('/upload', upload).then(
     ({ path }) => path,
     (error: unknown) => error,
@@ -68,6 +68,15 @@ describe('The request of an upload', () => {
     assert.equal(request.body.get('modified'), '2019-07-20T12:30:15.250Z');
     const file = request.body.get('file');
     assert.equal(file instanceof File && file.name, 'a');
+    request.respond(200, { path: 'a' });
+    await outcome;
+  });
+
+  it('sends the name of the sender before the file, if there is one', async () => {
+    const { request, outcome } = begin(undefined, undefined, { sender: 'Ann' });
+    assert.ok(request.body instanceof FormData);
+    assert.deepEqual([...request.body.keys()], ['prefix', 'sender', 'modified', 'file']);
+    assert.equal(request.body.get('sender'), 'Ann');
     request.respond(200, { path: 'a' });
     await outcome;
   });

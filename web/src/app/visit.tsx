@@ -1,4 +1,4 @@
-import type { ReadonlySignal } from '@preact/signals';
+import { type ReadonlySignal, signal } from '@preact/signals';
 import type { ComponentType } from 'preact';
 import { ACTIONS, type ActionDefinition } from '../features/actions/action-list.ts';
 import { clickLink } from '../features/actions/download.ts';
@@ -11,7 +11,9 @@ import { readSender } from '../model/visit/sender.ts';
 import { createVisit, createVisitState, type Visit } from '../model/visit/visit.ts';
 import { permissionsOf, withLink } from '../model/visit/with-link.ts';
 import type { Embedded } from '../platform/embedded.ts';
+import { hasThumbnail } from '../platform/file-kinds.ts';
 import { onNextInput } from '../platform/next-input.ts';
+import type { Preferences, View } from '../platform/preferences.ts';
 import { createService, type Service } from '../platform/service/service.ts';
 import type { Urls } from '../platform/service/urls.ts';
 import { completeLanguage, type Language } from '../platform/text/language.ts';
@@ -25,6 +27,7 @@ interface VisitPageOptions {
   readonly dialogs: Dialogs;
   readonly messages: Messages;
   readonly language: ReadonlySignal<Language>;
+  readonly preferences: Preferences;
   /** Whether work is in progress that a reload would cancel. */
   readonly isBusy: () => boolean;
 }
@@ -35,6 +38,7 @@ export interface OpenedLink {
   readonly account: null;
   readonly permissions: Permissions;
   readonly service: Service;
+  readonly preferences: Preferences;
   readonly actions: readonly ActionDefinition[];
   /** The data of the document as the page uses it. */
   readonly embedded: Embedded;
@@ -43,7 +47,7 @@ export interface OpenedLink {
 
 /** Opens the share link of a visitor. Rejects if the texts or the code of the page can't be loaded. */
 export async function openLink(options: VisitPageOptions): Promise<OpenedLink> {
-  const { embedded, urls, shown, dialogs, messages, isBusy } = options;
+  const { embedded, urls, shown, dialogs, messages, preferences, isBusy } = options;
   const language = await completeLanguage(options.language);
   const { response } = embedded;
   const state = createVisitState(embedded.link ?? null, response instanceof Error ? response : null, readSender());
@@ -73,6 +77,8 @@ export async function openLink(options: VisitPageOptions): Promise<OpenedLink> {
     account: null,
     permissions,
     service,
+    // The stored view does not change: the visitor can also be a user of the service.
+    preferences: isAlbum(response) ? { ...preferences, view: signal<View>('grid') } : preferences,
     actions: actionsOf(visit),
     embedded: {
       ...embedded,
@@ -83,6 +89,17 @@ export async function openLink(options: VisitPageOptions): Promise<OpenedLink> {
     },
     VisitPage: await loadVisitPage(visit.kind),
   };
+}
+
+/** The minimum number of files in an album, and the part of them that are images. */
+const MIN_ALBUM_FILES = 3;
+const MIN_ALBUM_PART = 0.8;
+
+/** Returns whether most files of a folder are images, so that the grid shows it best. */
+function isAlbum(response: Embedded['response']): boolean {
+  if (response instanceof Error) return false;
+  const files = response.entries.filter(({ type }) => type === 'file');
+  return files.length >= MIN_ALBUM_FILES && files.filter(hasThumbnail).length >= files.length * MIN_ALBUM_PART;
 }
 
 /** Returns the smaller one of the limits of the service and of the link; null without a limit. */

@@ -2,7 +2,7 @@ import { computed, type ReadonlySignal, type Signal, signal } from '@preact/sign
 import type { VisitorLink, VisitorLinkResponse } from '../../../../src/http/schemas.ts';
 import type { Service } from '../../platform/service/service.ts';
 import { asServiceError, ServiceError } from '../../platform/service/service-error.ts';
-import type { FullLanguage } from '../../platform/text/language.ts';
+import type { FullLanguage, Text } from '../../platform/text/language.ts';
 import type { Messages } from '../messages.ts';
 
 /** The visit of a share link: the page shows only what is shared, to a visitor without an account. */
@@ -105,8 +105,13 @@ function kindOf({ link, problem }: VisitState): VisitKind {
 function conditionsOf({ expiresAt, downloadsLeft }: VisitorLink, { text, formats }: FullLanguage): readonly string[] {
   return [
     expiresAt === undefined ? '' : text.visit.expires({ time: formats.time(new Date(expiresAt)) }),
-    downloadsLeft === undefined ? '' : text.visit.downloadsLeft({ count: downloadsLeft }),
+    downloadsLeft === undefined ? '' : downloadsLeftText(downloadsLeft, text),
   ].filter((condition) => condition !== '');
+}
+
+/** Returns how many downloads are left. */
+export function downloadsLeftText(count: number, { visit }: Text): string {
+  return count === 0 ? visit.downloadsUsed : visit.downloadsLeft({ count });
 }
 
 /** Subtracts a download until the next `refresh`. */
