@@ -14,7 +14,7 @@ const ON_DEMAND = {
   activity: 3_400,
   'change-model': 11_800,
   'dialog-prompts': 5_000,
-  'file-page': 10_300,
+  'file-page': 10_500,
   'upload-model': 8_600,
   'details-sheet': 4_600,
   'folder-picker': 5_600,
@@ -35,7 +35,7 @@ const ON_DEMAND = {
   'text-preview': 7_400,
   'trash-view': 10_500,
   versions: 2_600,
-  viewer: 8_100,
+  viewer: 8_300,
   visit: 5_500,
   worker: 108_000,
 };
@@ -45,8 +45,7 @@ const IS_INITIAL_CATALOGUE = /\/text\/catalogues\/.*\?initial$/;
 const IS_CATALOGUE = /\/text\/catalogues\//;
 
 /** The maximum of the texts of one language, and that of each part without an entry in `ON_DEMAND`. */
-const LANGUAGE = 9_500;
-const LANGUAGE = 10_000;
+const LANGUAGE = 11_000;
 const OTHER = 2_800;
 
 /**
