@@ -27,6 +27,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   stores: ['cache', 'checks', 'concurrency', 'files', 'model', 'observability', 'settings', 'streams', 'system.ts'],
   config: ['model', 'settings', 'stores', 'system.ts'],
   thumbnails: ['cache', 'concurrency', 'files', 'model', 'streams'],
+  zip: ['cache', 'concurrency', 'database', 'files', 'model', 'streams'],
   http: [
     'access',
     'cache',
@@ -43,6 +44,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'thumbnails',
     'undo',
     'webhooks',
+    'zip',
   ],
   server: [
     'access',

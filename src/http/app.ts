@@ -27,6 +27,7 @@ import { uploadRoute } from './routes/upload.ts';
 import { listVersionsRoute, restoreVersionRoute } from './routes/versions.ts';
 import { visitorRoutes } from './routes/visitors.ts';
 import { changeWebhookRoutes, webhookRoutes } from './routes/webhooks.ts';
+import { zipRoutes } from './routes/zip.ts';
 import type { Service } from './service.ts';
 import {
   collectMethods,
@@ -147,6 +148,10 @@ async function registerRoutes(app: App, service: Service): Promise<void> {
     if (service.webhooks) changeWebhookRoutes(json, service, service.webhooks);
     if (service.links) changeLinkRoutes(json, service, service.links);
     sessionRoutes(json, service);
+  });
+  await app.register(async (zip: App) => {
+    parseJsonBodies(zip);
+    zipRoutes(zip, service);
   });
   await app.register(async (listing: App) => listingRoutes(listing, service));
   await app.register(async (malformed: App) => malformedRoute(malformed, service));

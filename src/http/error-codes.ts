@@ -389,6 +389,10 @@ const STORE_ERRORS: Readonly<Record<StoreErrorCode, Omit<ErrorDescription, 'stat
     meaning: 'The file is larger than the store, or a proxy in front of it, accepts.',
     action: 'Upload a smaller file, or use another store.',
   },
+  'zip-too-large': {
+    meaning: 'The archive would have more than 200,000 files and folders.',
+    action: 'Download subfolders one by one.',
+  },
   'no-download-url': {
     meaning: 'Files of 6 MB and more need a presigned URL, which the store does not provide for this file.',
     action: 'Use a store with presigned URLs, or fetch the file from the backend itself.',

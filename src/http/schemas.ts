@@ -580,5 +580,19 @@ export const Upload = Type.Object(
   { title: 'UploadForm' },
 );
 
+/** Maximum number of paths of one archive. */
+const MAX_ZIP_PATHS = 10_000;
+
+export const ZipRequest = Type.Object(
+  {
+    paths: Type.Array(Type.String(), {
+      minItems: 1,
+      maxItems: MAX_ZIP_PATHS,
+      description: `Paths of files and folders; those of folders end with "/". At most ${MAX_ZIP_PATHS}.`,
+    }),
+  },
+  { title: 'ZipRequest' },
+);
+
 /** The path parameter of routes for a file or folder. It can contain "/". */
 export const PathParameter = Type.Object({ '*': Type.String({ description: 'The path. It can contain "/".' }) });

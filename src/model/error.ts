@@ -71,6 +71,7 @@ export const KIND_OF_CODE = {
   'too-large': 'too-large',
   'upload-too-large': 'too-large',
   'too-large-for-store': 'too-large',
+  'zip-too-large': 'too-large',
   'no-download-url': 'too-large',
   'image-too-large': 'too-large',
   'image-too-complex': 'too-large',

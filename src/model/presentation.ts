@@ -78,7 +78,11 @@ function displayedType(type: string): string {
  * Shared by the service and the stores, because presigned URLs make object stores send the same value.
  */
 export function attachmentHeader(file: FilePath): string {
-  const name = nameOf(file);
+  return attachmentHeaderOf(nameOf(file));
+}
+
+/** Returns the `Content-Disposition` of an attachment with this name. */
+export function attachmentHeaderOf(name: string): string {
   const ascii = name.replace(/[^\x20-\x7e]/gu, '_').replace(/["\\%]/g, '_');
   const encoded = encodeURIComponent(name).replace(
     /['()*]/g,

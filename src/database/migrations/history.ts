@@ -4,6 +4,7 @@ import { CREATE_CHANGES } from './create-changes.ts';
 import { CREATE_JOBS } from './create-jobs.ts';
 import { CREATE_LINKS } from './create-links.ts';
 import { CREATE_WEBHOOKS } from './create-webhooks.ts';
+import { CREATE_ZIP_CHECKSUMS } from './create-zip-checksums.ts';
 import type { Migration } from './migration.ts';
 
 /** All migrations, in the order of their versions: the first one is version 1. Add new ones only at the end. */
@@ -14,4 +15,5 @@ export const MIGRATIONS: readonly Migration[] = [
   ADD_UNDO,
   CREATE_WEBHOOKS,
   CREATE_LINKS,
+  CREATE_ZIP_CHECKSUMS,
 ];

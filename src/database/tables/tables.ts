@@ -3,6 +3,7 @@ import type { JobsTable } from './jobs.ts';
 import type { LinksTable } from './links.ts';
 import type { MigrationsTable } from './migrations.ts';
 import type { WebhookDeliveriesTable, WebhooksTable } from './webhooks.ts';
+import type { ZipChecksumsTable } from './zip-checksums.ts';
 
 /** All tables. Each has a file in this folder. */
 export interface Tables {
@@ -14,4 +15,5 @@ export interface Tables {
   readonly links: LinksTable;
   readonly webhook_deliveries: WebhookDeliveriesTable;
   readonly webhooks: WebhooksTable;
+  readonly zip_checksums: ZipChecksumsTable;
 }

@@ -1,0 +1,55 @@
+import { StoreError } from '../../model/error.ts';
+
+/** Maximum archives that a process sends at a time, and those of one client. A slow client takes hours. */
+export const MAX_ZIPS = 64;
+export const MAX_ZIPS_PER_CLIENT = 8;
+
+/** Maximum bytes of memory for the layouts of all archives of a process. That of the largest archive takes a fifth. */
+const MAX_LAYOUT_BYTES = 192 * 2 ** 20;
+
+const RETRY_AFTER_SECONDS = 10;
+
+/** A place for one archive. */
+export interface ZipPlace {
+  /** Reserves memory. Throws `overloaded` if other archives have taken it. */
+  reserve(bytes: number): void;
+  /** Frees the place and its memory. Call it exactly once. */
+  release(): void;
+}
+
+/** Limits the archives that a process sends at a time. */
+export class ZipLimiter {
+  readonly #perClient = new Map<string, number>();
+  #count = 0;
+  #bytes = 0;
+
+  /** Takes a place for a client. Throws `overloaded` if there is none: the next one can be free in hours. */
+  enter(client: string): ZipPlace {
+    const ofClient = this.#perClient.get(client) ?? 0;
+    if (ofClient >= MAX_ZIPS_PER_CLIENT) throw overloaded(`${ofClient} archives are being sent to your address`);
+    if (this.#count >= MAX_ZIPS) throw overloaded(`The service is sending ${this.#count} archives`);
+    this.#perClient.set(client, ofClient + 1);
+    this.#count++;
+    let reserved = 0;
+    return {
+      reserve: (bytes) => {
+        if (this.#bytes + bytes > MAX_LAYOUT_BYTES) throw overloaded('The archives that the service is sending have too many files');
+        this.#bytes += bytes;
+        reserved += bytes;
+      },
+      release: () => {
+        this.#bytes -= reserved;
+        this.#count--;
+        const others = (this.#perClient.get(client) ?? 1) - 1;
+        if (others > 0) this.#perClient.set(client, others);
+        else this.#perClient.delete(client);
+      },
+    };
+  }
+}
+
+function overloaded(reason: string): StoreError {
+  return new StoreError('overloaded', `${reason}. Try again when one of them has ended.`, {
+    retryAfter: RETRY_AFTER_SECONDS,
+  });
+}
