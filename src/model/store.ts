@@ -202,11 +202,12 @@ export interface Store extends Partial<TrashStore>, Partial<VersionStore> {
    *
    * Throws `not-found`, `range-unsatisfiable`, and `condition-failed` if `ifMatch` differs from the file's ETag.
    * Callers that set `maxSize` need the content only of a file with at most that many bytes. For larger files, returns
-   * metadata only, possibly seconds old: `body` can be empty or incomplete.
+   * metadata only, possibly seconds old: `body` can be empty or incomplete. Callers that set `isOnce` read many files once,
+   * which must not displace others from caches in memory.
    */
   read(
     file: FilePath,
-    options?: { range?: ByteRange; ifMatch?: string; maxSize?: number } & Cancellable,
+    options?: { range?: ByteRange; ifMatch?: string; maxSize?: number; isOnce?: boolean } & Cancellable,
   ): Promise<Content>;
 
   /**

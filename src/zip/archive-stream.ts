@@ -40,10 +40,11 @@ export function archiveStream(archive: Archive, options: ArchiveStreamOptions): 
   const reader = new ArchiveReader(archive, output, { ...options, signal });
   const stream = Readable.from(reader.read(), { objectMode: false });
   setRecycler(stream, (chunk) => output.recycle(chunk));
-  // Ends the reads in progress, also of files in advance. What was learned is stored for the next attempt.
   stream.once('close', () => {
+    // Ends the reads in progress, also of files in advance.
     ending.abort(new Error('The download ended.'));
-    void options.checksums.flush();
+    const isComplete = stream.readableEnded && output.end === archive.size;
+    if (!isComplete) void options.checksums.store(reader.counted());
   });
   return stream;
 }
@@ -52,11 +53,17 @@ class ArchiveReader {
   readonly #archive: Archive;
   readonly #output: Output;
   readonly #options: ArchiveStreamOptions;
+  readonly #counted: number[] = [];
 
   constructor(archive: Archive, output: Output, options: ArchiveStreamOptions) {
     this.#archive = archive;
     this.#output = output;
     this.#options = options;
+  }
+
+  /** Returns the checksums that were computed. */
+  *counted(): Generator<FileVersion & { readonly crc: number }> {
+    for (const index of this.#counted) yield { ...this.#version(index), crc: this.#archive.crc(index) ?? 0 };
   }
 
   async *read(): AsyncGenerator<Buffer> {
@@ -191,6 +198,7 @@ class ArchiveReader {
 
   #noteWhole(index: number, crc: number): void {
     this.#archive.setCrc(index, crc);
+    this.#counted.push(index);
     this.#options.checksums.note(this.#version(index), { position: this.#archive.sizeOf(index), crc });
   }
 

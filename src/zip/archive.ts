@@ -92,6 +92,7 @@ export class Archive {
     this.#hash.update(`\n${name.length} ${etag.length} ${size} ${seconds} ${name}${etag}`);
     let block = this.#blocks.at(-1);
     if (!block || block.length === BLOCK_ENTRIES) {
+      block?.trim();
       this.#reserve(BLOCK_BYTES + FIRST_TEXT_BYTES);
       block = new Block(this.#reserve);
       this.#blocks.push(block);
@@ -232,6 +233,14 @@ class Block {
     this.#text.write(text, this.#textBytes);
     this.#textBytes = end;
     return bytes;
+  }
+
+  /** Frees the memory that the texts do not use. Call after the last `add`. */
+  trim(): void {
+    const text = Buffer.allocUnsafeSlow(this.#textBytes);
+    this.#text.copy(text, 0, 0, this.#textBytes);
+    this.#reserve(text.length - this.#text.length);
+    this.#text = text;
   }
 
   #grow(bytes: number): void {

@@ -37,6 +37,14 @@ const MAX_PARTIAL_FILES = 1000;
 const MIN_CHECKPOINT_BYTES = 32 * 2 ** 20;
 const MAX_CHECKPOINTS = 128;
 
+/** Size from which checksums are stored at once. */
+const LARGE_BYTES = 4 * 2 ** 20;
+
+/** Small files that are stored together. */
+const STORE_BATCH = 500;
+
+const isLarge = ({ size }: FileVersion) => size >= LARGE_BYTES;
+
 /** Returns the positions at which the checksum of a file that is read should be noted: multiples of this number. */
 export function checkpointInterval(size: number): number {
   return Math.max(MIN_CHECKPOINT_BYTES, Math.ceil(size / MAX_CHECKPOINTS));
@@ -57,11 +65,26 @@ export class Checksums {
     this.#store = store;
   }
 
-  /** Notes the checksum of the beginning of a file, or of all of it. */
+  /** Notes the checksum of the beginning of a file, or of all of it. That of a small file needs `store`. */
   note(version: FileVersion, { position, crc }: Checkpoint): void {
     const key = keyOf(version);
     this.#remember(key, version.size, { position, crc });
-    this.#store?.add({ key, position, crc });
+    if (isLarge(version)) this.#store?.add({ key, position, crc });
+  }
+
+  /**
+   * Stores the checksums of small files for other processes. Only an interrupted download needs that, and the database
+   * would take as long as the download.
+   */
+  async store(files: Iterable<FileVersion & { readonly crc: number }>): Promise<void> {
+    if (!this.#store) return;
+    let count = 0;
+    for (const { crc, ...version } of files) {
+      if (isLarge(version)) continue;
+      this.#store.add({ key: keyOf(version), position: version.size, crc });
+      if (++count % STORE_BATCH === 0) await this.#store.flush();
+    }
+    await this.#store.flush();
   }
 
   /** Returns the checksum of a file if this process knows it. */
@@ -89,6 +112,7 @@ export class Checksums {
     return versions.map((version) => this.recall(version));
   }
 
+  /** Resolves when all checksums of large files are stored, or can't be. */
   flush(): Promise<void> {
     return this.#store?.flush() ?? Promise.resolve();
   }

@@ -74,7 +74,7 @@ async function* open(
 ): AsyncGenerator<Chunk> {
   // A range costs some stores more than a whole file.
   const range = start === 0 && end === size ? undefined : { start, end: end - 1 };
-  const content = await files.read(path, { ifMatch: etag, signal, ...(range && { range }) });
+  const content = await files.read(path, { ifMatch: etag, isOnce: true, signal, ...(range && { range }) });
   if (content.file.size !== size || (range && !isSameRange(content, range))) {
     content.body.destroy();
     throw versionReplaced(path);

@@ -34,8 +34,7 @@ export class StoredChecksums implements ChecksumStore {
   add(checksum: StoredChecksum): void {
     if (this.#waiting.length >= MAX_WAITING) return;
     this.#waiting.push(checksum);
-    if (this.#waiting.length % BATCH === 0) void this.flush();
-    else this.#timer ??= setTimeout(() => void this.flush(), WRITE_DELAY_MS).unref();
+    this.#timer ??= setTimeout(() => void this.flush(), WRITE_DELAY_MS).unref();
   }
 
   async find(keys: readonly string[]): Promise<readonly StoredChecksum[]> {

@@ -18,6 +18,9 @@ export interface BuildOptions extends Cancellable {
 /** Folders whose first pages are requested in advance, and files whose metadata is: buckets are far away. */
 const AHEAD = 8;
 
+/** Entries of listings that wait, from which no more are requested in advance: large folders need little time per entry. */
+const MAX_WAITING_ENTRIES = 1000;
+
 /** A folder to add, with its path in the archive: empty, or with a trailing `/`. */
 interface PendingFolder {
   readonly path: FolderPath;
@@ -123,29 +126,36 @@ interface Walk {
 /** Adds folders and everything in them, level by level. Requests the first pages of the next folders in advance. */
 async function addFolders(archive: Archive, walk: Walk): Promise<void> {
   const { folders } = walk;
-  const listings: (Promise<Listing | undefined> | undefined)[] = [];
+  const ahead: Promise<Listing | undefined>[] = [];
+  let waitingEntries = 0;
+  const request = (path: FolderPath) => {
+    const listing = listPage(walk, path);
+    // The error is thrown when the listing is awaited. It might never be, if another one fails first.
+    listing.then((page) => (waitingEntries += page?.entries.length ?? 0), () => {});
+    ahead.push(listing);
+  };
   for (let index = 0; index < folders.length; index++) {
-    for (let next = listings.length; next < Math.min(folders.length, index + AHEAD); next++) {
-      const listing = listPage(walk, folders[next]?.path ?? ROOT);
-      // The error is thrown when the listing is awaited. It might never be, if another one fails first.
-      listing.catch(() => {});
-      listings.push(listing);
-    }
-    const [folder, listing] = [folders[index], listings[index]];
-    if (folder && listing) await addFolder(archive, folder, { ...walk, listing });
+    const { path, name } = folders[index] ?? { path: ROOT, name: '' };
     folders[index] = undefined;
-    listings[index] = undefined;
+    if (ahead.length === 0) request(path);
+    for (let next = index + ahead.length; next < folders.length; next++) {
+      if (ahead.length === AHEAD || waitingEntries > MAX_WAITING_ENTRIES) break;
+      request(folders[next]?.path ?? ROOT);
+    }
+    const page = await ahead.shift();
+    waitingEntries -= page?.entries.length ?? 0;
+    await addFolder(archive, { path, name }, { ...walk, page });
   }
 }
 
 async function addFolder(
   archive: Archive,
   { path, name }: PendingFolder,
-  walk: Walk & { readonly listing: Promise<Listing | undefined> },
+  walk: Walk & { readonly page: Listing | undefined },
 ): Promise<void> {
   const { folders } = walk;
   const names = new FolderNames();
-  let page = await walk.listing;
+  let { page } = walk;
   if (page?.entries.length === 0 && name !== '') archive.add({ path, name, etag: '', size: 0, modified: null });
   while (page) {
     for (const entry of page.entries) {

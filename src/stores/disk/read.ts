@@ -26,6 +26,7 @@ const MAX_CACHED_PART_BYTES = 16 * 1024 * 1024;
 interface ReadOptions {
   readonly range?: ByteRange;
   readonly ifMatch?: string;
+  readonly isOnce?: boolean;
 }
 
 /** Reads files, from the cache of recently opened files if possible. */
@@ -47,14 +48,13 @@ export class DiskReader {
   }
 
   /** Fulfils the contract of `Store.read`. */
-  async read(path: FilePath, { range, ifMatch }: ReadOptions): Promise<Content> {
+  async read(path: FilePath, { range, ifMatch, isOnce }: ReadOptions): Promise<Content> {
     const recent = await this.#root.recent.find(path);
     if (recent?.bytes) return cachedContent(recent.file, recent.bytes, { range, ifMatch });
     const opened = await this.#root.openFile(path);
     const file = entryOf(path, opened.stats);
-    return contentOf(opened, file, { range, ifMatch }, (bytes) =>
-      this.#root.recent.note(path, opened.stats, { file, bytes }),
-    );
+    const note = (bytes: Buffer) => this.#root.recent.note(path, opened.stats, { file, bytes });
+    return contentOf(opened, file, { range, ifMatch }, isOnce ? undefined : note);
   }
 
   /** Fulfils the contract of `Store.readCached`. */
