@@ -103,7 +103,9 @@ export class Checksums {
   /** Returns the checksums of files, undefined for those that are not known. */
   async findAll(versions: readonly FileVersion[]): Promise<(number | undefined)[]> {
     const found = versions.map((version) => this.recall(version));
-    const missing = new Map(versions.flatMap((version, index) => (found[index] === undefined ? [[keyOf(version), version]] : [])));
+    const missing = new Map(
+      versions.flatMap((version, index) => (found[index] === undefined ? [[keyOf(version), version]] : [])),
+    );
     if (missing.size === 0 || !this.#store) return found;
     for (const { key, position, crc } of await this.#store.find([...missing.keys()])) {
       const version = missing.get(key);
@@ -124,7 +126,10 @@ export class Checksums {
       return;
     }
     const others = this.#partial.get(key)?.filter(({ position }) => position !== checkpoint.position) ?? [];
-    this.#partial.set(key, [...others, checkpoint].toSorted((left, right) => left.position - right.position));
+    this.#partial.set(
+      key,
+      [...others, checkpoint].toSorted((left, right) => left.position - right.position),
+    );
   }
 }
 

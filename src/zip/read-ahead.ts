@@ -26,7 +26,11 @@ export class ReadAhead {
   #bytes = 0;
   #next = 0;
 
-  constructor(archive: Archive, files: ZipFiles, { end, signal }: { readonly end: number; readonly signal: AbortSignal }) {
+  constructor(
+    archive: Archive,
+    files: ZipFiles,
+    { end, signal }: { readonly end: number; readonly signal: AbortSignal },
+  ) {
     this.#archive = archive;
     this.#files = files;
     this.#end = end;

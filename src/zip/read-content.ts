@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { asError, isStoreError } from '../model/error.ts';
 import type { FilePath } from '../model/path.ts';
-import { versionReplaced } from '../model/store-errors.ts';
 import type { Content } from '../model/store.ts';
+import { versionReplaced } from '../model/store-errors.ts';
 import { recyclerOf } from '../streams/chunk-recycling.ts';
 import type { ZipFiles } from './walk.ts';
 
@@ -25,7 +25,7 @@ export interface Chunk {
 /** Attempts in a row that bring no byte, after which the error is final. */
 const MAX_ATTEMPTS = 4;
 
-const MIN_RETRY_MS = 250;
+const MIN_RETRY_MS = 100;
 
 /**
  * Yields the bytes of a part of a file. If the store fails in the middle, continues from there, because a download of hours

@@ -131,7 +131,10 @@ async function addFolders(archive: Archive, walk: Walk): Promise<void> {
   const request = (path: FolderPath) => {
     const listing = listPage(walk, path);
     // The error is thrown when the listing is awaited. It might never be, if another one fails first.
-    listing.then((page) => (waitingEntries += page?.entries.length ?? 0), () => {});
+    listing.then(
+      (page) => (waitingEntries += page?.entries.length ?? 0),
+      () => {},
+    );
     ahead.push(listing);
   };
   for (let index = 0; index < folders.length; index++) {

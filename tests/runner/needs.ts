@@ -74,6 +74,10 @@ const NEEDS = {
   setpriv: { description: 'setpriv', commands: { setpriv: 'util-linux' } },
   swift: { description: 'OpenStack Swift', commands: SWIFT_COMMANDS },
   systemd: { description: 'systemd-analyze', commands: { 'systemd-analyze': 'systemd' } },
+  'zip-readers': {
+    description: 'unzip, 7-Zip and Python, which read ZIP archives',
+    commands: { unzip: 'unzip', '7z': 'p7zip-full', python3: 'python3-minimal' },
+  },
   webkit: {
     description: 'WebKitGTK with its driver, and a display in memory',
     commands: { WebKitWebDriver: 'webkit2gtk-driver', Xvfb: 'xvfb' },

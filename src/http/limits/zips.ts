@@ -33,7 +33,8 @@ export class ZipLimiter {
     let reserved = 0;
     return {
       reserve: (bytes) => {
-        if (this.#bytes + bytes > MAX_LAYOUT_BYTES) throw overloaded('The archives that the service is sending have too many files');
+        if (this.#bytes + bytes > MAX_LAYOUT_BYTES)
+          throw overloaded('The archives that the service is sending have too many files');
         this.#bytes += bytes;
         reserved += bytes;
       },

@@ -121,7 +121,8 @@ async function sendArchive(
   reply.headers(headersOf(archive, archiveName(paths)));
   const version = { etag: archive.etag, modified: null };
   const verdict = evaluatePreconditions(request.headers, version);
-  if (verdict === 'not-modified' && request.method !== 'POST') return sendNotModified(reply.removeHeader('content-type'));
+  if (verdict === 'not-modified' && request.method !== 'POST')
+    return sendNotModified(reply.removeHeader('content-type'));
   if (verdict !== 'proceed') {
     const message = `The precondition failed: the ETag of the archive is ${quoteEtag(archive.etag)}.`;
     throw new HttpError('condition-failed', message);
@@ -202,5 +203,8 @@ function isBodyTooLarge(error: unknown): boolean {
 }
 
 function tooManyPaths(): HttpError {
-  return new HttpError('body-too-large', 'The list of paths is larger than 2 MiB. Download the folder that contains them.');
+  return new HttpError(
+    'body-too-large',
+    'The list of paths is larger than 2 MiB. Download the folder that contains them.',
+  );
 }

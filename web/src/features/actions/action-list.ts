@@ -101,7 +101,6 @@ export const ACTIONS: readonly ActionDefinition[] = [
     icon: 'download',
     keys: ['alt+shift+d'],
     group: 'open',
-    // With only folders selected, the action explains why folders can't be downloaded.
     isAvailable: hasSelection,
     run: (models) => void download(models),
   },
@@ -318,11 +317,11 @@ function remove(models: ActionModels): void {
 async function download(models: ActionModels): Promise<void> {
   const entries = selected(models);
   try {
-    const [{ startDownloads }, language] = await Promise.all([
+    const [{ startDownload }, language] = await Promise.all([
       import('./download.ts'),
       completeLanguage(models.language),
     ]);
-    await startDownloads(models, language.value, entries);
+    await startDownload(models, language.value, entries);
   } catch {
     await reportLoadFailure(models, () => void download(models));
   }

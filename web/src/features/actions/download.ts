@@ -1,8 +1,9 @@
+import type { Failure } from '../../../../src/http/schemas.ts';
 import type { Account } from '../../model/account/account.ts';
 import type { Messages } from '../../model/messages.ts';
 import type { Visit } from '../../model/visit/visit.ts';
 import type { Entry, Service } from '../../platform/service/service.ts';
-import { asServiceError } from '../../platform/service/service-error.ts';
+import { asServiceError, ServiceError } from '../../platform/service/service-error.ts';
 import type { Urls } from '../../platform/service/urls.ts';
 import type { FullLanguage } from '../../platform/text/language.ts';
 
@@ -14,56 +15,87 @@ interface DownloadModels {
   readonly visit: Visit | null;
 }
 
-/** Milliseconds between two downloads: browsers drop downloads that start at the same time. */
-const INTERVAL_MS = 300;
-
-/** The maximum number of files per action: the page can't cancel downloads that the browser has started. */
-const MAX_FILES = 100;
+/** The maximum number of files and folders per action: see `ZipRequest`. */
+const MAX_ENTRIES = 10_000;
 
 /** Timeout of the check whether the service allows the download. */
 const CHECK_TIMEOUT_MS = 60_000;
 
 /**
- * Downloads the files among the entries one by one. Shows a message if folders are skipped, if there are too many
- * files, or if the service denies access. Never throws.
+ * Downloads a single file as it is, and anything else as one ZIP archive. Shows a message if there are too many entries,
+ * or if the service denies access. Never throws.
  */
-export async function startDownloads(
+export async function startDownload(
   models: DownloadModels,
   language: FullLanguage,
   entries: readonly Entry[],
 ): Promise<void> {
   const { urls, messages } = models;
   const { downloads } = language.text;
-  const files = entries.filter(({ type }) => type === 'file');
-  if (files.length > MAX_FILES) {
-    messages.show({ kind: 'error', text: downloads.tooManyDownloads({ count: files.length, limit: MAX_FILES }) });
+  const [first] = entries;
+  if (!first) return;
+  if (entries.length > MAX_ENTRIES) {
+    const text = downloads.tooMany({ count: entries.length, limit: MAX_ENTRIES });
+    messages.show({ kind: 'error', text });
     return;
   }
-  if (!(await canDownload(models, language, files))) return;
-  for (const [index, { path }] of files.entries()) {
-    setTimeout(() => clickLink(urls.download(path)), index * INTERVAL_MS);
+  const showFailure = (error: unknown) => {
+    const detail = language.reasonOf(asServiceError(error));
+    messages.show({ kind: 'error', text: downloads.notDownloaded, detail });
+  };
+  try {
+    await checkAccess(models, first);
+  } catch (error) {
+    return showFailure(error);
   }
-  if (files.length < entries.length)
-    messages.show({ kind: 'error', text: downloads.foldersSkipped({ count: files.length }) });
+  if (entries.length === 1 && first.type === 'file') return clickLink(urls.download(first.path));
+  messages.show({ kind: 'done', text: downloads.preparing });
+  const paths = entries.map(({ path }) => path);
+  submitForm(urls.endpoint('-/zip'), paths, showFailure);
+}
+
+/** Checks access before the download. Otherwise the user could not sign in, or enter the password of a link. */
+async function checkAccess({ account, service, visit }: DownloadModels, { type, path }: Entry): Promise<void> {
+  if (!account && !visit) return;
+  const signal = AbortSignal.timeout(CHECK_TIMEOUT_MS);
+  if (type === 'file') await service.check(path, signal);
+  else await service.list(path, { limit: 1, signal });
 }
 
 /**
- * Checks access before the download. Otherwise the browser would show the error response, and the user could not sign
- * in.
+ * Requests an archive by a form, so that the browser writes the response to a file while it arrives. The form has a frame
+ * of its own: an error would otherwise replace the page.
  */
-async function canDownload(
-  { account, service, messages, visit }: DownloadModels,
-  language: FullLanguage,
-  [first]: readonly Entry[],
-): Promise<boolean> {
-  if ((!account && !visit) || !first) return true;
+function submitForm(action: string, paths: readonly string[], onFailure: (error: unknown) => void): void {
+  const frame = document.createElement('iframe');
+  frame.name = `download-${crypto.randomUUID()}`;
+  const form = document.createElement('form');
+  Object.assign(form, { method: 'post', action, target: frame.name });
+  for (const path of paths) {
+    const input = document.createElement('input');
+    Object.assign(input, { type: 'hidden', name: 'paths', value: path });
+    form.append(input);
+  }
+  frame.hidden = form.hidden = true;
+  document.body.append(frame, form);
+  // A download has no such event. The empty document of a new frame has one in some browsers.
+  frame.addEventListener('load', () => {
+    const response = frame.contentDocument;
+    if (response?.URL === 'about:blank') return;
+    onFailure(failureOf(response?.body.textContent));
+    frame.remove();
+  });
+  form.submit();
+  form.remove();
+}
+
+/** Returns the error in a response. Without a body of the service, such as from a proxy, it counts as unreachable. */
+function failureOf(body: string | undefined): ServiceError {
   try {
-    await service.check(first.path, AbortSignal.timeout(CHECK_TIMEOUT_MS));
-    return true;
-  } catch (error) {
-    const detail = language.reasonOf(asServiceError(error));
-    messages.show({ kind: 'error', text: language.text.downloads.notDownloaded, detail });
-    return false;
+    const { code, error } = JSON.parse(body ?? '') as Failure;
+    return new ServiceError(500, error, { code });
+  } catch {
+    return new ServiceError(0, 'The response is not from the service.');
   }
 }
 

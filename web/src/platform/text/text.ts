@@ -276,8 +276,8 @@ export interface LazyText {
   };
   readonly downloads: {
     readonly notDownloaded: string;
-    readonly tooManyDownloads: (parameters: { count: number; limit: number }) => string;
-    readonly foldersSkipped: (parameters: { count: number }) => string;
+    readonly preparing: string;
+    readonly tooMany: (parameters: { count: number; limit: number }) => string;
   };
   readonly conflicts: {
     readonly title: (parameters: { name: string; folder: string }) => string;
@@ -643,6 +643,7 @@ export interface LazyText {
     readonly 'wrong-kind': string;
     readonly 'wrong-link-password': string;
     readonly 'wrong-password': string;
+    readonly 'zip-too-large': string;
   };
   readonly retries: {
     readonly in: (parameters: { message: string; wait: string }) => string;
