@@ -28,7 +28,11 @@ export interface ContentOptions {
 export type Download = { readonly content: Content } | { readonly url: string };
 
 /** The range and the version to read. */
-export type ReadOptions = { readonly range?: ByteRange; readonly ifMatch?: string; readonly isOnce?: boolean } & Cancellable;
+export type ReadOptions = {
+  readonly range?: ByteRange;
+  readonly ifMatch?: string;
+  readonly isOnce?: boolean;
+} & Cancellable;
 
 /** `asAttachment`: browsers save the file instead of displaying it. */
 export type DownloadOptions = ReadOptions & { readonly asAttachment: boolean };

@@ -3,7 +3,7 @@
  * archives of stored files need it. All functions are pure. The size of each record depends only on what a listing
  * contains, and never on the content of a file.
  *
- * Checksums follow the content (data descriptors), because nobody knows them before. As the specification requires, the
+ * Checksums follow the content (data descriptors), because they are not known before. As the specification requires, the
  * local header then has zeros instead of the sizes. macOS's Archive Utility reads local headers, and fails for a Zip64
  * size without its extra field (https://github.com/filesender/filesender/pull/2765).
  */

@@ -61,7 +61,7 @@ export class ReadAhead {
       const size = this.#archive.sizeOf(this.#next);
       if (size === 0 || size > MAX_FILE_BYTES) continue;
       if (this.#bytes + size > MAX_BYTES) return;
-      this.#start(this.#next, size);
+      void this.#start(this.#next, size);
     }
   }
 

@@ -6,9 +6,6 @@ const MAX_NAME_BYTES = 255;
 /** Characters that Windows or a reader treats specially, and control characters (also of C1). */
 const UNSAFE = /[<>:"|?*\\\u0000-\u001f\u007f-\u009f]/g;
 
-/** Windows removes dots and spaces at the end of a name. Also covers `.` and `..`. */
-const TRAILING = /[. ]+$/;
-
 /**
  * Names of devices on Windows, also with an extension and with spaces before it
  * (learn.microsoft.com/windows/win32/fileio/naming-a-file).
@@ -20,7 +17,7 @@ const RESERVED = /^(?:con|prn|aux|nul|conin\$|conout\$|clock\$|(?:com|lpt)[0-9¹
  * are; otherwise `_` replaces each unsafe character.
  */
 export function safeName(name: string): string {
-  const cleaned = name.replace(UNSAFE, '_').replace(TRAILING, (end) => '_'.repeat(end.length));
+  const cleaned = withoutTrailing(name.replace(UNSAFE, '_'));
   return shorten(RESERVED.test(cleaned) ? `_${cleaned}` : cleaned, '');
 }
 
@@ -77,5 +74,12 @@ function withoutLastBytes(text: string, bytes: number): string {
   const characters = Array.from(text);
   let removed = 0;
   while (removed < bytes) removed += Buffer.byteLength(characters.pop() ?? ' '.repeat(bytes));
-  return characters.join('').replace(TRAILING, (end) => '_'.repeat(end.length));
+  return withoutTrailing(characters.join(''));
+}
+
+/** Replaces the dots and spaces at the end of a name, which Windows would remove. Also covers `.` and `..`. */
+function withoutTrailing(name: string): string {
+  let end = name.length;
+  while (end > 0 && '. '.includes(name.charAt(end - 1))) end--;
+  return name.slice(0, end) + '_'.repeat(name.length - end);
 }

@@ -334,7 +334,7 @@ describe('An archive', () => {
     assert.equal(MAX_ENTRIES, 200_000);
   });
 
-  it('leaves out folders that are deleted during the walk, but not the requested one', async () => {
+  it('omits folders that are deleted during the walk, but not the requested one', async () => {
     const { files } = await filesOf({ 'f/a/x': 'x', 'f/b/y': 'y' });
     const walked: ZipFiles = {
       ...files,

@@ -71,7 +71,7 @@ describe('Readers of ZIP archives', () => {
     const to = join(folder, 'extracted');
     await run('7z', ['x', '-y', `-o${to}`, path]);
     const extracted = await readdir(to);
-    assert.deepEqual(extracted.toSorted(), [...entries.map(({ name }) => name.replace('/', ''))].toSorted());
+    assert.deepEqual(extracted.toSorted(), entries.map(({ name }) => name.replace('/', '')).toSorted());
     for (const { name, content } of entries) {
       if (!name.endsWith('/')) assert.deepEqual(await readFile(join(to, name)), content);
     }
