@@ -20,6 +20,7 @@ const STORE = ['rate-limited', 'internal-error', 'store-unreachable', 'store-bus
 const READ = ['invalid-path', ...ACCESS, 'not-found', ...STORE] as const;
 const WRITE = ['invalid-path', 'path-too-long', ...ACCESS, 'read-only', ...STORE, 'store-full'] as const;
 const CONTENT = ['condition-failed', 'range-unsatisfiable', 'url-expired', 'embedding-refused'] as const;
+const ARCHIVE = [...READ, ...CONTENT.slice(0, 2), 'embedding-refused', 'zip-too-large'] as const;
 const RENAME = [
   'json-required',
   'invalid-json',
@@ -187,6 +188,13 @@ export const OPERATIONS: Readonly<Record<string, OperationDescription>> = {
       'image-too-complex',
       'thumbnail-failed',
     ],
+  },
+  'GET /-/zip/{path}': { operationId: 'downloadFolder', errors: ARCHIVE },
+  'HEAD /-/zip/{path}': { operationId: 'headFolderArchive', errors: ARCHIVE },
+  'POST /-/zip': {
+    operationId: 'downloadSelection',
+    errors: [...ARCHIVE, 'json-required', 'invalid-json', 'invalid-parameter', 'body-too-large'],
+    request: { paths: ['photos/', 'notes/hello.txt'] },
   },
   'DELETE /delete/{path}': { operationId: 'deleteFile', ...deleteFile },
   'POST /delete/{path}': { operationId: 'deleteFileByPost', ...deleteFile },

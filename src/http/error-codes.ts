@@ -226,7 +226,7 @@ const HTTP_ERRORS = {
   },
   'body-too-large': {
     status: 413,
-    meaning: 'The JSON body is larger than 64 KiB.',
+    meaning: 'The body is larger than 64 KiB, or than 2 MiB for the paths of an archive.',
     action: 'Send a smaller body.',
   },
   'form-too-large': {

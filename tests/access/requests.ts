@@ -25,6 +25,11 @@ export const REQUESTS: Readonly<Record<string, readonly TableRequest[]>> = {
     { method: 'GET', path: '/file/top/ab/x.txt' },
     { method: 'HEAD', path: '/file/top/ab/x.txt' },
   ],
+  'Download a folder as an archive': [
+    { method: 'GET', path: `/-/zip/${SOURCE}` },
+    { method: 'HEAD', path: `/-/zip/${SOURCE}` },
+  ],
+  'Download files as an archive': [json('/-/zip', { paths: ['top/ab/x.txt', 'top/ab/picture.png'] })],
   'Follow changes': [{ method: 'GET', path: `/-/changes?folder=${SOURCE}` }],
   'Fetch a thumbnail': [
     { method: 'GET', path: '/thumb/top/ab/picture.png' },

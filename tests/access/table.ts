@@ -7,6 +7,7 @@ import type { Store } from '../../src/model/store.ts';
 import type { Backend } from '../contract/backend.ts';
 import { type Response, send } from '../http/client.ts';
 import { startService, type TestService } from '../http/service.ts';
+import { parseArchive } from '../zip/parse-archive.ts';
 import { reportChanges } from './change-reporting-store.ts';
 import { AUTH_METHODS, type AuthMethod, type Client, openTestAccess, type TestAccess } from './clients.ts';
 import { type DocumentedRow, type Need, readDocumentedNeeds } from './documented-needs.ts';
@@ -191,6 +192,7 @@ async function checkCell(cell: Cell, client: Client, { service, tree, changes }:
 /** Checks the entries of successful responses, by the title of the row. */
 const CHECK_ENTRIES: Readonly<Record<string, (cell: Cell, response: Response) => void>> = {
   'List a folder': checkListing,
+  'Download a folder as an archive': checkArchive,
   'List the trash': ({ name, situation }, { body }) => {
     const { entries } = JSON.parse(body.toString()) as { entries: { path: string }[] };
     const visible = situation.rights.includes('read') ? [GONE_FILE] : [];
@@ -201,6 +203,18 @@ const CHECK_ENTRIES: Readonly<Record<string, (cell: Cell, response: Response) =>
     );
   },
 };
+
+/** An archive has the files that the client may read, and the folders that a listing shows. */
+function checkArchive({ name, request, situation, isAllowed }: Cell, { body }: Response): void {
+  if (request.method === 'HEAD') return;
+  const all = ['picture.png', 'sub/deep.txt', 'x.txt'].map((child) => SOURCE + child);
+  const isHidden = (path: string) => situation.hidden.some((hidden) => path.startsWith(hidden));
+  const isBelow = (path: string) => situation.traversable?.some((folder) => path.startsWith(folder));
+  const names = parseArchive(body).map((entry) => entry.name);
+  const expected = all.filter((path) => (isAllowed ? !isHidden(path) : isBelow(path)));
+  const files = names.filter((path) => !path.endsWith('/'));
+  assert.deepEqual(files.toSorted(), expected.map((path) => path.slice('top/'.length)).toSorted(), name);
+}
 
 /** Returns whether a request is for an item that the client can't see, although it can see other items. */
 function isInvisibleItem({ row, grants, situation, place }: Cell, { subject }: Client): boolean {

@@ -11,6 +11,7 @@ import { ERROR_CODES, type ErrorCode } from '../../src/http/error-codes.ts';
 import { disk } from '../contract/backend.ts';
 import { jsonOf, send } from '../http/client.ts';
 import { startService, type TestService } from '../http/service.ts';
+import { parseArchive } from '../zip/parse-archive.ts';
 
 const run = promisify(execFile);
 const page = await readFile(new URL('../../docs/reference/http-api.md', import.meta.url), 'utf8');
@@ -106,7 +107,7 @@ describe('The samples of the HTTP API reference', () => {
       : `Samples in ${name} were not run: "${language.probe.join(' ')}" failed`;
     it(`get the documented responses in ${name}`, { skip }, async () => {
       const samples = samplesOf(language.label);
-      assert.equal(samples.length, 12);
+      assert.equal(samples.length, 13);
       const program = language.program(
         setupOf(language.label),
         samples.map(({ code }) => code),
@@ -120,6 +121,11 @@ describe('The samples of the HTTP API reference', () => {
         assert.deepEqual(comparable(outputs[index] ?? ''), comparable(response), heading);
       const { format, width } = await sharp(await readFile(join(folder, 'thumbnail.jpg'))).metadata();
       assert.deepEqual({ format, width }, { format: 'jpeg', width: 320 });
+      const archive = parseArchive(await readFile(join(folder, 'photos.zip')));
+      assert.deepEqual(
+        archive.map((entry) => entry.name),
+        ['photos/cat.jpg'],
+      );
       await expectResult(service);
     });
   }
@@ -162,6 +168,7 @@ describe('The error tables of the HTTP API reference', () => {
     'List a folder': 'GET /{path}',
     'Fetch a file': 'GET /file/{path}',
     'Get a thumbnail': 'GET /thumb/{path}',
+    'Download an archive': 'POST /-/zip',
     'Create a folder': 'POST /create_folder',
     'Copy a file or folder': 'POST /copy',
     'Move a file or folder': 'POST /move',

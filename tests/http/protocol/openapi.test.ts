@@ -38,6 +38,8 @@ for (const backend of [memory, disk]) {
       '/-/trash/{id}': ['delete'],
       '/-/trash/{id}/restore': ['post'],
       '/-/versions/{path}': ['get', 'post'],
+      '/-/zip': ['post'],
+      '/-/zip/{path}': ['get', 'head'],
     };
     type Operation = {
       operationId?: string;
@@ -117,6 +119,8 @@ for (const backend of [memory, disk]) {
         ['/copy', json, ['source', 'destination', 'is_folder'], ['source', 'destination', 'is_folder', 'overwrite']],
         ['/move', json, ['source', 'destination', 'is_folder'], ['source', 'destination', 'is_folder', 'overwrite']],
         ['/create_folder', json, ['path'], ['path']],
+        ['/-/zip', json, ['paths'], ['paths']],
+        ['/-/zip', 'application/x-www-form-urlencoded', ['paths'], ['paths']],
         ['/-/session', json, ['name', 'password'], ['name', 'password']],
       ] as const) {
         const schema = paths[path]?.['post']?.requestBody?.content[type]?.schema;

@@ -10,6 +10,7 @@ import { progressSuite } from './progress.ts';
 import { thumbnailsSuite } from './thumbnails.ts';
 import { transferSuite } from './transfer.ts';
 import { uploadSuite } from './upload.ts';
+import { zipSuite } from './zip.ts';
 
 /** Tests the HTTP API for everything that a store can affect. `protocol/` tests the rest once, on the memory store. */
 export function storeSuite(backend: Backend): void {
@@ -19,6 +20,7 @@ export function storeSuite(backend: Backend): void {
   isolationSuite(backend);
   thumbnailsSuite(backend);
   namesSuite(backend);
+  zipSuite(backend);
   operationsSuite(backend);
 }
 
@@ -30,6 +32,7 @@ export function remoteStoreSuite(backend: Backend): void {
   uploadSuite(backend);
   fetchSuite(backend);
   isolationSuite(backend);
+  zipSuite(backend);
   journeySuite(backend);
 }
 
