@@ -2,8 +2,21 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { until } from '../../testing/until.ts';
 import type { Need } from '../runner/needs.ts';
+import { parseArchive } from '../zip/parse-archive.ts';
 import { becomes } from './becomes.ts';
-import { boxOf, button, choose, focusedName, row, shownNames, toolbar, waitForElementFocus } from './elements.ts';
+import { downloaded } from './downloaded.ts';
+import {
+  boxOf,
+  button,
+  choose,
+  focusedName,
+  messages,
+  row,
+  shownNames,
+  toolbar,
+  waitForElementFocus,
+} from './elements.ts';
+import { refuse } from './intercept.ts';
 import { FILES, openSite } from './open-site.ts';
 
 export const needs: readonly Need[] = ['browser'];
@@ -69,7 +82,10 @@ describe('Menus', () => {
 
 describe('The toolbar', () => {
   it('is one tab stop, follows the selection, and moves the buttons that do not fit to a menu', async (t) => {
-    const { page } = await openSite(t, { files: { ...FILES, ...MORE_FILES } });
+    const { page } = await openSite(t, {
+      files: { ...FILES, ...MORE_FILES },
+      visit: { expectedErrors: [/413/] },
+    });
     await becomes(() => toolbar(page).locator('[tabindex="0"]').count(), 1);
     await button(toolbar(page), 'New folder').focus();
     for (const [key, name] of [
@@ -99,13 +115,25 @@ describe('The toolbar', () => {
     await button(toolbar(page), 'New folder').waitFor();
 
     await row(page, 'Docs/').click();
-    await button(toolbar(page), 'Download').click();
-    await page.getByText('Folders can’t be downloaded yet.', { exact: true }).first().waitFor();
+    const folder = await downloaded(page, () => button(toolbar(page), 'Download').click());
+    assert.equal(folder.name, 'Docs.zip');
+    assert.ok(parseArchive(folder.bytes).every(({ name }) => name.startsWith('Docs/')));
+    await page.getByText('Preparing your ZIP file…').first().waitFor();
     await row(page, 'one.txt').click({ modifiers: ['Control'] });
-    const download = page.waitForEvent('download');
+    const both = await downloaded(page, () => page.keyboard.press('Alt+Shift+KeyD'));
+    assert.equal(both.name, 'files.zip');
+    const names = parseArchive(both.bytes).map(({ name }) => name);
+    assert.ok(names.includes('one.txt') && names.some((name) => name.startsWith('Docs/')), names.join());
+    await row(page, 'one.txt').click();
+    assert.equal((await downloaded(page, () => button(toolbar(page), 'Download').click())).name, 'one.txt');
+    assert.equal(await row(page, 'one.txt').count(), 1);
+
+    await page.route('**/-/zip', (route) => refuse(route, 'zip-too-large', 'Too many.'));
+    await row(page, 'Docs/').click();
     await button(toolbar(page), 'Download').click();
-    assert.equal((await download).suggestedFilename(), 'one.txt');
-    await page.getByText('Downloading 1 file. Folders can’t be downloaded yet.').first().waitFor();
+    await messages(page).getByText('Couldn’t download').waitFor();
+    await messages(page).getByText('There are too many files for one ZIP file.').waitFor();
+    await becomes(() => page.locator('iframe').count(), 2);
 
     await row(page, 'one.txt').click();
     await button(toolbar(page), 'Copy link').waitFor();
