@@ -8,8 +8,9 @@ import { scale } from './scale.ts';
 import { soak } from './soak.ts';
 import { targets } from './targets.ts';
 import { web } from './web.ts';
+import { zip } from './zip.ts';
 
-const benchmarks: readonly Benchmark[] = [targets, scale, soak, memory, github, web, compare];
+const benchmarks: readonly Benchmark[] = [targets, scale, soak, memory, github, web, zip, compare];
 
 process.exitCode = await runBenchmark(process.argv.slice(2));
 

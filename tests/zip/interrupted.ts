@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { type AddressInfo, connect, createServer } from 'node:net';
+import { join } from 'node:path';
+import { it } from 'node:test';
+import { promisify } from 'node:util';
+import { atEnd, type Owner, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
+import { assertSuccess, postForm, send } from '../http/client.ts';
+
+const run = promisify(execFile);
+
+const MIB = 2 ** 20;
+
+export interface Interruptions {
+  /** How often the connection is lost. */
+  readonly count: number;
+  /** Bytes of each of three large files, and the number of small files. */
+  readonly largeBytes: number;
+  readonly smallFiles: number;
+  /** Returns the settings of a service on an empty store. Default: on a disk. */
+  readonly open?: (t: Owner) => Promise<Readonly<Record<string, string>>>;
+}
+
+/** Tests that `curl -C -` completes an archive after lost connections, from any process of the service. */
+export function testInterruptedDownloads(store: string, options: Interruptions): void {
+  const { count, largeBytes, smallFiles, open } = options;
+  it(`resumes a ZIP download with curl after ${count} lost connections, with the same bytes, from ${store}`, async (t) => {
+    const folder = await temporaryFolder(t);
+    const settings = { WORKERS: '2', LOG_LEVEL: 'info', ...(await open?.(t)) };
+    const service = await startHoldall(t, { settings });
+    for (let index = 0; index < 3; index++) await put(service.port, `f/large ${index}`, randomBytes(largeBytes));
+    for (let index = 0; index < smallFiles; index++) {
+      await put(service.port, `f/${index % 7}/ü ${index}`, randomBytes(index * 37));
+    }
+    const whole = await send(service.port, '/-/zip/f/');
+    assert.equal(whole.status, 200);
+
+    const size = whole.body.length;
+    const proxy = await startCuttingProxy(t, service.port);
+    const file = join(folder, 'f.zip');
+    const curl = () =>
+      run('curl', [
+        '--silent',
+        '--fail',
+        '--continue-at',
+        '-',
+        '--output',
+        file,
+        `http://127.0.0.1:${proxy.port}/-/zip/f/`,
+      ]);
+    for (let lost = 0; lost < count; lost++) {
+      // At random, but never after the end: the last request completes the archive.
+      proxy.cutAfter(1000 + Math.floor((Math.random() * 1.8 * size) / (count + 1)));
+      await assert.rejects(curl(), { code: 18 });
+      const { length } = await readFile(file);
+      if (length > size * 0.95) break;
+    }
+    proxy.cutAfter(Number.POSITIVE_INFINITY);
+    await curl();
+    assert.ok((await readFile(file)).equals(whole.body), 'the bytes are the same');
+    await run('unzip', ['-tqq', file]);
+  });
+}
+
+async function put(port: number, path: string, value: Buffer): Promise<void> {
+  const slash = path.lastIndexOf('/') + 1;
+  const response = await postForm(port, [
+    { name: 'prefix', value: path.slice(0, slash) },
+    { name: 'file', filename: path.slice(slash), value },
+  ]);
+  assertSuccess(response, { message: 'File uploaded successfully', path });
+}
+
+/** Starts a proxy that closes each connection after a number of bytes from the service. */
+async function startCuttingProxy(t: Owner, port: number) {
+  let limit = Number.POSITIVE_INFINITY;
+  const server = createServer((client) => {
+    const upstream = connect(port, '127.0.0.1');
+    let remaining = limit;
+    const close = () => {
+      client.destroy();
+      upstream.destroy();
+    };
+    for (const socket of [client, upstream]) socket.on('error', close).on('close', close);
+    client.pipe(upstream);
+    upstream.on('data', (bytes: Buffer) => {
+      const part = bytes.subarray(0, remaining);
+      remaining -= part.length;
+      upstream.pause();
+      client.write(part, () => (remaining > 0 ? upstream.resume() : close()));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  atEnd(t, async () => void server.close());
+  return {
+    port: (server.address() as AddressInfo).port,
+    cutAfter(bytes: number) {
+      limit = bytes;
+    },
+  };
+}
+
+export { MIB };
