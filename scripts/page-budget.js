@@ -36,7 +36,7 @@ const ON_DEMAND = {
   'trash-view': 10_500,
   versions: 2_600,
   viewer: 8_300,
-  visit: 5_500,
+  visit: 5_800,
   worker: 108_000,
 };
 

@@ -53,12 +53,12 @@ export async function buildArchive(
   return archive;
 }
 
-/** Returns the name of the file that the archive of these paths is saved as. */
-export function archiveName(paths: readonly (FilePath | FolderPath)[]): string {
+/** Returns the name of the file that the archive of these paths is saved as. `rootName` is the name of the root. */
+export function archiveName(paths: readonly (FilePath | FolderPath)[], rootName = ''): string {
   const selected = withoutContained(paths);
   const [only = ROOT] = selected;
   const name = nameOf(selected.length === 1 ? only : commonParent(selected));
-  return `${name === '' ? 'files' : name}.zip`;
+  return `${name || rootName || 'files'}.zip`;
 }
 
 /** Returns the paths without those that another one contains, in order of their first appearance and each once. */

@@ -112,7 +112,10 @@ describe('The web UI', () => {
       try {
         const page = await send(strict.port, '/', { headers: { accept: BROWSER } });
         const { readOnly, maxUploadSize, trash, keepsVersions, links } = embeddedIn(page);
-        assert.deepEqual([readOnly, maxUploadSize, trash, keepsVersions, links], [true, 1234, { days: 7 }, false, false]);
+        assert.deepEqual(
+          [readOnly, maxUploadSize, trash, keepsVersions, links],
+          [true, 1234, { days: 7 }, false, false],
+        );
       } finally {
         await strict.stop();
       }

@@ -318,6 +318,33 @@ describe('A visitor of a share link', () => {
     });
   });
 
+  describe('who downloads everything as a ZIP archive', () => {
+    it('gets the shared files under relative names, and counts as one download', async () => {
+      service.grant(ALL, grant('p/s/b', []));
+      const link = await share({ maxDownloads: 1 });
+      assert.equal((await link.get('/-/zip/', {}, { method: 'HEAD' })).status, 200);
+      const { status, headers, body } = await link.get('/-/zip/');
+      assert.equal(status, 200);
+      assert.match(String(headers['content-disposition']), /^attachment; filename="s\.zip"/);
+      assert.ok(body.includes('a.txt'));
+      for (const hidden of ['p/', 'c.txt', 'sx.txt', 'other']) assert.ok(!body.includes(hidden), hidden);
+      assert.equal((await link.admin())['downloads'], 1);
+      is(await link.get('/-/zip/'), 404, 'link-not-found');
+    });
+
+    it('gets nothing from outside by a list of paths', async () => {
+      const link = await share();
+      for (const path of ['../', '../sx.txt', 'p/sx.txt', '/../sx.txt', 'sx.txt', '..%2Fsx.txt']) {
+        const response = await send(service.port, `${link.base}/-/zip`, json({ paths: [path] }));
+        assert.ok([400, 404].includes(response.status), `${path}: ${response.status}`);
+      }
+      const single = await share({ path: 'p/sx.txt' });
+      const { body } = await single.get('/-/zip/');
+      assert.ok(body.includes('sibling') && !body.includes('a.txt'));
+      is(await single.get('/-/zip/s/'), 403, 'permission-denied');
+    });
+  });
+
   describe('who is also a user', () => {
     it('has only the permissions of the link at its URL, and none of the link elsewhere', async () => {
       const link = await share();

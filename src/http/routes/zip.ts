@@ -4,7 +4,7 @@ import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { AccessDenied } from '../../access/permission-checks.ts';
 import { asError, isStoreError, quoted } from '../../model/error.ts';
-import { type FilePath, type FolderPath, parseFile, parseFolder } from '../../model/path.ts';
+import { type FilePath, type FolderPath, nameOf, parseFile, parseFolder } from '../../model/path.ts';
 import { attachmentHeaderOf } from '../../model/presentation.ts';
 import { type ResolvedRange, resolveRange } from '../../model/range.ts';
 import { recycleWhenPiped } from '../../streams/chunk-recycling.ts';
@@ -13,6 +13,7 @@ import { archiveStream } from '../../zip/archive-stream.ts';
 import { Checksums } from '../../zip/checksums.ts';
 import { StoredChecksums } from '../../zip/stored-checksums.ts';
 import { archiveName, buildArchive } from '../../zip/walk.ts';
+import { visitorOf } from '../access/link-access.ts';
 import { accessOf } from '../access/request-access.ts';
 import { sendNotModified } from '../content.ts';
 import { HttpError } from '../errors.ts';
@@ -58,7 +59,7 @@ export function zipRoutes(app: App, { database }: Pick<Service, 'database'>): vo
   app.route({
     method: ['GET', 'HEAD'],
     url: '/-/zip/*',
-    config: { access: 'files' },
+    config: { access: 'files', links: 'visitors' },
     schema: {
       tags: ['Archives'],
       summary: 'Download a folder as a ZIP archive',
@@ -75,7 +76,7 @@ export function zipRoutes(app: App, { database }: Pick<Service, 'database'>): vo
     method: 'POST',
     url: '/-/zip',
     bodyLimit: MAX_BODY_BYTES,
-    config: { access: 'files' },
+    config: { access: 'files', links: 'visitors' },
     schema: {
       tags: ['Archives'],
       summary: 'Download files and folders as a ZIP archive',
@@ -118,7 +119,8 @@ async function sendArchive(
   // Also runs if the client has already disconnected, and after errors.
   finished(reply.raw, () => place.release());
   const archive = await buildArchive(files, paths, { reserve: place.reserve, signal });
-  reply.headers(headersOf(archive, archiveName(paths)));
+  const visitor = visitorOf(request);
+  reply.headers(headersOf(archive, archiveName(paths, visitor && nameOf(visitor.link.path))));
   const version = { etag: archive.etag, modified: null };
   const verdict = evaluatePreconditions(request.headers, version);
   if (verdict === 'not-modified' && request.method !== 'POST')
@@ -129,6 +131,7 @@ async function sendArchive(
   }
   if (request.method === 'HEAD') return reply.header('content-length', archive.size).send();
   const range = requestedRange(request, reply, archive);
+  await visitor?.countDownload(async () => {});
   if (range) reply.code(206).header('content-range', `bytes ${range.start}-${range.end}/${archive.size}`);
   reply.header('content-length', range ? range.end - range.start + 1 : archive.size);
   const stream = archiveStream(archive, { range, files, checksums, signal });
