@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { Agent, get, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
 import type { Subject } from '../testing/options.ts';
 import { readNumber, readSubject, subjectOptions, subjectUsage } from '../testing/options.ts';
@@ -150,7 +151,9 @@ async function fetchAll(running: RunningServer, path: string, agent?: Agent): Pr
 
 async function open(url: URL, agent?: Agent): Promise<IncomingMessage> {
   const [response] = (await once(get(url, agent ? { agent } : {}), 'response')) as [IncomingMessage];
-  if (![200, 302].includes(response.statusCode ?? 0)) throw new Error(`GET ${url.href}: ${response.statusCode}`);
+  if (![200, 302].includes(response.statusCode ?? 0)) {
+    throw new Error(`GET ${url.href}: ${response.statusCode} ${(await text(response)).slice(0, 200)}`);
+  }
   return response;
 }
 

@@ -377,6 +377,10 @@ export class GuardedFiles implements Files {
     return this.#files.isPrivileged(file);
   }
 
+  isSizeCertain(...[file]: Args<'isSizeCertain'>) {
+    return this.#files.isSizeCertain(file);
+  }
+
   #requireRestorable(action: string, path: FilePath | FolderPath, to: FilePath | FolderPath): void {
     this.#checks.requireThroughout('write', action, path);
     // The content becomes readable at another path, as by a move.

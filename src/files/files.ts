@@ -90,6 +90,8 @@ export interface Files extends TrashOperations, VersionOperations {
   quota(): Quota | undefined;
   /** Returns whether writing this file requires the manage permission for the root (`Store.isPrivileged`). */
   isPrivileged(file: FilePath): boolean;
+  /** Returns whether the size of a file in a listing is that of its content (`Store.isSizeCertain`). */
+  isSizeCertain(file: FileEntry): boolean;
 }
 
 export function createFiles(store: Store, options: FilesOptions): Files {
@@ -169,6 +171,7 @@ export function createFiles(store: Store, options: FilesOptions): Files {
     check: async (cancel) => store.check?.(cancel),
     quota: () => store.quota?.(),
     isPrivileged: (file) => store.isPrivileged?.(file) ?? false,
+    isSizeCertain: (file) => store.isSizeCertain?.(file) ?? true,
   };
 }
 

@@ -256,6 +256,10 @@ export class RecordedFiles implements Required<Files> {
     return this.#files.isPrivileged(...args);
   }
 
+  isSizeCertain(...args: Args<'isSizeCertain'>) {
+    return this.#files.isSizeCertain(...args);
+  }
+
   /**
    * Runs an operation and records its change. After an error, records the folders of `affected` instead, unless
    * `isUnchangedAfter` the error.

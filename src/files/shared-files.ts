@@ -198,6 +198,10 @@ export class SharedFiles implements Required<Files> {
     return this.#files.isPrivileged((this.#options.folder + file) as FilePath);
   }
 
+  isSizeCertain(...[file]: Args<'isSizeCertain'>) {
+    return this.#files.isSizeCertain({ ...file, path: (this.#options.folder + file.path) as FilePath });
+  }
+
   /** Returns the entry of the only file, which is all that its root lists. */
   async #findOnly(folder: FolderPath, name: string, options: Cancellable): Promise<Entry> {
     if (folder !== ROOT) throw notFound(folder);

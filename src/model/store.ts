@@ -313,6 +313,12 @@ export interface Store extends Partial<TrashStore>, Partial<VersionStore> {
   isPrivileged?(file: FilePath): boolean;
 
   /**
+   * Returns whether the size of a file in a listing is that of its content, which `stat` returns. Present only if it can
+   * be another one, as for a pointer of Git LFS. Never throws.
+   */
+  isSizeCertain?(file: FileEntry): boolean;
+
+  /**
    * Reports changes in the store, also those by other programs, until `signal` aborts. Reports undefined when it has
    * started, and when it might have missed changes. Can report a path several times, and without a change. Reports
    * nothing while the store is unavailable. Never throws.

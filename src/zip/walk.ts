@@ -1,14 +1,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { mapAhead } from '../concurrency/concurrently.ts';
 import type { Files } from '../files/files.ts';
-import { isStoreError } from '../model/error.ts';
+import { isStoreError, undefinedIfNotFound } from '../model/error.ts';
 import { type FilePath, type FolderPath, isFolder, isWithin, nameOf, parentOf, ROOT } from '../model/path.ts';
-import type { Cancellable, FileEntry, Listing } from '../model/store.ts';
+import type { Cancellable, Entry, FileEntry, Listing } from '../model/store.ts';
 import { Archive, MAX_ENTRIES, tooManyEntries } from './archive.ts';
 import { FolderNames } from './safe-names.ts';
 
 /** What an archive needs of the files of a user. */
-export type ZipFiles = Pick<Files, 'list' | 'stat' | 'read'>;
+export type ZipFiles = Pick<Files, 'list' | 'stat' | 'read'> & Partial<Pick<Files, 'isSizeCertain'>>;
 
 export interface BuildOptions extends Cancellable {
   /** Called before memory is allocated for the archive. Can throw to refuse it. */
@@ -161,7 +161,7 @@ async function addFolder(
   let { page } = walk;
   if (page?.entries.length === 0 && name !== '') archive.add({ path, name, etag: '', size: 0, modified: null });
   while (page) {
-    for (const entry of page.entries) {
+    for (const entry of await withSizes(walk, page.entries)) {
       const child = name + names.add(nameOf(entry.path));
       if (entry.kind === 'file') addFile(archive, entry, child);
       else folders.push({ path: entry.path, name: `${child}/` });
@@ -171,6 +171,17 @@ async function addFolder(
     await nextTurn();
     page = page.cursor === undefined ? undefined : await listPage(walk, path, page.cursor);
   }
+}
+
+/** Returns the entries with the sizes of their contents, without files that were removed since. */
+async function withSizes({ files, options }: Walk, entries: readonly Entry[]): Promise<readonly Entry[]> {
+  const isCertain = (entry: Entry) => entry.kind === 'folder' || (files.isSizeCertain?.(entry) ?? true);
+  if (entries.every(isCertain)) return entries;
+  const complete = async (entry: Entry) =>
+    isCertain(entry) ? entry : undefinedIfNotFound(files.stat(entry.path as FilePath, options));
+  const completed: Entry[] = [];
+  for await (const { found } of mapAhead(each(entries), AHEAD, complete)) if (found) completed.push(found);
+  return completed;
 }
 
 /** Returns a page of a folder; undefined if the folder was deleted after its parent was listed. */

@@ -2,6 +2,10 @@ import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
 import { describe, it, type TestContext } from 'node:test';
+import { createFiles } from '../../src/files/files.ts';
+import { archiveStream } from '../../src/zip/archive-stream.ts';
+import { Checksums } from '../../src/zip/checksums.ts';
+import { buildArchive } from '../../src/zip/walk.ts';
 import type { Changes, Content, OwnAnswer } from '../../testing/servers/github.ts';
 import { serveRepository } from '../../testing/servers/github-costs.ts';
 import { until } from '../../testing/until.ts';
@@ -9,6 +13,7 @@ import { file, folder, ofKind, textOf, upload } from '../contract/bytes.ts';
 import { isFullForm } from '../full-forms.ts';
 import { send } from '../http/client.ts';
 import type { Need } from '../runner/needs.ts';
+import { parseArchive } from '../zip/parse-archive.ts';
 import { BLOB, MIB, requestsDuring, unavailable, warnings } from './github-reading.ts';
 import { having, type Opened, openRepository } from './github-writing.ts';
 
@@ -71,6 +76,19 @@ describe('A Git LFS pointer', () => {
       assert.ok((await buffer(content.body)).equals(OBJECT.subarray(start, end + 1)));
     }
     await assert.rejects(store.read(file('a.bin'), { range: { start: OBJECT.length } }), ofKind('range-unsatisfiable'));
+  });
+
+  it('is its object in a ZIP archive', async (t) => {
+    const { store } = await open(t, 'f/a.bin', { '.gitattributes': ATTRIBUTES, 'f/b.txt': 'x'.repeat(200) });
+    const files = createFiles(store, { presignExpires: 60 });
+    const archive = await buildArchive(files, [folder('f')]);
+    const { signal } = new AbortController();
+    const entries = parseArchive(await buffer(archiveStream(archive, { files, checksums: new Checksums(), signal })));
+    assert.deepEqual(
+      entries.map(({ name }) => name),
+      ['f/a.bin', 'f/b.txt'],
+    );
+    assert.ok(entries[0]?.content.equals(OBJECT));
   });
 
   it('is resolved once and then cached', async (t) => {

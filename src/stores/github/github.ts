@@ -2,7 +2,7 @@ import { quoted, StoreError } from '../../model/error.ts';
 import type { Cancellable, FileEntry, Store } from '../../model/store.ts';
 import { LONG_RETRY_AFTER_SECONDS } from '../network.ts';
 import { BlobCache } from './blobs/blob-cache.ts';
-import { LfsObjects } from './blobs/lfs.ts';
+import { isPointerSize, LfsObjects } from './blobs/lfs.ts';
 import { isGitSettings } from './branch/reserved-names.ts';
 import { ServedFolder } from './branch/served-folder.ts';
 import { Snapshots } from './branch/snapshots.ts';
@@ -69,6 +69,7 @@ export function openGitHub(options: GitHubOptions): Store {
     watch: (report, { signal }) =>
       void new BranchWatcher(snapshots, trees, served, { report, signal, pollMs: options.pollEvery }).run(),
     isPrivileged: (file) => isGitSettings(served.fullPath(file)),
+    isSizeCertain: ({ size }) => !isPointerSize(size),
 
     async close() {
       // Otherwise, a commit that waits for the quota could delay the shutdown for minutes.

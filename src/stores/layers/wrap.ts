@@ -40,6 +40,7 @@ export const EFFECTS = {
   expireVersions: 'writes',
   quota: 'neither',
   isPrivileged: 'neither',
+  isSizeCertain: 'neither',
   watch: 'neither',
   close: 'neither',
 } as const satisfies Record<keyof Store, Effect>;
@@ -50,7 +51,13 @@ export type Member = keyof Store;
  * Members that layers leave unchanged, because they return at once and never throw: `quota` and `isPrivileged` send no
  * request, `readCached` returns undefined if the backend does not respond, and `watch` works in the background.
  */
-const IMMEDIATE = ['quota', 'readCached', 'isPrivileged', 'watch'] as const satisfies readonly Member[];
+const IMMEDIATE = [
+  'quota',
+  'readCached',
+  'isPrivileged',
+  'isSizeCertain',
+  'watch',
+] as const satisfies readonly Member[];
 
 /** The members that return a promise. */
 export type Call = Exclude<Member, (typeof IMMEDIATE)[number] | 'walk'>;

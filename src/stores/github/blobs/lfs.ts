@@ -38,6 +38,9 @@ const MAX_ATTRIBUTES_BYTES = 64 * 1024;
 /** Milliseconds for which the presence or absence of an object is cached. */
 const PRESENCE_TTL_MS = 60_000;
 
+/** Returns whether a blob of this size can be a pointer. */
+export const isPointerSize = (bytes: number): boolean => bytes >= MIN_POINTER_BYTES && bytes <= MAX_POINTER_BYTES;
+
 const LFS_JSON = 'application/vnd.git-lfs+json';
 
 /** Access to Git LFS objects (github.com/git-lfs/git-lfs, docs/spec.md and docs/api/batch.md). */
@@ -64,8 +67,7 @@ export class LfsObjects {
    * the object. `chain` are the trees from the root to the blob's folder.
    */
   async find(blob: TreeEntry, chain: readonly Tree[], options: Cancellable): Promise<LfsObject | undefined> {
-    const maybePointer = blob.size >= MIN_POINTER_BYTES && blob.size <= MAX_POINTER_BYTES;
-    if (!maybePointer || !(await this.#isEnabled(chain, options))) return undefined;
+    if (!isPointerSize(blob.size) || !(await this.#isEnabled(chain, options))) return undefined;
     const object = await this.#readPointer(blob, options);
     return object && (await this.#isPresent(object, options)) ? object : undefined;
   }
