@@ -16,6 +16,7 @@ interface ChangeJson {
   readonly size?: number;
   readonly etag?: string;
   readonly user?: string;
+  readonly link?: string;
 }
 
 interface Page {
@@ -160,6 +161,41 @@ describe('GET /-/changes', () => {
     const [, copy] = (jsonOf(listed) as unknown as { entries: { etag: string; size: number }[] }).entries;
     const { etag, size } = changes.find(({ type }) => type === 'file.copied') ?? {};
     assert.deepEqual({ etag, size }, { etag: copy?.etag, size: copy?.size });
+  });
+
+  it('names the share link through which a visitor made a change, instead of a user', async () => {
+    ok(await service.asAnn('/create_folder', json({ path: 'inbox' })));
+    const created = await service.asAnn('/-/links', json({ path: 'inbox/', permissions: ['read', 'write'] }));
+    ok(created);
+    const {
+      link: { id },
+      token,
+    } = jsonOf(created) as { link: { id: string }; token: string };
+    const stream = await follow();
+    service.events();
+    ok(await service.asAnonymous(`/-/s/${token}/upload`, upload('a.txt', 'one', 'sub')));
+    await until('the change has arrived', () => stream.changes.length > 0);
+    const { changes } = await read('since=oldest');
+    assert.deepEqual(changes.at(-1), stream.changes[0]);
+    assert.partialDeepStrictEqual(changes.at(-1), { type: 'file.created', path: 'inbox/sub/a.txt', link: id });
+    assert.deepEqual(
+      changes.map(({ user, link }) => [user, link]),
+      [
+        ['ann', undefined],
+        [undefined, id],
+      ],
+    );
+    assert.deepEqual(service.events(), [
+      {
+        event: 'change',
+        action: 'upload',
+        path: 'inbox/sub/a.txt',
+        outcome: 'done',
+        link: id,
+        who: undefined,
+        way: 'link',
+      },
+    ]);
   });
 
   it('returns all later changes after the cursor in the document of the web UI', async () => {

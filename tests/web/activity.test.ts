@@ -54,3 +54,21 @@ test('The details show what happened to a folder and a file at once, and undo it
   await row(page, 'Docs/d.txt').click();
   await becomes(async () => (await rows()).join(), ofFile.join());
 });
+
+test('The details name visitors of share links as such', async (t) => {
+  const { site, page } = await openSite(t, { files: { 'Inbox/a.txt': 'a' } });
+  await row(page, 'Inbox/').click();
+  await page.getByRole('button', { name: 'Details' }).click();
+  const created = await fetch(new URL('-/links', site.url), {
+    method: 'POST',
+    body: JSON.stringify({ path: 'Inbox/', permissions: ['read', 'write'] }),
+    headers: { 'content-type': 'application/json' },
+  });
+  const { url } = (await created.json()) as { url: string };
+  const form = new FormData();
+  form.append('file', new File(['b'], 'b.txt'));
+  assert.equal((await fetch(new URL('upload', url), { method: 'POST', body: form })).status, 200);
+  const item = page.getByRole('complementary', { name: 'Details' }).getByRole('listitem').first();
+  await item.getByText('“⁨b.txt⁩” created').waitFor();
+  await item.getByText('Visitor of a share link').waitFor();
+});

@@ -95,6 +95,7 @@ function ChangeRow({ path, change }: { path: string; change: FeedChange }) {
               {' · '}
             </>
           )}
+          {change.link !== undefined && `${text.activity.visitor} · `}
           {isDeep && (
             <>
               <Name of={parent.slice(path.length, -1)} />

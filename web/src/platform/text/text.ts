@@ -441,6 +441,7 @@ export interface LazyText {
     readonly copiedAs: (parameters: { before: string; name: string }) => string;
     readonly changed: (parameters: { name: string }) => string;
     readonly incomplete: string;
+    readonly visitor: string;
     readonly undo: (parameters: { message: string }) => string;
     readonly undoing: (parameters: { name: string }) => string;
   };
