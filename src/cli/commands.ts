@@ -6,6 +6,7 @@ import { DATABASE_BACKUP, DATABASE_CHECK, DATABASE_MIGRATE } from './database.ts
 import { DOCTOR } from './doctor.ts';
 import { GRANT_LIST, GRANT_REMOVE, GRANT_SET } from './grants.ts';
 import { HELP, VERSION } from './help.ts';
+import { LINK_CREATE, LINK_LIST, LINK_REVOKE } from './links.ts';
 import { PASSWORD } from './password.ts';
 import { SERVE } from './serve.ts';
 import { TOKEN_LIST, TOKEN_NEW, TOKEN_REVOKE } from './tokens.ts';
@@ -43,6 +44,9 @@ const LISTED: readonly CommandSpec[] = [
   DATABASE_CHECK,
   DATABASE_MIGRATE,
   DATABASE_BACKUP,
+  LINK_CREATE,
+  LINK_LIST,
+  LINK_REVOKE,
   WEBHOOK_ADD,
   WEBHOOK_LIST,
   WEBHOOK_SET,
@@ -66,6 +70,7 @@ export const GROUPS = {
   token: 'Manage access tokens',
   access: 'Check an access file, and explain its decisions',
   database: 'Check, migrate and back up the database',
+  link: 'Share files and folders by links',
   webhook: 'Send changes to other services',
 } as const;
 

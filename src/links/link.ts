@@ -49,6 +49,14 @@ export interface Link extends LinkSettings {
 /** Why visitors can't use a link. `permission`: its creator lost the permissions that it gives. */
 export type InactiveReason = 'expired' | 'permission' | 'downloads' | 'uploads';
 
+/** The settings that have no effect without a permission, by their names in the HTTP API and on the command line. */
+export const PERMISSION_OF_SETTING = [
+  ['maxDownloads', 'read'],
+  ['maxUploads', 'write'],
+  ['maxUploadBytes', 'write'],
+  ['askSender', 'write'],
+] as const satisfies readonly (readonly [string, LinkPermission])[];
+
 /** Maximum length of a label in characters. */
 const MAX_LABEL_LENGTH = 200;
 
@@ -120,6 +128,11 @@ export function parseExpiry(text: string): Date {
   }
   if (time.getTime() > Date.now()) return time;
   throw new StoreError('invalid-request', `The expiry ${quoted(text)} is not in the future.`);
+}
+
+/** Returns the URL of a link for visitors. `root` is the URL of the service, without a `/` at its end. */
+export function linkUrl(root: string, token: string): string {
+  return `${root}/-/s/${token}/`;
 }
 
 /** Returns the error for an ID that no link has, and for the link of another user. */

@@ -8,6 +8,8 @@ import {
   type LinkPermission,
   type LinkSettings,
   linkNotFound,
+  linkUrl,
+  PERMISSION_OF_SETTING,
   parseExpiry,
   parseLabel,
   parsePermissions,
@@ -134,7 +136,7 @@ export function changeLinkRoutes(app: App, service: Service, { table }: LinkServ
         message: 'Link created successfully',
         link: describeLink(link, service.access.policy()),
         token,
-        url: linkUrl(service, request, token),
+        url: linkUrl(rootOf(service, request), token),
       };
     },
   );
@@ -213,20 +215,12 @@ async function applyChange(
 
 /** Throws 400 for a setting that has no effect with the permissions of the link. */
 function requireUseful(change: ChangeLink, permissions: readonly LinkPermission[]): void {
-  for (const [field, permission] of NEEDED_PERMISSIONS) {
+  for (const [field, permission] of PERMISSION_OF_SETTING) {
     const value = change[field];
     if (value === undefined || value === null || value === false || permissions.includes(permission)) continue;
     throw new HttpError('invalid-parameter', `"${field}" has no effect without the permission "${permission}".`);
   }
 }
-
-/** The settings that need a permission. */
-const NEEDED_PERMISSIONS = [
-  ['maxDownloads', 'read'],
-  ['maxUploads', 'write'],
-  ['maxUploadBytes', 'write'],
-  ['askSender', 'write'],
-] as const satisfies readonly (readonly [keyof ChangeLink, LinkPermission])[];
 
 /** Returns the value of a field: the present one if it is absent, and undefined if it is null. */
 function parsed<Value>(value: Value | null | undefined, present: Value | undefined): Value | undefined;
@@ -282,14 +276,9 @@ async function requireExisting(
   else if (permissions.includes('read')) await files.list(path, { limit: 1 });
 }
 
-/** Returns the URL of a link for visitors. */
-function linkUrl(
-  { publicUrl, basePath }: Pick<Service, 'publicUrl' | 'basePath'>,
-  { protocol, host }: FastifyRequest,
-  token: string,
-): string {
-  const root = publicUrl?.replace(/(?<!\/)\/+$/, '') ?? `${protocol}://${host}${basePath}`;
-  return `${root}/-/s/${token}/`;
+/** Returns the URL of the service as visitors see it, without a `/` at its end. */
+function rootOf({ publicUrl, basePath }: Pick<Service, 'publicUrl' | 'basePath'>, request: FastifyRequest): string {
+  return publicUrl?.replace(/(?<!\/)\/+$/, '') ?? `${request.protocol}://${request.host}${basePath}`;
 }
 
 /** Records a change of a link. */
