@@ -348,7 +348,7 @@ function relativeMessage(message: string, folder: FolderPath): string | undefine
   const prefix = quoted(folder).slice(0, -1);
   const parents = foldersAbove(folder);
   let isOutside = false;
-  const relative = message.replaceAll(/"(?:[^"\\]|\\.)*"/g, (text) => {
+  const relative = message.replaceAll(/"[^"\\]*(?:\\.[^"\\]*)*"?/gs, (text) => {
     if (text.startsWith(prefix)) return `"${text.slice(prefix.length)}`;
     // The path of a parent folder, or of the folder itself without its slash. A long path is shortened.
     isOutside ||= text.includes('…') || parents.has(text);

@@ -226,11 +226,11 @@ describe('A visitor of a share link', () => {
 
     it('gets the same responses for names that are taken and free', async () => {
       const link = await request();
-      const describe = (response: Response) => {
+      const summaryOf = (response: Response) => {
         const { 'x-request-id': _, date: __, ...headers } = response.headers;
         return { status: response.status, headers: Object.keys(headers), body: { ...jsonOf(response), path: '' } };
       };
-      const free = describe(await link.upload('free.txt'));
+      const free = summaryOf(await link.upload('free.txt'));
       assert.equal(free.status, 200);
       for (const [name, fields] of [
         ['a.txt', {}],
@@ -238,7 +238,7 @@ describe('A visitor of a share link', () => {
         ['x.txt', { prefix: 'a.txt/' }],
         ['c.txt', { prefix: 'b/' }],
       ] as const) {
-        assert.deepEqual(describe(await link.upload(name, fields)), free, name);
+        assert.deepEqual(summaryOf(await link.upload(name, fields)), free, name);
       }
       const contents = await service.contents();
       assert.deepEqual([contents['p/s/a.txt'], contents['p/s/a (2).txt']], ['text', 'new']);
