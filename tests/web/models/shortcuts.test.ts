@@ -3,12 +3,13 @@ import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { ACTIONS } from '../../../web/src/features/actions/action-list.ts';
 import { keyNames, LIST_SHORTCUTS, PAGE_SHORTCUTS } from '../../../web/src/features/actions/shortcut-list.ts';
+import { DOWNLOAD_ALL } from '../../../web/src/features/visit/download-all.ts';
 import { keyLabel } from '../../../web/src/ui/keyboard.ts';
 import { textOf } from './languages.ts';
 
-/** Returns the keys of all actions and other shortcuts, in a service with or without a trash. */
+/** Returns the keys of all actions, also those of visitors, and of other shortcuts, in a service with or without a trash. */
 function keysOf(service: { readonly hasTrash: boolean }): readonly string[] {
-  const actions = ACTIONS.filter(({ hasTrash = service.hasTrash }) => hasTrash === service.hasTrash);
+  const actions = [...ACTIONS, DOWNLOAD_ALL].filter(({ hasTrash = service.hasTrash }) => hasTrash === service.hasTrash);
   return [...actions.map(({ keys }) => keys), ...[...LIST_SHORTCUTS, ...PAGE_SHORTCUTS].map(([, keys]) => keys)].flat();
 }
 

@@ -2,7 +2,7 @@ import { type ReadonlySignal, signal } from '@preact/signals';
 import type { ComponentType } from 'preact';
 import { ACTIONS, type ActionDefinition } from '../features/actions/action-list.ts';
 import { clickLink } from '../features/actions/download.ts';
-import { downloadAllAction } from '../features/visit/download-all.ts';
+import { DOWNLOAD_ALL } from '../features/visit/download-all.ts';
 import { loadVisitPage, type VisitPageProps } from '../features/visit/visit-page.tsx';
 import { createPermissions, type Permissions } from '../model/account/permissions.ts';
 import { type Messages, reportLoadFailure } from '../model/messages.ts';
@@ -112,5 +112,5 @@ function maxUploadSizeOf({ maxUploadSize, link }: Embedded): number | null {
 function actionsOf(visit: Visit): readonly ActionDefinition[] {
   const asksSender = visit.link.peek()?.askSender === true;
   const excluded = ['undo', 'redo', 'trash', ...(asksSender ? ['newFolder'] : [])];
-  return [downloadAllAction(visit), ...ACTIONS.filter(({ id }) => !excluded.includes(id))];
+  return [DOWNLOAD_ALL, ...ACTIONS.filter(({ id }) => !excluded.includes(id))];
 }
