@@ -6,6 +6,7 @@ import type { Page } from 'playwright-core';
 import type { CreateLink, LinkCreated } from '../../src/http/schemas.ts';
 import { until } from '../../testing/until.ts';
 import type { Need } from '../runner/needs.ts';
+import { parseArchive } from '../zip/parse-archive.ts';
 import { assertAccessible, assertAccessibleInBothSchemes } from './axe.ts';
 import { openPage, type Visit } from './browser.ts';
 import { button, row, swipe, waitForNoOverflow, waitForTitle } from './elements.ts';
@@ -95,8 +96,9 @@ describe('A visitor on a phone', () => {
     }
     await page.keyboard.press('Escape');
     const [download] = await Promise.all([page.waitForEvent('download'), button(tools, 'Download all').tap()]);
-    // The route of ZIP archives does not exist yet. When it does, check the entries of the archive here.
     assert.equal(download.url(), `${page.url()}-/zip/`);
+    const names = parseArchive(await readFile(await download.path())).map(({ name }) => name.replace(/.*\//, ''));
+    assert.deepEqual(names.toSorted(), album.map(([path = '']) => String(path).slice('Alps/'.length)).toSorted());
   });
 });
 
