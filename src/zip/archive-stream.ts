@@ -22,6 +22,9 @@ export interface ArchiveStreamOptions {
   readonly signal: AbortSignal;
 }
 
+/** Bytes that wait for the client, so that checksums are computed and files are read while it receives earlier ones. */
+const BUFFERED_BYTES = 2 ** 20;
+
 /** Entries of the directory whose checksums are looked up together. */
 const DIRECTORY_BATCH = 500;
 
@@ -38,7 +41,7 @@ export function archiveStream(archive: Archive, options: ArchiveStreamOptions): 
   const ending = new AbortController();
   const signal = AbortSignal.any([options.signal, ending.signal]);
   const reader = new ArchiveReader(archive, output, { ...options, signal });
-  const stream = Readable.from(reader.read(), { objectMode: false });
+  const stream = Readable.from(reader.read(), { objectMode: false, highWaterMark: BUFFERED_BYTES });
   setRecycler(stream, (chunk) => output.recycle(chunk));
   stream.once('close', () => {
     // Ends the reads in progress, also of files in advance.
