@@ -11,8 +11,13 @@ export function failing(error: () => unknown): (store: Store) => Store {
       },
     ]);
     // It looks at a path alone and never fails.
-    const { isPrivileged } = store;
-    return { ...Object.fromEntries(members), ...(isPrivileged && { isPrivileged }) };
+    // These return at once, and never throw.
+    const { isPrivileged, isSizeCertain } = store;
+    return {
+      ...Object.fromEntries(members),
+      ...(isPrivileged && { isPrivileged }),
+      ...(isSizeCertain && { isSizeCertain }),
+    };
   };
 }
 

@@ -31,7 +31,7 @@ const MEMBERS = Object.keys(EFFECTS) as Member[];
 /** A store with every member. Each calls `run` with its name and arguments. */
 function fullStore(run: (member: Member, args: readonly unknown[]) => unknown): Store {
   const members = MEMBERS.map((member) => {
-    if (member === 'quota' || member === 'isPrivileged' || member === 'watch')
+    if (member === 'quota' || member === 'isPrivileged' || member === 'isSizeCertain' || member === 'watch')
       return [member, (...args: unknown[]) => run(member, args)];
     if (member !== 'walk') return [member, async (...args: unknown[]) => run(member, args)];
     const walk = async function* (...args: unknown[]) {
@@ -452,7 +452,7 @@ describe('circuitBreaker', () => {
     assert.equal(refused.retryAfter, 1);
     assert.ok(body.destroyed);
     for (const member of MEMBERS.filter(
-      (each) => !['close', 'walk', 'quota', 'readCached', 'isPrivileged', 'watch'].includes(each),
+      (each) => !['close', 'walk', 'quota', 'readCached', 'isPrivileged', 'isSizeCertain', 'watch'].includes(each),
     )) {
       await assert.rejects(call(store, member, 'a'), /has been unreachable/, member);
     }

@@ -301,9 +301,9 @@ describe('An archive', () => {
     const stream = archiveStream(archive, { files, checksums: new Checksums(), signal: leaving.signal });
     for await (const _ of stream) break;
     assert.ok(stream.destroyed);
-    // What fills the current buffer is still read.
+    // What fills the buffers is still read: 1 MiB, and 16 files in advance.
     for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve));
-    assert.ok(reads.length < 100, `${reads.length} files were read`);
+    assert.ok(reads.length < 250, `${reads.length} files were read`);
   });
 
   it('refuses more files than it can hold, and a budget of memory that is exhausted', async () => {
