@@ -27,6 +27,9 @@ async function withApplications<Result>(
   }
 }
 
+/** Routes that respond with 404 to every method. */
+const WITHOUT_METHODS = ['/-/*', '/-/malformed', '/-/docs/*', '/-/link-without-slash', '/-/link', '/-/link/session'];
+
 describe('The routes', () => {
   /** The routes at registration. A plugin may add their declarations later. */
   const routes: { readonly method: readonly string[]; readonly url: string; readonly route: RouteOptions }[] = [];
@@ -69,7 +72,7 @@ describe('The routes', () => {
         url: url.replace('*', 'a.txt'),
       });
       if (method === 'OPTIONS' && headers.allow !== undefined) assert.equal(statusCode, 204, route);
-      else if (['/-/*', '/-/malformed', '/-/docs/*'].includes(url)) assert.equal(statusCode, 404, `${route}: ${body}`);
+      else if (WITHOUT_METHODS.includes(url)) assert.equal(statusCode, 404, `${route}: ${body}`);
       else assert.equal(statusCode, 405, `${route}: ${body}`);
     }
   });

@@ -113,7 +113,7 @@ for (const backend of [memory, disk]) {
       const { paths } = await describedPaths();
       const json = 'application/json';
       for (const [path, type, required, properties] of [
-        ['/upload', 'multipart/form-data', ['file'], ['file', 'prefix', 'modified']],
+        ['/upload', 'multipart/form-data', ['file'], ['file', 'prefix', 'modified', 'sender']],
         ['/rename/{path}', json, ['newName'], ['newName', 'overwrite']],
         ['/rename_folder/{path}', json, ['newName'], ['newName', 'overwrite']],
         ['/copy', json, ['source', 'destination', 'is_folder'], ['source', 'destination', 'is_folder', 'overwrite']],
