@@ -345,6 +345,18 @@ describe('A visitor of a share link', () => {
     });
   });
 
+  it('gets no ID of a change, because visitors undo nothing', async () => {
+    const link = await share({ permissions: ['read', 'write'] });
+    for (const [path, body] of [
+      ['/create_folder', { path: 'new' }],
+      ['/copy', { source: 'a.txt', destination: 'copy.txt', is_folder: false }],
+      ['/copy', { source: 'b', destination: 'copy', is_folder: true }],
+    ] as const) {
+      const response = await send(service.port, link.base + path, json(body));
+      assert.deepEqual(Object.keys(jsonOf(response) as object), ['success', 'message'], path);
+    }
+  });
+
   describe('who is also a user', () => {
     it('has only the permissions of the link at its URL, and none of the link elsewhere', async () => {
       const link = await share();

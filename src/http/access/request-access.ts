@@ -199,8 +199,9 @@ export interface ChangeField {
   readonly change?: string;
 }
 
-/** Returns the ID of the last change of the request. */
+/** Returns the ID of the last change of the request, for users: visitors of share links undo nothing. */
 export function changeOf(request: FastifyRequest): ChangeField {
-  const id = accessOf(request).changes.at(-1)?.id;
+  const { changes, authMethod } = accessOf(request);
+  const id = authMethod === 'link' ? undefined : changes.at(-1)?.id;
   return id === undefined ? {} : { change: id };
 }
