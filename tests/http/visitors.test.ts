@@ -245,6 +245,29 @@ describe('A visitor of a share link', () => {
       assert.equal(contents['p/s/b/c (2).txt'], 'new');
     });
 
+    it('gets the same responses for long paths and names, and for names that are taken many times', async () => {
+      const link = await request();
+      const statusOf = async (...upload: Parameters<typeof link.upload>) => {
+        const { status, body } = await link.upload(...upload);
+        return `${status} ${body.toString().replaceAll(/taken|other|\\"[^"]*"/g, '')}`;
+      };
+      const long = 'x'.repeat(246);
+      const numbered = Array.from({ length: 100 }, (_, index) => `p/s/taken (${index + 2})`);
+      const taken = ['p/s/taken', ...numbered, `p/s/taken${long}.txt`];
+      await service.plant({ ...FILES, ...Object.fromEntries(taken.map((path) => [path, 'old'])) });
+      assert.match(await statusOf('taken'), /^200/);
+      assert.equal(await statusOf(`taken${long}.txt`), await statusOf(`other${long}.txt`));
+      const deep = `/${'y'.repeat(200)}`.repeat(4);
+      for (const bytes of [100, 123, 124, 125, 203, 205, 208, 209]) {
+        const rest = `${deep}/${'z'.repeat(bytes)}`;
+        assert.equal(
+          await statusOf('f', { prefix: `taken${rest}` }),
+          await statusOf('f', { prefix: `other${rest}` }),
+          `${bytes}`,
+        );
+      }
+    });
+
     it('puts files into the folder of the sender, and needs the name', async () => {
       const link = await request({ askSender: true });
       is(await link.upload('a.txt'), 400, 'sender-required');

@@ -19,11 +19,34 @@ describe('Numbered names', () => {
     assert.deepEqual(first('a/v1.0/', 2), ['a/v1.0/', 'a/v1.0 (2)/']);
   });
 
-  it('end after a hundred names, and before one that is too long', () => {
-    assert.equal(first('a', 1000).length, 101);
-    const long = 'x'.repeat(1022);
-    assert.throws(() => first(long, 3), { code: 'path-too-long' });
-    assert.equal(first(long, 1).length, 1);
+  it('are random after a hundred consecutive numbers, and end', () => {
+    const names = first('a', 1000);
+    assert.equal(names.at(100), 'a (101)');
+    assert.equal(names.length, 111);
+    for (const name of names.slice(101)) assert.match(name, /^a \(\d{9}\)$/);
+  });
+
+  it('shorten a name that has no space for the number', () => {
+    const bytesOf = (path: string | undefined = '') => Buffer.byteLength(nameOf(parseFile(path)));
+    assert.deepEqual(first(`f/${'x'.repeat(251)}.txt`, 2).at(1), `f/${'x'.repeat(247)} (2).txt`);
+    const [, shortened] = first(`${'\u{1f600}'.repeat(63)}.g`, 2);
+    assert.equal(shortened, `${'\u{1f600}'.repeat(62)} (2).g`);
+    // A bucket has longer names.
+    assert.deepEqual(
+      first('x'.repeat(1022), 111)
+        .map(bytesOf)
+        .filter((bytes) => bytes !== 1022),
+      [],
+    );
+    const inLongFolder = `${'f/'.repeat(400)}${'x'.repeat(220)}`;
+    assert.deepEqual(
+      first(inLongFolder, 111)
+        .slice(1)
+        .map((path) => Buffer.byteLength(path))
+        .filter((bytes) => bytes !== 1024),
+      [],
+    );
+    assert.throws(() => first(`${'f/'.repeat(511)}xx`, 2), { code: 'path-too-long' });
   });
 
   it('are those of the web UI', (t) => {

@@ -8,14 +8,15 @@ import type { Submitter } from '../../access/submitter.ts';
 import type { RecordedChange } from '../../files/recorded-files.ts';
 import { relativeError, SharedFiles } from '../../files/shared-files.ts';
 import { inactiveReasonOf, type Link, type LinkPermission, permissionsOf } from '../../links/link.ts';
-import { exists, isStoreError } from '../../model/error.ts';
-import { numberedPaths } from '../../model/numbered-names.ts';
+import { exists, isStoreError, quoted, StoreError } from '../../model/error.ts';
+import { MAX_NUMBER_BYTES, numberedPaths } from '../../model/numbered-names.ts';
 import {
   childFile,
   childFolder,
   type FilePath,
   type FolderPath,
   isFolder,
+  MAX_PATH_BYTES,
   nameOf,
   parentOf,
   ROOT,
@@ -138,19 +139,25 @@ export class LinkRequestAccess implements RequestAccess {
   }
 
   /**
-   * Returns a folder for uploads of a visitor who sees nothing: the wanted one, with a number after each name that is
-   * that of a file. An error would reveal the file.
+   * Returns a path for an upload of a visitor who sees nothing: the wanted one, with a number after each name of a folder
+   * that is that of a file. An error would reveal the file. Throws `path-too-long` unless each name has space for a
+   * number, whether or not it needs one.
    */
-  async freeFolder(wanted: FolderPath): Promise<FolderPath> {
+  async freePath(wanted: FilePath): Promise<FilePath> {
+    const names = wanted.split('/');
+    const bytes = Buffer.byteLength(this.fullPath(wanted));
+    if (bytes + names.length * MAX_NUMBER_BYTES > MAX_PATH_BYTES) {
+      throw new StoreError('path-too-long', `The path ${quoted(wanted)} is too long.`);
+    }
     let free = ROOT;
-    for (const name of wanted.split('/').slice(0, -1)) {
+    for (const name of names.slice(0, -1)) {
       for (const folder of numberedPaths(childFolder(free, name))) {
         free = folder;
         const file = this.fullPath(childFile(parentOf(folder), nameOf(folder)));
         if (!(await exists(this.#service.files.stat(file)))) break;
       }
     }
-    return free;
+    return childFile(free, nameOf(wanted));
   }
 
   /** Throws 403 unless visitors may copy: copies are no uploads, so limits of uploads exclude them. */

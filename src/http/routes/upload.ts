@@ -128,8 +128,7 @@ async function receiveFromVisitor(
       const target = async () => {
         const folder = folderOf(fields);
         requested = childFile(folder, name);
-        if (!canRead)
-          return { path: childFile(await visitor.freeFolder(folder), name), condition: absent, rename: true };
+        if (!canRead) return { path: await visitor.freePath(requested), condition: absent, rename: true };
         // A client that does not want a number sends If-None-Match.
         return { path: requested, condition: absent, rename: condition !== 'absent' };
       };
