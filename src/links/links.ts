@@ -127,19 +127,24 @@ export class Links {
     }
   }
 
-  /** Changes all settings. Throws `not-found`. */
-  async change(id: string, settings: LinkSettings): Promise<Link> {
+  /**
+   * Changes all settings of a link. Returns undefined, and changes nothing, if its settings are no longer those of
+   * `present`, or if it no longer exists.
+   */
+  async change(present: Link, settings: LinkSettings): Promise<Link | undefined> {
     const row = await this.#database.run((db) =>
       db
         .updateTable('links')
         .set(toColumns(settings))
-        .where('id', '=', id)
+        .where('id', '=', present.id)
+        .where(({ and, eb }) =>
+          and(entriesOf(toColumns(present)).map(([column, value]) => eb(column, value === null ? 'is' : '=', value))),
+        )
         .returningAll()
         .returning(this.#now)
         .executeTakeFirst(),
     );
-    if (!row) throw linkNotFound(id);
-    return toLink(row);
+    return row && toLink(row);
   }
 
   /** Removes a link. Throws `not-found`. */
@@ -263,6 +268,10 @@ function toColumns(settings: LinkSettings) {
     max_upload_bytes: settings.maxUploadBytes ?? null,
     ask_sender: settings.asksSender ? 1 : 0,
   };
+}
+
+function entriesOf<Row extends object>(row: Row): [keyof Row, Row[keyof Row]][] {
+  return Object.entries(row) as [keyof Row, Row[keyof Row]][];
 }
 
 function toLink(row: Selectable<LinksTable> & { readonly now: number }): Link {

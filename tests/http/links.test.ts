@@ -167,6 +167,25 @@ describe('The HTTP API of share links', () => {
     assertFailure(await service.asAnn(path, patch({ maxUploads: 'many' })), 400, /maxUploads/);
   });
 
+  it('keeps the fields of changes at the same time', async () => {
+    const { id } = linkOf(await create({ permissions: ['read', 'write'] }));
+    const path = `/-/links/${id}`;
+    // Hashing the password is slower than the other changes.
+    const responses = await Promise.all([
+      service.asAnn(path, patch({ password: 'secret password' })),
+      service.asAnn(path, patch({ permissions: ['read'] })),
+      service.asAnn(path, patch({ label: 'New' })),
+      service.asAnn(path, patch({ maxDownloads: 5 })),
+    ]);
+    assert.deepEqual(new Set(responses.map(({ status }) => status)), new Set([200]));
+    assert.partialDeepStrictEqual(linkOf(await service.asAnn(path)), {
+      hasPassword: true,
+      permissions: ['read'],
+      label: 'New',
+      maxDownloads: 5,
+    });
+  });
+
   it('shows, changes and revokes a link only for its creator and users who manage its path', async () => {
     const { id } = linkOf(await create());
     service.grant(grant('', ['read', 'write']));

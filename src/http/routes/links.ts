@@ -14,6 +14,7 @@ import {
   parseLabel,
   parsePermissions,
 } from '../../links/link.ts';
+import { StoreError } from '../../model/error.ts';
 import { type FilePath, type FolderPath, isFolder, parseFile, parseFolder } from '../../model/path.ts';
 import { accessOf } from '../access/request-access.ts';
 import { HttpError } from '../errors.ts';
@@ -24,6 +25,9 @@ import type { LinkService, Service } from '../service.ts';
 
 /** Default number of links in a page. */
 const DEFAULT_LIMIT = 100;
+
+/** How often a change is applied again because other requests change the link at the same time. */
+const MAX_CHANGE_ATTEMPTS = 10;
 
 const config = { access: 'links' } as const;
 const failures = { '4xx': Failure, '5xx': Failure };
@@ -126,7 +130,9 @@ export function changeLinkRoutes(app: App, service: Service, { table }: LinkServ
       const permissions = parsePermissions(request.body.permissions ?? ['read'], path);
       await access.files.requireSharing(path, permissions, { action: 'create link', needsUser });
       await requireExisting(request, path, permissions);
-      const settings = await applyChange({ ...NO_SETTINGS, permissions }, request.body, path);
+      const settings = await applyChange({ ...NO_SETTINGS, permissions }, request.body, path, () =>
+        hashOf(request.body.password),
+      );
       const creator = createCreator(access.user, service.access.policy());
       const { link, token } = await table.create(path, settings, creator);
       recordChange(request, 'create link', link);
@@ -157,11 +163,7 @@ export function changeLinkRoutes(app: App, service: Service, { table }: LinkServ
     },
     async (request, reply) => {
       requireValid(request);
-      const present = await findOwn(request, service, table);
-      const settings = await applyChange(present, request.body, present.path);
-      const added = settings.permissions.filter((permission) => !present.permissions.includes(permission));
-      await accessOf(request).files.requireSharing(present.path, added, { action: 'change link', needsUser });
-      const link = await table.change(present.id, settings);
+      const link = await changeOwn(request, service, table);
       recordChange(request, 'change link', link);
       reply.header('cache-control', 'no-store');
       return { success: true as const, link: describeLink(link, service.access.policy()) };
@@ -181,6 +183,29 @@ async function findOwn(
   throw linkNotFound(id);
 }
 
+/**
+ * Applies the change of a request to the settings that the link has at that moment, so that changes at the same time keep
+ * each other's fields.
+ */
+async function changeOwn(
+  request: FastifyRequest<{ Params: { id: string }; Body: ChangeLink }>,
+  service: Pick<Service, 'access'>,
+  table: LinkService['table'],
+): Promise<Link> {
+  const needsUser = service.access.authenticators !== undefined;
+  let hashed: ReturnType<typeof hashOf> | undefined;
+  const hash = () => (hashed ??= hashOf(request.body.password));
+  for (let attempt = 0; attempt < MAX_CHANGE_ATTEMPTS; attempt++) {
+    const present = await findOwn(request, service, table);
+    const settings = await applyChange(present, request.body, present.path, hash);
+    const added = settings.permissions.filter((permission) => !present.permissions.includes(permission));
+    await accessOf(request).files.requireSharing(present.path, added, { action: 'change link', needsUser });
+    const link = await table.change(present, settings);
+    if (link) return link;
+  }
+  throw new StoreError('overloaded', 'The link is changed by many other requests. Try again later.');
+}
+
 /** The settings of a new link, where the request has none. */
 const NO_SETTINGS: Omit<LinkSettings, 'permissions'> = {
   label: undefined,
@@ -192,11 +217,14 @@ const NO_SETTINGS: Omit<LinkSettings, 'permissions'> = {
   asksSender: false,
 };
 
-/** Returns settings with those of a request. Throws 400 for values that are not valid. */
+/**
+ * Returns settings with those of a request. `hash` returns that of its password. Throws 400 for values that are not valid.
+ */
 async function applyChange(
   { permissions, label, expiresAt, passwordHash, maxDownloads, maxUploads, maxUploadBytes, asksSender }: LinkSettings,
   change: ChangeLink,
   path: FilePath | FolderPath,
+  hash: () => ReturnType<typeof hashOf>,
 ): Promise<LinkSettings> {
   const newPermissions = change.permissions === undefined ? permissions : parsePermissions(change.permissions, path);
   requireUseful(change, newPermissions);
@@ -210,7 +238,7 @@ async function applyChange(
     asksSender: (change.askSender ?? asksSender) && newPermissions.includes('write'),
   };
   // Last, because hashing is expensive.
-  return { ...settings, passwordHash: await hashOf(change.password, passwordHash) };
+  return { ...settings, passwordHash: parsed(await hash(), passwordHash) };
 }
 
 /** Throws 400 for a setting that has no effect with the permissions of the link. */
@@ -239,9 +267,9 @@ function parsed<Value, Result>(
   return parse ? parse(value) : value;
 }
 
-async function hashOf(password: string | null | undefined, present: string | undefined): Promise<string | undefined> {
-  if (password === undefined) return present;
-  if (password === null) return undefined;
+/** Returns the hash of a password. Null and undefined remain. Throws 400 for a password that is not valid. */
+async function hashOf(password: string | null | undefined): Promise<string | null | undefined> {
+  if (password === undefined || password === null) return password;
   if (isUsablePassword(password)) return hashPassword(password);
   const rule = `1 to ${MAX_PASSWORD_BYTES} bytes without control characters`;
   throw new HttpError('invalid-parameter', `The password must have ${rule}. Send null for no password.`);
