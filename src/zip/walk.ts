@@ -21,6 +21,9 @@ const AHEAD = 8;
 /** Entries of listings that wait, from which no more are requested in advance: large folders need little time per entry. */
 const MAX_WAITING_ENTRIES = 1000;
 
+/** Names of a selection that block the process at most. */
+const NAMES_PER_TURN = 2000;
+
 /** A folder to add, with its path in the archive: empty, or with a trailing `/`. */
 interface PendingFolder {
   readonly path: FolderPath;
@@ -43,11 +46,15 @@ export async function buildArchive(
   const selected = withoutContained(paths);
   const names = new SelectionNames(commonParent(selected));
   const folders: (PendingFolder | undefined)[] = [];
+  let nextPause = NAMES_PER_TURN;
   const options = signal ? { signal } : {};
   const find = async (path: FilePath | FolderPath) => (isFolder(path) ? undefined : files.stat(path, options));
   for await (const { item: path, found: file } of mapAhead(each(selected), AHEAD, find)) {
     if (file) addFile(archive, file, names.of(file.path));
     else if (isFolder(path)) folders.push({ path, name: path === ROOT ? '' : `${names.of(path)}/` });
+    if (names.count < nextPause) continue;
+    nextPause = names.count + NAMES_PER_TURN;
+    await nextTurn();
   }
   await addFolders(archive, { files, requested: new Set(selected), options, folders });
   return archive;
@@ -61,21 +68,24 @@ export function archiveName(paths: readonly (FilePath | FolderPath)[], rootName 
   return `${name || rootName || 'files'}.zip`;
 }
 
-/** Returns the paths without those that another one contains, in order of their first appearance and each once. */
+/**
+ * Returns each path once, without those that another one contains, in the order of their bytes: the order of the request
+ * must not affect the archive. The time is linear in the length of the paths, except for sorting.
+ */
 function withoutContained(paths: readonly (FilePath | FolderPath)[]): (FilePath | FolderPath)[] {
-  const folders = new Set(paths.filter(isFolder));
-  const isContained = (path: FilePath | FolderPath) => {
-    for (let parent = path; parent !== ROOT; ) {
-      parent = parentOf(parent);
-      if (folders.has(parent)) return true;
-    }
-    return false;
-  };
-  // The order of the request must not affect the archive.
-  return [...new Set(paths)].filter((path) => !isContained(path)).toSorted(byBytes);
+  const sorted = [...new Set(paths)]
+    .map((path) => ({ path, bytes: Buffer.from(path) }))
+    .toSorted((left, right) => Buffer.compare(left.bytes, right.bytes));
+  const selected: (FilePath | FolderPath)[] = [];
+  let folder: FolderPath | undefined;
+  for (const { path } of sorted) {
+    // What a folder contains follows it immediately.
+    if (folder !== undefined && path.startsWith(folder)) continue;
+    selected.push(path);
+    if (isFolder(path)) folder = path;
+  }
+  return selected;
 }
-
-const byBytes = (left: string, right: string) => Buffer.compare(Buffer.from(left), Buffer.from(right));
 
 /** Returns the deepest folder that contains all paths. */
 function commonParent([first = ROOT, ...others]: readonly (FilePath | FolderPath)[]): FolderPath {
@@ -86,30 +96,56 @@ function commonParent([first = ROOT, ...others]: readonly (FilePath | FolderPath
   return common;
 }
 
-/** The names of a selection, relative to a folder. */
+/** A folder that contains selected files and folders, and is not selected itself. */
+interface ParentFolder {
+  readonly path: FolderPath;
+  /** Its path in the archive: empty, or with a trailing `/`. */
+  readonly name: string;
+  readonly names: FolderNames;
+}
+
+/**
+ * The names of a selection, relative to a folder. Only keeps the parents of the last path: a short request can name
+ * millions of folders.
+ */
 class SelectionNames {
-  readonly #base: FolderPath;
-  readonly #namesIn = new Map<FolderPath, FolderNames>();
-  readonly #nameOf = new Map<FolderPath, string>();
+  /** The base, and the folders from there to the last path. */
+  readonly #parents: [ParentFolder, ...ParentFolder[]];
+  #count = 0;
 
   constructor(base: FolderPath) {
-    this.#base = base;
+    this.#parents = [{ path: base, name: '', names: new FolderNames() }];
   }
 
-  /** Returns the path of a selected file or folder in the archive, without a trailing `/`. */
+  /** The number of names so far. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /**
+   * Returns the path of the next file or folder in the archive, without a trailing `/`. The paths must be in the order of
+   * their bytes. Throws `zip-too-large`.
+   */
   of(path: FilePath | FolderPath): string {
-    const parent = parentOf(path);
-    const names = this.#namesIn.get(parent) ?? new FolderNames();
-    this.#namesIn.set(parent, names);
-    return this.#nameOfFolder(parent) + names.add(nameOf(path));
+    return this.#add(this.#enter(parentOf(path)), path);
   }
 
-  /** Returns the path of a folder that only contains selected ones. */
-  #nameOfFolder(folder: FolderPath): string {
-    if (folder === this.#base) return '';
-    const name = this.#nameOf.get(folder) ?? `${this.of(folder)}/`;
-    this.#nameOf.set(folder, name);
-    return name;
+  #enter(folder: FolderPath): ParentFolder {
+    while (this.#parents.length > 1 && !folder.startsWith(this.#last.path)) this.#parents.pop();
+    while (this.#last.path !== folder) {
+      const path = folder.slice(0, folder.indexOf('/', this.#last.path.length) + 1) as FolderPath;
+      this.#parents.push({ path, name: `${this.#add(this.#last, path)}/`, names: new FolderNames() });
+    }
+    return this.#last;
+  }
+
+  #add({ name, names }: ParentFolder, path: FilePath | FolderPath): string {
+    if (++this.#count > MAX_ENTRIES) throw tooManyEntries(path);
+    return name + names.add(nameOf(path));
+  }
+
+  get #last(): ParentFolder {
+    return this.#parents.at(-1) ?? this.#parents[0];
   }
 }
 

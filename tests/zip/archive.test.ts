@@ -129,6 +129,14 @@ describe('An archive', () => {
       assert.equal(archiveName(paths.map(pathOf)), name);
   });
 
+  it('omits from a selection what its folders contain, whatever sorts between them', async () => {
+    const { files } = await filesOf({ 'a/b/1': '', 'a/b/c/2': '', 'a/b.x': '', 'a/b-': '', 'A/b/3': '', a0: '' });
+    const archive = await build(files, 'a/b/c/2', 'a0', 'a/b-', 'A/b/', 'a/b/', 'a/b.x', 'a/b/1', 'a/b/c/');
+    const entries = parseArchive(await read(archive, { files }));
+    const names = entries.map(({ name }) => name);
+    assert.deepEqual(names.toSorted(), ['A/b/3', 'a (2)/b-', 'a (2)/b.x', 'a (2)/b/1', 'a (2)/b/c/2', 'a0'].toSorted());
+  });
+
   it('has names that are safe to extract, also of folders', async () => {
     const { files } = await filesOf({
       'f/con/a?.txt': '1',
@@ -332,6 +340,21 @@ describe('An archive', () => {
     await assert.rejects(buildArchive(files, [ROOT], { reserve }), /full/);
     assert.ok(reserved < 2 ** 21);
     assert.equal(MAX_ENTRIES, 200_000);
+  });
+
+  it('refuses a selection that names too many folders, before it lists them', async () => {
+    const { files } = await filesOf({});
+    const listed: string[] = [];
+    const listing: ZipFiles = {
+      ...files,
+      list: async (folder) => {
+        listed.push(folder);
+        return { entries: [] };
+      },
+    };
+    const deep = Array.from({ length: 400 }, (_, index) => `${index}/${'x/'.repeat(505)}`);
+    await assert.rejects(build(listing, ...deep), { code: 'zip-too-large' });
+    assert.deepEqual(listed, []);
   });
 
   it('omits folders that are deleted during the walk, but not the requested one', async () => {
