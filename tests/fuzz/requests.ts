@@ -23,7 +23,7 @@ export interface PathSamples {
 }
 
 /** Requests of every method of every path of the document: as it has them, and with something wrong. */
-export function requestsOf({ paths }: ApiDocument, places: PathSamples): fc.Arbitrary<FuzzedRequest> {
+export function requestsOf({ paths }: Pick<ApiDocument, 'paths'>, places: PathSamples): fc.Arbitrary<FuzzedRequest> {
   const described = Object.entries(paths).flatMap(([path, operations]) =>
     Object.entries(operations).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
   );
