@@ -99,3 +99,11 @@ export function pathOf(request: Pick<FastifyRequest, 'raw' | 'url'>): string {
   const path = originalUrl(request).split('?')[0] ?? '';
   return path.replace(ANY_LINK_PATH, `$1[${linkIdOf(request) ?? 'link'}]`);
 }
+
+/** The decoded path of a share link that a client misspelled, such as `//-/s/TOKEN/`, so that it names a file. */
+const MISSPELLED_LINK_PATH = /((?:^|[/"])-\/s\/)[\w-]{32}(?![\w-])/g;
+
+/** Returns a path or message for logs, without the tokens of misspelled share links. */
+export function withoutLinkTokens(text: string): string {
+  return text.replace(MISSPELLED_LINK_PATH, '$1[link]');
+}

@@ -249,20 +249,20 @@ describe('A visitor of a share link', () => {
       const link = await request();
       const statusOf = async (...upload: Parameters<typeof link.upload>) => {
         const { status, body } = await link.upload(...upload);
-        return `${status} ${body.toString().replaceAll(/taken|other|\\"[^"]*"/g, '')}`;
+        return `${status} ${body.toString().replaceAll(/taken|novel|\\"[^"]*"/g, '')}`;
       };
       const long = 'x'.repeat(246);
       const numbered = Array.from({ length: 100 }, (_, index) => `p/s/taken (${index + 2})`);
       const taken = ['p/s/taken', ...numbered, `p/s/taken${long}.txt`];
       await service.plant({ ...FILES, ...Object.fromEntries(taken.map((path) => [path, 'old'])) });
       assert.match(await statusOf('taken'), /^200/);
-      assert.equal(await statusOf(`taken${long}.txt`), await statusOf(`other${long}.txt`));
+      assert.equal(await statusOf(`taken${long}.txt`), await statusOf(`novel${long}.txt`));
       const deep = `/${'y'.repeat(200)}`.repeat(4);
       for (const bytes of [100, 123, 124, 125, 203, 205, 208, 209]) {
         const rest = `${deep}/${'z'.repeat(bytes)}`;
         assert.equal(
           await statusOf('f', { prefix: `taken${rest}` }),
-          await statusOf('f', { prefix: `other${rest}` }),
+          await statusOf('f', { prefix: `novel${rest}` }),
           `${bytes}`,
         );
       }
@@ -392,6 +392,17 @@ describe('A visitor of a share link', () => {
       });
       assert.equal(anonymous.status, 401);
     });
+  });
+
+  it('leaves the token out of the audit log if the URL is misspelled', async () => {
+    const { base, token } = await share();
+    service.grant();
+    for (const path of [`/${base}/`, `/-%2fs%2f${token}/`, `/file${base}`, `/-/zip${base}/`]) {
+      is(await send(service.port, path, {}), 401, 'sign-in-required');
+    }
+    const events = JSON.stringify(service.events());
+    assert.match(events, /-\/s\/\[link\]/);
+    assert.ok(!events.includes(token), events);
   });
 
   it('leaves the token out of the log, and gets no referrer and no index', async () => {

@@ -7,7 +7,7 @@ import type { Files } from '../../files/files.ts';
 import { type RecordedChange, RecordedFiles, type RecordedFilesOptions } from '../../files/recorded-files.ts';
 import type { FolderPath } from '../../model/path.ts';
 import { HttpError } from '../errors.ts';
-import { pathOf } from '../request-url.ts';
+import { pathOf, withoutLinkTokens } from '../request-url.ts';
 import type { Service } from '../service.ts';
 import type { Authentication } from './authentication.ts';
 
@@ -154,7 +154,7 @@ export class UserRequestAccess implements RequestAccess {
 
   record(event: AuditEvent): void {
     this.#isRecorded = true;
-    this.#service.audit.write(event, this.#actor());
+    this.#service.audit.write(event.outcome === 'refused' ? withoutTokens(event) : event, this.#actor());
   }
 
   #actor(): Actor {
@@ -187,6 +187,16 @@ export class UserRequestAccess implements RequestAccess {
     if (current?.user.name === this.#authentication.user.name) return;
     throw new HttpError('session-ended', 'Your session expired. Sign in again.');
   }
+}
+
+/** Returns a refusal without the tokens of share links, whose misspelled URLs name files. */
+function withoutTokens(refusal: AuditEvent): AuditEvent {
+  const { path, reason } = refusal;
+  return {
+    ...refusal,
+    ...(path !== undefined && { path: withoutLinkTokens(path) }),
+    ...(reason !== undefined && { reason: withoutLinkTokens(reason) }),
+  };
 }
 
 /** Returns the files, with their changes recorded. */
