@@ -180,6 +180,9 @@ describe('The trash', () => {
     await row(page, 'notes.txt').click();
     await page.keyboard.press('Delete');
     await waitForDeleted(site, 'notes.txt');
+    // The feed might still report the delete, and the page would then read the trash again by itself.
+    await page.reload();
+    await row(page, 'Work/').waitFor();
     await page.route('**/-/trash*', (route) =>
       route.fulfill({ status: 503, json: { success: false, code: 'unavailable', error: 'Down.' } }),
     );

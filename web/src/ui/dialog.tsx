@@ -34,10 +34,10 @@ export function Dialog({ title, children, actions, kind = 'question', onClose, o
           onSubmit?.();
         }}
       >
-        <header>
+        <div class="title-bar">
           <h2 id={titleId}>{title}</h2>
           <IconButton icon="close" label={text.controls.close} onClick={onClose} />
-        </header>
+        </div>
         <div class="body">{children}</div>
         {actions && <footer>{actions}</footer>}
       </form>
