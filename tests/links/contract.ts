@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, it } from 'node:test';
+import { Database } from '../../src/database/database.ts';
+import { openEngine } from '../../src/database/open.ts';
+import type { LinkSettings } from '../../src/links/link.ts';
+import { Links } from '../../src/links/links.ts';
+import { parseFolder } from '../../src/model/path.ts';
+
+type Engine = Parameters<typeof openEngine>[0];
+
+const SETTINGS: LinkSettings = {
+  permissions: ['read'],
+  label: undefined,
+  expiresAt: undefined,
+  passwordHash: undefined,
+  maxDownloads: undefined,
+  maxUploads: undefined,
+  maxUploadBytes: undefined,
+  asksSender: false,
+};
+const ANN = { name: 'ann', groups: ['family'], hasEntry: true };
+
+/** Tests the table of share links in one database engine, with two processes that use it. */
+export function testLinks(name: string, createEngine: () => Promise<Engine>): void {
+  describe(`The table of share links: ${name}`, () => {
+    const databases: Database[] = [];
+    let [links, others]: Links[] = [];
+    before(async () => {
+      const engine = await createEngine();
+      for (let process = 0; process < 2; process++) {
+        const database = new Database(await openEngine(engine));
+        await database.start();
+        databases.push(database);
+      }
+      [links, others] = databases.map((database) => new Links(database));
+    });
+    after(async () => {
+      for (const database of databases) await database.close();
+    });
+    beforeEach(async () => {
+      for (const { id } of (await table().list({ limit: 1000 })).links) await table().revoke(id);
+    });
+
+    const table = () => links ?? assert.fail();
+    const other = () => others ?? assert.fail();
+    const create = (path: string, settings: Partial<LinkSettings> = {}, creator: typeof ANN | null = ANN) =>
+      table().create(parseFolder(path), { ...SETTINGS, ...settings }, creator ?? undefined);
+
+    it('finds a link by its token, with all settings, until it is revoked by any process', async () => {
+      const settings: LinkSettings = {
+        permissions: ['read', 'write'],
+        label: 'Ünï “quotes” \\ %_',
+        expiresAt: new Date('2999-01-02T03:04:05.678Z'),
+        passwordHash: 'hash',
+        maxDownloads: 1,
+        maxUploads: 2,
+        maxUploadBytes: 2 ** 40,
+        asksSender: true,
+      };
+      const { link, token } = await create('a/b', settings);
+      const found = await other().findByToken(token);
+      assert.deepEqual({ ...found }, { ...link });
+      assert.deepEqual({ ...settings, ...link }, link);
+      assert.deepEqual(link.creator, ANN);
+      assert.equal(await other().findByToken('A'.repeat(32)), undefined);
+      await other().revoke(link.id);
+      assert.equal(await table().findByToken(token), undefined);
+      await assert.rejects(table().revoke(link.id), { code: 'not-found' });
+    });
+
+    it('counts no more than allowed, with both processes at once', async () => {
+      const { link } = await create('a', { maxDownloads: 5, maxUploads: 3 });
+      const count = async (times: number, one: (from: Links) => Promise<boolean>) =>
+        (await Promise.all(Array.from({ length: times }, (_, i) => one(i % 2 === 0 ? table() : other())))).filter(
+          Boolean,
+        ).length;
+      assert.equal(await count(12, (from) => from.countDownload(link.id)), 5);
+      assert.equal(await count(12, (from) => from.countUpload(link.id)), 3);
+      await other().refundUpload(link.id);
+      assert.equal(await count(4, (from) => from.countUpload(link.id)), 1);
+      const { downloads, uploads } = (await table().find(link.id)) ?? assert.fail();
+      assert.deepEqual([downloads, uploads], [5, 3]);
+    });
+
+    it('changes settings only if nobody else changed them meanwhile', async () => {
+      const { link } = await create('a');
+      const changed = await table().change(link, { ...link, label: 'first', maxUploads: 7 });
+      assert.deepEqual([changed?.label, changed?.maxUploads], ['first', 7]);
+      assert.equal(await other().change(link, { ...link, label: 'second' }), undefined);
+      assert.equal((await other().find(link.id))?.label, 'first');
+    });
+
+    it('knows by the clock of the database what has expired and was used', async () => {
+      const { link } = await create('a', { expiresAt: new Date(1) });
+      assert.deepEqual([link.isExpired, link.isRecentlyUsed, link.lastUsedAt], [true, false, undefined]);
+      await other().recordUse(link.id);
+      assert.equal((await table().find(link.id))?.isRecentlyUsed, true);
+    });
+
+    it('lists the links of a user, of an item and below a folder in pages, by exact names', async () => {
+      for (const path of ['a', 'a/b', 'A/c', 'ab', 'a%', 'a_/x', '']) await create(path);
+      await create('a/d', {}, null);
+      const paths = async (options: Partial<Parameters<Links['list']>[0]>) => {
+        const found: string[] = [];
+        let cursor: string | undefined;
+        do {
+          const page = await other().list({ limit: 2, cursor, ...options });
+          found.push(...page.links.map(({ path }) => path));
+          cursor = page.cursor;
+        } while (cursor !== undefined);
+        return found.toSorted();
+      };
+      assert.deepEqual(await paths({ below: parseFolder('a') }), ['a/', 'a/b/', 'a/d/']);
+      assert.deepEqual(await paths({ path: parseFolder('a') }), ['a/']);
+      assert.deepEqual(await paths({ below: parseFolder('a_') }), ['a_/x/']);
+      assert.equal((await paths({ creatorName: 'ann' })).length, 7);
+      assert.equal((await paths({})).length, 8);
+      assert.deepEqual(await paths({ isVisible: ({ creator }) => creator === undefined }), ['a/d/']);
+      await assert.rejects(paths({ cursor: 'x' }), { code: 'invalid-cursor' });
+    });
+  });
+}
