@@ -136,8 +136,10 @@ async function peaks(t: TestContext, image: Buffer): Promise<{ here: number; apa
   const own = commandOf('self');
   const watch = setInterval(() => {
     for (const child of readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8').split(' ')) {
-      // Until it executes its program, a child has the memory of this process.
-      if (child !== '' && commandOf(child) !== own) apart = Math.max(apart, statusOf(child).VmHWM);
+      if (child === '') continue;
+      const command = commandOf(child);
+      // Until it executes its program, a child has the memory of this process, and for a moment no command line.
+      if (command !== '' && command !== own) apart = Math.max(apart, statusOf(child).VmHWM);
     }
   }, 2);
   let outcome = 'drawn';
@@ -152,7 +154,7 @@ async function peaks(t: TestContext, image: Buffer): Promise<{ here: number; apa
   return { here: statusOf('self').VmHWM - start, apart, outcome };
 }
 
-/** Returns the command line of a process; empty for one that has just ended. */
+/** Returns the command line of a process; empty for one that has just ended, or that just executes its program. */
 function commandOf(process: string): string {
   try {
     return readFileSync(`/proc/${process}/cmdline`, 'utf8');
