@@ -82,7 +82,7 @@ export function testLinks(name: string, createEngine: () => Promise<Engine>): vo
       assert.deepEqual([downloads, uploads], [5, 3]);
     });
 
-    it('changes settings only if nobody else changed them meanwhile', async () => {
+    it('changes settings only if no other process changed them meanwhile', async () => {
       const { link } = await create('a');
       const changed = await table().change(link, { ...link, label: 'first', maxUploads: 7 });
       assert.deepEqual([changed?.label, changed?.maxUploads], ['first', 7]);
