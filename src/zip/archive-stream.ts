@@ -5,13 +5,12 @@ import { mapAhead } from '../concurrency/concurrently.ts';
 import type { FilePath } from '../model/path.ts';
 import type { ResolvedRange } from '../model/range.ts';
 import { versionReplaced } from '../model/store-errors.ts';
-import { setRecycler } from '../streams/chunk-recycling.ts';
 import type { Archive, ArchivedEntry } from './archive.ts';
 import { type Checkpoint, type Checksums, checkpointInterval, type FileVersion } from './checksums.ts';
 import { centralHeader, centralHeaderBytes, descriptor, endRecords, localHeader } from './format.ts';
-import { Output } from './output.ts';
+import { downloadEnded, Output } from './output.ts';
 import { ReadAhead } from './read-ahead.ts';
-import { readContent } from './read-content.ts';
+import { type ChunkHandler, readContent } from './read-content.ts';
 import type { ZipFiles } from './walk.ts';
 
 export interface ArchiveStreamOptions {
@@ -21,9 +20,6 @@ export interface ArchiveStreamOptions {
   readonly checksums: Checksums;
   readonly signal: AbortSignal;
 }
-
-/** Bytes that wait for the client, so that checksums are computed and files are read while it receives earlier ones. */
-const BUFFERED_BYTES = 2 ** 20;
 
 /** Entries of the directory whose checksums are looked up together. */
 const DIRECTORY_BATCH = 500;
@@ -37,19 +33,17 @@ const PARALLEL_READS = 8;
  * the archive.
  */
 export function archiveStream(archive: Archive, options: ArchiveStreamOptions): Readable {
-  const output = new Output(options.range ?? { start: 0, end: archive.size - 1 });
   const ending = new AbortController();
   const signal = AbortSignal.any([options.signal, ending.signal]);
+  const output = new Output(options.range ?? { start: 0, end: archive.size - 1 }, () => reader.read());
   const reader = new ArchiveReader(archive, output, { ...options, signal });
-  const stream = Readable.from(reader.read(), { objectMode: false, highWaterMark: BUFFERED_BYTES });
-  setRecycler(stream, (chunk) => output.recycle(chunk));
-  stream.once('close', () => {
+  output.once('close', () => {
     // Ends the reads in progress, also of files in advance.
-    ending.abort(new Error('The download ended.'));
-    const isComplete = stream.readableEnded && output.end === archive.size;
+    ending.abort(downloadEnded());
+    const isComplete = output.readableEnded && output.end === archive.size;
     if (!isComplete) void options.checksums.store(reader.counted());
   });
-  return stream;
+  return output;
 }
 
 class ArchiveReader {
@@ -69,40 +63,41 @@ class ArchiveReader {
     for (const index of this.#counted) yield { ...this.#version(index), crc: this.#archive.crc(index) ?? 0 };
   }
 
-  async *read(): AsyncGenerator<Buffer> {
+  /** Adds all pieces of the range to the output. */
+  async read(): Promise<void> {
     const { start, end } = this.#output;
     const first = this.#archive.indexAt(start);
     const afterLast = Math.min(this.#archive.indexAt(end - 1) + 1, this.#archive.length);
     const { files, signal } = this.#options;
     const ahead = new ReadAhead(this.#archive, files, { end: afterLast, signal });
-    for (let index = first; index < afterLast; index++) yield* this.#entry(this.#archive.entry(index), ahead);
-    if (end > this.#archive.directory.offset) yield* this.#directory();
-    yield* this.#output.flush();
+    for (let index = first; index < afterLast; index++) await this.#entry(this.#archive.entry(index), ahead);
+    if (end > this.#archive.directory.offset) await this.#directory();
   }
 
-  async *#entry(entry: ArchivedEntry, ahead: ReadAhead): AsyncGenerator<Buffer> {
+  async #entry(entry: ArchivedEntry, ahead: ReadAhead): Promise<void> {
     const { offset, dataStart, dataEnd, end, index } = entry;
-    if (this.#output.overlaps(offset, dataStart)) yield* this.#output.add(localHeader(entry), offset);
+    if (this.#output.isFull) await this.#output.drained();
+    if (this.#output.overlaps(offset, dataStart)) this.#output.add(localHeader(entry), offset);
     if (entry.size === 0) return;
     const isWhole = this.#output.start <= dataStart && this.#output.end >= dataEnd;
     const small = isWhole ? await ahead.take(index) : undefined;
     if (small) {
       this.#noteWhole(index, crc32(small));
-      yield* this.#output.add(small, dataStart);
+      this.#output.add(small, dataStart);
     } else {
-      yield* this.#content(entry);
+      await this.#content(entry);
     }
     if (!this.#output.overlaps(dataEnd, end)) return;
     const crc = this.#archive.crc(index);
     if (crc === undefined) throw new Error(`The checksum of entry ${index} is unknown.`);
-    yield* this.#output.add(descriptor(entry, crc), dataEnd);
+    this.#output.add(descriptor(entry, crc), dataEnd);
   }
 
   /**
-   * Yields the part of a file that was requested. If its checksum is needed and not known, also reads what precedes that
+   * Adds the part of a file that was requested. If its checksum is needed and not known, also reads what precedes that
    * part, from the last checkpoint.
    */
-  async *#content({ index, size, dataStart, dataEnd, end }: ArchivedEntry): AsyncGenerator<Buffer> {
+  async #content({ index, size, dataStart, dataEnd, end }: ArchivedEntry): Promise<void> {
     const output = this.#output;
     const { files, checksums, signal } = this.#options;
     const wantedStart = Math.max(0, output.start - dataStart);
@@ -110,13 +105,15 @@ class ArchiveReader {
     const counter = await this.#counter(index, { wantedStart, needsCrc: output.overlaps(dataEnd, end) });
     let position = counter?.position ?? wantedStart;
     const part = { ...this.#archive.source(index), size, start: position, end: wantedEnd };
-    for await (const { bytes, recycle } of readContent(files, part, this.#options)) {
+    const onChunk: ChunkHandler = (bytes, recycle) => {
       counter?.add(bytes);
       const at = dataStart + position;
       position += bytes.length;
-      if (position > wantedStart) yield* output.add(bytes, at, recycle);
+      if (position > wantedStart) output.add(bytes, at, recycle);
       else recycle?.(bytes);
-    }
+      return output.isFull ? output.drained() : undefined;
+    };
+    await readContent(files, part, { signal, onChunk });
     if (position > part.start) await this.#requireUnchanged(index, signal);
     if (counter?.position === size) this.#noteWhole(index, counter.crc);
     else if (counter) checksums.note(this.#version(index), counter);
@@ -150,8 +147,8 @@ class ArchiveReader {
     if (file.etag !== etag || file.size !== size) throw versionReplaced(path);
   }
 
-  /** Yields the central directory and the records at the end. */
-  async *#directory(): AsyncGenerator<Buffer> {
+  /** Adds the central directory and the records at the end. */
+  async #directory(): Promise<void> {
     const archive = this.#archive;
     let position = archive.directory.offset;
     for (let first = 0; first < archive.length; first += DIRECTORY_BATCH) {
@@ -165,11 +162,11 @@ class ArchiveReader {
       await this.#findChecksums(batch.map(({ entry }) => entry.index));
       for (const { entry, at } of batch) {
         const crc = archive.crc(entry.index) ?? 0;
-        yield* this.#output.add(centralHeader(entry, { offset: entry.offset, crc }), at);
+        this.#output.add(centralHeader(entry, { offset: entry.offset, crc }), at);
       }
-      await nextTurn();
+      await (this.#output.isFull ? this.#output.drained() : nextTurn());
     }
-    yield* this.#output.add(endRecords(archive.directory), position);
+    this.#output.add(endRecords(archive.directory), position);
   }
 
   /** Sets the checksums of entries that are not set yet. Reads the files whose checksums no process remembers. */
@@ -191,10 +188,12 @@ class ArchiveReader {
     const known = await this.#options.checksums.findStart(version, version.size);
     const counter = new CrcCounter(version, known, this.#options.checksums);
     const part = { ...this.#archive.source(index), size: version.size, start: known.position, end: version.size };
-    for await (const { bytes, recycle } of readContent(this.#options.files, part, this.#options)) {
+    const onChunk: ChunkHandler = (bytes, recycle) => {
       counter.add(bytes);
       recycle?.(bytes);
-    }
+      return undefined;
+    };
+    await readContent(this.#options.files, part, { signal: this.#options.signal, onChunk });
     if (version.size > part.start) await this.#requireUnchanged(index, this.#options.signal);
     this.#noteWhole(index, counter.crc);
   }

@@ -16,10 +16,15 @@ export interface ContentPart {
   readonly end: number;
 }
 
-/** Bytes of a file, and how to recycle them, if that is possible. */
-export interface Chunk {
-  readonly bytes: Buffer;
-  readonly recycle: ((chunk: Buffer) => void) | undefined;
+/**
+ * Receives the next bytes of a file, and how to recycle them, if that is possible. The next call waits for the returned
+ * promise.
+ */
+export type ChunkHandler = (bytes: Buffer, recycle: ((chunk: Buffer) => void) | undefined) => Promise<void> | undefined;
+
+interface ReadOptions {
+  readonly signal: AbortSignal;
+  readonly onChunk: ChunkHandler;
 }
 
 /** Attempts in a row that bring no byte, after which the error is final. */
@@ -28,29 +33,27 @@ const MAX_ATTEMPTS = 4;
 const MIN_RETRY_MS = 100;
 
 /**
- * Yields the bytes of a part of a file. If the store fails in the middle, continues from there, because a download of hours
- * should not depend on a single connection to a bucket. Throws `file-changed` if the file is another version.
+ * Reads a part of a file. If the store fails in the middle, continues from there, because a download of hours should not
+ * depend on a single connection to a bucket. Throws `file-changed` if the file is another version.
  */
-export async function* readContent(
-  files: ZipFiles,
-  part: ContentPart,
-  { signal }: { readonly signal: AbortSignal },
-): AsyncGenerator<Chunk> {
+export async function readContent(files: ZipFiles, part: ContentPart, options: ReadOptions): Promise<void> {
   let position = part.start;
-  for (let failures = 0; position < part.end; ) {
+  let failures = 0;
+  const onChunk: ChunkHandler = (bytes, recycle) => {
+    failures = 0;
+    position += bytes.length;
+    if (position > part.end) throw versionReplaced(part.path);
+    return options.onChunk(bytes, recycle);
+  };
+  while (position < part.end) {
     try {
-      for await (const chunk of open(files, { ...part, start: position }, signal)) {
-        failures = 0;
-        position += chunk.bytes.length;
-        if (position > part.end) throw versionReplaced(part.path);
-        yield chunk;
-      }
+      await readOnce(files, { ...part, start: position }, { signal: options.signal, onChunk });
       // The store ended the content early, without an error.
       if (position < part.end) throw versionReplaced(part.path);
     } catch (error) {
       failures++;
-      if (!isStoreError(error, 'unavailable') || failures === MAX_ATTEMPTS || signal.aborted) throw error;
-      await delay(MIN_RETRY_MS * 2 ** failures, undefined, { signal });
+      if (!isStoreError(error, 'unavailable') || failures === MAX_ATTEMPTS || options.signal.aborted) throw error;
+      await delay(MIN_RETRY_MS * 2 ** failures, undefined, { signal: options.signal });
     }
   }
 }
@@ -59,19 +62,20 @@ export async function* readContent(
 export async function readWhole(
   files: ZipFiles,
   file: Omit<ContentPart, 'start' | 'end'>,
-  options: { readonly signal: AbortSignal },
+  { signal }: Pick<ReadOptions, 'signal'>,
 ): Promise<Buffer> {
   const chunks: Buffer[] = [];
-  for await (const { bytes } of readContent(files, { ...file, start: 0, end: file.size }, options)) chunks.push(bytes);
+  const onChunk = (bytes: Buffer) => void chunks.push(bytes);
+  await readContent(files, { ...file, start: 0, end: file.size }, { signal, onChunk });
   const [only] = chunks;
   return chunks.length === 1 && only ? only : Buffer.concat(chunks);
 }
 
-async function* open(
+async function readOnce(
   files: ZipFiles,
   { path, etag, size, start, end }: ContentPart,
-  signal: AbortSignal,
-): AsyncGenerator<Chunk> {
+  { signal, onChunk }: ReadOptions,
+): Promise<void> {
   // A range costs some stores more than a whole file.
   const range = start === 0 && end === size ? undefined : { start, end: end - 1 };
   const content = await files.read(path, { ifMatch: etag, isOnce: true, signal, ...(range && { range }) });
@@ -79,10 +83,14 @@ async function* open(
     content.body.destroy();
     throw versionReplaced(path);
   }
-  if (content.bytes) return yield { bytes: content.bytes, recycle: undefined };
+  if (content.bytes) return onChunk(content.bytes, undefined);
   const recycle = recyclerOf(content.body);
   try {
-    for await (const bytes of content.body) yield { bytes: bytes as Buffer, recycle };
+    for await (const bytes of content.body) {
+      const waiting = onChunk(bytes as Buffer, recycle);
+      // Most chunks need not wait, and a promise for each one costs throughput.
+      if (waiting) await waiting;
+    }
   } catch (error) {
     throw asError(error);
   }
