@@ -91,13 +91,20 @@ export function originalUrl({ raw, url }: Pick<FastifyRequest, 'raw' | 'url'>): 
 /** What can be the prefix and token of a share link, also in spellings that the service does not accept. */
 const ANY_LINK_PATH = /((?:\/|%2f)(?:-|%2d)(?:\/|%2f)(?:s|%73)(?:\/|%2f)+)((?!%2f)[^/?#])+/gi;
 
+/** The same with everything that follows. */
+const ANY_LINK_PATH_TO_END = /((?:\/|%2f)(?:-|%2d)(?:\/|%2f)(?:s|%73)(?:\/|%2f)+).+/i;
+
+/** A segment `.` or `..`, with which the token can be any segment. */
+const DOT_SEGMENT = /(?:\/|%2f)(?:\.|%2e){1,2}(?:\/|%2f)/i;
+
 /**
  * Returns the path of a request as the client sent it, for logs and messages. Omits the query, which can contain a
  * signature. Replaces the token of a share link, which is a credential, by the ID of the link.
  */
 export function pathOf(request: Pick<FastifyRequest, 'raw' | 'url'>): string {
   const path = originalUrl(request).split('?')[0] ?? '';
-  return path.replace(ANY_LINK_PATH, `$1[${linkIdOf(request) ?? 'link'}]`);
+  const token = DOT_SEGMENT.test(path) ? ANY_LINK_PATH_TO_END : ANY_LINK_PATH;
+  return path.replace(token, `$1[${linkIdOf(request) ?? 'link'}]`);
 }
 
 /** The decoded path of a share link that a client misspelled, such as `//-/s/TOKEN/`, so that it names a file. */

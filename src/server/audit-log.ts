@@ -41,7 +41,7 @@ export function openAuditLog(destination: string, logger: Pick<Logger, 'error'>,
         ...details,
         requestId,
       };
-      const text = JSON.stringify(line, cleanValue);
+      const text = JSON.stringify(line, truncateValue);
       try {
         sink.write(`${text}\n`);
       } catch (error) {
@@ -121,19 +121,11 @@ export function createStdoutWriter(format: LogFormat): (line: string) => void {
   return format === 'json' ? (line) => write(escapeInvisible(line)) : (line) => write(formatForTerminal(line));
 }
 
-/**
- * Truncates long strings, and removes the tokens of share links, as a replacer for `JSON.stringify`. Clients choose the length
- * of some values, and a URL of a link in another spelling can name a folder.
- */
-function cleanValue(_key: string, value: unknown): unknown {
-  if (typeof value !== 'string') return value;
-  const text = value.replace(LINK_TOKEN, '-/s/[link]');
-  if (text.length <= MAX_VALUE_CHARACTERS) return text;
-  return `${text.slice(0, MAX_VALUE_CHARACTERS).toWellFormed()}… (truncated from ${text.length} characters)`;
+/** Truncates long strings, as a replacer for `JSON.stringify`. Clients choose the length of some values. */
+function truncateValue(_key: string, value: unknown): unknown {
+  if (typeof value !== 'string' || value.length <= MAX_VALUE_CHARACTERS) return value;
+  return `${value.slice(0, MAX_VALUE_CHARACTERS).toWellFormed()}… (truncated from ${value.length} characters)`;
 }
-
-/** The path of a share link: 32 characters of base64url after its prefix. */
-const LINK_TOKEN = /-\/s\/[\w-]{32}(?![\w-])/g;
 
 const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
 

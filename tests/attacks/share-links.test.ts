@@ -329,7 +329,18 @@ it('has tokens that can not be guessed, and keeps them out of all logs and metri
       }
     }
     // Spellings that the service does not accept.
-    for (const prefix of ['//-/s/', '/%2d/s/', '/-%2fs%2f', '/-/s//', '/file/-/s/', '/-/s%2F', '/%2D/%73/']) {
+    for (const prefix of [
+      '//-/s/',
+      '/%2d/s/',
+      '/-%2fs%2f',
+      '/-/s//',
+      '/file/-/s/',
+      '/-/s%2F',
+      '/%2D/%73/',
+      '/-/s/x/../',
+      '/-/s/./',
+      '/-/s/x/%2e%2e/',
+    ]) {
       assert.notEqual((await send(house.port, `${prefix}${token}/file/note.txt`)).status, 200, prefix);
     }
     const headers = { authorization: `Bearer ${metricsToken}` };
