@@ -8,6 +8,7 @@ import { useToolbarFocus } from '../../ui/focus.ts';
 import { Icon, type IconName } from '../../ui/icon.tsx';
 import { isForPage, isKey, keyLabel } from '../../ui/keyboard.ts';
 import mark from '../../ui/mark.svg';
+import { isPlainClick } from '../../ui/plain-click.ts';
 import { Name } from '../folder/entry-parts.tsx';
 import { Skeleton } from '../folder/states.tsx';
 import { useChanges, useRouter, useUrls } from '../models.ts';
@@ -116,8 +117,7 @@ function Ancestor({ folder }: { folder: string }) {
   const urls = useUrls();
   const { text } = useFullLanguage();
   const open = (event: MouseEvent) => {
-    const { button, ctrlKey, metaKey, shiftKey, altKey } = event;
-    if (button !== 0 || ctrlKey || metaKey || shiftKey || altKey) return;
+    if (!isPlainClick(event)) return;
     event.preventDefault();
     router.openFolder(folder);
   };

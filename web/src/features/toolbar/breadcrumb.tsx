@@ -6,6 +6,7 @@ import { useLanguage } from '../../platform/text/language.ts';
 import { folderName, shownName } from '../../platform/text/names.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { MenuButton, type MenuItem } from '../../ui/menus.tsx';
+import { isPlainClick } from '../../ui/plain-click.ts';
 import { countWithin, useFitting } from '../../ui/responsive.ts';
 import { useDragging } from '../dragging/dragging.ts';
 import { useFolder, useRouter, useUrls } from '../models.ts';
@@ -117,8 +118,7 @@ function FolderLink({ folder, children }: { folder: string; children: ComponentC
       dir="auto"
       draggable={false}
       onClick={(event) => {
-        // With another button or a modifier key, the browser opens a tab or a window, or downloads the page.
-        if (!isPlain(event)) return;
+        if (!isPlainClick(event)) return;
         event.preventDefault();
         if (isShown) void shown.refresh();
         else router.openFolder(folder);
@@ -127,8 +127,4 @@ function FolderLink({ folder, children }: { folder: string; children: ComponentC
       {children}
     </a>
   );
-}
-
-function isPlain({ button, ctrlKey, metaKey, shiftKey, altKey }: MouseEvent): boolean {
-  return button === 0 && !ctrlKey && !metaKey && !shiftKey && !altKey;
 }

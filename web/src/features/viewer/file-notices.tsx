@@ -10,7 +10,8 @@ import { Button } from '../../ui/button.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { useLoaded } from '../../ui/loading.ts';
 import { Thumbnail } from '../folder/thumbnail.tsx';
-import { useAccount, useFolder, usePermissions, useRouter, useService, useUrls, useVisit } from '../models.ts';
+import { useAccount, useFolder, usePermissions, useRouter, useService } from '../models.ts';
+import { useDownloadLink } from './download-link.ts';
 import { Loading, Notice } from './notices.tsx';
 
 /**
@@ -157,16 +158,9 @@ function describe(error: Error, language: FullLanguage): { title: string; more: 
 
 /** A link that downloads a file. As a link, it has the browser's menu for links. */
 export function DownloadLink({ entry, isPrimary = false }: { entry: FileEntry; isPrimary?: boolean }) {
-  const urls = useUrls();
-  const visit = useVisit();
   const { text } = useLanguage();
   return (
-    <a
-      class={`button ${isPrimary ? 'primary' : 'plain'}`}
-      href={urls.download(entry.path)}
-      download={entry.name}
-      onClick={visit?.onDownloadClick}
-    >
+    <a class={`button ${isPrimary ? 'primary' : 'plain'}`} {...useDownloadLink(entry)}>
       <Icon name="download" />
       <span>{text.actions.download}</span>
     </a>

@@ -10,7 +10,8 @@ import { keyLabel } from '../../ui/keyboard.ts';
 import { NARROW, useMedia } from '../../ui/responsive.ts';
 import { useActions } from '../actions/actions.ts';
 import { Name } from '../folder/entry-parts.tsx';
-import { useDetails, usePreferences, useUrls, useVisit } from '../models.ts';
+import { useDetails, usePreferences, useUrls } from '../models.ts';
+import { useDownloadLink } from './download-link.ts';
 import type { Gallery } from './gallery.ts';
 import type { ViewerState } from './viewer-tools.ts';
 
@@ -98,7 +99,6 @@ export function Tools({ viewer }: Pick<ViewerHeaderProps, 'viewer'>) {
 function FileButtons({ entry }: { entry: FileEntry }) {
   const urls = useUrls();
   const details = useDetails();
-  const visit = useVisit();
   const { text } = useFullLanguage();
   const actions = useActions();
   // On a phone, the buttons are in one row without space for it. The details have it, too.
@@ -111,9 +111,7 @@ function FileButtons({ entry }: { entry: FileEntry }) {
       )}
       <a
         class="icon-button"
-        href={urls.download(entry.path)}
-        download={entry.name}
-        onClick={visit?.onDownloadClick}
+        {...useDownloadLink(entry)}
         aria-label={text.actions.download}
         title={text.actions.download}
       >

@@ -25,8 +25,6 @@ export interface Visit {
   refresh(): Promise<void>;
   /** Downloads a URL if the link still allows that, otherwise shows a message. Never throws. */
   download(url: string): Promise<void>;
-  /** The click listener of links that download. Browsers don't show why a download fails, so `download` checks first. */
-  readonly onDownloadClick: (event: MouseEvent) => void;
 }
 
 export type VisitKind = 'password' | 'not-found' | 'failed' | 'file' | 'request' | 'folder';
@@ -81,13 +79,6 @@ export function createVisit(state: VisitState, { service, messages, language, st
     conditions: computed(() => (link.value === null ? '' : conditionsOf(link.value, language.value).join(' · '))),
     refresh,
     download,
-    onDownloadClick(event) {
-      const { currentTarget, button, ctrlKey, metaKey, shiftKey, altKey } = event;
-      const isPlain = button === 0 && !ctrlKey && !metaKey && !shiftKey && !altKey;
-      if (!isPlain || !(currentTarget instanceof HTMLAnchorElement)) return;
-      event.preventDefault();
-      void download(currentTarget.href);
-    },
   };
 }
 
@@ -110,7 +101,7 @@ function conditionsOf({ expiresAt, downloadsLeft }: VisitorLink, { text, formats
 }
 
 /** Returns how many downloads are left. */
-export function downloadsLeftText(count: number, { visit }: Text): string {
+function downloadsLeftText(count: number, { visit }: Text): string {
   return count === 0 ? visit.downloadsUsed : visit.downloadsLeft({ count });
 }
 

@@ -10,6 +10,7 @@ import type { FileEntry } from '../../../platform/service/service.ts';
 import { type Text, useFullLanguage } from '../../../platform/text/language.ts';
 import { Icon } from '../../../ui/icon.tsx';
 import { useLoaded } from '../../../ui/loading.ts';
+import { isPlainClick } from '../../../ui/plain-click.ts';
 import { useFolder, useRouter, useUrls } from '../../models.ts';
 import { Loading, NotLoadedNotice } from '../notices.tsx';
 import { TextErrorBoundary, TextFallback, WholeText, WithSource } from '../text/rendered-text.tsx';
@@ -190,7 +191,7 @@ function MarkdownLink({ folder, href, id, label, children }: MarkdownLinkProps) 
           id={id}
           href={urls.page(route.folder, route.preview)}
           onClick={(event) => {
-            if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+            if (!isPlainClick(event)) return;
             event.preventDefault();
             router.go(route);
           }}
