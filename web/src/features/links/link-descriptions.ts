@@ -1,15 +1,13 @@
 import { accessOf } from '../../model/links/link-form.ts';
 import { sharedName } from '../../model/links/revoke.ts';
-import { nameOf } from '../../platform/paths.ts';
 import type { Link } from '../../platform/service/links.ts';
-import { folderEntry } from '../../platform/service/pages.ts';
 import type { Entry } from '../../platform/service/service.ts';
 import type { FullLanguage, Text } from '../../platform/text/language.ts';
+import { knownEntry } from '../items/known-entry.ts';
 
-/** Returns the shared item as an entry, with what a link knows of it. */
-export function entryOf({ type, path }: Pick<Link, 'type' | 'path'>, text: Text): Entry {
-  if (type === 'folder') return { ...folderEntry(path), name: sharedName(path, text) };
-  return { type, path, name: nameOf(path), size: 0, modified: null, contentType: '', etag: '' };
+/** Returns the entry of the shared file or folder. A link contains only its type and its path. */
+export function entryOf({ type, path }: Link, text: Text): Entry {
+  return { ...knownEntry({ type, path }), name: sharedName(path, text) };
 }
 
 /** Returns what visitors can do: `Can view`. */

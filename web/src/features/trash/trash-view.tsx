@@ -1,15 +1,14 @@
 import { effect, untracked } from '@preact/signals';
 import { useEffect, useState } from 'preact/hooks';
 import { createTrashList, type TrashList } from '../../model/trash/trash-list.ts';
-import { nameOf, parentOf, ROOT } from '../../platform/paths.ts';
-import { folderEntry } from '../../platform/service/pages.ts';
-import type { Entry } from '../../platform/service/service.ts';
+import { parentOf, ROOT } from '../../platform/paths.ts';
 import type { TrashedItem } from '../../platform/service/trash.ts';
 import { type FullLanguage, useFullLanguage } from '../../platform/text/language.ts';
 import { folderName, shownName } from '../../platform/text/names.ts';
 import type { MenuItem } from '../../ui/menus.tsx';
 import type { ItemKind } from '../items/item-grid.tsx';
 import { type ItemTool, ItemView, useSelectionKeys } from '../items/item-view.tsx';
+import { knownEntry } from '../items/known-entry.ts';
 import { useAccount, useChanges, useRetention, useService, useUrls } from '../models.ts';
 import { type TrashActions, useTrashActions } from './trash-actions.ts';
 import './trash-view.css';
@@ -81,7 +80,7 @@ function trashKind({ text, formats }: FullLanguage, actions: TrashActions): Item
   return {
     label: text.trash.items,
     class: 'trash-items',
-    entryOf,
+    entryOf: knownEntry,
     summaryOf: (item) => (
       <>
         {originOf(item)} · {formats.time(timeOf(item))}
@@ -126,10 +125,4 @@ function purgeItems(text: Text, items: readonly TrashedItem[], actions: TrashAct
   const label = text.actions.deletePermanently;
   const run = () => void actions.purge(items);
   return [{ id: 'purge', icon: 'delete', label, keys: 'Delete', isDangerous: true, run }];
-}
-
-/** Returns an item as the entry that it was. Its content type is not known. */
-function entryOf({ type, path, size = 0 }: TrashedItem): Entry {
-  if (type === 'folder') return folderEntry(path);
-  return { type, path, name: nameOf(path), size, modified: null, contentType: '', etag: '' };
 }
