@@ -1,3 +1,4 @@
+import type { LinkList } from '../../model/links/link-list.ts';
 import { linksSubject, revokeLinks, sharedName } from '../../model/links/revoke.ts';
 import type { Link } from '../../platform/service/links.ts';
 import { useFullLanguage } from '../../platform/text/language.ts';
@@ -10,13 +11,11 @@ import { editLink } from './edit-dialog.tsx';
 export interface LinkActions {
   edit(link: Link): Promise<void>;
   /**
-   * Asks for confirmation, and revokes links. `list` hides them until the service responds, and shows those again that were
-   * not revoked.
+   * Asks for confirmation, and revokes links. `list` hides them until the service responds, and then shows those again that
+   * could not be revoked.
    */
-  revoke(links: readonly Link[], list?: Hiding): Promise<void>;
+  revoke(links: readonly Link[], list?: Pick<LinkList, 'remove'>): Promise<void>;
 }
-
-type Hiding = { remove(links: readonly Link[], work: () => Promise<readonly Link[]>): Promise<void> };
 
 export function useLinkActions(): LinkActions {
   const dialogs = useDialogs();

@@ -22,7 +22,7 @@ export function describeState({ inactiveReason, expiresAt }: Link, { text, forma
   return expiresAt === undefined ? links.neverExpires : links.expires({ time: formats.time(new Date(expiresAt)) });
 }
 
-/** Returns when visitors have used the link last; undefined if they have not. */
+/** Returns when visitors last used the link; undefined if it is unused. */
 export function describeLastUse({ lastUsedAt }: Link, { text, formats }: FullLanguage): string | undefined {
   return lastUsedAt === undefined ? undefined : text.links.lastUsed({ time: formats.time(new Date(lastUsedAt)) });
 }

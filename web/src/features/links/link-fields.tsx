@@ -9,7 +9,7 @@ import {
   LINK_ACCESS,
   type LinkAccess,
   type LinkField,
-  MAX_LABEL,
+  MAX_LABEL_LENGTH,
 } from '../../model/links/link-form.ts';
 import { isFolderPath } from '../../platform/paths.ts';
 import { type FullLanguage, useFullLanguage } from '../../platform/text/language.ts';
@@ -74,7 +74,7 @@ function LabelField({ state, isFirst }: { state: LinkFormState; isFirst: boolean
         class="text-field"
         type="text"
         dir="auto"
-        maxLength={MAX_LABEL}
+        maxLength={MAX_LABEL_LENGTH}
         // On a touch screen, the on-screen keyboard would cover half of the dialog.
         autofocus={isFirst && !window.matchMedia('(pointer: coarse)').matches}
         autocomplete="off"
@@ -138,8 +138,8 @@ function ExpiryFields({ state }: { state: LinkFormState }) {
   );
 }
 
-/** The service accepts 1,024 bytes. A character takes at most three bytes for each of its UTF-16 units. */
-const MAX_PASSWORD = 256;
+/** In UTF-16 units of at most three bytes each. The service accepts 1,024 bytes. */
+const MAX_PASSWORD_LENGTH = 256;
 
 const TEXT = { type: 'text' } as const;
 const SECRET = { type: 'password' } as const;
@@ -163,7 +163,7 @@ function PasswordFields({ state }: { state: LinkFormState }) {
                 {...attributes}
                 {...(isShown ? TEXT : SECRET)}
                 dir="auto"
-                maxLength={MAX_PASSWORD}
+                maxLength={MAX_PASSWORD_LENGTH}
                 autocomplete="new-password"
                 autocapitalize="none"
                 spellcheck={false}
@@ -219,7 +219,7 @@ interface NumberFieldProps {
   label: string;
 }
 
-/** A field of type `number` would treat a text that is no number like an empty field. */
+/** A text field, because a field of type `number` reports an invalid number as empty. */
 function NumberField({ state, field, label }: NumberFieldProps) {
   const { links } = useFullLanguage().text;
   return (
@@ -253,7 +253,7 @@ interface ValidatedFieldProps {
   children: (attributes: FieldAttributes) => ComponentChildren;
 }
 
-/** A field with its label, and what is wrong with its content after the first attempt to save it. */
+/** A field with its label. After the first attempt to save the form, also shows why its content is invalid. */
 function ValidatedField({ state, field, label, children }: ValidatedFieldProps) {
   const { links } = useFullLanguage().text;
   const id = useId();

@@ -10,13 +10,13 @@ export interface LinkFormState {
   readonly form: LinkForm;
   /** Whether the link has a password, which an empty field keeps. */
   readonly keepsPassword: boolean;
-  /** What is wrong with the fields; empty until the first attempt to send the form. */
+  /** The invalid fields; empty until the first attempt to send the form. */
   readonly problems: LinkProblems;
   readonly isSending: boolean;
   /** Why the service rejected the form. */
   readonly failure: string | undefined;
   set(fields: Partial<LinkForm>): void;
-  /** Sends a valid form. Focuses the first invalid field of any other. */
+  /** Sends the form if it is valid. Otherwise focuses the first invalid field. */
   submit(): void;
 }
 

@@ -26,13 +26,14 @@ function LinkRow({ link, actions }: { link: Link; actions: LinkActions }) {
   const { text } = language;
   const access = describeAccess(link, text);
   const { label, creator } = link;
+  const isOwn = creator === undefined || creator === account?.username.value;
   const facts = [
-    ...(label === undefined ? [] : [access]),
-    ...(link.active && link.expiresAt === undefined ? [] : [describeState(link, language)]),
-    ...(link.hasPassword ? [text.links.hasPassword] : []),
+    label === undefined ? undefined : access,
+    link.active && link.expiresAt === undefined ? undefined : describeState(link, language),
+    link.hasPassword ? text.links.hasPassword : undefined,
     describeUse(link, text),
     describeLastUse(link, language),
-    ...(creator === undefined || creator === account?.username.value ? [] : [text.links.createdBy({ name: creator })]),
+    isOwn ? undefined : text.links.createdBy({ name: creator }),
   ];
   const groups = () => [
     [{ id: 'edit', icon: 'rename', label: text.links.edit, run: () => void actions.edit(link) } as const],

@@ -3,7 +3,13 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { emptyForm, newLinkOf } from '../../model/links/link-form.ts';
 import { sharedName } from '../../model/links/revoke.ts';
 import { isFolderPath } from '../../platform/paths.ts';
-import { type CreatedLink as Created, createLink, type Link, listLinks } from '../../platform/service/links.ts';
+import {
+  type CreatedLink as Created,
+  createLink,
+  type Link,
+  listLinks,
+  MAX_LINKS_PER_PAGE,
+} from '../../platform/service/links.ts';
 import { asServiceError } from '../../platform/service/service-error.ts';
 import { useFullLanguage } from '../../platform/text/language.ts';
 import { Button } from '../../ui/button.tsx';
@@ -90,21 +96,18 @@ function ShareDialog({ path, close }: ShareProps) {
   );
 }
 
-/** Reads the links of an item, also those of other users if the user manages it. The last ones stay while it reads again. */
+/** Reads the links of an item, at most one page. While it reads them again, returns the previous ones. */
 function useItemLinks(path: string): Loaded<readonly Link[]> {
   const service = useService();
   const links = useLinks();
   const last = useRef<Loaded<readonly Link[]> | undefined>(undefined);
   const loaded = useLoaded(
-    async (signal) => (await listLinks(service, { path, limit: MAX_LINKS, signal })).links,
+    async (signal) => (await listLinks(service, { path, limit: MAX_LINKS_PER_PAGE, signal })).links,
     [path, links?.changes.value],
   );
   if (loaded.state === 'ready') last.current = loaded;
   return loaded.state === 'loading' ? (last.current ?? loaded) : loaded;
 }
-
-/** The maximum number of links in the dialog. The list of all links has more. */
-const MAX_LINKS = 1_000;
 
 /** Focuses the element of each new step that the dialog would focus first. Returns the reference of the dialog's body. */
 function useStepFocus(step: Step) {

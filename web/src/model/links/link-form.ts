@@ -35,8 +35,8 @@ export type LinkField = 'date' | 'password' | 'maxDownloads' | 'maxUploads' | 'm
 export type LinkFieldProblem = 'past' | 'missing' | 'count' | 'size';
 export type LinkProblems = Partial<Readonly<Record<LinkField, LinkFieldProblem>>>;
 
-/** The maximum length of a label. */
-export const MAX_LABEL = 200;
+/** The maximum length of a label in characters. */
+export const MAX_LABEL_LENGTH = 200;
 
 const BYTES_PER_MB = 1_000_000;
 const DAY_MS = 24 * 60 * 60 * 1_000;
@@ -84,11 +84,12 @@ const PERMISSIONS: Readonly<Record<LinkAccess, LinkPermission[]>> = {
   both: ['read', 'write'],
 };
 
-/** Whether visitors can download, and whether they can upload. The limits of the other are not part of the link. */
+/** Returns whether visitors can download. Otherwise the link has no limits of downloads. */
 export const canDownload = ({ access }: Pick<LinkForm, 'access'>): boolean => access !== 'upload';
+/** Returns whether visitors can upload. Otherwise the link has no limits of uploads. */
 export const canUpload = ({ access }: Pick<LinkForm, 'access'>): boolean => access !== 'view';
 
-/** Returns the invalid fields. `before` is the form of the link that the user changes: its expiry can be in the past. */
+/** Returns the invalid fields. `before` is the form of an existing link, which can keep its password and its past expiry. */
 export function problemsOf(form: LinkForm, now: Date, before?: LinkForm): LinkProblems {
   const { expiry, date, hasPassword, password, maxDownloads, maxUploads, maxSize } = form;
   const end = expiry === 'date' && date !== before?.date ? endOfDay(date) : undefined;
@@ -125,7 +126,7 @@ export function linkChangesOf(form: LinkForm, before: LinkForm, now: Date): Link
   };
 }
 
-/** The settings of a form, except the password. Null is the default of each. */
+/** Returns the settings of a form, except the password. Null means the default. */
 function settingsOf(form: LinkForm, now: Date) {
   const [downloads, uploads] = [canDownload(form), canUpload(form)];
   return {
@@ -145,11 +146,11 @@ function expiryOf({ expiry, date }: LinkForm, now: Date): Date | undefined {
   return expiry === 'date' ? endOfDay(date) : new Date(now.getTime() + EXPIRY_DAYS[expiry] * DAY_MS);
 }
 
-/** Returns the last moment of a date in the time zone of the user; an invalid date if the text is none. */
+/** Returns the last moment of a date in the time zone of the user; an invalid `Date` for any other text. */
 function endOfDay(date: string): Date {
   const [year = Number.NaN, month = Number.NaN, day = Number.NaN] = date.split('-').map(Number);
   const end = new Date(year, month - 1, day, 23, 59, 59, 999);
-  // The fifth digit of a year that the user still types.
+  // While the user types a year, date fields accept more than four digits.
   return end.getFullYear() > 9999 ? new Date(Number.NaN) : end;
 }
 
@@ -169,7 +170,7 @@ function parseCount(text: string): number | undefined {
   return count > 0 && Number.isSafeInteger(count) ? count : undefined;
 }
 
-/** Returns a number of MB in bytes; undefined for any other text. Three decimals could be meant as thousands. */
+/** Returns a number of MB in bytes; undefined for any other text. Rejects three decimals, because `1.500` can mean 1,500. */
 function parseMegabytes(text: string): number | undefined {
   const digits = latinDigits(text).replace(/[,٫]/, '.');
   const bytes = /^\d+(?:\.(?!\d{3}$)\d{1,6})?$/.test(digits) ? Math.round(Number(digits) * BYTES_PER_MB) : 0;

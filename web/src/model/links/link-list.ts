@@ -2,7 +2,7 @@ import { type Link, listLinks } from '../../platform/service/links.ts';
 import type { Service } from '../../platform/service/service.ts';
 import { createItemList, type ItemList } from '../item-list.ts';
 
-/** The links that the user can see, the newest first. */
+/** Share links, the newest first. */
 export type LinkList = ItemList<Link>;
 
 /** Creates the list of the links to a folder and everything in it. */

@@ -1,15 +1,12 @@
 import { parentOf } from '../../platform/paths.ts';
-import { listLinks } from '../../platform/service/links.ts';
+import { listLinks, MAX_LINKS_PER_PAGE } from '../../platform/service/links.ts';
 import type { Service } from '../../platform/service/service.ts';
-
-/** The maximum number of links in a page of the HTTP API. */
-const MAX_PAGE = 1_000;
 
 /** The maximum number of requests for one folder: the links of its subfolders are among them. */
 const MAX_REQUESTS = 10;
 
 /**
- * Returns which of a folder and its entries have an active link. Throws `ServiceError`, or the `AbortError` of the signal.
+ * Returns the paths of the folder and of its entries that have an active link. Throws `ServiceError`, or the `AbortError` of the signal.
  */
 export async function readSharedPaths(
   service: Pick<Service, 'send'>,
@@ -19,7 +16,7 @@ export async function readSharedPaths(
   const shared = new Set<string>();
   let cursor: string | undefined;
   for (let requests = 0; requests < MAX_REQUESTS; requests++) {
-    const page = await listLinks(service, { below: folder, limit: MAX_PAGE, cursor, signal });
+    const page = await listLinks(service, { below: folder, limit: MAX_LINKS_PER_PAGE, cursor, signal });
     for (const { path, active } of page.links) {
       if (active && (path === folder || parentOf(path) === folder)) shared.add(path);
     }

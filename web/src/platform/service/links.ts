@@ -14,6 +14,9 @@ export type LinkChanges = ChangeLink;
 /** A new link with its URL, which the service never returns again. */
 export type CreatedLink = Pick<LinkCreated, 'link' | 'url'>;
 
+/** The maximum number of links in a page. */
+export const MAX_LINKS_PER_PAGE = 1_000;
+
 type Sender = Pick<Service, 'send'>;
 
 interface LinkOptions {
@@ -49,10 +52,10 @@ export async function changeLink(service: Sender, id: string, changes: LinkChang
   return link;
 }
 
-/** Ends a link: its URL stops working at once. */
+/** Revokes a link: its URL stops working immediately. */
 export async function revokeLink(service: Sender, id: string): Promise<void> {
   await service.send(`-/links/${id}`, { method: 'DELETE' });
 }
 
-/** The API writes the root as "/". */
+/** In the HTTP API, the path of the root is "/". */
 const pathParameter = (path: string) => path || '/';
