@@ -227,7 +227,9 @@ function requireUseful(options: CreateOptions, permissions: readonly LinkPermiss
 }
 
 function readPath(text: string): FilePath | FolderPath {
-  return text === '' || text.endsWith('/') ? parseFolder(text) : parseFile(text);
+  // A script whose variable is empty must not share all files.
+  if (text === '') throw new UsageError('The path is empty. Pass "/" to share all files.');
+  return text.endsWith('/') ? parseFolder(text) : parseFile(text);
 }
 
 function readPermissions(text = 'read'): LinkPermission[] {

@@ -113,6 +113,7 @@ describe('holdall link', () => {
       [['create', '/', '--as', 'ann'], /"ann" doesn't have the permission "read" for "\/"\./, access],
       [['create', 'a/', '--as', 'ann'], /^holdall: --as has no effect, because ACCESS_FILE is not set\./],
       [['create', 'a//b'], /^holdall: .*empty segment/],
+      [['create', ''], /^holdall: The path is empty\. Pass "\/" to share all files\./],
       [['create', 'a.txt', '--permissions', 'write'], /^holdall: A link to a file can only have the permission "read"/],
       [['create', 'a/', '--permissions', 'manage'], /^holdall: --permissions must be read, write or read,write/],
       [['create', 'a/', '--permissions', ''], /^holdall: --permissions must be/],
