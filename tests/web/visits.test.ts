@@ -173,15 +173,20 @@ describe('A file request', () => {
     const { site, page } = await openLink(t, {
       files: { 'Inbox/': '' },
       link: { path: 'Inbox/', permissions: ['write'], label: 'Photos of the party', maxUploads: 1, maxUploadBytes: 10 },
-      visit: { ...PHONE, theme: 'dark', language: 'ar' },
+      visit: { ...PHONE, theme: 'dark', language: 'ar', expectedErrors: [/40[34] /] },
     });
     await waitForTitle(page, 'Photos of the party');
     await waitForNoOverflow(page);
     await assertAccessible(page, t, { state: 'a file request on a phone in Arabic' });
     const chooser = await openFileChooser(page, () => button(page, 'اختيار ملفات').tap());
-    await chooser.setFiles([testFile('large.txt', 'x'.repeat(11)), testFile('small.txt', 'x')]);
+    await chooser.setFiles([
+      testFile('large.txt', 'x'.repeat(11)),
+      testFile('small.txt', 'x'),
+      testFile('late.txt', 'y'),
+    ]);
     await page.getByText('لم يعد هذا الرابط يقبل ملفات').waitFor();
-    assert.deepEqual(await storedTexts(site, 'Inbox'), { 'Inbox/small.txt': 'x' });
+    await page.getByText('بلغ هذا الرابط حدّه الأقصى').waitFor();
+    assert.equal(Object.keys(await storedTexts(site, 'Inbox')).length, 1);
   });
 });
 
@@ -208,6 +213,22 @@ describe('A link to a file', () => {
     await page.reload();
     await waitForTitle(page, 'This link isn’t available');
     await assertAccessibleInBothSchemes(page, t, { state: 'a link that does not exist' });
+  });
+
+  it('tells visitors that the file was moved or deleted', async (t) => {
+    const { site, page } = await openLink(t, {
+      files: FILES,
+      link: { path: 'Docs/plan.md' },
+      visit: { expectedErrors: [/404 \(Not Found\)/] },
+    });
+    await page.getByText('First, we pack.').waitFor();
+    const { status } = await fetch(`${site.url}delete/Docs/plan.md`, { method: 'DELETE' });
+    assert.equal(status, 200);
+    await page.reload();
+    await page.getByRole('alert').getByText('This file doesn’t exist').waitFor();
+    assert.equal(await page.getByRole('button', { name: /^(Retry|Back to folder)$/ }).count(), 0);
+    await waitForTitle(page, 'plan.md');
+    await assertAccessible(page, t, { state: 'a link to a file that does not exist' });
   });
 
   it('requests no content by itself if downloads are limited', async (t) => {

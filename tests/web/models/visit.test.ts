@@ -158,6 +158,26 @@ describe('The service of a visitor', () => {
     assert.equal(state.hasEnded.value, true);
   });
 
+  it('explains that the other uploads of the page used up the limit, because the link then seems not to exist', async () => {
+    const stored = Promise.withResolvers<void>();
+    const { service, state } = createScene({
+      link: { ...REQUEST, uploadsLeft: 1 },
+      override: (base) => ({
+        async upload(given) {
+          if (given.name !== 'first.txt') throw refusal('link-not-found', '');
+          await stored.promise;
+          return base.upload(given);
+        },
+      }),
+    });
+    const first = service.upload(upload({ name: 'first.txt' }));
+    await assert.rejects(service.upload(upload()), hasCode('link-exhausted'), 'while the last upload is in progress');
+    stored.resolve();
+    await first;
+    await assert.rejects(service.upload(upload()), hasCode('link-exhausted'), 'after the last upload');
+    assert.equal(state.hasEnded.value, false);
+  });
+
   it('detects the end of the link when content is unavailable, because responses to HEAD have no code', async () => {
     const { service, state } = createScene({
       override: () => ({

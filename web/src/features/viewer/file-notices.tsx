@@ -10,7 +10,7 @@ import { Button } from '../../ui/button.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { useLoaded } from '../../ui/loading.ts';
 import { Thumbnail } from '../folder/thumbnail.tsx';
-import { useAccount, useFolder, usePermissions, useRouter, useService } from '../models.ts';
+import { useAccount, useFolder, usePermissions, useRouter, useService, useVisit } from '../models.ts';
 import { useDownloadLink } from './download-link.ts';
 import { Loading, Notice } from './notices.tsx';
 
@@ -41,12 +41,13 @@ export function PendingFile() {
   return <Notice icon={<Icon name="search" />} title={text.previews.notLoaded} actions={actions} />;
 }
 
-/** Reports that the file does not exist, and leads back to its folder. */
-function MissingFile() {
-  const language = useFullLanguage();
-  const { text } = language;
+/** Reports that the file does not exist, and leads back to its folder, unless only the file is shared with a visitor. */
+export function MissingFile() {
+  const visit = useVisit();
+  const { text } = useFullLanguage();
+  const actions = visit?.kind === 'file' ? undefined : <BackToFolder />;
   return (
-    <Notice icon={<Icon name="file" />} title={text.previews.missing} actions={<BackToFolder />} isAlert>
+    <Notice icon={<Icon name="file" />} title={text.previews.missing} actions={actions} isAlert>
       {text.previews.missingHint}
     </Notice>
   );

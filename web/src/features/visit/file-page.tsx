@@ -7,7 +7,7 @@ import { Name } from '../folder/entry-parts.tsx';
 import { FolderProblem } from '../folder/problems.tsx';
 import { useFolder, usePreferences, useVisit } from '../models.ts';
 import { AppearanceButton } from '../toolbar/top-bar.tsx';
-import { DownloadLink } from '../viewer/file-notices.tsx';
+import { DownloadLink, MissingFile } from '../viewer/file-notices.tsx';
 import { Loading } from '../viewer/notices.tsx';
 import { LazyPreview } from '../viewer/viewer.tsx';
 import { Tools } from '../viewer/viewer-header.tsx';
@@ -27,11 +27,18 @@ export function FilePage() {
         <Header file={file} viewer={viewer} />
         <main class="stage">
           {file && <LazyPreview key={file.etag} entry={file} viewer={viewer} />}
-          {!file && (folder.state.value === 'loading' ? <Loading /> : <FolderProblem />)}
+          {!file && <NoFile />}
         </main>
       </div>
     </Frame>
   );
+}
+
+/** Replaces the preview while the file is unknown. */
+function NoFile() {
+  const { state, problem } = useFolder();
+  if (state.value === 'loading') return <Loading />;
+  return problem.value && !problem.value.isNotFound ? <FolderProblem /> : <MissingFile />;
 }
 
 function Header({ file, viewer }: { file: FileEntry | undefined; viewer: ViewerState }) {

@@ -24,6 +24,7 @@ export function withLink(
   { state, permissions, askPassword, askSender }: LinkedServiceOptions,
 ): Service {
   const { link, hasEnded, sender } = state;
+  let uploading = 0;
   const canRead = link.peek()?.permissions.includes('read') ?? false;
 
   const watched = async <Result>(request: () => Promise<Result>, signal?: AbortSignal): Promise<Result> => {
@@ -53,14 +54,27 @@ export function withLink(
     if (isAsked && !(await unlessAborted(askSender(), given.signal))) {
       throw new ServiceError(400, 'The name of the sender is missing.', { code: 'sender-required' });
     }
-    const stored = await service.upload({
-      ...given,
-      ...(isAsked && { sender: sender.peek() }),
-      // The service numbers a name that is taken. Its refusal would reveal that the name is taken.
-      ...(!canRead && { replace: true }),
-    });
-    countUpload(link);
-    return stored;
+    uploading += 1;
+    try {
+      const stored = await service.upload({
+        ...given,
+        ...(isAsked && { sender: sender.peek() }),
+        // The service numbers a name that is taken. Its refusal would reveal that the name is taken.
+        ...(!canRead && { replace: true }),
+      });
+      countUpload(link);
+      return stored;
+    } catch (error) {
+      throw isUsedUp(error) ? new ServiceError(403, 'No upload is left.', { code: 'link-exhausted' }) : error;
+    } finally {
+      uploading -= 1;
+    }
+  };
+  /** Returns whether the link does not exist anymore because this page used or is using all its uploads. */
+  const isUsedUp = (error: unknown) => {
+    const left = link.peek()?.uploadsLeft;
+    const others = uploading - 1;
+    return error instanceof ServiceError && error.code === 'link-not-found' && left !== undefined && left <= others;
   };
   /** Responses to HEAD have no body, so that the state of the link tells why the content is unavailable. */
   const check: Service['check'] = async (path, signal) => {
