@@ -6,7 +6,7 @@ import type { FilePath } from '../model/path.ts';
 import type { ResolvedRange } from '../model/range.ts';
 import { versionReplaced } from '../model/store-errors.ts';
 import type { Archive, ArchivedEntry } from './archive.ts';
-import { type Checkpoint, type Checksums, checkpointInterval, type FileVersion } from './checksums.ts';
+import { type Checkpoint, type Checksums, checkpointInterval, type FileVersion, isLarge } from './checksums.ts';
 import { centralHeader, centralHeaderBytes, descriptor, endRecords, localHeader } from './format.ts';
 import { downloadEnded, Output } from './output.ts';
 import { ReadAhead } from './read-ahead.ts';
@@ -130,8 +130,8 @@ class ArchiveReader {
     if (!needsCrc && wantedStart > 0) return undefined;
     const { checksums } = this.#options;
     const version = this.#version(index);
-    // A download from the beginning of a file finds nothing in most cases, so it does not ask the database.
-    const known = wantedStart === 0 ? START : await checksums.findStart(version, wantedStart);
+    // A database takes longer than the content of a small file.
+    const known = wantedStart > 0 || isLarge(version) ? await checksums.findStart(version, wantedStart) : START;
     if (known.position < version.size) return new CrcCounter(version, known, checksums);
     this.#archive.setCrc(index, known.crc);
     return undefined;

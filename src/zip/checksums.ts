@@ -43,7 +43,10 @@ const LARGE_BYTES = 4 * 2 ** 20;
 /** Small files that are stored together. */
 const STORE_BATCH = 500;
 
-const isLarge = ({ size }: FileVersion) => size >= LARGE_BYTES;
+/** Returns whether the checksum of a file is stored at once. */
+export function isLarge({ size }: FileVersion): boolean {
+  return size >= LARGE_BYTES;
+}
 
 /** Returns the positions at which the checksum of a file that is read should be noted: multiples of this number. */
 export function checkpointInterval(size: number): number {

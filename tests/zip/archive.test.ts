@@ -244,6 +244,19 @@ describe('An archive', () => {
     assert.deepEqual(reads, []);
   });
 
+  it('takes the checksum of a large file from another process instead of computing it again', async () => {
+    const { files } = await filesOf({ 'large.bin': Buffer.alloc(4 * 2 ** 20, 1) });
+    const archive = await build(files, '');
+    const other = new TestChecksums();
+    await read(archive, { files, checksums: new Checksums(other) });
+    // Only a checksum that differs shows that none was computed.
+    const wrong = new TestChecksums();
+    for (const checksum of other.stored()) wrong.add({ ...checksum, crc: 0x1234_5678 });
+    const bytes = await read(await build(files, ''), { files, checksums: new Checksums(wrong) });
+    const signatureBytes = 4;
+    assert.equal(bytes.readUInt32LE(archive.entry(0).dataEnd + signatureBytes), 0x1234_5678);
+  });
+
   it('ends with an error if a file changes or disappears', async () => {
     for (const path of ['f/a', 'f/large', 'f/medium']) {
       for (const change of ['replaced', 'removed'] as const) {
@@ -402,6 +415,10 @@ class TestChecksums implements ChecksumStore {
 
   add(checksum: StoredChecksum): void {
     this.#stored.set(`${checksum.key} ${checksum.position}`, checksum);
+  }
+
+  stored(): readonly StoredChecksum[] {
+    return [...this.#stored.values()];
   }
 
   async find(keys: readonly string[]): Promise<readonly StoredChecksum[]> {
