@@ -2,7 +2,7 @@ import type { Change, ChangeRecord, ChangeType } from '../model/change.ts';
 import { type ErrorKind, isStoreError } from '../model/error.ts';
 import type { KeptId } from '../model/kept-ids.ts';
 import { type FilePath, type FolderPath, isFolder, parentOf, ROOT } from '../model/path.ts';
-import type { FileEntry } from '../model/store.ts';
+import type { FileEntry, WriteOutcome } from '../model/store.ts';
 import type { Files } from './files.ts';
 
 /** The parameters of a member of `Files`. */
@@ -89,8 +89,9 @@ export class RecordedFiles implements Required<Files> {
       return found;
     };
     if (typeof target !== 'function') path = target.path;
-    const onOutcome = (outcome: { readonly replaced: boolean }) => {
+    const onOutcome = (outcome: WriteOutcome) => {
       isReplaced = outcome.replaced;
+      incoming.onOutcome?.(outcome);
     };
     const staged = typeof target === 'function' ? { ...incoming, target: findTarget } : incoming;
     return this.#run(

@@ -39,6 +39,8 @@ export interface IncomingFile {
   readonly target: UploadTarget | (() => Promise<UploadTarget>);
   readonly body: Readable;
   readonly declaredType?: string | undefined;
+  /** Called with each chunk of the content before it is written. */
+  readonly onChunk?: ((chunk: Buffer | string) => void) | undefined;
   /** Called after the last byte, before the file is committed. If it rejects, the upload fails. */
   readonly atEnd?: (() => Promise<void>) | undefined;
   /** Limit of the size in bytes, in addition to that of all uploads. */
@@ -70,6 +72,7 @@ async function write(
   {
     target: { path, condition },
     declaredType,
+    onChunk,
     atEnd,
     maxSize,
     sizeLimit,
@@ -80,7 +83,7 @@ async function write(
   { maxUploadSize, ...options }: UploadOptions,
 ): Promise<FileEntry> {
   const type = mediaTypeOfUpload(declaredType, nameOf(path));
-  const body = checkedBody(incoming.body, { limit: lowest(maxUploadSize, sizeLimit), atEnd });
+  const body = checkedBody(incoming.body, { limit: lowest(maxUploadSize, sizeLimit), onChunk, atEnd });
   return store.write(path, { body, type, maxSize, modified }, { ...options, condition, onOutcome });
 }
 
@@ -89,6 +92,7 @@ async function stageAndCommit(
   {
     target,
     declaredType,
+    onChunk,
     atEnd,
     sizeLimit,
     modified,
@@ -97,7 +101,7 @@ async function stageAndCommit(
   }: IncomingFile & { target: () => Promise<UploadTarget> },
   { maxUploadSize, keep, ...options }: UploadOptions,
 ): Promise<FileEntry> {
-  const body = checkedBody(incoming.body, { limit: lowest(maxUploadSize, sizeLimit) });
+  const body = checkedBody(incoming.body, { limit: lowest(maxUploadSize, sizeLimit), onChunk });
   const staged = await (store.stage ? store.stage({ body }, options) : spool(store, body, options));
   try {
     await atEnd?.();

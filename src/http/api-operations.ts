@@ -19,6 +19,16 @@ const STORE = ['rate-limited', 'internal-error', 'store-unreachable', 'store-bus
 
 const READ = ['invalid-path', ...ACCESS, 'not-found', ...STORE] as const;
 const WRITE = ['invalid-path', 'path-too-long', ...ACCESS, 'read-only', ...STORE, 'store-full'] as const;
+const UPLOAD = [
+  ...WRITE,
+  'incomplete-body',
+  'wrong-kind',
+  'name-taken',
+  'file-changed',
+  'upload-too-large',
+  'too-large-for-store',
+  'unsupported-condition',
+] as const;
 const CONTENT = ['condition-failed', 'range-unsatisfiable', 'url-expired', 'embedding-refused'] as const;
 const ARCHIVE = [...READ, ...CONTENT.slice(0, 2), 'embedding-refused', 'zip-too-large'] as const;
 const RENAME = [
@@ -38,7 +48,7 @@ const success = (message: string, more: object = {}) => ({ success: true, messag
 const changed = (message: string, more: object = {}) => success(message, { ...more, change: CHANGE });
 
 const deleteFile = {
-  errors: [...WRITE, 'invalid-parameter', 'not-found'],
+  errors: [...WRITE, 'invalid-parameter', 'not-found', 'condition-failed', 'unsupported-condition'],
   response: changed('File deleted successfully'),
 } as const;
 const deleteFolder = {
@@ -155,21 +165,15 @@ const signOut = { errors: ['sessions-unavailable'], response: success('Signed ou
 export const OPERATIONS: Readonly<Record<string, OperationDescription>> = {
   'POST /upload': {
     operationId: 'uploadFile',
-    errors: [
-      ...WRITE,
-      'invalid-form',
-      'missing-file',
-      'incomplete-body',
-      'wrong-kind',
-      'name-taken',
-      'file-changed',
-      'upload-too-large',
-      'too-large-for-store',
-      'form-too-large',
-      'unsupported-condition',
-    ],
+    errors: [...UPLOAD, 'invalid-form', 'missing-file', 'form-too-large'],
     response: changed('File uploaded successfully', { path: 'notes/hello.txt' }),
   },
+  'PUT /file/{path}': {
+    operationId: 'putFile',
+    errors: [...UPLOAD, 'invalid-header', 'digest-mismatch', 'unsupported-encoding'],
+    response: changed('File uploaded successfully', { path: 'notes/hello.txt' }),
+  },
+  'DELETE /file/{path}': { operationId: 'deleteFileAtPath', ...deleteFile },
   'GET /': { operationId: 'listRoot', ...list },
   'GET /{path}': { operationId: 'listFolder', ...list },
   'GET /file/{path}': {

@@ -14,10 +14,11 @@ import { createLongOperations } from './long-operations.ts';
 import { createRequestIds, logRequests, traceRequests } from './request-log.ts';
 import { changeRoutes } from './routes/changes.ts';
 import { fetchRoute, signedRoute } from './routes/fetch.ts';
-import { deleteFileRoute, deleteFolderRoute, folderRoutes, renameFileRoute, transferRoutes } from './routes/files.ts';
+import { deleteFileRoutes, deleteFolderRoute, folderRoutes, renameFileRoute, transferRoutes } from './routes/files.ts';
 import { createJobStarter, jobRoutes } from './routes/jobs.ts';
 import { changeLinkRoutes, linkRoutes } from './routes/links.ts';
 import { listingRoutes } from './routes/listing.ts';
+import { putFileRoute } from './routes/put.ts';
 import { endSessionRoutes, sessionRoutes, signInRoutes } from './routes/session.ts';
 import { assetRoutes, metricsRoute, securityTextRoute, systemRoutes } from './routes/system.ts';
 import { thumbnailRoute } from './routes/thumbnail.ts';
@@ -120,6 +121,7 @@ async function registerRoutes(app: App, service: Service): Promise<void> {
   app.addHook('onClose', () => operations.finished());
 
   await app.register(async (upload: App) => uploadRoute(upload, service));
+  await app.register(async (raw: App) => putFileRoute(raw, service));
   await app.register(async (bodiless: App) => {
     // Clients send a Content-Type without a body, with "{}" or with anything else. These routes ignore it.
     bodiless.addHook('onRequest', ({ headers }, _reply, done) => {
@@ -128,7 +130,7 @@ async function registerRoutes(app: App, service: Service): Promise<void> {
     });
     bodiless.removeAllContentTypeParsers();
     bodiless.addContentTypeParser('*', (_request, _payload, done) => done(null));
-    deleteFileRoute(bodiless);
+    deleteFileRoutes(bodiless);
     deleteFolderRoute(bodiless, { operations, jobs });
     purgeTrashRoutes(bodiless, { operations, jobs });
     if (service.jobs) jobRoutes(bodiless, service.jobs);

@@ -72,6 +72,11 @@ const HTTP_ERRORS = {
     meaning: 'The body is not a valid `multipart/form-data` form of an upload.',
     action: 'Correct the form as the message says.',
   },
+  'digest-mismatch': {
+    status: 400,
+    meaning: 'The content has another digest than `Content-Digest` or `Repr-Digest` says. Nothing was stored.',
+    action: 'Send the file again. If that fails, too, correct the digest.',
+  },
   'missing-file': {
     status: 400,
     meaning: 'The form has no part `file` with a file name.',
@@ -89,7 +94,7 @@ const HTTP_ERRORS = {
   },
   'sender-required': {
     status: 400,
-    meaning: 'The link asks for the name of the sender, and the form field `sender` is missing or not a valid name.',
+    meaning: 'The link asks for the name of the sender, and `sender` is missing or not a valid name.',
     action: 'Send `sender`: 1 to 100 characters that can be the name of a folder.',
   },
 

@@ -57,6 +57,26 @@ export function allowsRange(header: string | undefined, { etag, modified, change
  * ignoring it would be unsafe.
  */
 export function writeCondition(headers: IncomingHttpHeaders): WriteCondition | undefined {
+  const condition = parseCondition(headers);
+  if (condition !== 'unsupported') return condition;
+  throw new HttpError(
+    'unsupported-condition',
+    'Uploads only support the conditions If-None-Match: * and If-Match with one strong ETag.',
+  );
+}
+
+/**
+ * Returns the ETag that a file must have to be deleted; empty without a precondition. Throws `unsupported` for any other
+ * precondition.
+ */
+export function deleteCondition(headers: IncomingHttpHeaders): { readonly ifMatch?: string } {
+  const condition = parseCondition(headers);
+  if (condition === undefined) return {};
+  if (typeof condition === 'object') return { ifMatch: condition.etag };
+  throw new HttpError('unsupported-condition', 'Deletes only support the condition If-Match with one strong ETag.');
+}
+
+function parseCondition(headers: IncomingHttpHeaders): WriteCondition | 'unsupported' | undefined {
   const [ifNoneMatch, ifMatch, since] = (['if-none-match', 'if-match', 'if-unmodified-since'] as const).map(
     (name) => headers[name],
   );
@@ -67,11 +87,7 @@ export function writeCondition(headers: IncomingHttpHeaders): WriteCondition | u
   }
   // With If-Match, If-Unmodified-Since must be ignored (RFC 9110, section 13.1.4).
   if (ifNoneMatch === undefined && etag !== undefined) return { etag };
-  if (ifNoneMatch?.trim() === '*' && ifMatch === undefined && since === undefined) return 'absent';
-  throw new HttpError(
-    'unsupported-condition',
-    'Uploads only support the conditions If-None-Match: * and If-Match with one strong ETag.',
-  );
+  return ifNoneMatch?.trim() === '*' && ifMatch === undefined && since === undefined ? 'absent' : 'unsupported';
 }
 
 /** Returns an ETag in header syntax. */

@@ -400,6 +400,15 @@ export const FileQuery = Type.Object({
   download: Type.Optional(Type.String({ description: '`1` sends the file as an attachment, which browsers save.' })),
 });
 
+export const PutQuery = Type.Object({
+  sender: Type.Optional(
+    Type.String({
+      description:
+        'The name of the sender, for share links that ask for it: 1 to 100 characters. The file is stored in a folder of this name.',
+    }),
+  ),
+});
+
 export const DeleteQuery = Type.Object({
   permanent: Type.Optional(
     Type.Boolean({

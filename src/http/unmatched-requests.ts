@@ -16,7 +16,7 @@ import { sendListingFailure } from './routes/listing.ts';
 import type { Service } from './service.ts';
 
 /** The methods of the router. Other methods are routed as OPTIONS. */
-export const ROUTED_METHODS = ['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST'] as const;
+export const ROUTED_METHODS = ['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT'] as const;
 
 const isRouted = (method: string) => ROUTED_METHODS.some((routed) => routed === method);
 

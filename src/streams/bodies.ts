@@ -8,6 +8,8 @@ import { inheritRecycler } from './chunk-recycling.ts';
 export interface BodyChecks {
   /** Maximum size in bytes; undefined for no limit. The body fails with `too-large` as soon as it exceeds it. */
   readonly limit?: number | undefined;
+  /** Called with each chunk before the reader gets it. */
+  readonly onChunk?: ((chunk: Buffer | string) => void) | undefined;
   /** Called after the last byte. The body ends when it resolves, and fails with its error when it rejects. */
   readonly atEnd?: (() => Promise<void>) | undefined;
 }
@@ -20,8 +22,11 @@ export interface BodyChecks {
  * This is a single stream with `push`: a `Transform` and a `pipeline` per check cost more than the content of a small
  * upload.
  */
-export function checkedBody(body: Readable, { limit = Number.POSITIVE_INFINITY, atEnd }: BodyChecks): Readable {
-  if (limit === Number.POSITIVE_INFINITY && !atEnd) return body;
+export function checkedBody(
+  body: Readable,
+  { limit = Number.POSITIVE_INFINITY, onChunk, atEnd }: BodyChecks,
+): Readable {
+  if (limit === Number.POSITIVE_INFINITY && !onChunk && !atEnd) return body;
   const checked = new Readable({
     read: () => void body.resume(),
     destroy(error, done) {
@@ -38,6 +43,7 @@ export function checkedBody(body: Readable, { limit = Number.POSITIVE_INFINITY, 
 
   body.on('data', (chunk: Buffer | string) => {
     size += Buffer.byteLength(chunk);
+    onChunk?.(chunk);
     if (size > limit) fail(new StoreError('upload-too-large', `The file is larger than the limit of ${limit} bytes.`));
     else if (!checked.push(chunk)) body.pause();
   });

@@ -107,7 +107,7 @@ describe('The samples of the HTTP API reference', () => {
       : `Samples in ${name} were not run: "${language.probe.join(' ')}" failed`;
     it(`get the documented responses in ${name}`, { skip }, async () => {
       const samples = samplesOf(language.label);
-      assert.equal(samples.length, 13);
+      assert.equal(samples.length, 14);
       const program = language.program(
         setupOf(language.label),
         samples.map(({ code }) => code),
@@ -165,6 +165,7 @@ describe('The guides to the HTTP API', () => {
 describe('The error tables of the HTTP API reference', () => {
   const headings: Record<string, string> = {
     'Upload a file': 'POST /upload',
+    'Store a file': 'PUT /file/{path}',
     'List a folder': 'GET /{path}',
     'Fetch a file': 'GET /file/{path}',
     'Get a thumbnail': 'GET /thumb/{path}',
@@ -275,7 +276,7 @@ async function expectResult({ port }: TestService): Promise<void> {
     const { entries } = jsonOf(await send(port, path)) as { entries: { path: string }[] };
     return entries.map((entry) => entry.path);
   };
-  assert.deepEqual(await namesIn('/'), ['letters/', 'photos/']);
+  assert.deepEqual(await namesIn('/'), ['inbox/', 'letters/', 'photos/']);
   assert.deepEqual(await namesIn('/letters/'), []);
 }
 

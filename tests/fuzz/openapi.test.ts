@@ -128,7 +128,8 @@ async function ask({ port }: Target, document: ApiDocument, request: FuzzedReque
     );
   }
   const path = document.pathOf(request.target);
-  const deed = path === undefined || response.status !== 200 ? undefined : deedOf(path, request, response);
+  const deed =
+    path === undefined || ![200, 201].includes(response.status) ? undefined : deedOf(path, request, response);
   return { response, path, deed };
 }
 
@@ -146,6 +147,9 @@ function deedOf(path: string, request: FuzzedRequest, response: Response): Deed 
   switch (path) {
     case '/upload':
       return { does: 'store', path: result.path, text: Buffer.from(request.file ?? '').toString('latin1') };
+    case '/file/{path}':
+      if (request.method === 'DELETE') return { does: 'remove', path: fileAt(named) };
+      return { does: 'store', path: result.path, text: (request.body ?? Buffer.alloc(0)).toString('latin1') };
     case '/delete/{path}':
       return { does: 'remove', path: fileAt(named) };
     case '/delete_folder/{path}':

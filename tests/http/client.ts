@@ -187,10 +187,14 @@ export interface Sending {
 }
 
 /** Begins an upload, sent in chunks where the headers have no `content-length`. */
-export function beginUpload(port: number, headers: Record<string, string> = {}): Sending {
+export function beginUpload(
+  port: number,
+  headers: Record<string, string> = {},
+  target: { readonly method: string; readonly path: string } = { method: 'POST', path: '/upload' },
+): Sending {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const request = httpRequest(
-    { host: '127.0.0.1', port, path: '/upload', method: 'POST', headers: { ...FORM, ...headers }, agent: false },
+    { host: '127.0.0.1', port, ...target, headers: { ...FORM, ...headers }, agent: false },
     resolve,
   );
   request.setNoDelay();

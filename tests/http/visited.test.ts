@@ -7,12 +7,14 @@ import { startService, type TestService, visited } from './service.ts';
 import { fetchSuite } from './stores/fetch.ts';
 import { isolationSuite } from './stores/isolation.ts';
 import { listingSuite } from './stores/listing.ts';
+import { putSuite } from './stores/put.ts';
 import { thumbnailsSuite } from './stores/thumbnails.ts';
 import { uploadSuite } from './stores/upload.ts';
 
 const backend = visited(memory);
 
 uploadSuite(backend);
+putSuite(backend);
 listingSuite(backend);
 fetchSuite(backend);
 isolationSuite(backend);
@@ -35,6 +37,7 @@ const REFUSALS: Readonly<Record<string, readonly [number, string]>> = {
   'DELETE /delete/a.txt': [403, 'permission-denied'],
   'POST /delete/a.txt': [403, 'permission-denied'],
   'DELETE /delete/a.txt?permanent=true': [403, 'permission-denied'],
+  'DELETE /file/a.txt': [403, 'permission-denied'],
   'DELETE /delete/missing': [403, 'permission-denied'],
   'DELETE /delete_folder/f': [403, 'permission-denied'],
   'POST /delete_folder/f': [403, 'permission-denied'],

@@ -56,6 +56,7 @@ const EXPOSED_HEADERS = [
   'Content-Range',
   'ETag',
   'Last-Modified',
+  'Location',
   'Preference-Applied',
   'Retry-After',
   'WWW-Authenticate',
@@ -65,10 +66,11 @@ const EXPOSED_HEADERS = [
 ].join(', ');
 
 const PREFLIGHT_HEADERS = {
-  'access-control-allow-methods': 'GET, HEAD, POST, PATCH, DELETE',
+  'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
   'access-control-allow-headers': [
     'Accept',
     'Authorization',
+    'Content-Digest',
     'Content-Type',
     'If-Match',
     'If-Modified-Since',
@@ -77,6 +79,7 @@ const PREFLIGHT_HEADERS = {
     'If-Unmodified-Since',
     'Prefer',
     'Range',
+    'Repr-Digest',
     'Traceparent',
     'Tracestate',
     'X-OC-Mtime',

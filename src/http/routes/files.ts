@@ -3,6 +3,7 @@ import { visitorOf } from '../access/link-access.ts';
 import { accessOf, type ChangeField, changeOf } from '../access/request-access.ts';
 import type { App } from '../fastify-app.ts';
 import type { LongOperations } from '../long-operations.ts';
+import { deleteCondition } from '../preconditions.ts';
 import {
   Changed,
   CreateFolder,
@@ -18,26 +19,37 @@ import {
 } from '../schemas.ts';
 import { changeOfJob, type JobStarter } from './jobs.ts';
 
-/** Registers the route that deletes a file. Request bodies are ignored. */
-export function deleteFileRoute(app: App): void {
-  app.route({
-    method: ['DELETE', 'POST'],
-    url: '/delete/*',
-    config: { access: 'files', links: 'visitors' },
-    schema: {
-      tags: ['Files'],
-      summary: 'Delete a file',
-      description: 'Moves it to the trash. Use `POST` if your client or proxy does not support `DELETE`.',
-      params: PathParameter,
-      querystring: DeleteQuery,
-      response: { 200: Changed, '4xx': Failure, '5xx': Failure },
+/** Registers the routes that delete a file. Request bodies are ignored. */
+export function deleteFileRoutes(app: App): void {
+  const routes = [
+    {
+      url: '/delete/*',
+      method: ['DELETE', 'POST'],
+      hint: 'Use `POST` if your client or proxy does not support `DELETE`.',
     },
-    handler: async (request) => {
-      const { permanent } = request.query;
-      await accessOf(request).files.deleteFile(parseFile(request.params['*']), { permanent });
-      return { success: true, message: 'File deleted successfully', ...changeOf(request) } as const;
-    },
-  });
+    { url: '/file/*', method: ['DELETE'], hint: 'The same as `DELETE /delete/{path}`.' },
+  ] as const;
+  for (const { url, method, hint } of routes) {
+    app.route({
+      method: [...method],
+      url,
+      config: { access: 'files', links: 'visitors' },
+      schema: {
+        tags: ['Files'],
+        summary: 'Delete a file',
+        description: `Moves it to the trash. With \`If-Match\`, only if the file has this ETag. ${hint}`,
+        params: PathParameter,
+        querystring: DeleteQuery,
+        response: { 200: Changed, '4xx': Failure, '5xx': Failure },
+      },
+      handler: async (request) => {
+        const { permanent } = request.query;
+        const ifMatch = deleteCondition(request.headers);
+        await accessOf(request).files.deleteFile(parseFile(request.params['*']), { permanent, ...ifMatch });
+        return { success: true, message: 'File deleted successfully', ...changeOf(request) } as const;
+      },
+    });
+  }
 }
 
 export function renameFileRoute(app: App): void {

@@ -1,11 +1,9 @@
-import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Static } from 'typebox';
 import type { IncomingFile } from '../../files/upload.ts';
-import { isStoreError, quoted } from '../../model/error.ts';
-import { childFile, childFolder, type FilePath, type FolderPath, parseFolder, ROOT } from '../../model/path.ts';
+import { quoted } from '../../model/error.ts';
+import { childFile, type FilePath, type FolderPath, parseFolder, ROOT } from '../../model/path.ts';
 import type { FileEntry, WriteCondition } from '../../model/store.ts';
-import { readOnlyError } from '../../model/store-errors.ts';
 import { type LinkRequestAccess, visitorOf } from '../access/link-access.ts';
 import { accessOf, changeOf } from '../access/request-access.ts';
 import { HttpError } from '../errors.ts';
@@ -13,15 +11,18 @@ import type { App } from '../fastify-app.ts';
 import { allowLongBody } from '../limits/slow-clients.ts';
 import { clientSignal } from '../long-operations.ts';
 import { boundaryOf, type Form, type Part, readForm, readText, skipPart } from '../multipart.ts';
-import {
-  hasModifiedTime,
-  parseModifiedField,
-  parseModifiedHeader,
-  quoteEtag,
-  writeCondition,
-} from '../preconditions.ts';
+import { parseModifiedField, parseModifiedHeader, quoteEtag, writeCondition } from '../preconditions.ts';
 import { Failure, Upload, Uploaded } from '../schemas.ts';
 import type { Service } from '../service.ts';
+import {
+  confirmModified,
+  discardRest,
+  lengthOf,
+  parseSender,
+  rejectEarly,
+  senderMissing,
+  targetOfVisitor,
+} from '../upload-requests.ts';
 
 /**
  * Bytes of the field `prefix`. Enough that a too long path fails with the error of the path rule instead of this limit.
@@ -31,12 +32,8 @@ const MAX_PREFIX_BYTES = 8 * 1024;
 /** Bytes of the field `modified`. Every valid date is shorter. */
 const MAX_MODIFIED_BYTES = 1024;
 
-/** Maximum characters of the name of a sender, and bytes of its field. */
-const MAX_SENDER_LENGTH = 100;
+/** Bytes of the field `sender`. */
 const MAX_SENDER_BYTES = 1024;
-
-/** Milliseconds that a client has to read the response to a rejected upload while it still sends. */
-const DISCARD_TIMEOUT_MS = 5_000;
 
 export function uploadRoute(app: App, { readOnly }: Pick<Service, 'readOnly'>): void {
   app.removeAllContentTypeParsers();
@@ -56,7 +53,11 @@ export function uploadRoute(app: App, { readOnly }: Pick<Service, 'readOnly'>): 
       },
       // The handler reads the body as it arrives and validates it itself.
       validatorCompiler: () => () => true,
-      onRequest: async (request, reply) => rejectEarly(request, reply, { readOnly }),
+      onRequest: async (request, reply) =>
+        rejectEarly(request, reply, {
+          readOnly,
+          requireValid: () => void boundaryOf(request.headers['content-type']),
+        }),
     },
     async (request, reply) => {
       const signal = clientSignal(reply);
@@ -82,7 +83,7 @@ export function uploadRoute(app: App, { readOnly }: Pick<Service, 'readOnly'>): 
         };
         const file = await accessOf(request).files.upload(incoming, { signal });
         reply.header('etag', quoteEtag(file.etag));
-        if (hasModifiedTime(modified(), file)) reply.header('x-oc-mtime', 'accepted');
+        confirmModified(reply, modified, file);
         return { success: true, message: 'File uploaded successfully', path: file.path, ...changeOf(request) } as const;
       } catch (error) {
         discardRest(request.raw);
@@ -114,7 +115,6 @@ async function receiveFromVisitor(
   const inHeader = parseModifiedHeader(request.headers);
   const fields: Fields = { asksSender: link.asksSender };
   const modified = () => fields.modified ?? inHeader;
-  const absent = condition ?? 'absent';
   let requested: FilePath | undefined;
   const receive = async (): Promise<FileEntry> => {
     const form = await readForm(request.raw);
@@ -128,9 +128,7 @@ async function receiveFromVisitor(
       const target = async () => {
         const folder = folderOf(fields);
         requested = childFile(folder, name);
-        if (!canRead) return { path: await visitor.freePath(requested), condition: absent, rename: true };
-        // A client that does not want a number sends If-None-Match.
-        return { path: requested, condition: absent, rename: condition !== 'absent' };
+        return targetOfVisitor(visitor, requested, condition);
       };
       const incoming: IncomingFile = {
         target,
@@ -149,7 +147,7 @@ async function receiveFromVisitor(
   try {
     const file = await visitor.countUpload(receive);
     if (canRead) reply.header('etag', quoteEtag(file.etag));
-    if (hasModifiedTime(modified(), file)) reply.header('x-oc-mtime', 'accepted');
+    confirmModified(reply, modified, file);
     const path = canRead ? file.path : (requested ?? file.path);
     return { success: true, message: 'File uploaded successfully', path };
   } catch (error) {
@@ -162,42 +160,9 @@ async function receiveFromVisitor(
 function folderOf({ prefix = ROOT, sender, asksSender = false }: Fields): FolderPath {
   if (!asksSender) return prefix;
   if (sender === undefined) {
-    throw new HttpError('sender-required', 'Send the name of the sender as the form field "sender".');
+    throw senderMissing('the form field');
   }
   return parseFolder(sender + prefix);
-}
-
-/** Returns the folder of a sender. Throws `sender-required` unless the name is valid. */
-function parseSender(text: string): FolderPath {
-  const name = text.trim();
-  try {
-    if (name !== '' && name.length <= MAX_SENDER_LENGTH) return childFolder(ROOT, name);
-  } catch (error) {
-    if (!isStoreError(error)) throw error;
-  }
-  const rule = `It must have 1 to ${MAX_SENDER_LENGTH} characters, and be valid as the name of a folder`;
-  throw new HttpError('sender-required', `The name ${quoted(text)} in the form field "sender" is not valid. ${rule}.`);
-}
-
-/**
- * Rejects an upload before its body is read: a client that can't upload must not keep the connection open with a body.
- */
-function rejectEarly(request: FastifyRequest, reply: FastifyReply, { readOnly }: Pick<Service, 'readOnly'>): void {
-  try {
-    accessOf(request).files.requireUpload();
-    if (readOnly) throw readOnlyError();
-    boundaryOf(request.headers['content-type']);
-  } catch (error) {
-    reply.raw.once('finish', () => discardRest(request.raw));
-    throw error;
-  }
-}
-
-/**
- * Returns the `Content-Length` of the whole form, an upper bound of the size of its file; undefined without the header.
- */
-function lengthOf({ headers }: IncomingMessage): number | undefined {
-  return headers['content-length'] === undefined ? undefined : Number(headers['content-length']);
 }
 
 /** The fields of a form that have arrived so far, without the file. */
@@ -260,20 +225,4 @@ function fileName({ filename = '' }: Part): string {
   const name = filename.slice(filename.lastIndexOf('/') + 1);
   if (name !== '') return name;
   throw new HttpError('invalid-form', `The file name ${quoted(filename)} of the part "file" is empty.`);
-}
-
-/**
- * Reads and drops the rest of the body, so that a client that is still sending can read the response. Closes the
- * connection if the client does not stop.
- */
-function discardRest(request: IncomingMessage): void {
-  if (request.destroyed) return;
-  request.unpipe();
-  // Also drain a body that has arrived whole: an unread stream never closes, and everything that refers to it stays in
-  // memory.
-  request.resume();
-  if (request.complete) return;
-  const timer = setTimeout(() => request.destroy(), DISCARD_TIMEOUT_MS);
-  timer.unref();
-  request.once('close', () => clearTimeout(timer));
 }

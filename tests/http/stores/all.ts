@@ -7,6 +7,7 @@ import { journeySuite } from './journey.ts';
 import { listingSuite } from './listing.ts';
 import { namesSuite } from './names.ts';
 import { progressSuite } from './progress.ts';
+import { putSuite } from './put.ts';
 import { thumbnailsSuite } from './thumbnails.ts';
 import { transferSuite } from './transfer.ts';
 import { uploadSuite } from './upload.ts';
@@ -15,6 +16,7 @@ import { zipSuite } from './zip.ts';
 /** Tests the HTTP API for everything that a store can affect. `protocol/` tests the rest once, on the memory store. */
 export function storeSuite(backend: Backend): void {
   uploadSuite(backend);
+  putSuite(backend);
   listingSuite(backend);
   fetchSuite(backend);
   isolationSuite(backend);
@@ -30,6 +32,7 @@ export function storeSuite(backend: Backend): void {
  */
 export function remoteStoreSuite(backend: Backend): void {
   uploadSuite(backend);
+  putSuite(backend);
   fetchSuite(backend);
   isolationSuite(backend);
   zipSuite(backend);

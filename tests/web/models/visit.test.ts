@@ -158,7 +158,7 @@ describe('The service of a visitor', () => {
     assert.equal(state.hasEnded.value, true);
   });
 
-  it('explains that the other uploads of the page used up the limit, because the link then seems not to exist', async () => {
+  it('explains that the other uploads of the page exhausted the limit, because the link then seems not to exist', async () => {
     const stored = Promise.withResolvers<void>();
     const { service, state } = createScene({
       link: { ...REQUEST, uploadsLeft: 1 },

@@ -104,6 +104,7 @@ const ALIASES: Readonly<Record<Exclude<ProblemCode, MessageKey>, MessageKey>> = 
   'malformed-request': 'invalid-request',
   'malformed-url': 'invalid-path',
   'method-not-allowed': 'invalid-request',
+  'digest-mismatch': 'invalid-request',
   'missing-file': 'invalid-request',
   'name-taken': 'already-exists',
   overloaded: 'store-busy',

@@ -1,0 +1,142 @@
+import type { IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { IncomingFile, UploadTarget } from '../files/upload.ts';
+import { isStoreError, quoted } from '../model/error.ts';
+import { childFolder, type FilePath, type FolderPath, ROOT } from '../model/path.ts';
+import type { FileEntry, WriteCondition } from '../model/store.ts';
+import { readOnlyError } from '../model/store-errors.ts';
+import type { LinkRequestAccess } from './access/link-access.ts';
+import { accessOf } from './access/request-access.ts';
+import { HttpError } from './errors.ts';
+import { hasModifiedTime } from './preconditions.ts';
+
+/*
+ * What all requests with the content of a file have in common: forms (`POST /upload`) and raw bodies (`PUT /file/…`).
+ */
+
+/** Maximum characters of the name of a sender. */
+const MAX_SENDER_LENGTH = 100;
+
+/** Milliseconds that a client has to read the response to a rejected upload while it still sends. */
+const DISCARD_TIMEOUT_MS = 5_000;
+
+/**
+ * Rejects an upload before its body is read: a client that can't upload must not keep the connection open with a body.
+ * `requireValid` throws if the headers of the request are not valid.
+ */
+export function rejectEarly(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { readOnly, requireValid }: { readonly readOnly: boolean; readonly requireValid: () => void },
+): void {
+  try {
+    accessOf(request).files.requireUpload();
+    if (readOnly) throw readOnlyError();
+    requireValid();
+  } catch (error) {
+    reply.raw.once('finish', () => discardRest(request.raw));
+    throw error;
+  }
+}
+
+/**
+ * Reads and drops the rest of the body, so that a client that is still sending can read the response. Closes the
+ * connection if the client does not stop.
+ */
+export function discardRest(request: IncomingMessage): void {
+  if (request.destroyed) return;
+  request.unpipe();
+  // Also drain a body that has arrived whole: an unread stream never closes, and everything that refers to it stays in
+  // memory.
+  request.resume();
+  if (request.complete) return;
+  const timer = setTimeout(() => request.destroy(), DISCARD_TIMEOUT_MS);
+  timer.unref();
+  request.once('close', () => clearTimeout(timer));
+}
+
+/** Returns the `Content-Length` of a request; undefined without the header. */
+export function lengthOf({ headers }: IncomingMessage): number | undefined {
+  return headers['content-length'] === undefined ? undefined : Number(headers['content-length']);
+}
+
+/** Tells the client that the store keeps the modification time that it sent. */
+export function confirmModified(reply: FastifyReply, modified: IncomingFile['modified'], file: FileEntry): void {
+  if (hasModifiedTime(modified?.(), file)) reply.header('x-oc-mtime', 'accepted');
+}
+
+/**
+ * Returns the destination of an upload by the visitor of a share link. It never replaces a file: a name that is taken
+ * gets a number. A client that does not want a number sends `If-None-Match: *`, which has no effect if the link shows
+ * nothing, because the response would reveal that the name is taken.
+ */
+export async function targetOfVisitor(
+  visitor: LinkRequestAccess,
+  requested: FilePath,
+  condition: WriteCondition | undefined,
+): Promise<UploadTarget> {
+  const absent = condition ?? 'absent';
+  if (visitor.permissions.includes('read'))
+    return { path: requested, condition: absent, rename: condition !== 'absent' };
+  return { path: await visitor.freePath(requested), condition: absent, rename: true };
+}
+
+/** Returns the folder of a sender. Throws `sender-required` unless the name is valid. */
+export function parseSender(text: string): FolderPath {
+  const name = text.trim();
+  try {
+    if (name !== '' && name.length <= MAX_SENDER_LENGTH) return childFolder(ROOT, name);
+  } catch (error) {
+    if (!isStoreError(error)) throw error;
+  }
+  const rule = `It must have 1 to ${MAX_SENDER_LENGTH} characters, and be valid as the name of a folder`;
+  throw new HttpError('sender-required', `The sender ${quoted(text)} is not valid. ${rule}.`);
+}
+
+/** The error for an upload without the sender that its share link asks for. `where` says where to send it. */
+export function senderMissing(where: string): HttpError {
+  return new HttpError('sender-required', `Send the name of the sender as ${where} "sender".`);
+}
+
+/**
+ * The content of a request. Its failure does not end the request, so that the client gets a response, whereas the
+ * request itself, as a stream, would close the connection. Fails with `incomplete-body` if the client leaves.
+ */
+export class RequestBody extends Readable {
+  readonly #request: IncomingMessage;
+  readonly #onData = (chunk: Buffer) => {
+    if (!this.push(chunk)) this.#request.pause();
+  };
+  readonly #onEnd = () => void this.push(null);
+  readonly #onError = (error: Error) => void this.destroy(error instanceof HttpError ? error : incompleteBody());
+  readonly #onAborted = () => void this.destroy(incompleteBody());
+
+  constructor(request: IncomingMessage) {
+    super();
+    this.#request = request;
+    request.on('data', this.#onData);
+    request.once('end', this.#onEnd);
+    request.on('error', this.#onError);
+    request.once('aborted', this.#onAborted);
+    if (request.destroyed && !request.readableEnded) this.destroy(incompleteBody());
+  }
+
+  override _read(): void {
+    this.#request.resume();
+  }
+
+  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+    const request = this.#request;
+    request.off('data', this.#onData);
+    request.off('end', this.#onEnd);
+    request.off('error', this.#onError);
+    request.off('aborted', this.#onAborted);
+    // Without a listener, an error of the request would end the process.
+    request.on('error', () => {});
+    done(error);
+  }
+}
+
+const incompleteBody = () =>
+  new HttpError('incomplete-body', 'The body of the request ends before its Content-Length.');

@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict';
+import { createHash, randomBytes } from 'node:crypto';
+import { after, before, describe, it } from 'node:test';
+import { until } from '../../../testing/until.ts';
+import type { Backend, Trait } from '../../contract/backend.ts';
+import { assertFailure, beginUpload, escapePath, jsonOf, listed, plant, send, treeOf } from '../client.ts';
+import { startService, type TestService } from '../service.ts';
+
+const MAX_UPLOAD_SIZE = 3_000_000;
+
+type Headers = Readonly<Record<string, string>>;
+
+/** A body with its length, and in chunks without it. */
+const FRAMINGS: readonly Headers[] = [{}, { 'transfer-encoding': 'chunked' }];
+
+/** `PUT /file/…` and `DELETE /file/…`, on any store. */
+export function putSuite(backend: Backend): void {
+  describe(`PUT: ${backend.name}`, () => {
+    let service: TestService;
+    before(async () => {
+      service = await startService(backend, { maxUploadSize: MAX_UPLOAD_SIZE });
+    });
+    after(() => service.stop());
+
+    const put = (path: string, body: Buffer | string, headers: Headers = {}) =>
+      send(service.port, `/file/${escapePath(path)}`, { method: 'PUT', body, headers });
+    const get = (path: string) => send(service.port, `/file/${escapePath(path)}`);
+    /** The tree of a folder that each test fills anew. */
+    const tree = (folder: string) => treeOf(service.port, folder);
+
+    it('stores the bytes of the body, of a known or unknown length', async () => {
+      for (const [name, body] of [
+        ['large', randomBytes(1_000_000)],
+        ['one', Buffer.of(0)],
+        ['empty', Buffer.alloc(0)],
+      ] as const) {
+        for (const headers of FRAMINGS) {
+          const path = `bytes/ü #%25?/${name} ${Object.keys(headers).length}`;
+          const response = await put(path, body, headers);
+          assert.ok([200, 201].includes(response.status), response.body.toString());
+          const { success, message, path: stored } = jsonOf(response);
+          assert.deepEqual([success, message, stored], [true, 'File uploaded successfully', path]);
+          const location = String(response.headers.location);
+          assert.ok(location.endsWith(`/file/${escapePath(path)}`), location);
+          const fetched = await get(path);
+          assert.ok(fetched.body.equals(body));
+          assert.equal(fetched.headers.etag, response.headers.etag);
+          assert.equal((await listed(service.port, path)).size, body.length);
+        }
+      }
+    });
+
+    it('takes the media type and the modification time from the headers', unless(backend, 'kept-times'), async () => {
+      const time = 1_405_659_692;
+      const response = await put('headers/a', 'a', { 'content-type': 'text/x-notes', 'x-oc-mtime': String(time) });
+      assert.equal(response.headers['x-oc-mtime'], 'accepted');
+      assert.equal((await listed(service.port, 'headers/a')).modified, new Date(time * 1000).toISOString());
+      const { headers } = await get('headers/a');
+      if (!backend.lacks['stored-types']) assert.match(String(headers['content-type']), /^text\/x-notes/);
+    });
+
+    it(
+      'responds 201 for a new file, and 200 for one that replaced another',
+      unless(backend, 'replacements'),
+      async () => {
+        assert.equal((await put('status/a', 'first', { 'if-none-match': '*' })).status, 201);
+        assert.equal((await put('status/a', 'second')).status, 200);
+        assertFailure(await put('status/a', 'third', { 'if-none-match': '*' }), 412, /status\/a/);
+        assert.deepEqual(await tree('status/'), { 'status/a': 'second' });
+      },
+    );
+
+    it('replaces the matching version, or returns 501', unless(backend, 'replacements'), async () => {
+      const etag = String((await put('match/a', 'first')).headers.etag);
+      if (backend.lacks['conditional-replace']) {
+        assertFailure(await put('match/a', 'second', { 'if-match': etag }), 501, /If-Match/);
+        assert.deepEqual(await tree('match/'), { 'match/a': 'first' });
+        return;
+      }
+      assert.equal((await put('match/a', 'second', { 'if-match': etag })).status, 200);
+      assertFailure(await put('match/a', 'third', { 'if-match': etag }), 412, /match\/a/);
+      assert.deepEqual(await tree('match/'), { 'match/a': 'second' });
+    });
+
+    it('stores nothing if the content has another digest', async () => {
+      const digestOf = (name: string, text: string) => createHash(name).update(text).digest('base64');
+      const right = `sha-256=:${digestOf('sha256', 'content')}:`;
+      const wrong = `sha-512=:${digestOf('sha512', 'Content')}:`;
+      await put('digest/kept', 'old', { 'if-none-match': '*' });
+      const mismatches: readonly Headers[] = [
+        { 'repr-digest': `sha-256=:${digestOf('sha256', 'Content')}:` },
+        { 'content-digest': `${right}, ${wrong}` },
+        { 'content-digest': right, 'repr-digest': wrong },
+      ];
+      for (const headers of mismatches) {
+        for (const path of ['digest/kept', 'digest/new']) {
+          const response = await put(path, 'content', headers);
+          assertFailure(response, 400, /The sha-\d+ of the content is/);
+          assert.equal(jsonOf(response)['code'], 'digest-mismatch');
+        }
+      }
+      for (const value of [
+        '',
+        'sha-256',
+        'sha-256=:AAAA:',
+        `sha-256=${digestOf('sha256', 'content')}`,
+        'sha-256=:*:',
+      ]) {
+        assertFailure(await put('digest/new', 'content', { 'repr-digest': value }), 400, /Repr-Digest/);
+      }
+      assert.deepEqual(await tree('digest/'), { 'digest/kept': 'old' });
+      const accepted = await put('digest/new', 'content', {
+        'repr-digest': `md5=:AAAA:, ${right}`,
+        'content-digest': right,
+      });
+      assert.equal(accepted.status, 201);
+      assert.equal((await get('digest/new')).body.toString(), 'content');
+    });
+
+    it('refuses parts of files, encoded bodies, folders and files that are too large', async () => {
+      assertFailure(await put('refused/a', 'a', { 'content-range': 'bytes 0-0/2' }), 400, /Content-Range/);
+      assertFailure(await put('refused/a', 'a', { 'content-encoding': 'gzip' }), 415, /Content-Encoding/);
+      assertFailure(await put('refused/', 'a'), 400, /refused\//);
+      assertFailure(await put('refused/../a', 'a'), 400, /\.\./);
+      for (const headers of FRAMINGS) {
+        assertFailure(await put('refused/a', Buffer.alloc(MAX_UPLOAD_SIZE + 1), headers), 413, /3000000/);
+      }
+      assertFailure(await send(service.port, '/refused/'), 404, /refused/);
+    });
+
+    it('keeps the old file if the body is interrupted', async () => {
+      await put('interrupted/kept', 'old', { 'if-none-match': '*' });
+      const ended = () => service.log.filter(({ msg }) => msg === 'request').length;
+      for (const path of ['interrupted/kept', 'interrupted/new']) {
+        const endedBefore = ended();
+        const target = { method: 'PUT', path: `/file/${path}` };
+        const sending = beginUpload(service.port, { 'content-length': '10' }, target);
+        await sending.write(Buffer.from('half'));
+        sending.leave();
+        await until('the log has the request', () => ended() > endedBefore);
+      }
+      assert.deepEqual(await tree('interrupted/'), { 'interrupted/kept': 'old' });
+    });
+
+    it('deletes a file, only if it has the ETag of If-Match', unless(backend, 'replacements'), async () => {
+      await plant(service.port, { 'delete/a': 'a', 'delete/b': 'b' });
+      const remove = (path: string, headers: Headers = {}) =>
+        send(service.port, `/file/${path}`, { method: 'DELETE', headers });
+      const { etag } = await listed(service.port, 'delete/a');
+      assertFailure(await remove('delete/b', { 'if-match': etag }), 412, /delete\/b/);
+      assertFailure(await remove('delete/b', { 'if-none-match': '*' }), 501, /If-Match/);
+      assert.deepEqual(await tree('delete/'), { 'delete/a': 'a', 'delete/b': 'b' });
+      assert.equal((await remove('delete/a', { 'if-match': etag })).status, 200);
+      assert.deepEqual(await tree('delete/'), { 'delete/b': 'b' });
+      assertFailure(await remove('delete/a'), 404, /delete\/a/);
+    });
+  });
+}
+
+/** The options of a test that needs these traits. */
+const unless = (backend: Backend, ...traits: readonly Trait[]) => ({
+  skip: traits.map((trait) => backend.lacks[trait]).find((reason) => reason !== undefined) ?? false,
+});
