@@ -164,6 +164,14 @@ export class GuardedFiles implements Files {
     });
   }
 
+  /**
+   * Throws `AccessDenied` unless the user may upload to this destination. Returns the condition that their permissions
+   * require: users who may only add files replace none.
+   */
+  requireUploadTo(target: UploadTarget): UploadTarget {
+    return this.#checks.requireUpload(target.path, target.condition) ? target : { ...target, condition: 'absent' };
+  }
+
   async deleteFile(...[file, options]: Args<'deleteFile'>) {
     await this.#checks.confirmIdentity();
     const action = options?.permanent ? 'delete permanently' : 'delete';

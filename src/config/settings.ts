@@ -282,6 +282,12 @@ export const SETTINGS = {
     example: '5GiB',
     help: 'Maximum size of an uploaded file. Default: the limit of the store.',
   },
+  UPLOAD_EXPIRES: {
+    read: integer(1, 365),
+    defaultText: '7',
+    example: '30',
+    help: 'Days until an unfinished resumable upload is removed.',
+  },
   TRASH_DAYS: {
     read: integer(0, MAX_RETENTION_DAYS),
     defaultText: '30',

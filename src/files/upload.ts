@@ -10,6 +10,7 @@ import type {
   Cancellable,
   FileEntry,
   Keeping,
+  PendingUpload,
   StagedUpload,
   Store,
   Upload,
@@ -30,14 +31,15 @@ export interface UploadTarget {
   readonly rename?: boolean;
 }
 
-/** An upload. `declaredType` is the media type that the client sent. */
+/** A file that a client uploads. `declaredType` is the media type that the client sent. */
 export interface IncomingFile {
   /**
    * The destination. If it is known only after the content, a function that resolves to it, which is called after
    * `atEnd`. The content is staged until then.
    */
   readonly target: UploadTarget | (() => Promise<UploadTarget>);
-  readonly body: Readable;
+  /** The content: a stream, or an upload whose content has arrived. */
+  readonly body: Readable | PendingUpload;
   readonly declaredType?: string | undefined;
   /** Called with each chunk of the content before it is written. */
   readonly onChunk?: ((chunk: Buffer | string) => void) | undefined;
@@ -53,6 +55,8 @@ export interface IncomingFile {
   readonly onOutcome?: WriteOptions['onOutcome'];
 }
 
+type StreamedFile = IncomingFile & { readonly body: Readable };
+
 /** `maxUploadSize`: maximum size of the content in bytes; undefined for no limit. */
 export type UploadOptions = { readonly maxUploadSize: number | undefined } & Keeping & Cancellable;
 
@@ -61,10 +65,21 @@ export type UploadOptions = { readonly maxUploadSize: number | undefined } & Kee
  * `incoming.atEnd` has resolved.
  */
 export async function upload(store: Store, incoming: IncomingFile, options: UploadOptions): Promise<FileEntry> {
-  const { target } = incoming;
+  const { target, body } = incoming;
+  if (!(body instanceof Readable)) return commitPending({ ...incoming, body }, options);
   return typeof target === 'function'
-    ? stageAndCommit(store, { ...incoming, target }, options)
-    : write(store, { ...incoming, target }, options);
+    ? stageAndCommit(store, { ...incoming, target, body }, options)
+    : write(store, { ...incoming, target, body }, options);
+}
+
+async function commitPending(
+  { target, declaredType, atEnd, modified, onOutcome, body }: IncomingFile & { body: PendingUpload },
+  { keep }: UploadOptions,
+): Promise<FileEntry> {
+  await atEnd?.();
+  const { path, condition } = typeof target === 'function' ? await target() : target;
+  const type = mediaTypeOfUpload(declaredType, nameOf(path));
+  return body.commit(path, { type, modified }, { condition, keep, onOutcome });
 }
 
 async function write(
@@ -79,7 +94,7 @@ async function write(
     modified,
     onOutcome,
     ...incoming
-  }: IncomingFile & { target: UploadTarget },
+  }: StreamedFile & { target: UploadTarget },
   { maxUploadSize, ...options }: UploadOptions,
 ): Promise<FileEntry> {
   const type = mediaTypeOfUpload(declaredType, nameOf(path));
@@ -98,7 +113,7 @@ async function stageAndCommit(
     modified,
     onOutcome,
     ...incoming
-  }: IncomingFile & { target: () => Promise<UploadTarget> },
+  }: StreamedFile & { target: () => Promise<UploadTarget> },
   { maxUploadSize, keep, ...options }: UploadOptions,
 ): Promise<FileEntry> {
   const body = checkedBody(incoming.body, { limit: lowest(maxUploadSize, sizeLimit), onChunk });

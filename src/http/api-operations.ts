@@ -29,6 +29,15 @@ const UPLOAD = [
   'too-large-for-store',
   'unsupported-condition',
 ] as const;
+const UPLOADS = ['rate-limited', 'internal-error', 'database-unavailable'] as const;
+const UPLOADS_OF_USER = [
+  ...ACCESS,
+  ...UPLOADS,
+  'unsupported-tus-version',
+  'upload-not-found',
+  'upload-in-use',
+] as const;
+const PARTS = ['unsupported-tus-version', 'checksum-mismatch', 'upload-in-use'] as const;
 const CONTENT = ['condition-failed', 'range-unsatisfiable', 'url-expired', 'embedding-refused'] as const;
 const ARCHIVE = [...READ, ...CONTENT.slice(0, 2), 'embedding-refused', 'zip-too-large'] as const;
 const RENAME = [
@@ -174,6 +183,40 @@ export const OPERATIONS: Readonly<Record<string, OperationDescription>> = {
     response: changed('File uploaded successfully', { path: 'notes/hello.txt' }),
   },
   'DELETE /file/{path}': { operationId: 'deleteFileAtPath', ...deleteFile },
+  'GET /-/uploads': {
+    operationId: 'listUploads',
+    errors: [...ACCESS.slice(0, 3), ...UPLOADS],
+    response: {
+      success: true,
+      uploads: [
+        {
+          id: '6f1c2f0a-4a0d-4a2c-9b0e-0d6f1f3f6a11',
+          path: 'videos/birthday.mp4',
+          offset: 67108864,
+          size: 2147483648,
+          createdAt: '2026-11-25T09:30:00.000Z',
+          expiresAt: '2026-12-02T09:30:00.000Z',
+        },
+      ],
+    },
+  },
+  'POST /-/uploads': {
+    operationId: 'beginUpload',
+    errors: [...UPLOAD, ...UPLOADS, 'invalid-header', 'invalid-parameter', 'invalid-request', ...PARTS],
+  },
+  'HEAD /-/uploads/{id}': { operationId: 'getUploadOffset', errors: UPLOADS_OF_USER },
+  'PATCH /-/uploads/{id}': {
+    operationId: 'continueUpload',
+    errors: [
+      ...UPLOAD,
+      ...UPLOADS_OF_USER,
+      'invalid-header',
+      'upload-offset-mismatch',
+      'offset-type-required',
+      ...PARTS,
+    ],
+  },
+  'DELETE /-/uploads/{id}': { operationId: 'cancelUpload', errors: UPLOADS_OF_USER },
   'GET /': { operationId: 'listRoot', ...list },
   'GET /{path}': { operationId: 'listFolder', ...list },
   'GET /file/{path}': {

@@ -25,6 +25,7 @@ import { thumbnailRoute } from './routes/thumbnail.ts';
 import { listTrashRoute, purgeTrashRoutes, restoreTrashRoute } from './routes/trash.ts';
 import { undoRoute } from './routes/undo.ts';
 import { uploadRoute } from './routes/upload.ts';
+import { uploadsRoutes } from './routes/uploads.ts';
 import { listVersionsRoute, restoreVersionRoute } from './routes/versions.ts';
 import { visitorRoutes } from './routes/visitors.ts';
 import { changeWebhookRoutes, webhookRoutes } from './routes/webhooks.ts';
@@ -122,6 +123,8 @@ async function registerRoutes(app: App, service: Service): Promise<void> {
 
   await app.register(async (upload: App) => uploadRoute(upload, service));
   await app.register(async (raw: App) => putFileRoute(raw, service));
+  const { uploads } = service;
+  if (uploads) await app.register(async (resumable: App) => uploadsRoutes(resumable, service, uploads));
   await app.register(async (bodiless: App) => {
     // Clients send a Content-Type without a body, with "{}" or with anything else. These routes ignore it.
     bodiless.addHook('onRequest', ({ headers }, _reply, done) => {

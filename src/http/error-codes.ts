@@ -219,6 +219,11 @@ const HTTP_ERRORS = {
     action: 'Set `ACCESS_FILE` for passwords, or `OIDC_ISSUER` for an identity provider.',
   },
 
+  'upload-not-found': {
+    status: 404,
+    meaning: 'The resumable upload does not exist, has expired, or belongs to another user.',
+    action: 'Begin a new upload.',
+  },
   'method-not-allowed': {
     status: 405,
     meaning: 'The path does not support this method.',
@@ -228,6 +233,16 @@ const HTTP_ERRORS = {
     status: 408,
     meaning: 'The headers or the body arrived too slowly.',
     action: 'Send the request again. Operators: see `HEADERS_TIMEOUT` and `IDLE_TIMEOUT`.',
+  },
+  'upload-offset-mismatch': {
+    status: 409,
+    meaning: 'The part of a resumable upload does not begin where the earlier parts end.',
+    action: 'Read `Upload-Offset` with `HEAD`, and continue from there.',
+  },
+  'unsupported-tus-version': {
+    status: 412,
+    meaning: 'The header `Tus-Resumable` is missing, or has another version than 1.0.0.',
+    action: 'Send `Tus-Resumable: 1.0.0`.',
   },
   'body-too-large': {
     status: 413,
@@ -243,6 +258,11 @@ const HTTP_ERRORS = {
     status: 415,
     meaning: 'The body has a `Content-Encoding`.',
     action: 'Send the body without it.',
+  },
+  'offset-type-required': {
+    status: 415,
+    meaning: 'The `Content-Type` of a part of a resumable upload is not `application/offset+octet-stream`.',
+    action: 'Send this `Content-Type`.',
   },
   'expectation-failed': {
     status: 417,
@@ -263,6 +283,11 @@ const HTTP_ERRORS = {
     status: 431,
     meaning: 'The URL and the headers are larger than 16 KiB, or there are more than 200 headers.',
     action: 'Send fewer or shorter headers and cookies.',
+  },
+  'checksum-mismatch': {
+    status: 460,
+    meaning: 'The body of a part of a resumable upload has another checksum than `Upload-Checksum` says.',
+    action: 'Send the part again. Its bytes were discarded.',
   },
   'internal-error': {
     status: 500,
@@ -460,6 +485,10 @@ const STORE_ERRORS: Readonly<Record<StoreErrorCode, Omit<ErrorDescription, 'stat
   },
   'store-busy': {
     meaning: 'The store throttles requests or fails.',
+    action: 'Try again after `Retry-After`.',
+  },
+  'upload-in-use': {
+    meaning: 'Another request writes the same resumable upload.',
     action: 'Try again after `Retry-After`.',
   },
   'store-full': {

@@ -564,6 +564,23 @@ export const CreateFolder = Type.Object(
   { title: 'CreateFolderRequest' },
 );
 
+export const PendingUpload = Type.Object(
+  {
+    id: Type.String(),
+    path: Type.String({ description: 'The file that the upload becomes.' }),
+    offset: Type.Integer({ description: 'Bytes that have arrived.' }),
+    size: Type.Optional(Type.Integer({ description: 'Bytes of the whole content, if the client has sent them.' })),
+    createdAt: Type.String({ format: 'date-time' }),
+    expiresAt: Type.String({ format: 'date-time' }),
+  },
+  { title: 'PendingUpload' },
+);
+
+export const UploadList = Type.Object(
+  { success: Type.Literal(true), uploads: Type.Array(PendingUpload) },
+  { title: 'UploadList' },
+);
+
 export const Upload = Type.Object(
   {
     file: Type.String({

@@ -8,9 +8,12 @@ import type { Link } from '../links/link.ts';
 import type { LinkWatch } from '../links/link-watch.ts';
 import type { Links } from '../links/links.ts';
 import type { SealedCursors } from '../links/sealed-cursors.ts';
+import type { Store } from '../model/store.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Tracer } from '../observability/tracer.ts';
 import type { Thumbnails } from '../thumbnails/thumbnails.ts';
+import type { Uploads } from '../uploads/uploads.ts';
+import type { WriteLeases } from '../uploads/write-lease.ts';
 import type { AddressPolicy } from '../webhooks/address-policy.ts';
 import type { Deliveries } from '../webhooks/deliveries.ts';
 import type { Sender } from '../webhooks/sender.ts';
@@ -54,6 +57,8 @@ export interface Service {
   readonly webhooks?: WebhookService | undefined;
   /** The share links; undefined if the service has no database. */
   readonly links?: LinkService | undefined;
+  /** Uploads whose content arrives in several requests; undefined if the store has none, or the service no database. */
+  readonly uploads?: UploadService | undefined;
   /** The URL at which users reach the service, if it is configured. */
   readonly publicUrl: string | undefined;
   /** The path prefix of all request URLs, without a trailing `/`; empty if there is none. */
@@ -93,6 +98,14 @@ export interface LinkService {
   cursorsOf(link: Link): SealedCursors;
   /** The key of signed URLs. Each link has one that is derived from it. */
   readonly urlKey: Buffer;
+}
+
+/** The uploads whose content arrives in several requests. */
+export interface UploadService {
+  readonly table: Uploads;
+  readonly leases: WriteLeases;
+  /** The content of the uploads. */
+  readonly contents: Required<Pick<Store, 'createUpload' | 'openUpload'>>;
 }
 
 /** The content of `/.well-known/security.txt`. */

@@ -93,6 +93,7 @@ export const KIND_OF_CODE = {
 
   unavailable: 'unavailable',
   'store-unreachable': 'unavailable',
+  'upload-in-use': 'unavailable',
   'store-busy': 'unavailable',
   'store-full': 'unavailable',
   'store-not-writable': 'unavailable',

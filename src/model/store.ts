@@ -84,6 +84,12 @@ export interface Upload {
 /** `absent`: the write succeeds only if no file exists. With an ETag: only if the file has this ETag. */
 export type WriteCondition = 'absent' | { readonly etag: string };
 
+/** Where an upload will be written, and on which condition. */
+export interface UploadDestination extends Pick<Upload, 'type' | 'size'> {
+  readonly file: FilePath;
+  readonly condition?: WriteCondition | undefined;
+}
+
 /** What a write has done to its path. */
 export interface WriteOutcome {
   /** Whether the file replaced another one. */
@@ -173,6 +179,32 @@ export interface StagedUpload {
   abort(): Promise<void>;
 }
 
+/** An upload whose content arrives in several requests. Only one caller at a time may use it. */
+export interface PendingUpload {
+  /** Bytes of the content that arrived and are durable: the next byte has this position. */
+  readonly offset: number;
+  /**
+   * Appends a body, and resolves to the new offset when its bytes are durable. If the body fails or `signal` aborts, keeps
+   * the bytes that arrived, and throws the reason. With `verify`, which is called after the last byte, keeps none of them
+   * if it throws, or if the body fails.
+   */
+  append(
+    body: Readable,
+    options?: { readonly verify?: (() => Promise<void>) | undefined } & Cancellable,
+  ): Promise<number>;
+  /**
+   * Writes the content to `file` and ends the upload. Same guarantees and errors as `Store.write`; after an error, the
+   * upload remains. An interrupted commit completes when it is called again.
+   */
+  commit(
+    file: FilePath,
+    upload: Pick<Upload, 'type' | 'modified'>,
+    options?: WriteOptions & Keeping,
+  ): Promise<FileEntry>;
+  /** Discards the content and ends the upload. */
+  remove(): Promise<void>;
+}
+
 /**
  * A storage backend. Required members exist in every backend. An optional member is a capability: it is present only
  * if the backend does better than the fallback that `Files` composes from the required members. There are no flags
@@ -240,6 +272,17 @@ export interface Store extends Partial<TrashStore>, Partial<VersionStore> {
    * this capability.
    */
   stage?(upload: Pick<Upload, 'body'>, options?: Cancellable): Promise<StagedUpload>;
+
+  /**
+   * Begins an upload whose content arrives in several requests, also of other processes. `id` is a new ID, of letters,
+   * digits and `-`. The upload is durable until it is committed or removed. Present together with `openUpload`.
+   *
+   * Throws the errors that a write to `target` would have now: `condition-failed`, `wrong-kind`, `unsupported`.
+   */
+  createUpload?(id: string, target: UploadDestination, options?: Cancellable): Promise<void>;
+
+  /** Opens an upload that `createUpload` began. Throws `not-found`, also after its end. */
+  openUpload?(id: string, options?: Cancellable): Promise<PendingUpload>;
 
   /**
    * Copies a file inside the store, with its media type and, if the store keeps times, its modification time. Atomic.

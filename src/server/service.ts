@@ -32,6 +32,7 @@ import { limitsOf, openSharedState } from './limits.ts';
 import { createLinks } from './links.ts';
 import { createStoreObserver, openMetrics, openTracer, type StoreObserver } from './observability.ts';
 import { requirePrivatePaths } from './private-paths.ts';
+import { createUploadExpiry, createUploads } from './uploads.ts';
 import { startWebhooks } from './webhooks.ts';
 
 /** The running service of one process. */
@@ -126,7 +127,9 @@ async function openService(
   const thumbnails = openThumbnails(files, config, { opened, logger, metrics });
   resources.defer(() => thumbnails.close());
   const changes = await startChanges(database, { config, store, metrics }, environment);
-  const scheduled = config.READ_ONLY ? [] : [expiryOf(store, config, logger)];
+  const uploads = createUploads(database, store, { days: config.UPLOAD_EXPIRES });
+  const expiries = [expiryOf(store, config, logger), ...(uploads ? [createUploadExpiry(uploads, logger)] : [])];
+  const scheduled = config.READ_ONLY ? [] : expiries;
   const jobs = startJobs(database, { files, changes, access, audit, scheduled }, environment);
   const webhooks = startWebhooks(database, { config, access, changes, jobs, metrics }, environment);
   metrics?.setGaugeSources({ queuedThumbnails: () => thumbnails.queueLength(), quota: () => files.quota() });
@@ -146,6 +149,7 @@ async function openService(
     changes,
     jobs: jobs.queue,
     webhooks: webhooks.service,
+    uploads,
     links: createLinks(database, {
       key: await opened.signingKey(),
       publicUrl: config.PUBLIC_URL,

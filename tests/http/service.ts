@@ -23,6 +23,7 @@ import { MIN_KEY_BYTES } from '../../src/model/url-signer.ts';
 import { startChanges } from '../../src/server/changes.ts';
 import { startJobs } from '../../src/server/jobs.ts';
 import { createLinks } from '../../src/server/links.ts';
+import { createUploads } from '../../src/server/uploads.ts';
 import { startWebhooks } from '../../src/server/webhooks.ts';
 import { createThumbnails } from '../../src/thumbnails/thumbnails.ts';
 import type { Backend } from '../contract/backend.ts';
@@ -155,6 +156,7 @@ export async function startService(
       { config: { WEBHOOK_NETWORKS: webhookNetworks }, access, changes, jobs, metrics: undefined },
       { logger, resources },
     );
+  const uploads = database && createUploads(database, store, { days: 7 });
   const links =
     database &&
     createLinks(database, {
@@ -182,6 +184,7 @@ export async function startService(
       jobs: jobs?.queue,
       webhooks: webhooks?.service,
       links,
+      uploads,
       publicUrl,
       basePath,
       contentOrigin,

@@ -10,6 +10,7 @@ import { toStoreError } from './errors.ts';
 import { DiskFileOperations } from './file-operations.ts';
 import { DiskFolderOperations } from './folder-operations.ts';
 import { createLister } from './list.ts';
+import { DiskUploads } from './pending-uploads.ts';
 import { DiskReader } from './read.ts';
 import type { DiskLog } from './recovery.ts';
 import { RESERVED_FOLDER } from './reserved-names.ts';
@@ -74,6 +75,7 @@ export async function openDisk({
   const versions = new DiskVersions(root, temporary, versionsFolder);
   const expiry = new VersionExpiry(versions, temporary, versionsFolder);
   const writer = new DiskWriter(root, temporary, versions);
+  const uploads = new DiskUploads(root, writer, ownFolder);
   const trash = new DiskTrash({ root, temporary, ownFolder, log });
   const files = new DiskFileOperations({ root, temporary, writer, versions, trash });
   const folders = new DiskFolderOperations({ root, temporary, trash, list, log });
@@ -85,6 +87,8 @@ export async function openDisk({
     readCached: (path) => reader.readCached(path),
     write: (path, upload, options = {}) => writer.write(path, upload, options),
     stage: (upload, options = {}) => writer.stage(upload, options),
+    createUpload: (id, target) => uploads.create(id, target),
+    openUpload: (id) => uploads.open(id),
     remove: (path, options = {}) => files.remove(path, options),
     copy: (from, to, options) => files.copy(from, to, options),
     move: (from, to, options) => files.move(from, to, options),

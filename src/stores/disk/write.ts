@@ -27,7 +27,7 @@ import type { DiskVersions } from './versions.ts';
 type CommitOptions = WriteOptions & Keeping;
 
 /** A durable temporary file with its stats. */
-interface StagedFile {
+export interface StagedFile {
   readonly path: string;
   readonly stats: BigIntStats;
 }
@@ -71,10 +71,7 @@ export class DiskWriter {
       throw toStoreError(error, ROOT);
     });
     return {
-      commit: (file, { modified }, options) =>
-        this.#publish(staged, file, { ...options, modified: modified?.() }).catch((error: unknown) => {
-          throw toStoreError(error, file);
-        }),
+      commit: (file, { modified }, options) => this.commitStaged(staged, file, { ...options, modified: modified?.() }),
       abort: () => rm(staged.path, { force: true }),
     };
   }
@@ -142,6 +139,18 @@ export class DiskWriter {
   }
 
   /** Like `commit`, but keeps the temporary file if it fails, so that the call can be repeated for another file. */
+  async commitStaged(
+    staged: StagedFile,
+    file: FilePath,
+    options: CommitOptions & { modified?: Date | undefined },
+  ): Promise<FileEntry> {
+    try {
+      return await this.#publish(staged, file, options);
+    } catch (error) {
+      throw toStoreError(error, file);
+    }
+  }
+
   async #publish(
     staged: StagedFile,
     file: FilePath,
@@ -218,6 +227,27 @@ async function writeBody(syscalls: Syscalls, fd: number, body: Readable): Promis
   }
   await queue.finish();
   await syscalls.syncBytes(fd);
+}
+
+/**
+ * Appends a body to an open file, and makes it durable, also if the body fails: what arrived before remains. Then throws
+ * the error of the body.
+ */
+export async function appendBody(syscalls: Syscalls, fd: number, body: Readable): Promise<void> {
+  const queue = new WriteQueue(syscalls, fd, recyclerOf(body));
+  let failure: { readonly error: unknown } | undefined;
+  try {
+    await forEachChunk(body, (chunk) => queue.add(chunk));
+  } catch (error) {
+    failure = { error };
+  }
+  await queue.idle();
+  try {
+    await queue.finish();
+  } finally {
+    await syscalls.syncBytes(fd);
+  }
+  if (failure) throw failure.error;
 }
 
 /** The chunks that wait to be appended to an open file. */

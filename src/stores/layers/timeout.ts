@@ -19,6 +19,8 @@ const LIMITED = {
   removeFolder: 'all',
   write: 'after the body',
   stage: 'after the body',
+  createUpload: 'all',
+  openUpload: 'all',
   copy: 'nothing',
   move: 'nothing',
   copyFolder: 'nothing',

@@ -19,6 +19,8 @@ export const EFFECTS = {
   readCached: 'reads',
   write: 'writes',
   stage: 'writes',
+  createUpload: 'writes',
+  openUpload: 'writes',
   remove: 'writes',
   createFolder: 'writes',
   removeFolder: 'writes',

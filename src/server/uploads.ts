@@ -1,0 +1,46 @@
+import type { Logger } from 'pino';
+import { Type } from 'typebox';
+import type { Database } from '../database/database.ts';
+import type { UploadService } from '../http/service.ts';
+import { defineKind, type JobKind } from '../jobs/job.ts';
+import type { Store } from '../model/store.ts';
+import { expireUploads } from '../uploads/expiry.ts';
+import { Uploads } from '../uploads/uploads.ts';
+import { WriteLeases } from '../uploads/write-lease.ts';
+
+/** Milliseconds until another process can continue an upload whose process was killed. */
+const LEASE_MS = 5_000;
+
+/** Milliseconds that a request waits for the end of an earlier one. Longer than a lease. */
+const WAIT_MS = 8_000;
+
+const DAY_MS = 24 * 60 * 60_000;
+
+/** Milliseconds between two removals of expired uploads. */
+const EXPIRY_INTERVAL_MS = 60 * 60_000;
+
+/** Creates what uploads in several requests need; undefined if the store can't receive them. */
+export function createUploads(
+  database: Database,
+  { createUpload, openUpload }: Store,
+  { days }: { readonly days: number },
+): UploadService | undefined {
+  if (!createUpload || !openUpload) return undefined;
+  const table = new Uploads(database, { lifetimeMs: days * DAY_MS, leaseMs: LEASE_MS });
+  const leases = new WriteLeases(table, { leaseMs: LEASE_MS, waitMs: WAIT_MS });
+  return { table, leases, contents: { createUpload, openUpload } };
+}
+
+/** Returns the kind of job that removes expired uploads. */
+export function createUploadExpiry(uploads: UploadService, logger: Pick<Logger, 'info'>): JobKind {
+  return defineKind({
+    name: 'expire-uploads',
+    input: Type.Object({}),
+    intervalMs: EXPIRY_INTERVAL_MS,
+    async run(_, { signal }) {
+      const count = await expireUploads(uploads, { signal });
+      if (count > 0) logger.info({ count }, 'Unfinished uploads expired');
+      return { count };
+    },
+  });
+}

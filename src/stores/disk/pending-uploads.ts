@@ -1,0 +1,117 @@
+import { constants } from 'node:fs';
+import { mkdir, rm, truncate } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { isStoreError, quoted, StoreError } from '../../model/error.ts';
+import { ROOT } from '../../model/path.ts';
+import type { PendingUpload, UploadDestination } from '../../model/store.ts';
+import { toStoreError } from './errors.ts';
+import type { Root } from './root.ts';
+import { appendBody, type DiskWriter } from './write.ts';
+
+/** Opens the file of an upload to append to it. Other programs can have replaced it by a symbolic link. */
+const APPEND = constants.O_WRONLY | constants.O_APPEND | constants.O_NOFOLLOW;
+
+/**
+ * The folder `.holdall/uploads`: one file for each upload whose content arrives in several requests, with the ID of the
+ * upload as its name. Its size is the offset, so that nothing else has to agree with it after a crash.
+ */
+export class DiskUploads {
+  readonly #root: Root;
+  readonly #writer: DiskWriter;
+  readonly #folder: string;
+
+  constructor(root: Root, writer: DiskWriter, ownFolder: string) {
+    this.#root = root;
+    this.#writer = writer;
+    this.#folder = join(ownFolder, 'uploads');
+  }
+
+  /** Fulfils the contract of `Store.createUpload`. */
+  async create(id: string, { file, condition }: UploadDestination): Promise<void> {
+    await this.#writer.requireWritable(file, condition);
+    try {
+      await this.#root.requireSame();
+      const created = await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+      if (created !== undefined) await this.#root.syncOwnFolder(dirname(this.#folder));
+      const syscalls = this.#root.system.sync;
+      await syscalls.close(await syscalls.create(this.#pathOf(id)));
+      await this.#root.syncOwnFolder(this.#folder);
+    } catch (error) {
+      throw toStoreError(error, ROOT);
+    }
+  }
+
+  /** Fulfils the contract of `Store.openUpload`. */
+  async open(id: string): Promise<PendingUpload> {
+    const path = this.#pathOf(id);
+    const { size } = await this.#withFile(path, id, (fd) => this.#root.system.sync.statOpen(fd));
+    return {
+      offset: Number(size),
+      append: (body, options) => this.#append(path, id, body, { ...options, offset: Number(size) }),
+      commit: async (file, { modified }, options) => {
+        const stats = await this.#withFile(path, id, (fd) => this.#root.system.sync.statOpen(fd));
+        return this.#writer.commitStaged({ path, stats }, file, { ...options, modified: modified?.() });
+      },
+      remove: () => rm(path, { force: true }),
+    };
+  }
+
+  async #append(
+    path: string,
+    id: string,
+    body: Readable,
+    { offset, verify, signal }: AppendOptions & { readonly offset: number },
+  ): Promise<number> {
+    const { sync } = this.#root.system;
+    const abort = () => void body.destroy(signal?.reason);
+    try {
+      if (signal?.aborted) abort();
+      signal?.addEventListener('abort', abort);
+      return await this.#withFile(path, id, async (fd) => {
+        await appendBody(sync, fd, body);
+        await verify?.();
+        return Number((await sync.statOpen(fd)).size);
+      });
+    } catch (error) {
+      body.destroy();
+      if (verify) await truncate(path, offset);
+      throw error;
+    } finally {
+      signal?.removeEventListener('abort', abort);
+    }
+  }
+
+  /** Runs a task with the open file of an upload. Throws `not-found` if it does not exist. */
+  async #withFile<Result>(path: string, id: string, task: (fd: number) => Result | Promise<Result>): Promise<Result> {
+    const { sync } = this.#root.system;
+    let fd: number;
+    try {
+      fd = await sync.open(path, APPEND);
+    } catch (error) {
+      const translated = toStoreError(error, ROOT);
+      throw isStoreError(translated, 'not-found') ? uploadNotFound(id, error) : translated;
+    }
+    try {
+      return await task(fd);
+    } catch (error) {
+      throw toStoreError(error, ROOT);
+    } finally {
+      await sync.close(fd);
+    }
+  }
+
+  #pathOf(id: string): string {
+    if (!ID.test(id)) throw uploadNotFound(id);
+    return join(this.#folder, id);
+  }
+}
+
+/** An ID of letters, digits and `-`, which is also a valid name of a file. */
+const ID = /^[\dA-Za-z-]{1,64}$/;
+
+type AppendOptions = NonNullable<Parameters<PendingUpload['append']>[1]>;
+
+function uploadNotFound(id: string, cause?: unknown): StoreError {
+  return new StoreError('not-found', `The upload ${quoted(id)} does not exist.`, { cause });
+}
