@@ -16,7 +16,7 @@ import {
 } from '../links/link.ts';
 import { Links } from '../links/links.ts';
 import { quoted } from '../model/error.ts';
-import { type FilePath, type FolderPath, parseFile, parseFolder } from '../model/path.ts';
+import { type FilePath, type FolderPath, isFolder, parseFile, parseFolder } from '../model/path.ts';
 import { MAX_PAGE } from '../model/store.ts';
 import { integer, positiveSize, type Reader } from '../settings/readers.ts';
 import { EXIT_CODES } from '../system.ts';
@@ -100,7 +100,9 @@ export const LINK_CREATE = defineCommand<CreateOptions>({
       print(toJson({ ...describeLink(link, policy), token, url }));
       return EXIT_CODES.ok;
     }
-    explain(`Created the link ${link.id}. Its URL is shown only once:\n`);
+    // Without its "/" at the end, a folder would be shared as a file that does not exist.
+    const item = `${isFolder(link.path) ? 'folder' : 'file'} ${quoted(`/${link.path}`)}`;
+    explain(`Created the link ${link.id} to the ${item}. Its URL is shown only once:\n`);
     print(`${url}\n`);
     return EXIT_CODES.ok;
   },

@@ -52,7 +52,8 @@ describe('holdall link', () => {
     const environment = { PUBLIC_URL: 'https://files.example.org/drive', ACCESS: 'open' };
     const { code, stdout, stderr } = await run(['create', 'notes/'], environment);
     assert.equal(code, 0, stderr);
-    const [, id = assert.fail(stderr)] = /^Created the link (\S+)\. Its URL is shown only once:\n$/.exec(stderr) ?? [];
+    const [, id = assert.fail(stderr)] =
+      /^Created the link (\S+) to the folder "\/notes\/"\. Its URL is shown only once:\n$/.exec(stderr) ?? [];
     const [, token = assert.fail(stdout)] =
       /^https:\/\/files\.example\.org\/drive\/-\/s\/([\w-]{32})\/\n$/.exec(stdout) ?? [];
     assert.partialDeepStrictEqual(await findByToken(token), { id, path: 'notes/', permissions: ['read'] });
