@@ -185,6 +185,24 @@ describe('A stored file', () => {
     assert.equal(scene.result(), '2 files uploaded');
     assert.deepEqual([...scene.stored.keys()], ['inbox/a.txt', 'inbox/new/b.txt']);
   });
+
+  it('stays in the list of uploads when more are added, only if the user can’t read its folder', async () => {
+    for (const [permissions, result, listed] of [
+      [['write'], '2 files uploaded', ['a.txt', 'b.txt']],
+      [['read', 'write'], '1 file uploaded', ['b.txt']],
+    ] as const) {
+      const scene = await createUploadScene({ permissions, shown: 'inbox/', files: { 'inbox/': '' } });
+      for (const name of ['a.txt', 'b.txt']) {
+        scene.add({ [name]: name });
+        await scene.idle();
+      }
+      assert.equal(scene.result(), result);
+      assert.deepEqual(
+        scene.uploads.items.value.map(({ name }) => name),
+        listed,
+      );
+    }
+  });
 });
 
 describe('A folder that is deleted during uploads into it', () => {

@@ -141,7 +141,7 @@ export function createUploadModel(
   const add: UploadModel['add'] = (files, emptyFolders, into = folder.path.value) => {
     if (files.length + emptyFolders.length === 0) return;
     // Earlier completed items would otherwise count as part of the current uploads.
-    if (!isBusy.value) queue.remove(({ state }) => state.value !== 'failed');
+    if (!isBusy.value) queue.remove((item) => item.state.value !== 'failed' && !isOnlyRecord(item));
     highlightIn = into;
     const batch = {};
     const folders = emptyFolders.map((path) => createItem({ folder: parentOf(path), name: nameOf(path) }, batch));
@@ -149,6 +149,9 @@ export function createUploadModel(
     reconciler.showFolders(added);
     queue.add(added);
   };
+  /** Whether the list of uploads is the only place that shows the stored item, as in a file request. */
+  const isOnlyRecord = ({ state, folder: into }: UploadItem) =>
+    state.value === 'done' && !permissions.allowsIn(into, 'read');
   const itemsWithId = (id: number) => items.value.filter((item) => item.id === id);
 
   return {
