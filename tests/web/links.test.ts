@@ -42,7 +42,9 @@ describe('A share link', () => {
 
     await press('Home', 'Alt+Shift+s');
     await waitForElementFocus(dialog.getByRole('radio', { name: 'View and download' }));
-    await press('Tab');
+    await press('ArrowDown');
+    await dialog.getByRole('checkbox', { name: 'Ask for the visitor’s name' }).waitFor();
+    await press('ArrowUp', 'Tab');
     await page.keyboard.type('For the family');
     await press('Tab', 'ArrowDown', 'ArrowDown', 'Tab', 'Space', 'Tab', 'Enter');
     await dialog.getByText('Enter a password.').waitFor();

@@ -29,6 +29,7 @@ export function LinkFields({ state, path, allowed }: LinkFieldsProps) {
   return (
     <div ref={state.element} class="link-fields">
       {isFolderPath(path) ? <AccessFields state={state} allowed={allowed} /> : <p>{text.links.fileAccess}</p>}
+      {canUpload(state.form) && <SenderField state={state} />}
       <LabelField state={state} isFirst={!isFolderPath(path)} />
       <ExpiryFields state={state} />
       <PasswordFields state={state} />
@@ -60,6 +61,18 @@ function AccessFields({ state, allowed }: Pick<LinkFieldsProps, 'state' | 'allow
         </label>
       ))}
     </fieldset>
+  );
+}
+
+function SenderField({ state }: { state: LinkFormState }) {
+  const { links } = useFullLanguage().text;
+  return (
+    <Checkbox
+      label={links.asksSender}
+      hint={links.asksSenderHint}
+      isOn={state.form.asksSender}
+      onChange={(asksSender) => state.set({ asksSender })}
+    />
   );
 }
 
@@ -189,7 +202,7 @@ function PasswordFields({ state }: { state: LinkFormState }) {
 function LimitFields({ state }: { state: LinkFormState }) {
   const { links } = useFullLanguage().text;
   const { form, problems } = state;
-  const hasLimit = form.maxDownloads !== '' || form.maxUploads !== '' || form.maxSize !== '' || form.asksSender;
+  const hasLimit = form.maxDownloads !== '' || form.maxUploads !== '' || form.maxSize !== '';
   const hasProblem =
     problems.maxDownloads !== undefined || problems.maxUploads !== undefined || problems.maxSize !== undefined;
   const [isOpen, setOpen] = useState(hasLimit);
@@ -201,12 +214,6 @@ function LimitFields({ state }: { state: LinkFormState }) {
         <>
           <NumberField state={state} field="maxUploads" label={links.maxUploads} />
           <NumberField state={state} field="maxSize" label={links.maxSize} />
-          <Checkbox
-            label={links.asksSender}
-            hint={links.asksSenderHint}
-            isOn={form.asksSender}
-            onChange={(asksSender) => state.set({ asksSender })}
-          />
         </>
       )}
     </details>
