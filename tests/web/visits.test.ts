@@ -144,7 +144,7 @@ describe('A file request', () => {
     await dialog.getByLabel('Your name').fill('Ann');
     await dialog.getByLabel('Your name').press('Enter');
     await status(page, '30 files uploaded');
-    await page.getByText('1 more file').waitFor();
+    await page.getByText('1 upload left').waitFor();
     await assertAccessibleInBothSchemes(page, t, { state: 'a completed file request' });
     const list = page.getByRole('list', { name: 'Uploads' });
     await page.getByRole('group', { name: 'Uploads' }).evaluate((scroller) => scroller.scrollTo(0, 0));
