@@ -91,7 +91,7 @@ export function useSelectionKeys<Kind extends Item>(
 function TopBar({ folder, title, url }: { folder: string; title: string; url: string }) {
   const { text } = useFullLanguage();
   return (
-    <header class="top-bar" data-region="top">
+    <header class="top-bar of-items" data-region="top">
       <img class="mark" src={mark} alt="Holdall" draggable={false} />
       <nav class="breadcrumb" aria-label={text.shell.path}>
         <ol>
