@@ -95,6 +95,11 @@ describe('A visitor on a phone', () => {
       assert.ok(!offered.some((text) => text.includes(action)), `"${action}" is not offered.`);
     }
     await page.keyboard.press('Escape');
+    await page.keyboard.press('?');
+    const shortcuts = page.getByRole('dialog', { name: 'Keyboard shortcuts' });
+    await shortcuts.getByText('Download all', { exact: true }).waitFor();
+    assert.equal(await shortcuts.getByText(/^(Share|Shared links|Trash)$/).count(), 0);
+    await page.keyboard.press('Escape');
     const [download] = await Promise.all([page.waitForEvent('download'), button(tools, 'Download all').tap()]);
     assert.equal(download.url(), `${page.url()}-/zip/`);
     const names = parseArchive(await readFile(await download.path())).map(({ name }) => name.replace(/.*\//, ''));

@@ -61,6 +61,8 @@ export interface ActionDefinition extends ActionProperties {
   readonly needs?: readonly RequiredPermission[];
   /** Whether the action is only for services with a trash (true) or without one (false). Default: for both. */
   readonly hasTrash?: boolean;
+  /** Whether the action is only for users who can share files by links. Default: false. */
+  readonly needsLinks?: boolean;
   /** Returns whether the action is currently possible. */
   readonly isAvailable: (models: ActionModels) => boolean;
   readonly run: (models: ActionModels) => void;
@@ -81,7 +83,7 @@ const only = (models: ActionModels): Entry | undefined =>
   models.selection.count.value === 1 ? selected(models)[0] : undefined;
 const always = () => true;
 /** Anonymous users can share only in a service without users. */
-const hasLinks = ({ links, account }: ActionModels) => links !== null && account?.username.value !== null;
+const canShare = ({ account }: ActionModels) => account?.username.value !== null;
 /** Returns the path of the selected entry, or that of the folder without a selection. */
 const sharedPath = ({ selection, folder }: ActionModels): string =>
   selection.count.value > 0 ? (selection.entries.value[0]?.path ?? ROOT) : folder.path.value;
@@ -117,8 +119,9 @@ export const ACTIONS: readonly ActionDefinition[] = [
     icon: 'share',
     keys: ['alt+shift+s'],
     group: 'open',
+    needsLinks: true,
     isAvailable: (models) =>
-      hasLinks(models) &&
+      canShare(models) &&
       models.selection.count.value <= 1 &&
       models.folder.state.value === 'ready' &&
       (models.permissions.allows('read') || models.permissions.allows('write')),
@@ -305,7 +308,8 @@ export const ACTIONS: readonly ActionDefinition[] = [
     icon: 'link',
     keys: ['alt+shift+k'],
     group: 'show',
-    isAvailable: hasLinks,
+    needsLinks: true,
+    isAvailable: canShare,
     run: ({ router }) => router.openView('links'),
   },
 ];

@@ -46,6 +46,7 @@ export function createActions(
   const { permissions, selection, language } = models;
   const bound = definitions
     .filter(({ hasTrash = models.hasTrash }) => hasTrash === models.hasTrash)
+    .filter(({ needsLinks = false }) => !needsLinks || models.links !== null)
     .map(({ isAvailable, run, ...action }) => ({
       ...action,
       isAvailable: () => isAvailable(models),
