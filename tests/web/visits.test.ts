@@ -119,7 +119,7 @@ async function storedTexts({ root = '' }: Site, folder: string): Promise<Readonl
   return Object.fromEntries(await Promise.all(texts));
 }
 
-const status = (page: Page, text: string) => page.getByRole('heading', { level: 2, name: text }).waitFor();
+const waitForStatus = (page: Page, text: string) => page.getByRole('heading', { level: 2, name: text }).waitFor();
 
 describe('A file request', () => {
   it('receives 30 dropped files, and shows nothing of the folder', { timeout: 120_000 }, async (t) => {
@@ -148,7 +148,7 @@ describe('A file request', () => {
     await dialog.getByText('Enter a name.').waitFor();
     await dialog.getByLabel('Your name').fill('Ann');
     await dialog.getByLabel('Your name').press('Enter');
-    await status(page, '30 files uploaded');
+    await waitForStatus(page, '30 files uploaded');
     await page.getByText('1 upload left').waitFor();
     await assertAccessibleInBothSchemes(page, t, { state: 'a completed file request' });
     const list = page.getByRole('list', { name: 'Uploads' });
@@ -169,7 +169,7 @@ describe('A file request', () => {
     await revoke();
     const chooser = await openFileChooser(page, () => button(page, 'Choose files').click());
     await chooser.setFiles([testFile('late.txt', 'too late')]);
-    await status(page, '1 failed');
+    await waitForStatus(page, '1 failed');
     await page.getByRole('alert').getByText('This link is no longer available').waitFor();
     await list.getByText('late.txt').waitFor();
   });
