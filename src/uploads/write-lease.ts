@@ -18,7 +18,7 @@ export interface WriteLeasesOptions {
 
 /**
  * Lets one request at a time write the content of an upload, in all processes. A new request ends the one before: a client
- * that continues an upload has given up its earlier request, which the service might not know yet.
+ * that continues an upload has ended its earlier request, which the service might not know yet.
  */
 export class WriteLeases {
   readonly #uploads: Pick<Uploads, 'claim' | 'renew' | 'release'>;
