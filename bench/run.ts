@@ -7,10 +7,11 @@ import { memory } from './memory.ts';
 import { scale } from './scale.ts';
 import { soak } from './soak.ts';
 import { targets } from './targets.ts';
+import { uploads } from './uploads.ts';
 import { web } from './web.ts';
 import { zip } from './zip.ts';
 
-const benchmarks: readonly Benchmark[] = [targets, scale, soak, memory, github, web, zip, compare];
+const benchmarks: readonly Benchmark[] = [targets, scale, soak, memory, github, web, zip, uploads, compare];
 
 process.exitCode = await runBenchmark(process.argv.slice(2));
 

@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises';
 import { Dicer } from '@fastify/busboy';
 import { quoted } from '../model/error.ts';
 import { forEachChunk } from '../streams/bodies.ts';
-import { freeMemory, setRecycler } from '../streams/chunk-recycling.ts';
+import { freeOwnedChunk, setRecycler } from '../streams/chunk-recycling.ts';
 import { HttpError } from './errors.ts';
 import { type BufferedPart, type FormField, parseBufferedForm, parseFormDisposition } from './form-fields.ts';
 
@@ -23,9 +23,6 @@ const MAX_PARTS = 100;
 /** Maximum bytes of the headers of one part, and maximum number of headers that are parsed. Two are relevant. */
 const MAX_HEADER_BYTES = 16 * 1024;
 const MAX_HEADERS = 50;
-
-/** Minimum size of a chunk in bytes for which freeing its memory is worthwhile. */
-const MIN_FREED_CHUNK_BYTES = 4 * 1024;
 
 /** Maximum bytes of a form that is parsed in one step, if it has arrived whole. */
 const MAX_BUFFERED_FORM_BYTES = 64 * 1024;
@@ -161,6 +158,8 @@ class StreamedForm implements Form {
     const field = parseFormDisposition(header['content-disposition']?.[0] ?? '');
     if (!field)
       return this.#fail(invalid('A part of the form has no Content-Disposition: form-data with UTF-8 names.'));
+    // If chunks share a buffer, Dicer might have found the rest of a part, or the next part, in it. The boundary bytes that
+    // Dicer keeps are shorter than any chunk freed here.
     setRecycler(body, freeOwnedChunk);
     const encoding = header['content-transfer-encoding']?.[0];
     this.#parts.push({ ...field, type: header['content-type']?.[0], encoding, body });
@@ -201,14 +200,6 @@ class StreamedForm implements Form {
 
 /** The headers of a part, by lower-case name. */
 type PartHeader = Record<string, string[] | undefined>;
-
-/**
- * Frees the memory of a chunk that owns its whole buffer. If chunks share a buffer, Dicer might have found the rest of
- * a part, or the next part, in it. The boundary bytes that Dicer keeps are shorter than any chunk freed here.
- */
-function freeOwnedChunk(chunk: Buffer): void {
-  if (chunk.length >= MIN_FREED_CHUNK_BYTES && chunk.length === chunk.buffer.byteLength) freeMemory(chunk);
-}
 
 /** Skips an unknown part. Throws `form-too-large` if it is larger than an extra field could be. */
 export async function skipPart({ name, body }: Part): Promise<void> {

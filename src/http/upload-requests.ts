@@ -6,6 +6,7 @@ import { isStoreError, quoted } from '../model/error.ts';
 import { childFolder, type FilePath, type FolderPath, ROOT } from '../model/path.ts';
 import type { FileEntry, WriteCondition } from '../model/store.ts';
 import { readOnlyError } from '../model/store-errors.ts';
+import { freeOwnedChunk, setRecycler } from '../streams/chunk-recycling.ts';
 import type { LinkRequestAccess } from './access/link-access.ts';
 import { accessOf } from './access/request-access.ts';
 import { HttpError } from './errors.ts';
@@ -114,6 +115,7 @@ export class RequestBody extends Readable {
 
   constructor(request: IncomingMessage) {
     super();
+    setRecycler(this, freeOwnedChunk);
     this.#request = request;
     request.on('data', this.#onData);
     request.once('end', this.#onEnd);

@@ -62,3 +62,11 @@ export function recycleWhenPiped(body: Readable): Readable {
 export function freeMemory({ buffer }: Buffer): void {
   if (buffer instanceof ArrayBuffer) buffer.transfer(0);
 }
+
+/** Minimum size of a chunk in bytes for which freeing its memory is worthwhile. */
+const MIN_FREED_CHUNK_BYTES = 4 * 1024;
+
+/** Frees the memory of a chunk of a request immediately, if no other chunk shares its buffer. */
+export function freeOwnedChunk(chunk: Buffer): void {
+  if (chunk.length >= MIN_FREED_CHUNK_BYTES && chunk.length === chunk.buffer.byteLength) freeMemory(chunk);
+}
