@@ -282,6 +282,12 @@ export const SETTINGS = {
     example: '5GiB',
     help: 'Maximum size of an uploaded file. Default: the limit of the store.',
   },
+  UPLOAD_CHUNK_SIZE: {
+    read: positiveSize,
+    defaultText: '64MiB',
+    example: '16MiB',
+    help: 'The web UI uploads larger files in parts of this size. Less than the limit of each proxy.',
+  },
   UPLOAD_EXPIRES: {
     read: integer(1, 365),
     defaultText: '7',

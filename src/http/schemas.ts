@@ -360,6 +360,8 @@ export interface Embedded {
   readonly readOnly: boolean;
   /** Maximum size of an upload in bytes; null if only the store has a limit. */
   readonly maxUploadSize: number | null;
+  /** Bytes above which a file is uploaded in parts of this size; null if that is not possible. */
+  readonly uploadPartBytes: number | null;
   /** The trash; null if deletes are permanent. `days` is null if nothing removes its items, such as in a branch. */
   readonly trash: { readonly days: number | null } | null;
   /** Whether the earlier contents of replaced files are kept as versions. */

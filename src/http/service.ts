@@ -104,6 +104,8 @@ export interface LinkService {
 export interface UploadService {
   readonly table: Uploads;
   readonly leases: WriteLeases;
+  /** Bytes of the parts in which the web UI uploads large files. */
+  readonly partBytes: number;
   /** The content of the uploads. */
   readonly contents: Required<Pick<Store, 'createUpload' | 'openUpload'>>;
 }

@@ -127,7 +127,10 @@ async function openService(
   const thumbnails = openThumbnails(files, config, { opened, logger, metrics });
   resources.defer(() => thumbnails.close());
   const changes = await startChanges(database, { config, store, metrics }, environment);
-  const uploads = createUploads(database, store, { days: config.UPLOAD_EXPIRES });
+  const uploads = createUploads(database, store, {
+    days: config.UPLOAD_EXPIRES,
+    partBytes: config.UPLOAD_CHUNK_SIZE,
+  });
   const expiries = [expiryOf(store, config, logger), ...(uploads ? [createUploadExpiry(uploads, logger)] : [])];
   const scheduled = config.READ_ONLY ? [] : expiries;
   const jobs = startJobs(database, { files, changes, access, audit, scheduled }, environment);

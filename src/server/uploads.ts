@@ -23,12 +23,12 @@ const EXPIRY_INTERVAL_MS = 60 * 60_000;
 export function createUploads(
   database: Database,
   { createUpload, openUpload }: Store,
-  { days }: { readonly days: number },
+  { days, partBytes }: { readonly days: number; readonly partBytes: number },
 ): UploadService | undefined {
   if (!createUpload || !openUpload) return undefined;
   const table = new Uploads(database, { lifetimeMs: days * DAY_MS, leaseMs: LEASE_MS });
   const leases = new WriteLeases(table, { leaseMs: LEASE_MS, waitMs: WAIT_MS });
-  return { table, leases, contents: { createUpload, openUpload } };
+  return { table, leases, partBytes, contents: { createUpload, openUpload } };
 }
 
 /** Returns the kind of job that removes expired uploads. */

@@ -55,8 +55,11 @@ describe('CORS_ORIGINS with exact origins', () => {
       const { status, headers } = await send(port, path, { ...from(APP, PREFLIGHT), method: 'OPTIONS' });
       assert.equal(status, 204, path);
       assert.equal(headers['access-control-allow-origin'], APP);
-      assert.equal(headers['access-control-allow-methods'], 'GET, HEAD, POST, PATCH, DELETE');
-      assert.match(String(headers['access-control-allow-headers']), /Authorization, Content-Type, .*Range/);
+      assert.equal(headers['access-control-allow-methods'], 'GET, HEAD, POST, PUT, PATCH, DELETE');
+      assert.match(
+        String(headers['access-control-allow-headers']),
+        /Authorization, .*Content-Type, .*Range, .*Upload-Offset/,
+      );
       assert.equal(headers['access-control-max-age'], '600');
       assert.equal(headers.vary, 'Origin');
     }

@@ -406,6 +406,7 @@ describe('The document', () => {
     response,
     readOnly: false,
     maxUploadSize: null,
+    uploadPartBytes: null,
     trash: { days: 30 },
     keepsVersions: true,
     links: false,

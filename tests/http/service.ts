@@ -156,7 +156,7 @@ export async function startService(
       { config: { WEBHOOK_NETWORKS: webhookNetworks }, access, changes, jobs, metrics: undefined },
       { logger, resources },
     );
-  const uploads = database && createUploads(database, store, { days: 7 });
+  const uploads = database && createUploads(database, store, { days: 7, partBytes: 2 ** 26 });
   const links =
     database &&
     createLinks(database, {

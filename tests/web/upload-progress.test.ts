@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
+import { temporaryFolder } from '../../testing/holdall.ts';
 import { until } from '../../testing/until.ts';
 import type { Need } from '../runner/needs.ts';
 import { becomes } from './becomes.ts';
 import { row } from './elements.ts';
 import { openSite } from './open-site.ts';
-import { testFile, throttleUploads, tray, trayShows, uploadFiles, uploadRow } from './uploading.ts';
+import { openFileChooser, testFile, throttleUploads, tray, trayShows, uploadFiles, uploadRow } from './uploading.ts';
 
 export const needs: readonly Need[] = ['browser'];
 
@@ -45,6 +49,47 @@ describe('Uploads in progress', () => {
     assert.equal(await row(page, 'one.bin').count(), 0);
     await page.reload();
     assert.equal(requested.length, 1);
+  });
+
+  it('continue large files where they were, after the service is killed and the page is reloaded', async (t) => {
+    const settings = { UPLOAD_CHUNK_SIZE: '128KiB' };
+    const { site, page } = await openSite(t, { settings, isOwn: true, visit: { expectedErrors: [/.*/] } });
+    const content = randomBytes(1_000_000);
+    const path = join(await temporaryFolder(t), 'large ü.bin');
+    await writeFile(path, content);
+    const choose = async () => {
+      const upload = page.getByRole('button', { name: 'Upload', exact: true });
+      await (await openFileChooser(page, () => upload.click())).setFiles(path);
+    };
+    const parts = () => site.log().filter(({ method, status }) => method === 'PATCH' && status === 204).length;
+    const offsets: number[] = [];
+    page.on('request', (request) => {
+      const offset = request.headers()['upload-offset'];
+      if (offset !== undefined) offsets.push(Number(offset));
+    });
+    page.on('dialog', (dialog) => void dialog.accept());
+    await throttleUploads(page, 400_000);
+    await choose();
+    await until('two parts are stored', () => parts() >= 2);
+    await site.kill();
+    await site.restart();
+    await until('the page continues by itself', () => parts() >= 1);
+    const before = offsets.at(-1) ?? 0;
+    await page.reload();
+    await page.locator('html[data-listing="complete"]').waitFor();
+    assert.deepEqual(await site.paths(), [], 'nothing is visible before the end');
+    await choose();
+    await row(page, 'large ü.bin').waitFor();
+    assert.ok((await site.read('large ü.bin')).equals(content));
+    assert.deepEqual(
+      offsets,
+      offsets.toSorted((left, right) => left - right),
+      'no acknowledged byte is sent again',
+    );
+    assert.ok(before > 0 && offsets.filter((offset) => offset === 0).length === 1);
+    // The same file again is a new upload.
+    await choose();
+    await page.getByText('already exists').first().waitFor();
   });
 
   it('wait while the device is offline, and close the tray after success unless the pointer is over it', async (t) => {

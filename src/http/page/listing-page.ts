@@ -39,6 +39,7 @@ export async function sendListing(
     ...(linkTokenOf(request) === undefined
       ? {
           maxUploadSize: service.maxUploadSize ?? null,
+          uploadPartBytes: service.database?.isAvailable ? (service.uploads?.partBytes ?? null) : null,
           trash: service.trash,
           keepsVersions: service.keepsVersions,
           links: service.links !== undefined,
@@ -59,6 +60,7 @@ function embedLink({ access, maxUploadSize }: Service, request: FastifyRequest) 
   const limits = [maxUploadSize, link?.maxUploadBytes].filter((limit) => limit !== undefined);
   return {
     maxUploadSize: limits.length > 0 ? Math.min(...limits) : null,
+    uploadPartBytes: null,
     trash: null,
     keepsVersions: false,
     links: false,

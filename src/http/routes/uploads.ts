@@ -7,7 +7,7 @@ import type { PendingUpload } from '../../model/store.ts';
 import { checkedBody } from '../../streams/bodies.ts';
 import { removeUpload } from '../../uploads/expiry.ts';
 import type { Upload } from '../../uploads/uploads.ts';
-import { accessOf } from '../access/request-access.ts';
+import { accessOf, changeOf } from '../access/request-access.ts';
 import { HttpError } from '../errors.ts';
 import type { App } from '../fastify-app.ts';
 import { allowLongBody } from '../limits/slow-clients.ts';
@@ -135,7 +135,7 @@ export function uploadsRoutes(app: App, service: Service, uploads: UploadService
     async (request, reply) => {
       requireVersion(request.headers);
       const upload = await find(request, request.params.id);
-      describeState(reply, upload, { offset: await receiver.offsetOf(upload) });
+      describeState(reply, upload, await receiver.stateOf(upload));
       if (upload.size === undefined) reply.header('upload-defer-length', '1');
       else reply.header('upload-length', String(upload.size));
       if (upload.metadata !== undefined) reply.header('upload-metadata', upload.metadata);
@@ -204,6 +204,8 @@ export function uploadsRoutes(app: App, service: Service, uploads: UploadService
 interface Received {
   readonly offset: number;
   readonly file?: { readonly path: string; readonly etag: string } | undefined;
+  /** The ID of the change that stored the file. */
+  readonly change?: string | undefined;
 }
 
 /** Receives the content of uploads. */
@@ -247,12 +249,13 @@ class Receiver {
     return upload;
   }
 
-  /** Returns how many bytes of an upload have arrived. A request that still writes it ends first. */
-  async offsetOf(upload: Upload): Promise<number> {
-    if (upload.etag !== undefined) return upload.size ?? 0;
-    return this.#uploads.leases.run(upload.id, async () => {
+  /** Returns what has arrived of an upload. A request that still writes it ends first. */
+  async stateOf(upload: Upload): Promise<Received> {
+    const { id, size = 0 } = upload;
+    if (upload.etag !== undefined) return this.#repeat(upload, size, 0);
+    return this.#uploads.leases.run(id, async () => {
       const content = await this.#open(upload);
-      return content?.offset ?? (await this.#recover(upload, upload.size ?? 0)).offset;
+      return content ? { offset: content.offset } : this.#recover(upload, size);
     });
   }
 
@@ -282,7 +285,8 @@ class Receiver {
       const signal = AbortSignal.any([ended, clientSignal(reply)]);
       const reached = await this.#append(request, content, { size, signal });
       if (reached !== size) return { offset: reached };
-      return { offset: reached, file: await this.#finish(request, upload) };
+      const file = await this.#finish(request, upload);
+      return { offset: reached, file, ...changeOf(request) };
     });
   }
 
@@ -362,8 +366,9 @@ function destinationOf(metadata: ReadonlyMap<string, string>): FilePath {
   return childFile(prefix === undefined ? ROOT : parseFolder(prefix), name.slice(name.lastIndexOf('/') + 1));
 }
 
-function describeState(reply: FastifyReply, { expiresAt }: Upload, { offset, file }: Received): void {
+function describeState(reply: FastifyReply, { expiresAt }: Upload, { offset, file, change }: Received): void {
   reply.header('upload-offset', String(offset)).header('upload-expires', expiresAt.toUTCString());
+  if (change !== undefined) reply.header('x-change-id', change);
   if (!file) return;
   reply.header('content-location', `/file/${encodePath(file.path)}`);
   if (file.etag !== '') reply.header('etag', quoteEtag(file.etag));

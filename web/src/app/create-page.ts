@@ -183,7 +183,8 @@ function createAccess({ embedded, shown, ...options }: AccessOptions): Access {
   const isAnonymous = () => account?.username.value === null;
   const permissions = createPermissions({ isReadOnly, isControlled: account !== null, isAnonymous, shown });
   if (!(response instanceof Error)) permissions.update(response);
-  const service = createService(urls);
+  const { uploadPartBytes } = embedded;
+  const service = createService(urls, { uploadPartBytes, storage: localStorageIfAllowed() });
   const readUser = () => readSessionUser(urls).catch(() => undefined);
   return {
     account,

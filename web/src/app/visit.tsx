@@ -70,7 +70,12 @@ export async function openLink(options: VisitPageOptions): Promise<OpenedLink> {
     reload: () => window.location.reload(),
     onNextInput,
   });
-  const service = withLink(createService(urls), { state, permissions, askPassword, askSender });
+  const service = withLink(createService(urls, { uploadPartBytes: null, storage: undefined }), {
+    state,
+    permissions,
+    askPassword,
+    askSender,
+  });
   const visit = createVisit(state, { service, messages, language, startDownload: clickLink });
   return {
     visit,

@@ -45,7 +45,14 @@ export interface SendOptions<Body = unknown> extends RequestOptions {
   readonly request?: ((url: string, options: RequestOptions) => Promise<Body>) | undefined;
 }
 
-export function createService(urls: Urls): Service {
+/** How to upload large files. */
+export interface ServiceOptions {
+  /** Bytes above which a file is sent in parts of this size; null if the service receives none. */
+  readonly uploadPartBytes: number | null;
+  readonly storage: Storage | undefined;
+}
+
+export function createService(urls: Urls, { uploadPartBytes, storage }: ServiceOptions): Service {
   return {
     list(folder, { cursor, limit, signal } = {}) {
       // With `prefix`, this URL is not the URL of a page, except for folders hidden by a route.
@@ -53,6 +60,10 @@ export function createService(urls: Urls): Service {
       return requestJson(urls.endpoint('', query), { signal });
     },
     async upload(upload) {
+      if (uploadPartBytes !== null && upload.file.size > uploadPartBytes) {
+        const { sendInParts } = await import('./upload-parts.ts');
+        return sendInParts(upload, { endpoint: urls.endpoint('-/uploads'), partBytes: uploadPartBytes, storage });
+      }
       // This code is usually loaded already, together with the upload queue.
       const { sendUpload } = await import('./upload.ts');
       return sendUpload(urls.endpoint('upload'), upload);

@@ -1,4 +1,5 @@
-import { noResponse, serviceErrorOf } from './service-error.ts';
+import { serviceErrorOf } from './service-error.ts';
+import { sendBody } from './xhr.ts';
 
 export interface Upload {
   readonly file: File;
@@ -20,57 +21,24 @@ export interface UploadedFile {
   readonly change?: string | undefined;
 }
 
-/** Milliseconds without progress after which the upload has stalled. */
-const STALL_TIMEOUT_MS = 60_000;
-
-/** Timeout of the response after the last byte: some stores receive the file only then. */
-const STORE_TIMEOUT_MS = 300_000;
-
-/**
- * Uploads one file by XMLHttpRequest, because `fetch` reports no upload progress. Throws `ServiceError`, or the
- * signal's reason. A stalled upload fails like one without a response.
- */
-export function sendUpload(url: string, upload: Upload): Promise<UploadedFile> {
-  const { promise, resolve, reject } = Promise.withResolvers<UploadedFile>();
-  const request = new XMLHttpRequest();
-  const abort = () => request.abort();
-  const stall = () => {
-    reject(noResponse());
-    request.abort();
-  };
-  let timer = setTimeout(stall, STALL_TIMEOUT_MS);
-  const restartTimer = (within: number) => {
-    clearTimeout(timer);
-    timer = setTimeout(stall, within);
-  };
-
-  request.open('POST', url);
-  request.responseType = 'json';
-  request.setRequestHeader('accept', 'application/json');
-  if (!upload.replace) request.setRequestHeader('if-none-match', '*');
-  request.upload.addEventListener('progress', ({ loaded, total }) => {
-    restartTimer(STALL_TIMEOUT_MS);
-    // `loaded` includes the other parts of the form, a few hundred bytes.
-    upload.onProgress(Math.min(upload.file.size, Math.max(0, loaded - (total - upload.file.size))));
+/** Uploads one file as a form. Throws `ServiceError`, or the signal's reason. */
+export async function sendUpload(url: string, upload: Upload): Promise<UploadedFile> {
+  const { file, replace, signal } = upload;
+  const request = await sendBody({
+    method: 'POST',
+    url,
+    headers: { accept: 'application/json', ...(!replace && { 'if-none-match': '*' }) },
+    body: formOf(upload),
+    signal,
+    // The body has other parts of the form, too: a few hundred bytes.
+    onProgress: (sent, total) => upload.onProgress(Math.min(file.size, Math.max(0, sent - (total - file.size)))),
   });
-  request.upload.addEventListener('load', () => restartTimer(STORE_TIMEOUT_MS));
-  request.addEventListener('load', () => {
-    const { status } = request;
-    const body: unknown = request.response;
-    const path = stringIn(body, 'path');
-    const etag = request.getResponseHeader('etag') ?? '';
-    if (status === 200 && path !== undefined) resolve({ path, etag, change: stringIn(body, 'change') });
-    else reject(serviceErrorOf(status, body, request.getResponseHeader('retry-after')));
-  });
-  request.addEventListener('error', () => reject(noResponse()));
-  request.addEventListener('abort', () => reject(upload.signal.reason));
-  upload.signal.addEventListener('abort', abort);
-  if (upload.signal.aborted) reject(upload.signal.reason);
-  else request.send(formOf(upload));
-  return promise.finally(() => {
-    clearTimeout(timer);
-    upload.signal.removeEventListener('abort', abort);
-  });
+  const body: unknown = request.response;
+  const path = stringIn(body, 'path');
+  if (request.status !== 200 || path === undefined) {
+    throw serviceErrorOf(request.status, body, request.getResponseHeader('retry-after'));
+  }
+  return { path, etag: request.getResponseHeader('etag') ?? '', change: stringIn(body, 'change') };
 }
 
 /** Appends the file last, so the service has all other fields before the first byte of the file. */
