@@ -286,7 +286,7 @@ export const SETTINGS = {
     read: positiveSize,
     defaultText: '64MiB',
     example: '16MiB',
-    help: 'The web UI uploads larger files in parts of this size. Less than the limit of each proxy.',
+    help: 'The web UI uploads larger files in parts of this size.',
   },
   UPLOAD_EXPIRES: {
     read: integer(1, 365),
