@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Store } from '../../src/model/store.ts';
+import { EVERYONE, type GuardedService, grant, startGuardedService } from '../access/guarded-service.ts';
+import { disk } from '../contract/backend.ts';
+import { assertFailure, type Call, type HttpResponse, jsonOf } from './client.ts';
+
+const TUS = { 'tus-resumable': '1.0.0' } as const;
+
+const beginAt = (path: string, size: number, headers: Record<string, string> = {}): Call => ({
+  method: 'POST',
+  headers: {
+    ...TUS,
+    'upload-length': String(size),
+    'upload-metadata': `path ${Buffer.from(path).toString('base64')}`,
+    ...headers,
+  },
+});
+const partAt = (offset: number, body: string): Call => ({
+  method: 'PATCH',
+  headers: { ...TUS, 'content-type': 'application/offset+octet-stream', 'upload-offset': String(offset) },
+  body,
+});
+const HEAD: Call = { method: 'HEAD', headers: TUS };
+const DELETE: Call = { method: 'DELETE', headers: TUS };
+const urlOf = ({ status, headers, body }: HttpResponse) => {
+  assert.equal(status, 201, body.toString());
+  return String(headers.location);
+};
+
+describe('The owner of a resumable upload', () => {
+  let service: GuardedService;
+  /** Whether the process seems to end right after a commit. */
+  let losesCommits = false;
+  const wrap = (store: Store): Store => ({
+    ...store,
+    async openUpload(id, options) {
+      const upload = await store.openUpload?.(id, options);
+      assert.ok(upload);
+      return {
+        ...upload,
+        commit: async (...args) => {
+          const file = await upload.commit(...args);
+          if (losesCommits) throw new Error('The process ended.');
+          return file;
+        },
+      };
+    },
+  });
+  before(async () => {
+    service = await startGuardedService(disk, { hasJobs: true, wrap });
+  });
+  after(() => service.stop());
+
+  it('is the only one who sees, continues and cancels it', async () => {
+    service.grant(grant('', ['read', 'write']), grant('open/', ['read', 'write'], EVERYONE));
+    const url = urlOf(await service.asAnn('/-/uploads', beginAt('open/a', 4)));
+    assert.equal((await service.asAnn(url, partAt(0, 'ab'))).headers['upload-offset'], '2');
+    for (const call of [HEAD, partAt(2, 'cd'), DELETE]) {
+      assert.equal((await service.asAnonymous(url, call)).status, 404, String(call.method));
+    }
+    const { uploads } = jsonOf(await service.asAnn('/-/uploads')) as { uploads: { path: string; offset: number }[] };
+    assert.deepEqual(
+      uploads.map(({ path, offset }) => ({ path, offset })),
+      [{ path: 'open/a', offset: 2 }],
+    );
+    assert.deepEqual(jsonOf(await service.asAnonymous('/-/uploads')), { success: true, uploads: [] });
+    assert.equal((await service.asAnn(url, partAt(2, 'cd'))).status, 204);
+    assert.deepEqual(await service.contents(), { 'open/a': 'abcd' });
+
+    const anonymous = urlOf(await service.asAnonymous('/-/uploads', beginAt('open/b', 2)));
+    assert.equal((await service.asAnn(anonymous, HEAD)).status, 404);
+    assert.equal((await service.asAnonymous(anonymous, DELETE)).status, 204);
+  });
+
+  it('needs the permission when it begins, and still at its end', async () => {
+    service.grant(grant('own/', ['write']));
+    await service.plant({ 'own/taken': 'old' });
+    assertFailure(await service.asAnn('/-/uploads', beginAt('other/a', 1)), 403, /other\/a/);
+    assertFailure(await service.asAnonymous('/-/uploads', beginAt('own/a', 1)), 401, /sign in/i);
+    // Without manage, an upload must not replace a file.
+    assert.ok([403, 412].includes((await service.asAnn('/-/uploads', beginAt('own/taken', 1))).status));
+    const url = urlOf(await service.asAnn('/-/uploads', beginAt('own/a', 4)));
+    assert.equal((await service.asAnn(url, partAt(0, 'ab'))).status, 204);
+    service.grant(grant('own/', ['read']));
+    assertFailure(await service.asAnn(url, partAt(2, 'cd')), 403, /./);
+    service.grant(grant('own/', ['write']));
+    assert.equal((await service.asAnn(url, HEAD)).status, 200);
+    const offset = Number((await service.asAnn(url, HEAD)).headers['upload-offset']);
+    assert.equal((await service.asAnn(url, partAt(offset, 'abcd'.slice(offset)))).status, 204);
+    assert.deepEqual(await service.contents(), { 'own/a': 'abcd', 'own/taken': 'old' });
+    service.events();
+  });
+
+  it('learns that it is complete, although the process ended right after the commit', async () => {
+    service.grant(grant('', ['read', 'write']));
+    await service.plant({});
+    const url = urlOf(await service.asAnn('/-/uploads', beginAt('lost', 4)));
+    losesCommits = true;
+    assert.equal((await service.asAnn(url, partAt(0, 'abcd'))).status, 500);
+    losesCommits = false;
+    const state = await service.asAnn(url, HEAD);
+    assert.deepEqual([state.status, state.headers['upload-offset']], [200, '4']);
+    assert.equal(state.headers['content-location'], '/file/lost');
+    assert.equal((await service.asAnn(url, partAt(4, ''))).status, 204);
+    assert.deepEqual(await service.contents(), { lost: 'abcd' });
+  });
+});
