@@ -165,11 +165,19 @@ export class GuardedFiles implements Files {
   }
 
   /**
-   * Throws `AccessDenied` unless the user may upload to this destination. Returns the condition that their permissions
-   * require: users who may only add files replace none.
+   * Runs `begin`, which begins an upload to this destination, with the condition that the user's permissions require: users
+   * who may only add files replace none.
    */
-  requireUploadTo(target: UploadTarget): UploadTarget {
-    return this.#checks.requireUpload(target.path, target.condition) ? target : { ...target, condition: 'absent' };
+  async beginUpload<Result>(target: UploadTarget, begin: (target: UploadTarget) => Promise<Result>): Promise<Result> {
+    await this.#checks.confirmIdentity();
+    const canReplace = this.#checks.requireUpload(target.path, target.condition);
+    try {
+      return await begin(canReplace ? target : { ...target, condition: 'absent' });
+    } catch (error) {
+      const isNameInUse = !canReplace && target.condition === undefined && isStoreError(error, 'condition-failed');
+      if (isNameInUse) this.#checks.refuse('upload', target.path, 'replace');
+      throw error;
+    }
   }
 
   async deleteFile(...[file, options]: Args<'deleteFile'>) {

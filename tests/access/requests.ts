@@ -12,6 +12,17 @@ export interface TableRequest extends Call {
   readonly destination?: FolderPath;
 }
 
+/** The URL of uploads in parts, which only some stores have. */
+export const UPLOADS = '/-/uploads';
+
+/** The headers of an upload whose first part is the whole content. */
+const wholeUpload = (path: string, content: string) => ({
+  'tus-resumable': '1.0.0',
+  'content-type': 'application/offset+octet-stream',
+  'upload-length': String(content.length),
+  'upload-metadata': `path ${Buffer.from(path).toString('base64')}`,
+});
+
 /** The requests of each table row that requires rights, by the title of the row. */
 export const REQUESTS: Readonly<Record<string, readonly TableRequest[]>> = {
   'List a folder': [
@@ -40,6 +51,7 @@ export const REQUESTS: Readonly<Record<string, readonly TableRequest[]>> = {
   'Delete a file': [
     { method: 'DELETE', path: '/delete/top/ab/x.txt' },
     { method: 'POST', path: '/delete/top/ab/x.txt' },
+    { method: 'DELETE', path: '/file/top/ab/x.txt' },
   ],
   'Rename a file': [json('/rename/top/ab/x.txt', { newName: 'new.txt' })],
   'Rename a file over another': [json('/rename/top/ab/x.txt', { newName: 'picture.png', overwrite: true })],
@@ -107,5 +119,7 @@ function uploads(name: string): readonly TableRequest[] {
   return [
     { method: 'POST', path: '/upload', headers, body: formOf([prefix, file]) },
     { method: 'POST', path: '/upload', headers, body: formOf([file, prefix]) },
+    { method: 'PUT', path: `/file/${SOURCE}${name}`, body: 'uploaded' },
+    { method: 'POST', path: UPLOADS, headers: wholeUpload(SOURCE + name, 'uploaded'), body: 'uploaded' },
   ];
 }

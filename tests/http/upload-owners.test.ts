@@ -52,7 +52,7 @@ describe('The owner of a resumable upload', () => {
   });
   after(() => service.stop());
 
-  it('is the only one who sees, continues and cancels it', async () => {
+  it('can see, continue and cancel it, and no other user can', async () => {
     service.grant(grant('', ['read', 'write']), grant('open/', ['read', 'write'], EVERYONE));
     const url = urlOf(await service.asAnn('/-/uploads', beginAt('open/a', 4)));
     assert.equal((await service.asAnn(url, partAt(0, 'ab'))).headers['upload-offset'], '2');

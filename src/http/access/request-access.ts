@@ -14,8 +14,8 @@ import type { Authentication } from './authentication.ts';
 /**
  * The access control of a route. `files`: every action goes through `RequestAccess.files`, which checks permissions.
  * `signature`: the URL carries its own permission. `public`: the route reveals nothing about files. `health`: also
- * public, and accepted with any Host header, for health checks. `jobs`: the route shows a user's own jobs, and all jobs to
- * users who manage the root. `links`: the route shows a user's own share links, and all links to what the user manages. `root`: the route is only for users who manage the root, which is checked before the body is
+ * public, and accepted with any Host header, for health checks. `jobs`: the route is for a user's own uploads in parts or jobs,
+ * and for all jobs if they manage the root. `links`: the route shows a user's own share links, and all links to what the user manages. `root`: the route is only for users who manage the root, which is checked before the body is
  * read, and again before the route runs.
  */
 export type RouteAccess = 'files' | 'jobs' | 'links' | 'root' | 'signature' | 'public' | 'health';

@@ -6,7 +6,7 @@ import { mediaTypeOfUpload } from '../../model/presentation.ts';
 import type { PendingUpload } from '../../model/store.ts';
 import { checkedBody } from '../../streams/bodies.ts';
 import { removeUpload } from '../../uploads/expiry.ts';
-import type { Upload } from '../../uploads/uploads.ts';
+import type { NewUpload, Upload } from '../../uploads/uploads.ts';
 import { accessOf, changeOf } from '../access/request-access.ts';
 import { HttpError } from '../errors.ts';
 import type { App } from '../fastify-app.ts';
@@ -146,7 +146,7 @@ export function uploadsRoutes(app: App, service: Service, uploads: UploadService
   app.patch(
     '/-/uploads/:id',
     {
-      config: { access: 'files' },
+      config: { access: 'jobs' },
       schema: {
         tags: ['Resumable uploads'],
         summary: 'Continue an upload',
@@ -227,20 +227,26 @@ class Receiver {
     const text = headers['upload-metadata']?.toString();
     const metadata = parseMetadata(text);
     const path = destinationOf(metadata);
-    const { condition } = files.requireUploadTo({ path, condition: writeCondition(headers) });
     const modified = metadata.get('modified');
-    const { table, contents } = this.#uploads;
-    const upload = await table.create({
+    const described = {
       owner: user?.name,
       path,
       type: metadata.get('filetype') ?? metadata.get('type'),
       size,
       modified: modified === undefined ? undefined : parseModifiedField(modified),
-      condition,
       metadata: text,
-    });
+    };
+    return files.beginUpload({ path, condition: writeCondition(headers) }, ({ condition }) =>
+      this.#create({ ...described, condition }),
+    );
+  }
+
+  async #create(described: NewUpload): Promise<Upload> {
+    const { table, contents } = this.#uploads;
+    const { path, size, condition } = described;
+    const upload = await table.create(described);
     try {
-      const type = mediaTypeOfUpload(upload.type, nameOf(path));
+      const type = mediaTypeOfUpload(described.type, nameOf(path));
       await contents.createUpload(upload.id, { file: path, type, size, condition });
     } catch (error) {
       await table.remove(upload.id);
