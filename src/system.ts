@@ -1,4 +1,5 @@
-import { mkdirSync, readFileSync } from 'node:fs';
+import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync } from 'node:fs';
+import { mkdir, open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { systemErrorCode } from './model/error.ts';
 
@@ -36,7 +37,7 @@ export function isLoopback(host: string): boolean {
 }
 
 /**
- * Creates a folder and its missing parents. Throws the system's error on failure. An existing file of that name is no
+ * Creates a folder and its missing parents, and makes them durable. Throws the system's error on failure. An existing file of that name is no
  * error here; the next use of the folder fails. Does not use the `recursive` option of `mkdir`: Node.js then loops
  * forever if a folder does not exist and can't be created, as below `/proc`.
  */
@@ -56,5 +57,47 @@ function createFolder(folder: string, mode: number): void {
     mkdirSync(folder, { mode });
   } catch (error) {
     if (systemErrorCode(error) !== 'EEXIST') throw error;
+    return;
   }
+  syncNamesSync(dirname(folder));
+}
+
+/** Like `makeFolder`, without blocking the process. Rejects with EEXIST or ENOTDIR if a file has one of the names. */
+export async function makeDurableFolder(folder: string, mode?: number): Promise<void> {
+  const first = await mkdir(folder, { recursive: true, mode });
+  if (first === undefined) return;
+  // Innermost first: a folder that survives a power loss then has everything that was created in it.
+  for (let created = folder; ; created = dirname(created)) {
+    await syncNames(dirname(created));
+    if (created === first) return;
+  }
+}
+
+/** Makes the names in the folder at a path durable. */
+export async function syncNames(folder: string): Promise<void> {
+  try {
+    await using handle = await open(folder, 'r');
+    await handle.sync();
+  } catch (error) {
+    ignoreUnsyncable(error);
+  }
+}
+
+function syncNamesSync(folder: string): void {
+  try {
+    const descriptor = openSync(folder, 'r');
+    try {
+      fsyncSync(descriptor);
+    } finally {
+      closeSync(descriptor);
+    }
+  } catch (error) {
+    ignoreUnsyncable(error);
+  }
+}
+
+/** Ignores the errors of folders that can be changed and not read, and of file systems that can't sync folders. */
+function ignoreUnsyncable(error: unknown): void {
+  const code = systemErrorCode(error);
+  if (code !== 'EACCES' && code !== 'EINVAL') throw error;
 }

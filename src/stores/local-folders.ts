@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { systemErrorCode } from '../model/error.ts';
 import { MIN_KEY_BYTES } from '../model/url-signer.ts';
 import { SettingsError } from '../settings/setting.ts';
-import { makeFolder } from '../system.ts';
+import { makeFolder, syncNames } from '../system.ts';
 import type { OpenedStore, ServiceSettings } from './backend.ts';
 
 /**
@@ -74,6 +74,8 @@ async function createKey(folder: string, path: string): Promise<string> {
       // The file system has no hard links. A rename would replace the key of another process.
       return writeFile(path, text, options).catch(ignoreExisting);
     });
+    // Sessions and signed URLs must survive a power failure.
+    await syncNames(folder);
   } finally {
     await rm(temporary, { force: true });
   }

@@ -47,18 +47,28 @@ export async function findFolder(folder: Folder, path: FolderPath): Promise<BigI
  * Moves the file `from` to `to`, both absolute, without replacing anything: `link(2)`, then removal of the old name.
  * The file has at least one of the two names at any moment. After an interruption between the two steps, calling it
  * again completes the move. Throws EEXIST if `to` exists. If several callers move the same file, one succeeds and the
- * others get ENOENT. `path` is the file that `from` belongs to.
+ * others get ENOENT. `path` is the file that `from` belongs to. `sync` makes the name `to` durable. It is called before
+ * the last other name is removed, so that a power failure in between leaves the file with a name. Omit it for a file whose
+ * content can be lost before the caller syncs `to`.
  */
-export async function renameToNew(from: string, to: string, path: FilePath, temporary: Temporary): Promise<void> {
+export async function renameToNew(
+  from: string,
+  to: string,
+  path: FilePath,
+  { temporary, sync }: { readonly temporary: Temporary; readonly sync?: () => Promise<void> },
+): Promise<void> {
   const source = await identityOf(from);
   let isOurs = true;
   try {
     await link(from, to);
   } catch (error) {
-    if (areLinksRefused(error)) return renameUnlessPresent(from, to);
+    if (areLinksRefused(error)) {
+      await renameUnlessPresent(from, to);
+      return sync?.();
+    }
     // link(2) also fails with ENOENT if `from` is replaced during the call. Then the new file is moved instead.
     if (systemErrorCode(error) === 'ENOENT' && (await identityOf(from)) !== source)
-      return renameToNew(from, to, path, temporary);
+      return renameToNew(from, to, path, { temporary, ...(sync && { sync }) });
     // A file with one link has only one name: `from` and `to` are two spellings of it. Unlinking either would delete
     // the file.
     if (systemErrorCode(error) !== 'EEXIST' || (await lstat(from)).nlink === 1) throw error;
@@ -77,8 +87,9 @@ export async function renameToNew(from: string, to: string, path: FilePath, temp
   // file.
   const identity = await identityOf(movedPath);
   const isMoved = identity === source || identity === (await identityOf(to).catch(() => undefined));
-  if (isMoved) await unlink(movedPath);
-  else await temporary.recovery.restoreFile(movedPath, from, path);
+  if (!isMoved) return temporary.recovery.restoreFile(movedPath, from, path);
+  await sync?.();
+  await unlink(movedPath);
 }
 
 /**

@@ -109,12 +109,12 @@ export class DiskFileOperations {
     try {
       const present = await findFile(target, to);
       if (present && !isSameInode(present, stats)) throw alreadyExists(to);
-      await renameToNew(content, target.at(nameOf(to)), to, this.#temporary);
+      const sync = () => target.sync();
+      await renameToNew(content, target.at(nameOf(to)), to, { temporary: this.#temporary, sync });
     } catch (error) {
       if (systemErrorCode(error) === 'EEXIST') throw alreadyExists(to, error);
       throw systemErrorCode(error) === 'ENOENT' ? notInTrash(id, error) : toStoreError(error, to);
     }
-    await target.sync();
     await this.#trash.release(id);
     await this.#trash.sync();
   }
@@ -193,7 +193,11 @@ export class DiskFileOperations {
     // Another request moved the folder meanwhile, and the file with it. Both paths are then one name of the file.
     if (nameOf(from) === nameOf(to) && isSameInode(await folder.stats(), await target.stats())) throw notFound(from);
     const [sourcePath, targetPath] = [folder.at(nameOf(from)), target.at(nameOf(to))];
-    const create = () => renameToNew(sourcePath, targetPath, from, this.#temporary);
+    let syncTarget: (() => Promise<void>) | undefined = () => target.sync();
+    const create = async () => {
+      await renameToNew(sourcePath, targetPath, from, { temporary: this.#temporary, sync: () => target.sync() });
+      syncTarget = undefined;
+    };
     const replaceTarget = () => rename(sourcePath, targetPath);
     let syncVersion: (() => Promise<void>) | undefined;
     try {
@@ -216,7 +220,7 @@ export class DiskFileOperations {
       if (hasChanged && !isLast) return false;
       throw isNameInUse ? alreadyExists(to, error) : toStoreError(error, to);
     }
-    await Promise.all([target.sync(), syncVersion?.()]);
+    await Promise.all([syncTarget?.(), syncVersion?.()]);
     await folder.sync();
     return true;
   }

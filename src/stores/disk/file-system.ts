@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { lstat, mkdir, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { NameFolding } from '../../model/name-comparison.ts';
+import { makeDurableFolder } from '../../system.ts';
 import { RESERVED_FOLDER } from './reserved-names.ts';
 
 /**
@@ -65,7 +66,8 @@ export async function probeNames(root: string): Promise<NameFolding> {
   }
   const name = `names-${randomUUID()}`;
   const probe = join(root, ...TEMPORARY, name);
-  await mkdir(probe, { recursive: true, mode: 0o700 });
+  await makeDurableFolder(dirname(probe), 0o700);
+  await mkdir(probe, 0o700);
   try {
     await writeFile(join(probe, '\u00e9'), '');
     const [ignoresCase, ignoresForm] = await Promise.all([

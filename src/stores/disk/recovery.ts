@@ -1,8 +1,9 @@
-import { link, lstat, mkdir, readdir, rename, rmdir, unlink } from 'node:fs/promises';
+import { link, lstat, readdir, rename, rmdir, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { systemErrorCode } from '../../model/error.ts';
 import { newKeptId } from '../../model/kept-ids.ts';
 import { type FilePath, type FolderPath, nameOf } from '../../model/path.ts';
+import { makeDurableFolder } from '../../system.ts';
 import { openDirHandle } from './folder.ts';
 import type { Root } from './root.ts';
 import { formatVersionName, historyOf } from './version-names.ts';
@@ -41,7 +42,7 @@ export class RecoveryFolder {
   async reserve(name: string): Promise<string> {
     await this.#options.root.requireSame();
     const folder = join(this.path, this.#options.newName());
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await makeDurableFolder(folder, 0o700);
     return join(folder, name);
   }
 
@@ -98,7 +99,7 @@ export class RecoveryFolder {
     if (!newer) return false;
     if (!newer.isFile()) throw new Error(`${String(target)} is not a regular file.`);
     const history = historyOf(this.#options.versions, path.replace(/\/$/, '') as FilePath);
-    await mkdir(history, { recursive: true, mode: 0o700 });
+    await makeDurableFolder(history, 0o700);
     const version = join(history, formatVersionName(newKeptId(), undefined));
     await rename(moved, version);
     if (await isPresent(target)) return true;

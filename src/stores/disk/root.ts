@@ -1,10 +1,11 @@
 import { type BigIntStats, constants } from 'node:fs';
 import { access, lstat, mkdir, realpath, stat, statfs } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { isStoreError, StoreError, systemErrorCode } from '../../model/error.ts';
 import { EXACT_NAMES, foldingNames, type NameComparison } from '../../model/name-comparison.ts';
 import { type FilePath, type FolderPath, parentOf, ROOT, withoutSlash } from '../../model/path.ts';
 import { kindConflict, notFound } from '../../model/store-errors.ts';
+import { makeDurableFolder } from '../../system.ts';
 import { createLikelyCached, type LikelyCached, type MaybePromise } from './blocking-budget.ts';
 import { MAX_SEGMENT_BYTES, segmentTooLong, toStoreError } from './errors.ts';
 import { isLocalFileSystem, mayHaveAliases, probeNames, updatesTimesOfMappedWrites } from './file-system.ts';
@@ -94,7 +95,7 @@ export class Root {
    */
   static async open(folder: string, threads: number): Promise<Root> {
     try {
-      await mkdir(folder, { recursive: true });
+      await makeDurableFolder(resolve(folder));
       await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
       const names = foldingNames(await probeNames(folder));
       const path = await realpath(folder);

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { lstat, mkdir, readdir, readFile, readlink, rename, rm, stat, utimes } from 'node:fs/promises';
+import { lstat, readdir, readFile, readlink, rename, rm, stat, utimes } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { systemErrorCode } from '../../model/error.ts';
+import { makeDurableFolder } from '../../system.ts';
 import { type DiskLog, RecoveryFolder } from './recovery.ts';
 import type { Root } from './root.ts';
 import { versionsIn } from './version-names.ts';
@@ -52,9 +53,9 @@ export async function openTemporary(
   const folder = join(parent, ownedName(scope));
   const make = async () => {
     await root.requireSame();
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await makeDurableFolder(folder, 0o700);
   };
-  await mkdir(parent, { recursive: true, mode: 0o700 });
+  await makeDurableFolder(parent, 0o700);
   const sweepAbandoned = () => sweep(parent, { scope, recovered, log });
   await sweepAbandoned();
   await make();
@@ -135,7 +136,7 @@ async function preserveMoved(folder: string, recovered: string, log: DiskLog): P
   for (const name of await readdir(folder).catch(ignoreMissing)) {
     const stats = name.startsWith(MOVED_PREFIX) && (await lstat(join(folder, name)).catch(() => undefined));
     if (!stats || !stats.isFile() || stats.nlink > 1) continue;
-    await mkdir(recovered, { recursive: true, mode: 0o700 });
+    await makeDurableFolder(recovered, 0o700);
     try {
       await rename(join(folder, name), join(recovered, name));
     } catch (error) {

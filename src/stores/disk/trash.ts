@@ -1,5 +1,5 @@
 import type { BigIntStats } from 'node:fs';
-import { lstat, mkdir, open, rename, rm, unlink, writeFile } from 'node:fs/promises';
+import { lstat, open, rename, rm, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { quoted, StoreError, systemErrorCode } from '../../model/error.ts';
@@ -8,6 +8,7 @@ import { pageOfIds } from '../../model/page.ts';
 import { type FilePath, type FolderPath, isFolder, nameOf, ROOT } from '../../model/path.ts';
 import type { Cancellable, Reporting, TrashedItem, TrashListing, TrashPageOptions } from '../../model/store.ts';
 import { notInTrash } from '../../model/store-errors.ts';
+import { makeDurableFolder } from '../../system.ts';
 import { formatRecord } from '../trash-record.ts';
 import { renameTemporaryToNew } from './atomic-rename.ts';
 import { toStoreError } from './errors.ts';
@@ -94,7 +95,9 @@ export class DiskTrash {
       await this.undo(id, source);
       throw error;
     }
-    await Promise.all([this.sync(), parent.sync()]);
+    // In this order, so that a power failure in between leaves the content at one of both names.
+    await this.sync();
+    await parent.sync();
     return {
       id,
       path,
@@ -229,7 +232,7 @@ export class DiskTrash {
       await write().catch(async (error: unknown) => {
         if (systemErrorCode(error) !== 'ENOENT') throw error;
         await this.#root.requireSame();
-        await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+        await makeDurableFolder(this.#folder, 0o700);
         await write();
       });
     } catch (error) {

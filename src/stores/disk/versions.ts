@@ -1,5 +1,5 @@
 import type { BigIntStats } from 'node:fs';
-import { link, lstat, mkdir, readdir, rename, rm, unlink } from 'node:fs/promises';
+import { link, lstat, readdir, rename, rm, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createKeyedMutex } from '../../concurrency/keyed-mutex.ts';
@@ -9,6 +9,7 @@ import { pageOfIds } from '../../model/page.ts';
 import { type FilePath, nameOf, parentOf, withoutSlash } from '../../model/path.ts';
 import type { FileVersion, Keep, VersionListing } from '../../model/store.ts';
 import { versionNotFound } from '../../model/store-errors.ts';
+import { makeDurableFolder } from '../../system.ts';
 import { findFile } from './atomic-rename.ts';
 import type { Folder } from './folder.ts';
 import { copyOpenFile, dateOf } from './metadata.ts';
@@ -241,7 +242,7 @@ export class DiskVersions {
 
   async #makeHistory(file: FilePath): Promise<void> {
     await this.#root.requireSame();
-    await mkdir(historyOf(this.#versions, file), { recursive: true, mode: 0o700 });
+    await makeDurableFolder(historyOf(this.#versions, file), 0o700);
   }
 }
 

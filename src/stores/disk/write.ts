@@ -177,7 +177,7 @@ export class DiskWriter {
       let syncVersion: (() => Promise<void>) | undefined;
       if (condition === 'absent') {
         if (present) throw preconditionFailed(file);
-        await renameToNew(path, target, file, this.#temporary);
+        await renameToNew(path, target, file, { temporary: this.#temporary });
       } else if (keep) {
         syncVersion = await this.#versions.replace({ file, folder }, keep, {
           replace: () => folder.syscalls.rename(path, target),
