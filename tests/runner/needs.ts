@@ -72,6 +72,7 @@ const NEEDS = {
   redis: { description: 'Redis', commands: { 'redis-server': 'redis-server' } },
   root: { description: 'root', isMet: () => process.getuid?.() === 0, alternative: 'Run the tests as root' },
   setpriv: { description: 'setpriv', commands: { setpriv: 'util-linux' } },
+  strace: { description: 'strace', commands: { strace: 'strace' } },
   swift: { description: 'OpenStack Swift', commands: SWIFT_COMMANDS },
   systemd: { description: 'systemd-analyze', commands: { 'systemd-analyze': 'systemd' } },
   'zip-readers': {

@@ -1,0 +1,171 @@
+import type { Client, Step } from './power-loss-session.ts';
+
+/** Larger than what an upload writes in one call. */
+const LARGE = 'large '.repeat(30_000);
+
+const newest = async (client: Client, path: string): Promise<string> => {
+  const { entries } = (await client.get('/-/trash')) as { entries: { id: string; path: string }[] };
+  return entries.find((entry) => entry.path === path)?.id ?? '';
+};
+
+const restore = async (client: Client, path: string): Promise<void> => {
+  await client.post(`/-/trash/${await newest(client, path)}/restore`, {});
+};
+
+interface Overwriting {
+  readonly overwrite?: boolean;
+}
+
+const copy = async (client: Client, source: string, destination: string, options: Overwriting = {}): Promise<void> => {
+  await client.post('/copy', { source, destination, is_folder: source.endsWith('/'), ...options });
+};
+
+const move = async (client: Client, source: string, destination: string, options: Overwriting = {}): Promise<void> => {
+  await client.post('/move', { source, destination, is_folder: source.endsWith('/'), ...options });
+};
+
+/** Uploads, copies, renames and moves. Contents are unique, so that each can be found after a power loss. */
+const CHANGES: readonly Step[] = [
+  { title: 'the start of the service', run: (client) => client.get('/-/health/ready') },
+  { title: 'the upload of a file', run: (client) => client.upload('a.txt', 'a 1') },
+  { title: 'the upload of an empty file', run: (client) => client.upload('empty', '') },
+  { title: 'the upload of a large file', run: (client) => client.upload('large.txt', LARGE) },
+  {
+    title: 'the upload of a file to new folders',
+    run: (client) => client.upload('new/été 🎒/b "1" > #.txt', 'b 1'),
+  },
+  {
+    title: 'the upload of a file that must not exist',
+    run: (client) => client.upload('c.txt', 'c 1', { 'if-none-match': '*' }),
+  },
+  { title: 'the replacement of a file', run: (client) => client.upload('a.txt', 'a 2') },
+  { title: 'the second replacement of a file', run: (client) => client.upload('a.txt', 'a 3') },
+  {
+    title: 'the replacement of a file in new folders',
+    run: (client) => client.upload('new/été 🎒/b "1" > #.txt', 'b 2'),
+  },
+  {
+    title: 'the creation of nested folders',
+    run: (client) => client.post('/create_folder', { path: 'empty folder/1/2' }),
+  },
+  {
+    title: 'the rename of a file',
+    run: (client) => client.post('/rename/c.txt', { newName: 'd.txt' }),
+  },
+  {
+    title: 'the move of a file to a new folder',
+    run: (client) => move(client, 'd.txt', 'moved/here/d.txt'),
+  },
+  {
+    title: 'the move of a file over another one',
+    async run(client) {
+      await client.upload('e.txt', 'e 1');
+      await move(client, 'e.txt', 'moved/here/d.txt', { overwrite: true });
+    },
+  },
+  {
+    title: 'the copy of a file',
+    run: (client) => copy(client, 'a.txt', 'copies/a.txt'),
+  },
+  {
+    title: 'the copy of a file over another one',
+    async run(client) {
+      await client.upload('f.txt', 'f 1');
+      await copy(client, 'a.txt', 'f.txt', { overwrite: true });
+    },
+  },
+  {
+    title: 'the copy of a folder',
+    run: (client) => copy(client, 'new/', 'copies/new/'),
+  },
+  {
+    title: 'the rename of a folder',
+    run: (client) => client.post('/rename_folder/copies', { newName: 'copied' }),
+  },
+  {
+    title: 'the move of a folder to a new folder',
+    run: (client) => move(client, 'copied/', 'moved/2/copied/'),
+  },
+  {
+    title: 'the move of a folder over another one',
+    async run(client) {
+      await client.upload('g/g.txt', 'g 1');
+      await client.upload('h/h.txt', 'h 1');
+      await move(client, 'g/', 'h/', { overwrite: true });
+    },
+  },
+  {
+    title: 'the copy of a folder over another one',
+    async run(client) {
+      await client.upload('i/i.txt', 'i 1');
+      await copy(client, 'h/', 'i/', { overwrite: true });
+    },
+  },
+];
+
+const REMOVALS: readonly Step[] = [
+  { title: 'the deletion of a file', run: (client) => client.delete('/delete/moved/here/d.txt') },
+  { title: 'the deletion of a folder', run: (client) => client.delete('/delete_folder/moved/2') },
+  {
+    title: 'the permanent deletion of a file',
+    run: (client) => client.delete('/delete/large.txt?permanent=true'),
+  },
+  {
+    title: 'the permanent deletion of a folder',
+    run: (client) => client.delete('/delete_folder/h?permanent=true'),
+  },
+];
+
+/** Everything that needs the trash or versions, after `CHANGES` and `REMOVALS`. */
+const KEPT: readonly Step[] = [
+  { title: 'the restore of a file', run: (client) => restore(client, 'moved/here/d.txt') },
+  { title: 'the restore of a folder', run: (client) => restore(client, 'moved/2/') },
+  {
+    title: 'the restore of a version',
+    async run(client) {
+      const { versions } = (await client.get('/-/versions/a.txt')) as { versions: { id: string }[] };
+      await client.post('/-/versions/a.txt', { version: versions.at(-1)?.id });
+    },
+  },
+  {
+    title: 'the permanent deletion of an item in the trash',
+    async run(client) {
+      await client.delete('/delete/f.txt');
+      await client.delete(`/-/trash/${await newest(client, 'f.txt')}`);
+    },
+  },
+  {
+    title: 'the undo of a deletion',
+    async run(client) {
+      const { change } = await client.delete('/delete/moved/here/d.txt');
+      await client.post('/-/undo', { change });
+    },
+  },
+];
+
+/** Changes of the database only. */
+const DATABASE: readonly Step[] = [
+  { title: 'the creation of a share link', run: (client) => client.post('/-/links', LINK) },
+  {
+    title: 'the revocation of a share link',
+    async run(client) {
+      const { link } = (await client.post('/-/links', LINK)) as { link: { id: string } };
+      await client.delete(`/-/links/${link.id}`);
+    },
+  },
+  {
+    title: 'the change of a share link',
+    async run(client) {
+      const { link } = (await client.post('/-/links', LINK)) as { link: { id: string } };
+      await client.patch(`/-/links/${link.id}`, { label: 'changed' });
+    },
+  },
+];
+
+const LINK = { path: 'a.txt', label: 'kept' };
+
+/** The steps of a service with its default settings. */
+export const KEEPING_STEPS: readonly Step[] = [...CHANGES, ...REMOVALS, ...KEPT, ...DATABASE];
+
+/** The steps of a service that keeps neither deleted nor replaced files. */
+export const STEPS_WITHOUT_TRASH: readonly Step[] = [...CHANGES, ...REMOVALS];
