@@ -71,6 +71,8 @@ export class Root {
   /** The paths whose data of each kind is likely cached: for opening, reading, and listing. */
   readonly #cached = { open: createLikelyCached(), read: createLikelyCached(), list: createLikelyCached() };
   readonly #syncFolder: SyncFolder;
+  /** The folders that are being created, by path, until their names are durable. */
+  readonly #creations = new Map<FolderPath, Promise<void>>();
 
   private constructor({ path, names, system, fileSystemType, identity }: RootTraits) {
     this.path = path;
@@ -174,12 +176,17 @@ export class Root {
     });
   }
 
-  /** Opens a folder and creates it and its parents if missing. Throws `wrong-kind` if a segment is not a folder. */
+  /**
+   * Opens a folder and creates it and its parents if missing. All of them are then durable, also those that other requests of this
+   * process create at the same time. Throws `wrong-kind` if a segment is not a folder.
+   */
   async makeFolder(folder: FolderPath): Promise<Folder> {
     requireAddressable(folder);
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.#openOrCreate(folder);
+        const opened = await this.#openOrCreate(folder);
+        await this.#finishCreations(folder, opened);
+        return opened;
       } catch (error) {
         // A parent was removed after it was created or opened.
         if (!isStoreError(error, 'not-found') || attempt === MAX_CREATE_ATTEMPTS) throw error;
@@ -229,10 +236,31 @@ export class Root {
     for (const name of withoutSlash(folder).split('/')) {
       await using parent = current;
       path = `${path}${name}/` as FolderPath;
-      await createIn(parent, name, path);
+      await this.#create(parent, name, path);
       current = await this.openFolder(path);
     }
     return current;
+  }
+
+  async #create(parent: Folder, name: string, folder: FolderPath): Promise<void> {
+    const creation = this.#creations.get(folder) ?? createIn(parent, name, folder);
+    this.#creations.set(folder, creation);
+    try {
+      await creation;
+    } finally {
+      if (this.#creations.get(folder) === creation) this.#creations.delete(folder);
+    }
+  }
+
+  /** Waits until the names of an open folder and of its parents are durable. Closes it and throws if that fails. */
+  async #finishCreations(folder: FolderPath, opened: Folder): Promise<void> {
+    if (this.#creations.size === 0) return;
+    try {
+      for (const [path, creation] of this.#creations) if (folder.startsWith(path)) await creation;
+    } catch (error) {
+      await opened[Symbol.asyncDispose]();
+      throw error;
+    }
   }
 
   /**
