@@ -24,14 +24,20 @@ export interface Client {
   upload(path: string, content: string, headers?: Readonly<Record<string, string>>): Promise<Record<string, unknown>>;
 }
 
+/** A disk at one moment. */
+export interface Snapshot {
+  /** What programs see. */
+  readonly current: Tree;
+  /** What a power loss would leave. */
+  readonly afterPowerLoss: Tree;
+}
+
 /** What the last request of a step did to the simulated disk. */
 export interface Outcome {
-  /** What programs saw at the response before. */
-  readonly before: Tree;
-  /** What programs saw at the response. */
-  readonly current: Tree;
-  /** What a power loss would have left after the response. */
-  readonly afterPowerLoss: Tree;
+  /** The disk at the response before. */
+  readonly previous: Snapshot;
+  /** The disk at the response. */
+  readonly after: Snapshot;
   /** The distinct states that a power loss could have left during the request, after each system call. */
   readonly during: readonly Tree[];
 }
@@ -113,16 +119,16 @@ function replay(recording: string, root: string, steps: readonly Step[]) {
   const simulated = new SimulatedDisk();
   const calls = new Replay(simulated, root);
   const last = new Map<string, Outcome>();
-  let before = simulated.current();
+  let previous = snapshotOf(simulated);
   let during = new States();
   for (const call of parseCalls(recording)) {
     const event = calls.apply(call);
     if (event?.type === 'disk') during.add(simulated);
     const [, id] = /^x-request-id: (.*)$/im.exec(event?.type === 'response' ? event.head : '') ?? [];
     if (id === undefined) continue;
-    const current = simulated.current();
-    last.set(id.trim(), { before, current, afterPowerLoss: simulated.afterPowerLoss(), during: during.trees });
-    [before, during] = [current, new States()];
+    const after = snapshotOf(simulated);
+    last.set(id.trim(), { previous, after, during: during.trees });
+    [previous, during] = [after, new States()];
   }
   const outcomes = new Map<string, Outcome>();
   for (const [index, { title }] of steps.entries()) {
@@ -132,6 +138,11 @@ function replay(recording: string, root: string, steps: readonly Step[]) {
   }
   return { outcomes, simulated };
 }
+
+const snapshotOf = (disk: SimulatedDisk): Snapshot => ({
+  current: disk.current(),
+  afterPowerLoss: disk.afterPowerLoss(),
+});
 
 /** Distinct states of a disk after power losses. */
 class States {

@@ -24,7 +24,10 @@ const move = async (client: Client, source: string, destination: string, options
   await client.post('/move', { source, destination, is_folder: source.endsWith('/'), ...options });
 };
 
-/** Uploads, copies, renames and moves. Contents are unique, so that each can be found after a power loss. */
+/**
+ * Uploads, copies, renames and moves. A new kind of change needs a step here, and no other code: the test compares what programs see with
+ * what a power loss leaves. Each upload needs a content of its own, so that it can be found anywhere.
+ */
 const CHANGES: readonly Step[] = [
   { title: 'the start of the service', run: (client) => client.get('/-/health/ready') },
   { title: 'the upload of a file', run: (client) => client.upload('a.txt', 'a 1') },
