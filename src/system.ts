@@ -96,8 +96,12 @@ function syncNamesSync(folder: string): void {
   }
 }
 
-/** Ignores the errors of folders that can be changed and not read, and of file systems that can't sync folders. */
+/**
+ * Ignores the errors of folders that can be changed and not read, of file systems that can't sync folders, and of folders that
+ * another process has removed: they have no names.
+ */
 function ignoreUnsyncable(error: unknown): void {
-  const code = systemErrorCode(error);
-  if (code !== 'EACCES' && code !== 'EINVAL') throw error;
+  if (!UNSYNCABLE_CODES.has(systemErrorCode(error) ?? '')) throw error;
 }
+
+const UNSYNCABLE_CODES = new Set(['EACCES', 'EINVAL', 'ENOENT', 'ENOTDIR']);

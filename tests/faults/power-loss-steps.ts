@@ -114,6 +114,14 @@ const REMOVALS: readonly Step[] = [
     run: (client) => client.delete('/delete/large.txt?permanent=true'),
   },
   {
+    title: 'the permanent deletion of a file with its versions',
+    async run(client) {
+      await client.upload('j.txt', 'j 1');
+      await client.upload('j.txt', 'j 2');
+      await client.delete('/delete/j.txt?permanent=true');
+    },
+  },
+  {
     title: 'the permanent deletion of a folder',
     run: (client) => client.delete('/delete_folder/h?permanent=true'),
   },
@@ -135,6 +143,13 @@ const KEPT: readonly Step[] = [
     async run(client) {
       await client.delete('/delete/f.txt');
       await client.delete(`/-/trash/${await newest(client, 'f.txt')}`);
+    },
+  },
+  {
+    title: 'the undo of the creation of a folder',
+    async run(client) {
+      const { change } = await client.post('/create_folder', { path: 'undone/' });
+      await client.post('/-/undo', { change });
     },
   },
   {

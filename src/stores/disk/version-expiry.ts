@@ -1,9 +1,10 @@
 import { lstat, opendir, rename, rmdir, unlink } from 'node:fs/promises';
-import { join, relative } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { SizeBound } from '../../files/size-bound.ts';
 import { systemErrorCode } from '../../model/error.ts';
 import { type FilePath, type FolderPath, isFolder } from '../../model/path.ts';
 import type { Cancellable, ExpiredVersions } from '../../model/store.ts';
+import { syncNames } from '../../system.ts';
 import type { Temporary } from './temporary.ts';
 import { removeTree } from './trees.ts';
 import { fileOfHistory, historyOf, mirrorOf, parseClaimName, parseVersionName } from './version-names.ts';
@@ -78,7 +79,7 @@ export class VersionExpiry {
     return result;
   }
 
-  /** Removes a folder with versions. Moves it first, so that they disappear in one step. */
+  /** Removes a folder with versions durably. Moves it first, so that they disappear in one step. */
   async #removeFolder(folder: string): Promise<void> {
     const removed = await this.#temporary.name();
     try {
@@ -86,6 +87,7 @@ export class VersionExpiry {
     } catch (error) {
       return ignoreMissing(error);
     }
+    await syncNames(dirname(folder));
     await removeTree(removed);
   }
 
