@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { mkdir, rm, truncate } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { isStoreError, quoted, StoreError } from '../../model/error.ts';
@@ -69,13 +69,11 @@ export class DiskUploads {
       if (signal?.aborted) abort();
       signal?.addEventListener('abort', abort);
       return await this.#withFile(path, id, async (fd) => {
-        await appendBody(sync, fd, body);
-        await verify?.();
+        await appendBody(sync, fd, body, { offset, verify });
         return Number((await sync.statOpen(fd)).size);
       });
     } catch (error) {
       body.destroy();
-      if (verify) await truncate(path, offset);
       throw error;
     } finally {
       signal?.removeEventListener('abort', abort);

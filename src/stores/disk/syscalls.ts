@@ -4,6 +4,7 @@ import {
   fdatasync,
   fstat,
   fsync,
+  ftruncate,
   lstat,
   mkdir,
   open,
@@ -51,6 +52,7 @@ export interface Syscalls {
   write(file: number, bytes: Buffer): MaybePromise<void>;
   /** Appends all chunks. Always runs in the thread pool. */
   writeMany(file: number, chunks: Buffer[]): Promise<void>;
+  truncate(file: number, size: number): Promise<void>;
   /** Makes the content of a file durable: fdatasync(2). */
   syncBytes(file: number): Promise<void>;
   /** Makes the names in a folder durable: fsync(2). */
@@ -90,6 +92,7 @@ const threadpool = {
   writev: promisify(writev),
   fdatasync: promisify(fdatasync),
   fsync: promisify(fsync),
+  ftruncate: promisify(ftruncate),
 };
 
 const BIGINT = { bigint: true } as const;
@@ -125,6 +128,7 @@ export function createThreadpoolSyscalls({ isLocal, threads }: DiskTraits): Sysc
     rename: (from, to) => limitChange(() => threadpool.rename(from, to)),
     write: (file, bytes) => limitChange(() => writeFull(file, bytes)),
     writeMany: (file, chunks) => limitChange(() => writeAll(file, chunks)),
+    truncate: (file, size) => limitChange(() => threadpool.ftruncate(file, size)),
     syncBytes: (file) => limitChange(() => threadpool.fdatasync(file)),
     syncFolder: (folder) => limitChange(() => threadpool.fsync(folder)),
   };

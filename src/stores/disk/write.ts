@@ -230,10 +230,16 @@ async function writeBody(syscalls: Syscalls, fd: number, body: Readable): Promis
 }
 
 /**
- * Appends a body to an open file, and makes it durable, also if the body fails: what arrived before remains. Then throws
- * the error of the body.
+ * Appends a body to an open file of `offset` bytes, and makes it durable, also if the body fails: what arrived before
+ * remains. With `verify`, a body that fails or is invalid is removed again: its bytes must not be taken for valid ones after
+ * a power failure. Then throws the error of the body.
  */
-export async function appendBody(syscalls: Syscalls, fd: number, body: Readable): Promise<void> {
+export async function appendBody(
+  syscalls: Syscalls,
+  fd: number,
+  body: Readable,
+  { offset, verify }: { readonly offset: number; readonly verify?: (() => void | Promise<void>) | undefined },
+): Promise<void> {
   const queue = new WriteQueue(syscalls, fd, recyclerOf(body));
   let failure: { readonly error: unknown } | undefined;
   try {
@@ -244,9 +250,12 @@ export async function appendBody(syscalls: Syscalls, fd: number, body: Readable)
   await queue.idle();
   try {
     await queue.finish();
-  } finally {
-    await syscalls.syncBytes(fd);
+    if (!failure) await verify?.();
+  } catch (error) {
+    failure ??= { error };
   }
+  if (failure && verify) await syscalls.truncate(fd, offset);
+  await syscalls.syncBytes(fd);
   if (failure) throw failure.error;
 }
 
