@@ -15,11 +15,11 @@ export interface Step {
   run(client: Client): Promise<unknown>;
 }
 
-/** Sends the requests of one step. Every response must be a success. */
+/** Sends the requests of one step. Every response must have the status `status`, or be a success. */
 export interface Client {
+  send(path: string, call: Call, status?: number): Promise<HttpResponse>;
   get(path: string): Promise<Record<string, unknown>>;
-  post(path: string, body: unknown, headers?: Readonly<Record<string, string>>): Promise<Record<string, unknown>>;
-  patch(path: string, body: unknown): Promise<Record<string, unknown>>;
+  post(path: string, body: unknown): Promise<Record<string, unknown>>;
   delete(path: string): Promise<Record<string, unknown>>;
   upload(path: string, content: string, headers?: Readonly<Record<string, string>>): Promise<Record<string, unknown>>;
 }
@@ -79,36 +79,28 @@ export async function recordSession(
 }
 
 function clientOf(port: number, step: number): Client {
-  const request = async (path: string, { headers, ...call }: Call): Promise<Record<string, unknown>> => {
-    const response: HttpResponse = await send(port, path, {
-      ...call,
-      headers: { ...headers, 'x-request-id': requestIdOf(step) },
-    });
-    assert.ok(
-      response.status >= 200 && response.status < 300,
-      `${path}: ${response.status} ${response.body.toString()}`,
-    );
-    return jsonOf(response);
+  const sendStep: Client['send'] = async (path, { headers, ...call }, status) => {
+    const response = await send(port, path, { ...call, headers: { ...headers, 'x-request-id': requestIdOf(step) } });
+    const isExpected =
+      status === undefined ? response.status >= 200 && response.status < 300 : response.status === status;
+    assert.ok(isExpected, `${path}: ${response.status} ${response.body.toString()}`);
+    return response;
   };
-  const requestJson = (method: string, path: string, body: unknown, headers: Call['headers'] = {}) =>
-    request(path, {
-      method,
-      body: JSON.stringify(body),
-      headers: { 'content-type': 'application/json', ...headers },
-    });
+  const sendJson = async (path: string, call: Call = {}) => jsonOf(await sendStep(path, call));
+  const postBody = (path: string, type: string, body: Call['body'], headers: Call['headers'] = {}) =>
+    sendJson(path, { method: 'POST', headers: { 'content-type': type, ...headers }, ...(body && { body }) });
   return {
-    get: (path) => request(path, {}),
-    delete: (path) => request(path, { method: 'DELETE' }),
-    post: (path, body, headers) => requestJson('POST', path, body, headers),
-    patch: (path, body) => requestJson('PATCH', path, body),
+    send: sendStep,
+    get: (path) => sendJson(path),
+    delete: (path) => sendJson(path, { method: 'DELETE' }),
+    post: (path, body) => postBody(path, 'application/json', JSON.stringify(body)),
     upload(path, value, headers) {
       const slash = path.lastIndexOf('/') + 1;
       const parts = [
         { name: 'prefix', value: path.slice(0, slash) },
         { name: 'file', filename: path.slice(slash), value },
       ];
-      const type = `multipart/form-data; boundary=${BOUNDARY}`;
-      return request('/upload', { method: 'POST', body: formOf(parts), headers: { 'content-type': type, ...headers } });
+      return postBody('/upload', `multipart/form-data; boundary=${BOUNDARY}`, formOf(parts), headers);
     },
   };
 }

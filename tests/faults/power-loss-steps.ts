@@ -106,6 +106,77 @@ const CHANGES: readonly Step[] = [
   },
 ];
 
+const TUS = { 'tus-resumable': '1.0.0' };
+
+/** Begins a resumable upload and returns its URL. */
+async function begin(client: Client, path: string, size: number): Promise<string> {
+  const metadata = `path ${Buffer.from(path).toString('base64')}`;
+  const headers = { ...TUS, 'upload-length': String(size), 'upload-metadata': metadata };
+  const { headers: received } = await client.send('/-/uploads', { method: 'POST', headers });
+  return new URL(received.location ?? '', 'http://localhost').pathname;
+}
+
+interface Part {
+  readonly offset: number;
+  readonly body: string;
+  readonly checksum?: string;
+}
+
+const append = (client: Client, url: string, { offset, body, checksum }: Part, status = 204) =>
+  client.send(
+    url,
+    {
+      method: 'PATCH',
+      headers: {
+        ...TUS,
+        'content-type': 'application/offset+octet-stream',
+        'upload-offset': String(offset),
+        ...(checksum !== undefined && { 'upload-checksum': checksum }),
+      },
+      body,
+    },
+    status,
+  );
+
+const RAW: readonly Step[] = [
+  {
+    title: 'the upload of a raw body',
+    run: (client) => client.send('/file/raw/k.txt', { method: 'PUT', body: 'k 1' }),
+  },
+  { title: 'the start of an upload in parts', run: (client) => begin(client, 'parts/l.txt', 6) },
+  {
+    title: 'a part of an upload in parts',
+    async run(client) {
+      const url = await begin(client, 'parts/m.txt', 6);
+      await append(client, url, { offset: 0, body: 'm 1' });
+    },
+  },
+  {
+    title: 'a part with a wrong checksum',
+    async run(client) {
+      const url = await begin(client, 'parts/n.txt', 12);
+      await append(client, url, { offset: 0, body: 'n 1' });
+      await append(client, url, { offset: 3, body: 'wrong', checksum: `sha1 ${'A'.repeat(27)}=` }, 460);
+    },
+  },
+  {
+    title: 'the last part of an upload in parts',
+    async run(client) {
+      const url = await begin(client, 'parts/o.txt', 6);
+      await append(client, url, { offset: 0, body: 'o 1' });
+      await append(client, url, { offset: 3, body: 'o 2' });
+    },
+  },
+  {
+    title: 'the last part of an upload that replaces a file',
+    async run(client) {
+      await client.upload('parts/p.txt', 'p 1');
+      const url = await begin(client, 'parts/p.txt', 3);
+      await append(client, url, { offset: 0, body: 'p 2' });
+    },
+  },
+];
+
 const REMOVALS: readonly Step[] = [
   { title: 'the deletion of a file', run: (client) => client.delete('/delete/moved/here/d.txt') },
   { title: 'the deletion of a folder', run: (client) => client.delete('/delete_folder/moved/2') },
@@ -175,7 +246,8 @@ const DATABASE: readonly Step[] = [
     title: 'the change of a share link',
     async run(client) {
       const { link } = (await client.post('/-/links', LINK)) as { link: { id: string } };
-      await client.patch(`/-/links/${link.id}`, { label: 'changed' });
+      const headers = { 'content-type': 'application/json' };
+      await client.send(`/-/links/${link.id}`, { method: 'PATCH', headers, body: '{"label":"changed"}' });
     },
   },
 ];
@@ -183,7 +255,7 @@ const DATABASE: readonly Step[] = [
 const LINK = { path: 'a.txt', label: 'kept' };
 
 /** The steps of a service with its default settings. */
-export const KEEPING_STEPS: readonly Step[] = [...CHANGES, ...REMOVALS, ...KEPT, ...DATABASE];
+export const KEEPING_STEPS: readonly Step[] = [...CHANGES, ...RAW, ...REMOVALS, ...KEPT, ...DATABASE];
 
 /** The steps of a service that keeps neither deleted nor replaced files. */
-export const STEPS_WITHOUT_TRASH: readonly Step[] = [...CHANGES, ...REMOVALS];
+export const STEPS_WITHOUT_TRASH: readonly Step[] = [...CHANGES, ...RAW, ...REMOVALS];

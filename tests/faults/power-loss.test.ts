@@ -81,6 +81,7 @@ function differences({ current, afterPowerLoss }: Snapshot): string[] {
     if (!isDurable(path)) continue;
     const [expected, actual] = [current.get(path), afterPowerLoss.get(path)];
     if (actual === undefined) found.push(`lost: ${path}`);
+    else if (expected === undefined && canReturn(path)) continue;
     else if (expected === undefined) found.push(`returned: ${path}`);
     else if (expected && actual && !expected.equals(actual))
       found.push(`${actual.length} of ${expected.length} bytes: ${path}`);
@@ -94,6 +95,9 @@ function differences({ current, afterPowerLoss }: Snapshot): string[] {
  */
 const isDurable = (path: string): boolean =>
   !/^root\/\.holdall\/(?:temporary\/|cache\/|recovered\/.*\/$|.*\.sqlite(?:-wal|-shm|-journal)?$)/s.test(path);
+
+/** Returns whether a path can return: the content of an upload that is stored or cancelled. Its record no longer exists, or has the stored file. */
+const canReturn = (path: string): boolean => path.startsWith(`${ROOT}.holdall/uploads/`);
 
 /**
  * Describes what power losses during a step would do to files: to the contents that exist before and after the step, wherever
@@ -150,7 +154,7 @@ function contentsOf(tree: Tree): Set<string> {
   return contents;
 }
 
-const OWN_CONTENT = /^(?:versions\/|trash\/[^.]*(?:\/|$)|recovered\/|temporary\/[^/]+\/moved-)/;
+const OWN_CONTENT = /^(?:versions\/|trash\/[^.]*(?:\/|$)|recovered\/|uploads\/|temporary\/[^/]+\/moved-)/;
 
 const excerpt = (content: string): string => JSON.stringify(content.slice(0, 20));
 
