@@ -22,17 +22,23 @@ const MAX_SENDER_LENGTH = 100;
 /** Milliseconds that a client has to read the response to a rejected upload while it still sends. */
 const DISCARD_TIMEOUT_MS = 5_000;
 
-/**
- * Rejects an upload before its body is read: a client that can't upload must not keep the connection open with a body.
- * `requireValid` throws if the headers of the request are not valid.
- */
+/** The checks of an upload before its body is read. */
+export interface EarlyChecks {
+  readonly readOnly: boolean;
+  /** Whether the user began the upload earlier, so that its permissions are checked at its end. Default: false. */
+  readonly isBegun?: boolean;
+  /** Throws if the headers of the request are not valid. */
+  readonly requireValid: () => void;
+}
+
+/** Rejects an upload before its body is read: a client that can't upload must not keep the connection open with a body. */
 export function rejectEarly(
   request: FastifyRequest,
   reply: FastifyReply,
-  { readOnly, requireValid }: { readonly readOnly: boolean; readonly requireValid: () => void },
+  { readOnly, isBegun = false, requireValid }: EarlyChecks,
 ): void {
   try {
-    accessOf(request).files.requireUpload();
+    if (!isBegun) accessOf(request).files.requireUpload();
     if (readOnly) throw readOnlyError();
     requireValid();
   } catch (error) {

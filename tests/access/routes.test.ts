@@ -152,8 +152,10 @@ describe('The routes', () => {
 
 /** Returns the table row of a route. HEAD requires the same rights as GET. */
 function rowOf(method: string, url: string): DocumentedRow | undefined {
-  const requested = method === 'HEAD' ? 'GET' : method;
-  return ROWS.find(({ routes }) => routes.some((route) => route.method === requested && includesRoute(route.url, url)));
+  const methods = method === 'HEAD' ? ['GET', 'HEAD'] : [method];
+  return ROWS.find(({ routes }) =>
+    routes.some((route) => methods.includes(route.method) && includesRoute(route.url, url)),
+  );
 }
 
 /** Returns whether a documented path includes the path of a route. A `*` below `/-/` stands for several routes. */

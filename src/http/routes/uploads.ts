@@ -25,7 +25,7 @@ import {
   requireVersion,
   TUS_VERSION,
 } from '../tus.ts';
-import { discardRest, lengthOf, RequestBody, rejectEarly } from '../upload-requests.ts';
+import { discardRest, type EarlyChecks, lengthOf, RequestBody, rejectEarly } from '../upload-requests.ts';
 
 const params = Type.Object({ id: Type.String({ description: 'The ID of the upload.' }) });
 const Nothing = Type.Null();
@@ -45,8 +45,8 @@ export function uploadsRoutes(app: App, service: Service, uploads: UploadService
     if (request.headers['tus-resumable'] !== TUS_VERSION) reply.header('tus-version', TUS_VERSION);
     done();
   });
-  const reject = async (request: FastifyRequest, reply: FastifyReply) =>
-    rejectEarly(request, reply, { readOnly, requireValid: () => requireVersion(request.headers) });
+  const reject = (request: FastifyRequest, reply: FastifyReply, { isBegun }: Pick<EarlyChecks, 'isBegun'>) =>
+    rejectEarly(request, reply, { readOnly, isBegun, requireValid: () => requireVersion(request.headers) });
   const find = async (request: FastifyRequest, id: string) => {
     const found = await uploads.table.find(id);
     if (found && found.owner === accessOf(request).user?.name) return found;
@@ -97,7 +97,7 @@ export function uploadsRoutes(app: App, service: Service, uploads: UploadService
         consumes: [OFFSET_TYPE],
         response: { 201: { ...Nothing, description: 'The upload has begun, or is complete.' }, ...failures },
       },
-      onRequest: reject,
+      onRequest: async (request, reply) => reject(request, reply, { isBegun: false }),
     },
     async (request, reply) => {
       try {
@@ -159,7 +159,7 @@ export function uploadsRoutes(app: App, service: Service, uploads: UploadService
           ...failures,
         },
       },
-      onRequest: reject,
+      onRequest: async (request, reply) => reject(request, reply, { isBegun: true }),
     },
     async (request, reply) => {
       try {
