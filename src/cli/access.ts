@@ -5,11 +5,20 @@ import { isStoreError, quoted } from '../model/error.ts';
 import { type FilePath, type FolderPath, parseFile, parseFolder } from '../model/path.ts';
 import { EXIT_CODES } from '../system.ts';
 import { loadAccessFile } from './access-file-editor.ts';
-import { accessFileOf, defineCommand, FILE_OPTION, JSON_OPTION, toJson, UsageError } from './command.ts';
+import {
+  accessFileOf,
+  defineCommand,
+  FILE_OPTION,
+  type FileOptions,
+  JSON_OPTION,
+  type JsonOptions,
+  toJson,
+  UsageError,
+} from './command.ts';
 import { explainVerb, REQUIREMENTS, type Verb } from './explanation.ts';
 
 /** `holdall access check`: validates an access file, and prints every mistake in it. */
-export const ACCESS_CHECK = defineCommand<{ json?: true }>({
+export const ACCESS_CHECK = defineCommand<JsonOptions>({
   name: 'access check',
   arguments: { '[file]': 'Access file (default: ACCESS_FILE)' },
   summary: 'Report every mistake in an access file',
@@ -46,10 +55,8 @@ function count(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? '' : 's'}`;
 }
 
-interface ExplainOptions {
-  readonly file?: string;
+interface ExplainOptions extends FileOptions {
   readonly group: readonly string[];
-  readonly json?: true;
 }
 
 const VERBS = Object.keys(REQUIREMENTS);

@@ -1,6 +1,7 @@
 import { readText } from '../config/environment.ts';
 import type { SettingName } from '../config/settings.ts';
 import { quoted } from '../model/error.ts';
+import type { Reader } from '../settings/readers.ts';
 import { EXIT_CODES } from '../system.ts';
 
 /** A terminal, a pipe or a file. */
@@ -80,10 +81,28 @@ export const JSON_OPTION: OptionSpec = { flags: '--json', help: 'Print JSON for 
 /** The option that selects the access file. */
 export const FILE_OPTION: OptionSpec = { flags: '-f, --file <file>', help: 'Access file (default: ACCESS_FILE)' };
 
-/** Values of `FILE_OPTION` and `JSON_OPTION`. */
-export interface FileOptions {
-  readonly file?: string;
+/** The value of `JSON_OPTION`. */
+export interface JsonOptions {
   readonly json?: true;
+}
+
+/** Values of `FILE_OPTION` and `JSON_OPTION`. */
+export interface FileOptions extends JsonOptions {
+  readonly file?: string;
+}
+
+/** Returns the check of an option that `read` parses. */
+export function checkOf(read: Reader<unknown>): NonNullable<OptionSpec['check']> {
+  return (text) => {
+    const reading = read(text);
+    return 'problem' in reading ? `It ${reading.problem}.` : undefined;
+  };
+}
+
+/** Returns the value of an option that was checked; undefined without the option. */
+export function valueOf<Value>(read: Reader<Value>, text: string | undefined): Value | undefined {
+  const reading = text === undefined ? undefined : read(text);
+  return reading && 'value' in reading ? reading.value : undefined;
 }
 
 /** Returns the access file that a command uses. */

@@ -4,10 +4,18 @@ import { SETTINGS, type SettingName } from '../config/settings.ts';
 import type { Setting } from '../settings/setting.ts';
 import { SettingsError } from '../settings/setting.ts';
 import { EXIT_CODES } from '../system.ts';
-import { defineCommand, type Environment, JSON_OPTION, printable, toJson, toTable } from './command.ts';
+import {
+  defineCommand,
+  type Environment,
+  JSON_OPTION,
+  type JsonOptions,
+  printable,
+  toJson,
+  toTable,
+} from './command.ts';
 
 /** `holdall config check`: reports every mistake in the settings. */
-export const CONFIG_CHECK = defineCommand<{ json?: true }>({
+export const CONFIG_CHECK = defineCommand<JsonOptions>({
   name: 'config check',
   summary: 'Report every mistake in the settings',
   details:
@@ -45,7 +53,7 @@ interface EffectiveSetting {
 }
 
 /** `holdall config print`: prints every setting. */
-export const CONFIG_PRINT = defineCommand<{ json?: true }>({
+export const CONFIG_PRINT = defineCommand<JsonOptions>({
   name: 'config print',
   summary: 'Print all settings and where they come from',
   details: 'Secrets are not shown.',

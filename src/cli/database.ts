@@ -5,12 +5,8 @@ import { migrate, newerDatabase, readVersion } from '../database/migrate.ts';
 import { MIGRATIONS } from '../database/migrations/history.ts';
 import { quoted } from '../model/error.ts';
 import { EXIT_CODES } from '../system.ts';
-import { CommandFailed, defineCommand, JSON_OPTION, toJson, UsageError } from './command.ts';
+import { CommandFailed, defineCommand, JSON_OPTION, type JsonOptions, toJson, UsageError } from './command.ts';
 import { readEngine, withFaults } from './open-database.ts';
-
-interface JsonOptions {
-  readonly json?: true;
-}
 
 /** `holdall database migrate`: applies pending migrations. */
 export const DATABASE_MIGRATE = defineCommand<JsonOptions>({

@@ -1,11 +1,10 @@
 import { url as readUrl } from '../settings/readers.ts';
 import { EXIT_CODES, version } from '../system.ts';
-import { defineCommand, JSON_OPTION, UsageError } from './command.ts';
+import { defineCommand, JSON_OPTION, type JsonOptions, UsageError } from './command.ts';
 
-interface DoctorOptions {
+interface DoctorOptions extends JsonOptions {
   readonly url?: string;
   readonly token?: string;
-  readonly json?: true;
 }
 
 /** `holdall doctor`: checks the settings, the store and the public URL, and prints advice for each problem. */

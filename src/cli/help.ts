@@ -1,7 +1,7 @@
 import { describeSettings, findSettings } from '../config/help.ts';
 import { quoted } from '../model/error.ts';
 import { EXIT_CODES, version } from '../system.ts';
-import { type CommandSpec, defineCommand, JSON_OPTION, toJson, UsageError } from './command.ts';
+import { type CommandSpec, defineCommand, JSON_OPTION, type JsonOptions, toJson, UsageError } from './command.ts';
 
 const SETTINGS_INTRODUCTION = `Settings are environment variables, or lines NAME=value of a file .env in the working folder.
 Defaults are in brackets.
@@ -33,7 +33,7 @@ export const HELP: CommandSpec = defineCommand({
 });
 
 /** `holdall version`. */
-export const VERSION: CommandSpec = defineCommand<{ json?: true }>({
+export const VERSION: CommandSpec = defineCommand<JsonOptions>({
   name: 'version',
   summary: 'Print the version',
   options: [JSON_OPTION],

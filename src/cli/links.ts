@@ -1,4 +1,5 @@
 import { isIPv6 } from 'node:net';
+import type { AccessFile } from '../access/access-file.ts';
 import { OPEN_POLICY, type Policy } from '../access/policy.ts';
 import type { Config } from '../config/settings.ts';
 import { describeLink } from '../links/descriptions.ts';
@@ -18,24 +19,28 @@ import { Links } from '../links/links.ts';
 import { quoted } from '../model/error.ts';
 import { type FilePath, type FolderPath, isFolder, parseFile, parseFolder } from '../model/path.ts';
 import { MAX_PAGE } from '../model/store.ts';
-import { integer, positiveSize, type Reader } from '../settings/readers.ts';
+import { integer, positiveSize } from '../settings/readers.ts';
 import { EXIT_CODES } from '../system.ts';
 import { loadAccessFile } from './access-file-editor.ts';
 import {
   type CommandContext,
   CommandFailed,
+  checkOf,
   defineCommand,
   JSON_OPTION,
+  type JsonOptions,
   printable,
   toJson,
   toTable,
   UsageError,
+  valueOf,
 } from './command.ts';
+import { readExpiry } from './expiry.ts';
 import { readEngine, withDatabase } from './open-database.ts';
 import { readPasswordHash } from './password.ts';
-import { readExpiry } from './tokens.ts';
+import { findUser } from './users.ts';
 
-interface CreateOptions {
+interface CreateOptions extends JsonOptions {
   readonly permissions?: string;
   readonly label?: string;
   readonly expires?: string;
@@ -45,7 +50,6 @@ interface CreateOptions {
   readonly maxUploadBytes?: string;
   readonly askSender?: true;
   readonly as?: string;
-  readonly json?: true;
 }
 
 const COUNT = integer(1, Number.MAX_SAFE_INTEGER);
@@ -65,17 +69,17 @@ export const LINK_CREATE = defineCommand<CreateOptions>({
     {
       flags: '--max-downloads <count>',
       help: 'How many downloads the link allows (default: any number)',
-      check: check(COUNT),
+      check: checkOf(COUNT),
     },
     {
       flags: '--max-uploads <count>',
       help: 'How many uploads the link allows (default: any number)',
-      check: check(COUNT),
+      check: checkOf(COUNT),
     },
     {
       flags: '--max-upload-bytes <size>',
       help: 'Maximum size of each uploaded file, such as 50MB (default: any size)',
-      check: check(positiveSize),
+      check: checkOf(positiveSize),
     },
     { flags: '--ask-sender', help: 'Require the name of the sender, which becomes the folder of their files' },
     { flags: '--as <user>', help: 'User of the access file who is the creator of the link' },
@@ -109,7 +113,7 @@ export const LINK_CREATE = defineCommand<CreateOptions>({
 });
 
 /** `holdall link list`: lists the links of all users. */
-export const LINK_LIST = defineCommand<{ readonly below?: string; readonly json?: true }>({
+export const LINK_LIST = defineCommand<JsonOptions & { readonly below?: string }>({
   name: 'link list',
   summary: 'List the share links of all users',
   details: 'The newest first. The URLs of links are not stored.',
@@ -134,7 +138,7 @@ export const LINK_LIST = defineCommand<{ readonly below?: string; readonly json?
 });
 
 /** `holdall link revoke`: ends a link. */
-export const LINK_REVOKE = defineCommand<{ readonly json?: true }>({
+export const LINK_REVOKE = defineCommand<JsonOptions>({
   name: 'link revoke',
   arguments: { '<id>': 'ID of the link' },
   summary: 'Revoke a share link',
@@ -150,6 +154,8 @@ export const LINK_REVOKE = defineCommand<{ readonly json?: true }>({
 
 interface Tables {
   readonly links: Links;
+  /** Undefined if `ACCESS_FILE` is not set. */
+  readonly access: AccessFile | undefined;
   /** The policy of the access file, or of a service without one. */
   readonly policy: Policy;
   readonly config: Config;
@@ -161,16 +167,17 @@ async function withLinks<Result>(
   work: (tables: Tables) => Promise<Result>,
 ): Promise<Result> {
   const { config, engine } = await readEngine(context);
-  const policy = config.ACCESS_FILE === undefined ? OPEN_POLICY : (await loadAccessFile(config.ACCESS_FILE)).policy;
-  return withDatabase(engine, (database) => work({ links: new Links(database), policy, config }));
+  const access = config.ACCESS_FILE === undefined ? undefined : await loadAccessFile(config.ACCESS_FILE);
+  const policy = access?.policy ?? OPEN_POLICY;
+  return withDatabase(engine, (database) => work({ links: new Links(database), access, policy, config }));
 }
 
 /** Returns the creator of a new link. Without an access file, it is anonymous and has all permissions. */
 function findCreator(
   name: string | undefined,
-  { policy, config: { ACCESS_FILE: file } }: Pick<Tables, 'policy' | 'config'>,
+  { access, policy, config: { ACCESS_FILE: file } }: Omit<Tables, 'links'>,
 ): Creator | undefined {
-  if (file === undefined) {
+  if (!access || file === undefined) {
     if (name !== undefined) throw new UsageError('--as has no effect, because ACCESS_FILE is not set.');
     return undefined;
   }
@@ -179,9 +186,9 @@ function findCreator(
       'The link needs a creator, whose permissions limit it. Pass --as USER, a user of the access file.',
     );
   }
-  if (!policy.userEntry(name)) throw new CommandFailed(`${file} has no user ${quoted(name)}.`);
+  const user = findUser(name, access, file);
   // The policy adds the groups of the access file.
-  return createCreator({ name, groups: [] }, policy);
+  return createCreator({ name: user.name, groups: [] }, policy);
 }
 
 /** Throws `CommandFailed` unless the creator has all permissions of the link. */
@@ -240,20 +247,6 @@ function readPermissions(text = 'read'): LinkPermission[] {
     if (name === 'read' || name === 'write') return name;
     throw new UsageError(`--permissions must be read, write or read,write, not ${quoted(text)}.`);
   });
-}
-
-/** Returns the check of an option that `read` parses. */
-function check(read: Reader<number>): (text: string) => string | undefined {
-  return (text) => {
-    const reading = read(text);
-    return 'problem' in reading ? `It ${reading.problem}.` : undefined;
-  };
-}
-
-/** Returns the value of an option that was checked. */
-function valueOf(read: Reader<number>, text: string | undefined): number | undefined {
-  const reading = text === undefined ? undefined : read(text);
-  return reading && 'value' in reading ? reading.value : undefined;
 }
 
 /** Returns the URL of the service: PUBLIC_URL, or its address on this machine. */

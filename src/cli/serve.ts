@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { SETTINGS, type SettingName } from '../config/settings.ts';
 import { quoted, systemErrorCode } from '../model/error.ts';
 import { EXIT_CODES } from '../system.ts';
-import { defineCommand, type OptionSpec, UsageError } from './command.ts';
+import { checkOf, defineCommand, type OptionSpec, UsageError } from './command.ts';
 
 interface ServeOptions {
   readonly port?: string;
@@ -24,8 +24,7 @@ function settingOption(flags: string, name: SettingName, help: string): OptionSp
     check(text) {
       // An empty variable of the environment counts as unset, but an empty option is a mistake.
       if (text === '') return 'It must not be empty.';
-      const reading = SETTINGS[name].read(text);
-      return 'problem' in reading ? `It ${reading.problem}.` : undefined;
+      return checkOf(SETTINGS[name].read)(text);
     },
   };
 }

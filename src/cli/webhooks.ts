@@ -20,6 +20,7 @@ import {
   type CommandContext,
   defineCommand,
   JSON_OPTION,
+  type JsonOptions,
   type OptionSpec,
   printable,
   toJson,
@@ -27,10 +28,6 @@ import {
   UsageError,
 } from './command.ts';
 import { readEngine, withDatabase } from './open-database.ts';
-
-interface JsonOptions {
-  readonly json?: true;
-}
 
 interface SettingOptions extends JsonOptions {
   readonly folder?: string;
