@@ -13,12 +13,14 @@ import { mediaTypeOf } from '../../src/model/presentation.ts';
 import type { Store } from '../../src/model/store.ts';
 import { type Backend, memory } from '../contract/backend.ts';
 import { BOUNDARY, type Call, type FormPart, formOf, type Response, send } from '../http/client.ts';
-import { type ServiceOptions, startService } from '../http/service.ts';
+import { type ServiceOptions, startService, type TestService } from '../http/service.ts';
 
 /** A service that Ann has a token for, with grants that can be changed from one request to the next. */
 export interface GuardedService {
   readonly store: Store;
   readonly port: number;
+  /** The share links; undefined without jobs. */
+  readonly links: TestService['links'];
   /** What proves that a request is Ann's. */
   readonly requested: Readonly<Record<string, string>>;
   /** What was written down since the last call, without addresses and the ids of requests. */
@@ -68,11 +70,12 @@ export async function startGuardedService(
     audit,
     ...options,
   });
-  const { store, port } = service;
+  const { store, port, links } = service;
 
   return {
     store,
     port,
+    links,
     requested: { authorization: `Bearer ${token}` },
     dismissAnn() {
       policy = createPolicy([], granted);

@@ -41,6 +41,8 @@ export interface TestService {
   readonly log: readonly Record<string, unknown>[];
   /** The change log; undefined without a database. */
   readonly changes: Service['changes'];
+  /** The share links; undefined without a database. */
+  readonly links: Service['links'];
   stop(): Promise<void>;
 }
 
@@ -213,6 +215,7 @@ export async function startService(
     hasDownloadUrls: hasSignedUrls || store.presign !== undefined,
     log,
     changes,
+    links,
     async stop() {
       await app.close();
       await resources.disposeAsync();
