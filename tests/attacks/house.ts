@@ -3,10 +3,9 @@ import { mkdirSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'nod
 import { readdir, writeFile } from 'node:fs/promises';
 import { Agent } from 'node:http';
 import { join } from 'node:path';
-import type { TestContext } from 'node:test';
 import sharp from 'sharp';
 import { createToken } from '../../src/access/credentials.ts';
-import { atEnd, type Holdall, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
+import { atEnd, type Holdall, type Owner, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
 import { photograph } from '../faults/trees.ts';
 import { type Call, type Response, send } from '../http/client.ts';
 
@@ -47,7 +46,7 @@ const LARGE = 6 * 1024 * 1024;
 
 /** Starts it. In `mine/` are `image.png`, `large.bin`, `note.txt`, and the same again in the folder `folder/`. */
 export async function startHouse(
-  t: TestContext,
+  t: Owner,
   { closed = ['other/'], grants = [], settings = {} }: HouseOptions = {},
 ): Promise<House> {
   const base = await temporaryFolder(t);

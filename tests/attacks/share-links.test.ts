@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { it, type TestContext } from 'node:test';
+import { after, before, beforeEach, describe, it, type TestContext } from 'node:test';
 import { type Holdall, startHoldall } from '../../testing/holdall.ts';
 import { until } from '../../testing/until.ts';
 import { form, json } from '../access/guarded-service.ts';
@@ -33,15 +33,14 @@ async function share(house: House, settings: object = {}): Promise<Target> {
   return { token, id: link.id, attack: (path, call) => visit(house.port, token, path, call) };
 }
 
-/** Starts the service, with secrets next to the folder that is shared. */
-async function startSharing(t: TestContext, settings: Readonly<Record<string, string>> = {}): Promise<House> {
-  const house = await startHouse(t, { settings });
+/** Puts into `mine/` what was there at the beginning, with secrets next to the folder that is shared. */
+function restore(house: House): void {
+  house.restore();
   const mine = join(house.root, 'mine');
   for (const folder of ['folder2', 'folder/mine/folder']) mkdirSync(join(mine, folder), { recursive: true });
   for (const name of ['above.txt', 'folder2/secret.txt', 'folder.txt', 'note.txt.bak']) {
     writeFileSync(join(mine, name), SECRET);
   }
-  return house;
 }
 
 async function visit(port: number, token: string, path: string, call: Call = {}): Promise<Response> {
@@ -65,193 +64,258 @@ function photographAround({ base }: House): Promise<unknown> {
   return Promise.all(paths.map((path) => photograph(join(base, path))));
 }
 
-it('keeps visitors in the shared folder, in every spelling of a path', async (t) => {
-  const house = await startSharing(t);
-  const { attack } = await share(house, { permissions: ['read', 'write'] });
-  assert.equal((await attack('/file/note.txt')).body.toString(), 'mine');
-  const outside = await photographAround(house);
-  const spell = isFullForm ? spellingsOf : representativesOf;
-  for (const goal of ['above.txt', 'folder2/secret.txt', '../other/secret.txt']) {
-    const spellings = [...spell(goal, house.base), `../${goal}`, `..%2f${goal}`, `mine/folder/../../../${goal}`];
-    for (const path of spellings) {
-      for (const route of ['/file/', '/thumb/', '/', '/-/zip/', '/-/signed/', '/?prefix=', '/?name=']) {
-        await attack(`${route}${path}`);
+const METRICS_TOKEN = 'm'.repeat(32);
+
+describe('A share link', () => {
+  let house: House;
+  const endings: (() => Promise<void>)[] = [];
+  before(async () => {
+    const settings = { LOG_LEVEL: 'debug', AUDIT_LOG: 'stdout', METRICS_TOKEN };
+    house = await startHouse({ after: (end) => void endings.push(end) }, { settings });
+  });
+  after(async () => {
+    for (const end of endings) await end();
+  });
+  beforeEach(() => restore(house));
+
+  it('keeps visitors in the shared folder, in every spelling of a path', async () => {
+    const { attack } = await share(house, { permissions: ['read', 'write'] });
+    assert.equal((await attack('/file/note.txt')).body.toString(), 'mine');
+    const outside = await photographAround(house);
+    const spell = isFullForm ? spellingsOf : representativesOf;
+    for (const goal of ['above.txt', 'folder2/secret.txt', '../other/secret.txt']) {
+      const spellings = [...spell(goal, house.base), `../${goal}`, `..%2f${goal}`, `mine/folder/../../../${goal}`];
+      for (const path of spellings) {
+        for (const route of ['/file/', '/thumb/', '/', '/-/zip/', '/-/signed/', '/?prefix=', '/?name=']) {
+          await attack(`${route}${path}`);
+        }
+      }
+      for (const text of textsOf(spellings)) {
+        await attack('/copy', json({ source: text, destination: 'copied', is_folder: false }));
+        await attack('/copy', json({ source: 'note.txt', destination: text, is_folder: false, overwrite: true }));
+        await attack('/create_folder', json({ path: text }));
+        await attack('/-/zip', json({ paths: [text] }));
       }
     }
-    for (const text of textsOf(spellings)) {
-      await attack('/copy', json({ source: text, destination: 'copied', is_folder: false }));
-      await attack('/copy', json({ source: 'note.txt', destination: text, is_folder: false, overwrite: true }));
-      await attack('/create_folder', json({ path: text }));
-      await attack('/-/zip', json({ paths: [text] }));
+    for (const prefix of ['../', '..', '/..', 'mine/../..', '.holdall', '../.holdall/']) {
+      for (const name of ['x', '../x', '../../x', '..\\x', '.holdall'])
+        await attack('/upload', upload(name, { prefix }));
     }
-  }
-  for (const prefix of ['../', '..', '/..', 'mine/../..', '.holdall', '../.holdall/']) {
-    for (const name of ['x', '../x', '../../x', '..\\x', '.holdall']) await attack('/upload', upload(name, { prefix }));
-  }
-  assert.deepEqual(await photographAround(house), outside);
-});
+    assert.deepEqual(await photographAround(house), outside);
+  });
 
-it('shows no file next to a shared one, whatever its name begins with', async (t) => {
-  const house = await startSharing(t);
-  const { attack } = await share(house, { path: 'mine/note.txt' });
-  assert.equal((await attack('/file/note.txt')).body.toString(), 'mine');
-  const others = ['note.txt.bak', 'above.txt', 'folder.txt', 'folder/', 'folder/note.txt', 'note.txt/../above.txt'];
-  for (const path of others) {
-    for (const route of ['/file/', '/thumb/', '/', '/-/zip/', '/?prefix=']) {
-      const { status } = await attack(route + path);
-      assert.ok(status >= 400, `${route}${path}: ${status}`);
+  it('shows no file next to a shared one, whatever its name begins with', async () => {
+    const { attack } = await share(house, { path: 'mine/note.txt' });
+    assert.equal((await attack('/file/note.txt')).body.toString(), 'mine');
+    const { entries } = jsonOf(await attack('/')) as { entries: { path: string }[] };
+    assert.deepEqual(
+      entries.map(({ path }) => path),
+      ['note.txt'],
+    );
+    const nextToIt = ['note.txt.bak', 'above.txt', 'folder.txt', 'folder', 'folder/', 'folder/note.txt', 'other/'];
+    const others = [...nextToIt, 'mine/note.txt', 'note.txt/../above.txt'];
+    for (const path of others) {
+      for (const route of ['/file/', '/thumb/', '/', '/-/zip/', '/?prefix=']) {
+        const { status } = await attack(route + path);
+        assert.ok(status >= 400, `${route}${path}: ${status}`);
+      }
     }
-  }
-  const named = jsonOf(await attack('/?name=above.txt&name=folder/&name=note.txt')) as { entries: { name: string }[] };
-  assert.deepEqual(
-    named.entries.map(({ name }) => name),
-    ['note.txt'],
-  );
-});
+    const named = jsonOf(await attack('/?name=above.txt&name=folder/&name=note.txt')) as {
+      entries: { name: string }[];
+    };
+    assert.deepEqual(
+      named.entries.map(({ name }) => name),
+      ['note.txt'],
+    );
+  });
 
-it('follows no symbolic links out of a shared folder', async (t) => {
-  const house = await startSharing(t);
-  const { attack } = await share(house, { permissions: ['read', 'write'] });
-  const folder = join(house.root, 'mine/folder');
-  symlinkSync('../above.txt', join(folder, 'link.txt'));
-  symlinkSync('../folder2', join(folder, 'linked'));
-  symlinkSync(join(house.base, 'secret.txt'), join(folder, 'far.txt'));
-  for (const path of ['/file/link.txt', '/file/linked/secret.txt', '/file/far.txt', '/linked/', '/thumb/link.txt']) {
-    assert.ok((await attack(path)).status >= 400, path);
-  }
-  await attack('/-/zip/');
-  await attack('/copy', json({ source: 'linked', destination: 'copied', is_folder: true }));
-  await attack('/upload', upload('secret.txt', { prefix: 'linked' }));
-  assert.equal(readFileSync(join(house.root, 'mine/folder2/secret.txt'), 'utf8'), SECRET);
-});
-
-it('changes nothing through a link for reading', async (t) => {
-  const house = await startSharing(t);
-  const { attack } = await share(house);
-  const before = await photograph(join(house.root, 'mine'));
-  for (const [path, call] of [
-    ['/upload', upload('new.txt')],
-    ['/upload', upload('note.txt', { prefix: '' })],
-    ['/create_folder', json({ path: 'new' })],
-    ['/copy', json({ source: 'note.txt', destination: 'copy.txt', is_folder: false })],
-    ['/move', json({ source: 'note.txt', destination: 'moved.txt', is_folder: false })],
-    ['/rename/note.txt', json({ newName: 'renamed.txt' })],
-    ['/rename_folder/mine', json({ newName: 'renamed' })],
-    ['/delete/note.txt', { method: 'DELETE' }],
-    ['/delete/note.txt', { method: 'POST' }],
-    ['/delete_folder/mine?permanent=true', { method: 'DELETE' }],
-    ['/file/note.txt', { method: 'DELETE' }],
-    ['/file/note.txt', { method: 'PUT', body: 'x' }],
-    ['/file/note.txt', { method: 'PATCH', body: 'x' }],
-    ['/file/note.txt', { method: 'POST', headers: { 'x-http-method-override': 'DELETE' } }],
-    ['/note.txt', { method: 'PROPPATCH' }],
-    ['/-/undo', json({ change: 'x' })],
-    ['/-/trash', { method: 'DELETE' }],
-  ] as const) {
-    const { status } = await attack(path, call);
-    assert.ok(status >= 400, `${path}: ${status}`);
-  }
-  assert.deepEqual(await photograph(join(house.root, 'mine')), before);
-});
-
-it('replaces no file through a link for uploads, and tells of none', async (t) => {
-  const house = await startSharing(t);
-  const { attack } = await share(house, { permissions: ['write'] });
-  const folder = join(house.root, 'mine/folder');
-  const before = await Promise.all(['note.txt', 'image.png', 'large.bin'].map((name) => readFile(join(folder, name))));
-  const names = ['note.txt', 'NOTE.TXT', 'image.png', 'mine', 'large.bin', 'free.txt'];
-  const responses = await Promise.all(names.map((name) => attack('/upload', upload(name))));
-  for (const [index, response] of responses.entries()) {
-    assert.deepEqual(jsonOf(response), { success: true, message: 'File uploaded successfully', path: names[index] });
-    assert.equal(response.headers.etag, undefined);
-  }
-  const after = await Promise.all(['note.txt', 'image.png', 'large.bin'].map((name) => readFile(join(folder, name))));
-  assert.deepEqual(after, before);
-  for (const path of ['/file/free.txt', '/file/note.txt', '/file/missing', '/thumb/image.png']) {
-    for (const method of ['GET', 'HEAD'])
-      assert.equal((await attack(path, { method })).status, 403, `${method} ${path}`);
-  }
-  for (const path of ['/', '/mine/', '/missing/', '/?name=note.txt&name=mine/']) {
-    assert.deepEqual((jsonOf(await attack(path)) as { entries: object[] }).entries, [], path);
-  }
-  const [existing, missing] = [await attack('/-/zip/mine/'), await attack('/-/zip/none/')];
-  assert.deepEqual([existing.status, existing.body.length], [missing.status, missing.body.length]);
-  assert.ok(!(await attack('/-/zip/')).body.includes('note.txt'));
-});
-
-it('ignores headers that name another path, host or user', async (t) => {
-  const house = await startSharing(t);
-  const { attack, token } = await share(house);
-  const expected = (await attack('/')).body.toString();
-  const headersOfOthers: readonly Record<string, string>[] = [
-    { 'x-original-url': '/file/mine/above.txt' },
-    { 'x-rewrite-url': '/file/mine/above.txt' },
-    { 'x-forwarded-prefix': '/mine' },
-    { 'x-forwarded-path': '/file/mine/above.txt' },
-    { 'x-forwarded-host': 'attacker.example', forwarded: 'host=attacker.example' },
-    { 'x-forwarded-user': 'owner', 'remote-user': 'owner', 'x-remote-user': 'owner' },
-  ];
-  for (const headers of headersOfOthers) {
-    assert.equal((await attack('/', { headers })).body.toString(), expected, JSON.stringify(headers));
-    assert.ok(!JSON.stringify((await attack('', { headers })).headers).includes('attacker.example'));
-  }
-  // The token is no credential anywhere else.
-  const credentials: readonly Record<string, string>[] = [
-    { authorization: `Bearer ${token}` },
-    { cookie: `holdall=${token}; holdall-link=${token}` },
-    {},
-  ];
-  for (const headers of credentials) {
-    for (const path of ['/file/mine/folder/note.txt', `/file/mine/folder/note.txt?token=${token}`, '/mine/folder/']) {
-      assert.equal((await send(house.port, path, { headers })).status, 401, path);
+  it('follows no symbolic links out of a shared folder', async () => {
+    const { attack } = await share(house, { permissions: ['read', 'write'] });
+    const folder = join(house.root, 'mine/folder');
+    symlinkSync('../above.txt', join(folder, 'link.txt'));
+    symlinkSync('../folder2', join(folder, 'linked'));
+    symlinkSync(join(house.base, 'secret.txt'), join(folder, 'far.txt'));
+    for (const path of ['/file/link.txt', '/file/linked/secret.txt', '/file/far.txt', '/linked/', '/thumb/link.txt']) {
+      assert.ok((await attack(path)).status >= 400, path);
     }
-  }
-});
+    await attack('/-/zip/');
+    await attack('/copy', json({ source: 'linked', destination: 'copied', is_folder: true }));
+    await attack('/upload', upload('secret.txt', { prefix: 'linked' }));
+    assert.equal(readFileSync(join(house.root, 'mine/folder2/secret.txt'), 'utf8'), SECRET);
+  });
 
-it('gives visitors nothing of the responses to users', async (t) => {
-  const house = await startSharing(t);
-  const { attack } = await share(house);
-  const { headers } = await house.attack('/file/mine/folder/note.txt');
-  assert.match(String(headers['cache-control']), /private/);
-  for (const path of ['/file/..%2fabove.txt', '/file/above.txt', '/file/mine/above.txt', '/thumb/mine/image.png']) {
-    for (const condition of ['*', String(headers.etag)]) {
-      const { status } = await attack(path, { headers: { 'if-none-match': condition } });
+  it('changes nothing through a link for reading', async () => {
+    const { attack } = await share(house);
+    const contents = await photograph(join(house.root, 'mine'));
+    for (const [path, call] of [
+      ['/upload', upload('new.txt')],
+      ['/upload', upload('note.txt', { prefix: '' })],
+      ['/create_folder', json({ path: 'new' })],
+      ['/copy', json({ source: 'note.txt', destination: 'copy.txt', is_folder: false })],
+      ['/move', json({ source: 'note.txt', destination: 'moved.txt', is_folder: false })],
+      ['/rename/note.txt', json({ newName: 'renamed.txt' })],
+      ['/rename_folder/mine', json({ newName: 'renamed' })],
+      ['/delete/note.txt', { method: 'DELETE' }],
+      ['/delete/note.txt', { method: 'POST' }],
+      ['/delete_folder/mine?permanent=true', { method: 'DELETE' }],
+      ['/file/note.txt', { method: 'DELETE' }],
+      ['/file/note.txt', { method: 'PUT', body: 'x' }],
+      ['/file/note.txt', { method: 'PATCH', body: 'x' }],
+      ['/file/note.txt', { method: 'POST', headers: { 'x-http-method-override': 'DELETE' } }],
+      ['/note.txt', { method: 'PROPPATCH' }],
+      ['/-/undo', json({ change: 'x' })],
+      ['/-/trash', { method: 'DELETE' }],
+    ] as const) {
+      const { status } = await attack(path, call);
       assert.ok(status >= 400, `${path}: ${status}`);
     }
-  }
-  const page = await attack('/', { headers: { accept: 'text/html' } });
-  assert.ok(!page.body.includes('client') && !page.body.includes('mine/folder'), page.body.toString());
-});
+    assert.deepEqual(await photograph(join(house.root, 'mine')), contents);
+  });
 
-it('keeps the links of a user from others, and lets users share only what they could do themselves', async (t) => {
-  const house = await startSharing(t);
-  const { id, token } = await share(house);
-  const own = await house.attack(`/-/links/${id}`);
-  assert.equal(own.status, 200);
-  assert.ok(!own.body.includes(token));
-  for (const path of ['/-/links', '/-/links?below=', '/-/links?path=mine/folder/', `/-/links/${id}`]) {
-    const { body } = await send(house.port, path);
-    assert.ok(!body.includes('mine/folder') && !body.includes(token), `${path}: ${body.toString()}`);
-  }
-  const change = { method: 'PATCH', headers: { 'content-type': 'application/json' }, body: '{"password":null}' };
-  for (const call of [change, { method: 'DELETE' }]) {
-    assert.equal((await send(house.port, `/-/links/${id}`, call)).status, 404);
-  }
-  for (const body of [
-    { path: 'other/' },
-    { path: 'other/secret.txt' },
-    { path: '/' },
-    { path: '', permissions: ['write'] },
-    { path: 'mine/../other/' },
-    { path: 'mine/folder/', permissions: ['manage'] },
-  ]) {
-    const { status } = await house.attack('/-/links', json(body));
-    assert.ok([400, 403, 404].includes(status), JSON.stringify(body));
-  }
+  it('replaces no file through a link for uploads, and tells of none', async () => {
+    const { attack } = await share(house, { permissions: ['write'] });
+    const folder = join(house.root, 'mine/folder');
+    const contents = await Promise.all(
+      ['note.txt', 'image.png', 'large.bin'].map((name) => readFile(join(folder, name))),
+    );
+    const names = ['note.txt', 'NOTE.TXT', 'image.png', 'mine', 'large.bin', 'free.txt'];
+    const responses = await Promise.all(names.map((name) => attack('/upload', upload(name))));
+    for (const [index, response] of responses.entries()) {
+      assert.deepEqual(jsonOf(response), { success: true, message: 'File uploaded successfully', path: names[index] });
+      assert.equal(response.headers.etag, undefined);
+    }
+    const laterContents = await Promise.all(
+      ['note.txt', 'image.png', 'large.bin'].map((name) => readFile(join(folder, name))),
+    );
+    assert.deepEqual(laterContents, contents);
+    const [existing, missing] = [await attack('/-/zip/mine/'), await attack('/-/zip/none/')];
+    assert.deepEqual([existing.status, existing.body.length], [missing.status, missing.body.length]);
+    assert.ok(!(await attack('/-/zip/')).body.includes('note.txt'));
+  });
+
+  it('ignores headers that name another path, host or user', async () => {
+    const { attack, token } = await share(house);
+    const expected = (await attack('/')).body.toString();
+    const headersOfOthers: readonly Record<string, string>[] = [
+      { 'x-original-url': '/file/mine/above.txt' },
+      { 'x-rewrite-url': '/file/mine/above.txt' },
+      { 'x-forwarded-prefix': '/mine' },
+      { 'x-forwarded-path': '/file/mine/above.txt' },
+      { 'x-forwarded-host': 'attacker.example', forwarded: 'host=attacker.example' },
+      { 'x-forwarded-user': 'owner', 'remote-user': 'owner', 'x-remote-user': 'owner' },
+    ];
+    for (const headers of headersOfOthers) {
+      assert.equal((await attack('/', { headers })).body.toString(), expected, JSON.stringify(headers));
+      assert.ok(!JSON.stringify((await attack('', { headers })).headers).includes('attacker.example'));
+    }
+    // The token is no credential anywhere else.
+    const credentials: readonly Record<string, string>[] = [
+      { authorization: `Bearer ${token}` },
+      { cookie: `holdall=${token}; holdall-link=${token}` },
+      {},
+    ];
+    for (const headers of credentials) {
+      for (const path of ['/file/mine/folder/note.txt', `/file/mine/folder/note.txt?token=${token}`, '/mine/folder/']) {
+        assert.equal((await send(house.port, path, { headers })).status, 401, path);
+      }
+    }
+  });
+
+  it('gives visitors nothing of the responses to users', async () => {
+    const { attack } = await share(house);
+    const { headers } = await house.attack('/file/mine/folder/note.txt');
+    assert.match(String(headers['cache-control']), /private/);
+    for (const path of ['/file/..%2fabove.txt', '/file/above.txt', '/file/mine/above.txt', '/thumb/mine/image.png']) {
+      for (const condition of ['*', String(headers.etag)]) {
+        const { status } = await attack(path, { headers: { 'if-none-match': condition } });
+        assert.ok(status >= 400, `${path}: ${status}`);
+      }
+    }
+    const page = await attack('/', { headers: { accept: 'text/html' } });
+    assert.ok(!page.body.includes('client') && !page.body.includes('mine/folder'), page.body.toString());
+  });
+
+  it('keeps the links of a user from others, and lets users share only what they could do themselves', async () => {
+    const { id, token } = await share(house);
+    const own = await house.attack(`/-/links/${id}`);
+    assert.equal(own.status, 200);
+    assert.ok(!own.body.includes(token));
+    for (const path of ['/-/links', '/-/links?below=', '/-/links?path=mine/folder/', `/-/links/${id}`]) {
+      const { body } = await send(house.port, path);
+      assert.ok(!body.includes('mine/folder') && !body.includes(token), `${path}: ${body.toString()}`);
+    }
+    const change = { method: 'PATCH', headers: { 'content-type': 'application/json' }, body: '{"password":null}' };
+    for (const call of [change, { method: 'DELETE' }]) {
+      assert.equal((await send(house.port, `/-/links/${id}`, call)).status, 404);
+    }
+    for (const body of [
+      { path: 'other/' },
+      { path: 'other/secret.txt' },
+      { path: '/' },
+      { path: '', permissions: ['write'] },
+      { path: 'mine/../other/' },
+      { path: 'mine/folder/', permissions: ['manage'] },
+    ]) {
+      const { status } = await house.attack('/-/links', json(body));
+      assert.ok([400, 403, 404].includes(status), JSON.stringify(body));
+    }
+  });
+
+  it('shares a path: what is moved away or deleted is no longer shared', async () => {
+    const { attack } = await share(house, { path: 'mine/note.txt' });
+    const move = { source: 'mine/note.txt', destination: 'mine/elsewhere.txt', is_folder: false };
+    assert.equal((await house.attack('/move', json(move))).status, 200);
+    for (const path of ['/file/note.txt', '/file/elsewhere.txt', '/']) {
+      assert.ok((await attack(path)).status >= 400, path);
+    }
+    const folder = await share(house);
+    rmSync(join(house.root, 'mine/folder'), { recursive: true });
+    for (const path of ['/', '/file/note.txt']) assert.equal((await folder.attack(path)).status, 404, path);
+  });
+
+  it('has tokens that can not be guessed, and keeps them out of all logs and metrics', async () => {
+    const targets = [await share(house), await share(house, { password: 'correct horse' })];
+    for (const { token, id, attack } of targets) {
+      assert.match(token, /^[\w-]{32}$/);
+      assert.notEqual(token, id);
+      for (const path of ['', '/', '/file/note.txt', '/file/missing', '/-/nothing', '/%ff', '/upload']) {
+        for (const method of ['GET', 'POST', 'HEAD', 'DELETE', 'PROPFIND']) {
+          const { body } = await attack(path, { method });
+          assert.ok(!body.includes(token), `${method} ${path}`);
+        }
+      }
+      // Spellings that the service does not accept.
+      for (const prefix of [
+        '//-/s/',
+        '/%2d/s/',
+        '/-%2fs%2f',
+        '/-/s//',
+        '/file/-/s/',
+        '/-/s%2F',
+        '/%2D/%73/',
+        '/-/s/x/../',
+        '/-/s/./',
+        '/-/s/x/%2e%2e/',
+      ]) {
+        assert.notEqual((await send(house.port, `${prefix}${token}/file/note.txt`)).status, 200, prefix);
+      }
+      const headers = { authorization: `Bearer ${METRICS_TOKEN}` };
+      const metrics = await send(house.port, '/-/metrics', { headers });
+      assert.equal(metrics.status, 200);
+      assert.ok(!metrics.body.includes(token));
+      await until('the requests are logged', () => house.holdall.printed().includes(`[${id}]/-/nothing`));
+    }
+    const printed = house.holdall.printed();
+    for (const { token } of targets) {
+      const leaks = printed.split('\n').filter((line) => line.includes(token));
+      assert.deepEqual(leaks, []);
+    }
+  });
 });
 
 it('ends a link in all processes when it is revoked, expires, or its creator loses access', async (t) => {
-  const house = await startSharing(t);
+  const house = await startHouse(t);
+  restore(house);
   truncateSync(join(house.root, 'mine/folder/large.bin'), 96 * 1024 * 1024);
   const other = await startProcess(t, house);
   const revoked = await share(house);
@@ -300,60 +364,6 @@ it('ends a link in all processes when it is revoked, expires, or its creator los
   const grants = [{ folder: '/', to: 'everyone', rights: ['read'] }];
   await writeFile(house.accessFile, JSON.stringify({ people, grants }));
   await until('the link ended with the user', () => isGone(orphaned));
-});
-
-it('shares a path: what is moved away or deleted is no longer shared', async (t) => {
-  const house = await startSharing(t);
-  const { attack } = await share(house, { path: 'mine/note.txt' });
-  const move = { source: 'mine/note.txt', destination: 'mine/elsewhere.txt', is_folder: false };
-  assert.equal((await house.attack('/move', json(move))).status, 200);
-  for (const path of ['/file/note.txt', '/file/elsewhere.txt', '/']) {
-    assert.ok((await attack(path)).status >= 400, path);
-  }
-  const folder = await share(house);
-  rmSync(join(house.root, 'mine/folder'), { recursive: true });
-  for (const path of ['/', '/file/note.txt']) assert.equal((await folder.attack(path)).status, 404, path);
-});
-
-it('has tokens that can not be guessed, and keeps them out of all logs and metrics', async (t) => {
-  const metricsToken = 'm'.repeat(32);
-  const house = await startSharing(t, { LOG_LEVEL: 'debug', AUDIT_LOG: 'stdout', METRICS_TOKEN: metricsToken });
-  const targets = [await share(house), await share(house, { password: 'correct horse' })];
-  for (const { token, id, attack } of targets) {
-    assert.match(token, /^[\w-]{32}$/);
-    assert.notEqual(token, id);
-    for (const path of ['', '/', '/file/note.txt', '/file/missing', '/-/nothing', '/%ff', '/upload']) {
-      for (const method of ['GET', 'POST', 'HEAD', 'DELETE', 'PROPFIND']) {
-        const { body } = await attack(path, { method });
-        assert.ok(!body.includes(token), `${method} ${path}`);
-      }
-    }
-    // Spellings that the service does not accept.
-    for (const prefix of [
-      '//-/s/',
-      '/%2d/s/',
-      '/-%2fs%2f',
-      '/-/s//',
-      '/file/-/s/',
-      '/-/s%2F',
-      '/%2D/%73/',
-      '/-/s/x/../',
-      '/-/s/./',
-      '/-/s/x/%2e%2e/',
-    ]) {
-      assert.notEqual((await send(house.port, `${prefix}${token}/file/note.txt`)).status, 200, prefix);
-    }
-    const headers = { authorization: `Bearer ${metricsToken}` };
-    const metrics = await send(house.port, '/-/metrics', { headers });
-    assert.equal(metrics.status, 200);
-    assert.ok(!metrics.body.includes(token));
-    await until('the requests are logged', () => house.holdall.printed().includes(`[${id}]/-/nothing`));
-  }
-  const printed = house.holdall.printed();
-  for (const { token } of targets) {
-    const leaks = printed.split('\n').filter((line) => line.includes(token));
-    assert.deepEqual(leaks, []);
-  }
 });
 
 /** Another process that serves the same folder, with the same database and access file. */
