@@ -1,6 +1,16 @@
-import { exists, isStoreError } from '../model/error.ts';
-import { numberedPaths } from '../model/numbered-names.ts';
-import { childFile, type FilePath, type FolderPath, isFolder, nameOf, parentOf } from '../model/path.ts';
+import { exists, isStoreError, quoted, StoreError } from '../model/error.ts';
+import { MAX_NUMBER_BYTES, numberedPaths } from '../model/numbered-names.ts';
+import {
+  childFile,
+  childFolder,
+  type FilePath,
+  type FolderPath,
+  isFolder,
+  MAX_PATH_BYTES,
+  nameOf,
+  parentOf,
+  ROOT,
+} from '../model/path.ts';
 import type { Store } from '../model/store.ts';
 
 /**
@@ -22,6 +32,30 @@ export async function withFreeName<Path extends FilePath | FolderPath, Result>(
     }
   }
   throw taken;
+}
+
+/**
+ * Returns the wanted path, with a number after each name of a folder that is the name of a file, so that an upload reveals
+ * no file by an error. Both paths are relative to `root`. Throws `path-too-long` unless each name has space for a number,
+ * whether or not it needs one.
+ */
+export async function withFreeFolders(
+  store: Pick<Store, 'stat'>,
+  { root, wanted }: { readonly root: FolderPath; readonly wanted: FilePath },
+): Promise<FilePath> {
+  const names = wanted.split('/');
+  if (Buffer.byteLength(root + wanted) + names.length * MAX_NUMBER_BYTES > MAX_PATH_BYTES) {
+    throw new StoreError('path-too-long', `The path ${quoted(wanted)} is too long.`);
+  }
+  let free = ROOT;
+  for (const name of names.slice(0, -1)) {
+    for (const folder of numberedPaths(childFolder(free, name))) {
+      free = folder;
+      const file = (root + childFile(parentOf(folder), nameOf(folder))) as FilePath;
+      if (!(await exists(store.stat(file)))) break;
+    }
+  }
+  return childFile(free, nameOf(wanted));
 }
 
 /** Returns whether an error means that the last name of `path` is taken, and not the name of a parent folder. */

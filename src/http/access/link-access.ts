@@ -5,22 +5,12 @@ import { GuardedFiles } from '../../access/guard.ts';
 import { createLinkPolicy } from '../../access/link-policy.ts';
 import { PERMISSIONS, type Permission, type Policy } from '../../access/policy.ts';
 import type { Submitter } from '../../access/submitter.ts';
+import { withFreeFolders } from '../../files/free-name.ts';
 import type { RecordedChange } from '../../files/recorded-files.ts';
 import { relativeError, SharedFiles } from '../../files/shared-files.ts';
 import { inactiveReasonOf, type Link, type LinkPermission, permissionsOf } from '../../links/link.ts';
-import { exists, isStoreError, quoted, StoreError } from '../../model/error.ts';
-import { MAX_NUMBER_BYTES, numberedPaths } from '../../model/numbered-names.ts';
-import {
-  childFile,
-  childFolder,
-  type FilePath,
-  type FolderPath,
-  isFolder,
-  MAX_PATH_BYTES,
-  nameOf,
-  parentOf,
-  ROOT,
-} from '../../model/path.ts';
+import { isStoreError } from '../../model/error.ts';
+import { type FilePath, type FolderPath, isFolder, nameOf, parentOf } from '../../model/path.ts';
 import type { DownloadGrant } from '../../model/url-signer.ts';
 import { HttpError } from '../errors.ts';
 import { unknownRoute } from '../failures.ts';
@@ -138,26 +128,9 @@ export class LinkRequestAccess implements RequestAccess {
     }
   }
 
-  /**
-   * Returns a path for an upload of a visitor who sees nothing: the wanted one, with a number after each name of a folder
-   * that is that of a file. An error would reveal the file. Throws `path-too-long` unless each name has space for a
-   * number, whether or not it needs one.
-   */
-  async freePath(wanted: FilePath): Promise<FilePath> {
-    const names = wanted.split('/');
-    const bytes = Buffer.byteLength(this.fullPath(wanted));
-    if (bytes + names.length * MAX_NUMBER_BYTES > MAX_PATH_BYTES) {
-      throw new StoreError('path-too-long', `The path ${quoted(wanted)} is too long.`);
-    }
-    let free = ROOT;
-    for (const name of names.slice(0, -1)) {
-      for (const folder of numberedPaths(childFolder(free, name))) {
-        free = folder;
-        const file = this.fullPath(childFile(parentOf(folder), nameOf(folder)));
-        if (!(await exists(this.#service.files.stat(file)))) break;
-      }
-    }
-    return childFile(free, nameOf(wanted));
+  /** Returns a path for an upload of a visitor who sees nothing: no folder in it has the name of a file. */
+  freePath(wanted: FilePath): Promise<FilePath> {
+    return withFreeFolders(this.#service.files, { root: this.#folder, wanted });
   }
 
   /** Throws 403 unless visitors may copy: copies are no uploads, so limits of uploads exclude them. */
