@@ -38,8 +38,8 @@ const rewritten = new WeakMap<IncomingMessage, Rewritten>();
 /**
  * Returns the target of a request without the base path, and without the prefix and token of a share link, so that the
  * router and all routes see only what follows. Compares exact characters: an encoded, duplicated or differently cased
- * prefix is none. Returns `OUTSIDE_ROUTE` for a request outside the base path, and `LINK_WITHOUT_SLASH_ROUTE` for the
- * URL of a link without its final slash.
+ * prefix is part of the path. Returns `OUTSIDE_ROUTE` for a request outside the base path, and
+ * `LINK_WITHOUT_SLASH_ROUTE` for the URL of a link without its final slash.
  */
 export function rewriteTarget(request: IncomingMessage, basePath: string): string {
   const { url: target = '' } = request;
@@ -67,7 +67,7 @@ export function isLinkUrl({ raw }: Pick<FastifyRequest, 'raw'>): boolean {
   return rewritten.get(raw)?.isLink ?? false;
 }
 
-/** Returns the token of the share link to which a request belongs; undefined if it belongs to none. */
+/** Returns the token of the share link to which a request belongs; undefined if it belongs to no link. */
 export function linkTokenOf({ raw }: Pick<FastifyRequest, 'raw'>): string | undefined {
   return rewritten.get(raw)?.token;
 }

@@ -86,7 +86,7 @@ export class Links {
     return { link: toLink(row), token };
   }
 
-  /** Returns the link of a token; undefined if there is none. */
+  /** Returns the link of a token; undefined if the link does not exist. */
   async findByToken(token: string): Promise<Link | undefined> {
     if (!TOKEN.test(token)) return undefined;
     const hash = hashOf(token);
@@ -96,7 +96,7 @@ export class Links {
     });
   }
 
-  /** Returns the link with an ID; undefined if there is none. */
+  /** Returns the link with an ID; undefined if the link does not exist. */
   async find(id: string): Promise<Link | undefined> {
     const [link] = await this.findAll([id]);
     return link;

@@ -15,7 +15,7 @@ const MAX_WAITING = 20_000;
 const MAX_AGE_MS = 7 * 24 * 60 * 60_000;
 const MAX_ROWS = 1_000_000;
 
-/** Milliseconds between two removals of what has expired, in each process that writes, and rows removed by one query. */
+/** Milliseconds between two removals of expired checksums, in each process that writes, and rows removed by one query. */
 const EXPIRY_INTERVAL_MS = 60 * 60_000;
 const EXPIRY_BATCH = 1000;
 

@@ -47,7 +47,7 @@ describe('The policy of a link', () => {
     files.upload({ target: { path: file(path) }, body: upload('new').body });
   const refused = (error: unknown) => error instanceof AccessDenied && !error.isAnonymous;
 
-  it('gives what its creator can read, and no more', async () => {
+  it('gives only the permissions of its creator', async () => {
     const policy = createPolicy([], [grant('p', 'read'), grant('p/closed')]);
     const files = visit(policy, {});
     assert.deepEqual(await treeOf(files), { a: 'a', 'open/': null, 'open/c': 'c' });
@@ -62,7 +62,7 @@ describe('The policy of a link', () => {
     await assert.rejects(files.stat(file('a')), refused);
   });
 
-  it('gives none of the permissions that only its creator has', async () => {
+  it('gives no permission that only its creator has', async () => {
     const files = visit(OPEN_POLICY, { permissions: ['read'] });
     const options = { replace: true };
     await assert.rejects(put(files, 'a'), refused);

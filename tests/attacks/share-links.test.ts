@@ -33,7 +33,7 @@ async function share(house: House, settings: object = {}): Promise<Target> {
   return { token, id: link.id, attack: (path, call) => visit(house.port, token, path, call) };
 }
 
-/** Puts into `mine/` what was there at the beginning, with secrets next to the folder that is shared. */
+/** Restores `mine/` to its first content, and adds secrets next to the shared folder. */
 function restore(house: House): void {
   house.restore();
   const mine = join(house.root, 'mine');
@@ -172,7 +172,7 @@ describe('A share link', () => {
     assert.deepEqual(await photograph(join(house.root, 'mine')), contents);
   });
 
-  it('replaces no file through a link for uploads, and tells of none', async () => {
+  it('replaces no file through a link for uploads, and reveals no file', async () => {
     const { attack } = await share(house, { permissions: ['write'] });
     const folder = join(house.root, 'mine/folder');
     const contents = await Promise.all(
@@ -273,7 +273,7 @@ describe('A share link', () => {
     for (const path of ['/', '/file/note.txt']) assert.equal((await folder.attack(path)).status, 404, path);
   });
 
-  it('has tokens that can not be guessed, and keeps them out of all logs and metrics', async () => {
+  it('has tokens with 192 random bits, and keeps them out of all logs and metrics', async () => {
     const targets = [await share(house), await share(house, { password: 'correct horse' })];
     for (const { token, id, attack } of targets) {
       assert.match(token, /^[\w-]{32}$/);

@@ -107,7 +107,7 @@ describe('A visitor on a phone', () => {
   });
 });
 
-/** Returns what the folder contains, by path. */
+/** Returns the contents of the files in a folder, by path. */
 async function storedTexts({ root = '' }: Site, folder: string): Promise<Readonly<Record<string, string>>> {
   const names = (await readdir(join(root, folder), { recursive: true, withFileTypes: true })).filter((entry) =>
     entry.isFile(),
@@ -174,7 +174,7 @@ describe('A file request', () => {
     await list.getByText('late.txt').waitFor();
   });
 
-  it('accepts no more files than the link allows, and none that are too large', async (t) => {
+  it('rejects files above the limits of the link for their number and size', async (t) => {
     const { site, page } = await openLink(t, {
       files: { 'Inbox/': '' },
       link: { path: 'Inbox/', permissions: ['write'], label: 'Photos of the party', maxUploads: 1, maxUploadBytes: 10 },

@@ -23,7 +23,7 @@ export class ZipLimiter {
   #count = 0;
   #bytes = 0;
 
-  /** Takes a place for a client. Throws `overloaded` if there is none: the next one can be free in hours. */
+  /** Takes a place for a client. Throws `overloaded` if all places are taken, because a download can take hours. */
   enter(client: string): ZipPlace {
     const ofClient = this.#perClient.get(client) ?? 0;
     if (ofClient >= MAX_ZIPS_PER_CLIENT) throw overloaded(`${ofClient} archives are being sent to your address`);

@@ -206,7 +206,7 @@ async function changeOwn(
   throw new StoreError('overloaded', 'The link is changed by many other requests. Try again later.');
 }
 
-/** The settings of a new link, where the request has none. */
+/** The default settings of a new link. */
 const NO_SETTINGS: Omit<LinkSettings, 'permissions'> = {
   label: undefined,
   expiresAt: undefined,

@@ -305,7 +305,7 @@ describe('A visit', () => {
   }
   const opened = (link: VisitorLink) => createVisitOf(createVisitState(link, null, ''));
 
-  it('shows the folder, the file, the file request, or why it can show none', async () => {
+  it('shows the folder, the file, the file request, or the reason why the link is unavailable', async () => {
     const kindOf = async (link: VisitorLink) => (await opened(link)).visit.kind;
     assert.equal(await kindOf(FOLDER), 'folder');
     assert.equal(await kindOf({ ...FOLDER, permissions: ['read', 'write'] }), 'folder');

@@ -57,7 +57,7 @@ function Heading({ link: { label, name } }: { link: VisitorLink }) {
   );
 }
 
-/** The area for files, or why the link accepts none. */
+/** The area for files, or the reason why the link accepts no files. */
 function Receiver({ visit, link }: { visit: Visit; link: VisitorLink }) {
   const { text } = useFullLanguage();
   const { ended, endedHint, uploadsUsed, uploadsUsedHint } = text.visit;

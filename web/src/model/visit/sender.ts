@@ -12,7 +12,7 @@ export function findSenderProblem(sender: string): NameProblem | undefined {
 /** The key of the session storage, which belongs to one tab. */
 const KEY = 'holdall sender';
 
-/** Returns the name that the visitor entered in this tab; empty if there is none. */
+/** Returns the name that the visitor entered in this tab; empty if they have not entered a name. */
 export function readSender(): string {
   try {
     return sessionStorage.getItem(KEY) ?? '';

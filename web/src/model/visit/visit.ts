@@ -7,9 +7,9 @@ import type { Messages } from '../messages.ts';
 
 /** The visit of a share link: the page shows only what is shared, to a visitor without an account. */
 export interface Visit {
-  /** The link, with what is left of its limits. Null while its properties are hidden, such as before the password. */
+  /** The link, with the remaining downloads and uploads. Null while its properties are hidden, such as before the password. */
   readonly link: ReadonlySignal<VisitorLink | null>;
-  /** What the page shows: the folder, one file, a file request, or why it shows none of them. */
+  /** What the page shows: the folder, one file, a file request, or why it can't show the shared item. */
   readonly kind: VisitKind;
   /** Why the link could not be opened; null if it could. */
   readonly problem: ServiceError | null;
@@ -17,11 +17,11 @@ export interface Visit {
   readonly hasEnded: ReadonlySignal<boolean>;
   /** Whether each content that the page requests counts as a download, so that it must request none by itself. */
   readonly countsDownloads: boolean;
-  /** The conditions of the link in a few words; empty if it has none. */
+  /** The conditions of the link in a few words; empty if the link has no conditions. */
   readonly conditions: ReadonlySignal<string>;
   /** The name of the sender of the uploads, as the visitor typed it. */
   readonly sender: Signal<string>;
-  /** Reads what is left of the limits. Throws `ServiceError`. */
+  /** Reads the link again, with the remaining downloads and uploads. Throws `ServiceError`. */
   refresh(): Promise<void>;
   /** Downloads a URL if the link still allows that, otherwise shows a message. Never throws. */
   download(url: string): Promise<void>;

@@ -96,7 +96,7 @@ export function withLink(
   };
 }
 
-/** Returns the permissions of the link; none while its properties are hidden. */
+/** Returns the permissions of the link; an empty list while its properties are hidden. */
 export function permissionsOf({ link }: Pick<VisitState, 'link'>): NonNullable<Listing['rights']> {
   return [...(link.peek()?.permissions ?? [])];
 }
