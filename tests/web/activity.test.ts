@@ -70,5 +70,5 @@ test('The details name visitors of share links as such', async (t) => {
   assert.equal((await fetch(new URL('upload', url), { method: 'POST', body: form })).status, 200);
   const item = page.getByRole('complementary', { name: 'Details' }).getByRole('listitem').first();
   await item.getByText('“⁨b.txt⁩” created').waitFor();
-  await item.getByText('Visitor of a share link').waitFor();
+  await item.getByText('Visitor of a shared link').waitFor();
 });
