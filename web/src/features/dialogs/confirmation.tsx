@@ -10,7 +10,7 @@ interface ConfirmationProps {
   close: (answer: true | null) => void;
 }
 
-/** Asks whether to do something that users can't undo. */
+/** Asks whether to perform a destructive action. */
 export function Confirmation({ title, details, verb, close }: ConfirmationProps) {
   const { text } = useFullLanguage();
   return (

@@ -1,10 +1,10 @@
-import { effect, untracked } from '@preact/signals';
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { Highlighter } from '../../model/highlighter.ts';
 import { createLinkList, type LinkList } from '../../model/links/link-list.ts';
 import type { Link } from '../../platform/service/links.ts';
 import { type FullLanguage, useFullLanguage } from '../../platform/text/language.ts';
 import type { MenuItem } from '../../ui/menus.tsx';
+import { useCurrentList } from '../items/current-list.ts';
 import type { ItemKind } from '../items/item-grid.tsx';
 import { type ItemTool, ItemView, useSelectionKeys } from '../items/item-view.tsx';
 import { useAccount, useFolder, useLinks, useRouter, useSelection, useService, useUrls } from '../models.ts';
@@ -19,7 +19,9 @@ export function LinksView() {
   const urls = useUrls();
   const language = useFullLanguage();
   const { folder } = router.route.value;
-  const list = useLinkList(folder);
+  const service = useService();
+  const links = useLinks();
+  const list = useCurrentList(() => createLinkList(service, folder), { folder, changes: links?.changes });
   const actions = useListActions(list);
   const hasUsers = useAccount() !== null;
   const { text } = language;
@@ -37,27 +39,6 @@ export function LinksView() {
       none={{ icon: 'link', title: text.links.none, hint: text.links.noneHint }}
     />
   );
-}
-
-/** Creates the list, and reads it again after changes of links, and when another user signs in. */
-function useLinkList(folder: string): LinkList {
-  const service = useService();
-  const links = useLinks();
-  const account = useAccount();
-  const list = useMemo(() => createLinkList(service, folder), [folder]);
-  useEffect(() => {
-    const stop = effect(() => {
-      void links?.changes.value;
-      void account?.signInCount.value;
-      // Reading the list must not make it a dependency of the effect.
-      untracked(() => void list.refresh());
-    });
-    return () => {
-      stop();
-      list.end();
-    };
-  }, [list]);
-  return list;
 }
 
 interface ListActions {

@@ -1,21 +1,22 @@
-import { effect, untracked } from '@preact/signals';
-import { useEffect, useState } from 'preact/hooks';
 import { createTrashList, type TrashList } from '../../model/trash/trash-list.ts';
 import { parentOf, ROOT } from '../../platform/paths.ts';
 import type { TrashedItem } from '../../platform/service/trash.ts';
 import { type FullLanguage, useFullLanguage } from '../../platform/text/language.ts';
 import { folderName, shownName } from '../../platform/text/names.ts';
 import type { MenuItem } from '../../ui/menus.tsx';
+import { useCurrentList } from '../items/current-list.ts';
 import type { ItemKind } from '../items/item-grid.tsx';
 import { type ItemTool, ItemView, useSelectionKeys } from '../items/item-view.tsx';
 import { knownEntry } from '../items/known-entry.ts';
-import { useAccount, useChanges, useRetention, useService, useUrls } from '../models.ts';
+import { useChanges, useRetention, useService, useUrls } from '../models.ts';
 import { type TrashActions, useTrashActions } from './trash-actions.ts';
 import './trash-view.css';
 
 /** The deleted files and folders, which users can restore or delete permanently. */
 export function TrashView() {
-  const list = useTrashList();
+  const service = useService();
+  const { trashChanges } = useChanges();
+  const list = useCurrentList(() => createTrashList(service), { folder: ROOT, changes: trashChanges });
   const actions = useTrashActions(list);
   const urls = useUrls();
   const language = useFullLanguage();
@@ -34,27 +35,6 @@ export function TrashView() {
       none={{ icon: 'delete', title: text.trash.none, hint: text.trash.noneHint }}
     />
   );
-}
-
-/** Creates the list, and reads it again when other parts of the page change the trash, or another user signs in. */
-function useTrashList(): TrashList {
-  const service = useService();
-  const changes = useChanges();
-  const account = useAccount();
-  const [list] = useState(() => createTrashList(service));
-  useEffect(() => {
-    const stop = effect(() => {
-      void changes.trashChanges.value;
-      void account?.signInCount.value;
-      // Reading the list must not make it a dependency of the effect.
-      untracked(() => void list.refresh());
-    });
-    return () => {
-      stop();
-      list.end();
-    };
-  }, []);
-  return list;
 }
 
 /** The actions for the selection, or for the whole trash. */
