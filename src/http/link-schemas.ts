@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { MAX_PAGE } from '../model/store.ts';
+import { cursor, nextCursor, pageLimit, success } from './schema-fields.ts';
 
 /*
  * The JSON shapes of share links in the HTTP API. The web UI imports their types from `schemas.ts`, so this file and its
@@ -96,8 +96,6 @@ export type CreateLink = Static<typeof CreateLink>;
 export const ChangeLink = Type.Object(settings, { title: 'ChangeLinkRequest', additionalProperties: false });
 export type ChangeLink = Static<typeof ChangeLink>;
 
-const success = Type.Literal(true);
-
 export const LinkCreated = Type.Object(
   {
     success,
@@ -117,7 +115,7 @@ export const LinkList = Type.Object(
   {
     success,
     links: Type.Array(LinkDescription, { description: 'The newest first.' }),
-    cursor: Type.Optional(Type.String({ description: 'The cursor of the next page. Absent on the last page.' })),
+    cursor: nextCursor,
   },
   { title: 'LinkList' },
 );
@@ -133,10 +131,8 @@ export const LinkQuery = Type.Object({
         'Only links to this folder and to anything in it, at any depth. Also returns the links of other users to what the user manages.',
     }),
   ),
-  limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: MAX_PAGE, default: 100, description: 'Maximum number of links.' }),
-  ),
-  cursor: Type.Optional(Type.String({ description: 'The `cursor` of the previous page.' })),
+  limit: pageLimit('Maximum number of links.', 100),
+  cursor,
 });
 export type LinkQuery = Static<typeof LinkQuery>;
 

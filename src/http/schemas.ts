@@ -1,8 +1,8 @@
 import { type Static, Type } from 'typebox';
 import { CHANGE_TYPES, type ChangeType } from '../model/change.ts';
-import { MAX_PAGE } from '../model/store.ts';
 import { ERROR_CODES, type ErrorCode } from './error-codes.ts';
 import type { VisitorLink } from './link-schemas.ts';
+import { cursor, nextCursor, pageLimit, success } from './schema-fields.ts';
 
 export type {
   ChangeLink,
@@ -37,7 +37,7 @@ export const Failure = Type.Object(
 );
 export type Failure = Static<typeof Failure>;
 
-export const Success = Type.Object({ success: Type.Literal(true), message: Type.String() }, { title: 'Success' });
+export const Success = Type.Object({ success, message: Type.String() }, { title: 'Success' });
 
 const change = Type.Optional(
   Type.String({
@@ -46,14 +46,11 @@ const change = Type.Optional(
 );
 
 /** The response to a change that is recorded in the change log. */
-export const Changed = Type.Object(
-  { success: Type.Literal(true), message: Type.String(), change },
-  { title: 'Changed' },
-);
+export const Changed = Type.Object({ success, message: Type.String(), change }, { title: 'Changed' });
 
 export const Ready = Type.Object(
   {
-    success: Type.Literal(true),
+    success,
     message: Type.String(),
     database: Type.Optional(
       Type.Union([Type.Literal('available'), Type.Literal('unavailable')], {
@@ -77,7 +74,7 @@ export const Ready = Type.Object(
 const changedWith = <Field extends string>(title: string, field: Field, description: string) =>
   Type.Object(
     {
-      success: Type.Literal(true),
+      success,
       message: Type.String(),
       ...({ [field]: Type.String({ description }) } as Record<Field, ReturnType<typeof Type.String>>),
       change,
@@ -177,24 +174,22 @@ const JobDescription = Type.Object(
   { title: 'Job' },
 );
 
-export const JobResponse = Type.Object({ success: Type.Literal(true), job: JobDescription }, { title: 'JobResponse' });
+export const JobResponse = Type.Object({ success, job: JobDescription }, { title: 'JobResponse' });
 export type JobResponse = Static<typeof JobResponse>;
 
 export const JobList = Type.Object(
   {
-    success: Type.Literal(true),
+    success,
     jobs: Type.Array(JobDescription, { description: 'The newest first.' }),
-    cursor: Type.Optional(Type.String({ description: 'The cursor of the next page. Absent on the last page.' })),
+    cursor: nextCursor,
   },
   { title: 'JobList' },
 );
 export type JobList = Static<typeof JobList>;
 
 export const JobQuery = Type.Object({
-  limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: MAX_PAGE, default: 100, description: 'Maximum number of jobs.' }),
-  ),
-  cursor: Type.Optional(Type.String({ description: 'The `cursor` of the previous page.' })),
+  limit: pageLimit('Maximum number of jobs.', 100),
+  cursor,
   unfinished: Type.Optional(Type.Boolean({ default: false, description: 'Only jobs that are queued or running.' })),
 });
 
@@ -234,7 +229,7 @@ export const Undo = Type.Object(
 
 export const Undone = Type.Object(
   {
-    success: Type.Literal(true),
+    success,
     message: Type.String(),
     change,
     changes: Type.Array(Type.Object(changeFields, { title: 'UndoStep' }), {
@@ -247,7 +242,7 @@ export type Undone = Static<typeof Undone>;
 
 export const ChangeList = Type.Object(
   {
-    success: Type.Literal(true),
+    success,
     changes: Type.Array(ChangeDescription, { description: 'The oldest first; with `before`, the newest first.' }),
     cursor: Type.String({ description: 'The cursor of the next page. It can change although `changes` is empty.' }),
     hasMore: Type.Boolean({ description: 'Whether to request the next page at once.' }),
@@ -275,15 +270,13 @@ export const ChangeQuery = Type.Object({
         'Only changes before this `cursor` or `id`, the newest first; `newest` for the last changes in the log. Instead of `since`, and not for streams.',
     }),
   ),
-  limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: MAX_PAGE, default: MAX_PAGE, description: 'Maximum number of changes.' }),
-  ),
+  limit: pageLimit('Maximum number of changes.'),
 });
 export type ChangeQuery = Static<typeof ChangeQuery>;
 
 export const Listing = Type.Object(
   {
-    success: Type.Literal(true),
+    success,
     prefix: Type.String({ description: 'The listed folder, with a trailing "/"; empty for the root.' }),
     entries: Type.Array(
       Type.Union([
@@ -315,7 +308,7 @@ export const Listing = Type.Object(
       ]),
       { description: 'The files and folders, sorted by the UTF-8 bytes of `path`.' },
     ),
-    cursor: Type.Optional(Type.String({ description: 'The cursor of the next page. Absent on the last page.' })),
+    cursor: nextCursor,
     rights: Type.Optional(
       Type.Array(Type.Union([Type.Literal('read'), Type.Literal('write'), Type.Literal('manage')]), {
         description: 'The permissions of the user for this folder. Present only with an access file.',
@@ -331,10 +324,8 @@ const MAX_NAMES = 100;
 
 export const ListingQuery = Type.Object({
   prefix: Type.Optional(Type.String({ description: 'The folder, if it is not in the path.' })),
-  limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: MAX_PAGE, default: MAX_PAGE, description: 'Maximum number of entries.' }),
-  ),
-  cursor: Type.Optional(Type.String({ description: 'The `cursor` of the previous page.' })),
+  limit: pageLimit('Maximum number of entries.'),
+  cursor,
   name: Type.Optional(
     Type.Union([Type.String(), Type.Array(Type.String(), { maxItems: MAX_NAMES })], {
       description: `Only the entries with these names, in this order and without pages; at most ${MAX_NAMES}. The name of a folder ends with "/". JSON only.`,
@@ -420,9 +411,6 @@ export const DeleteQuery = Type.Object({
   ),
 });
 
-const cursor = Type.Optional(Type.String({ description: 'The `cursor` of the previous page.' }));
-const nextCursor = Type.Optional(Type.String({ description: 'The cursor of the next page. Absent on the last page.' }));
-
 /** The folder in the query of requests for several items of the trash. */
 const trashFolder = Type.Optional(
   Type.String({ description: 'Only items from this folder, at any depth. Default: the root.' }),
@@ -430,9 +418,7 @@ const trashFolder = Type.Optional(
 
 export const TrashQuery = Type.Object({
   folder: trashFolder,
-  limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: MAX_PAGE, default: MAX_PAGE, description: 'Maximum number of items.' }),
-  ),
+  limit: pageLimit('Maximum number of items.'),
   cursor,
 });
 
@@ -448,7 +434,7 @@ export const EmptyTrashQuery = Type.Object(
 
 export const TrashList = Type.Object(
   {
-    success: Type.Literal(true),
+    success,
     entries: Type.Array(
       Type.Object(
         {
@@ -488,7 +474,7 @@ export const Restored = changedWith('Restored', 'path', 'The path of the restore
 
 export const Emptied = Type.Object(
   {
-    success: Type.Literal(true),
+    success,
     message: Type.String(),
     removed: Type.Integer({ description: 'The number of removed items.' }),
   },
@@ -496,15 +482,13 @@ export const Emptied = Type.Object(
 );
 
 export const VersionsQuery = Type.Object({
-  limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: MAX_PAGE, default: MAX_PAGE, description: 'Maximum number of versions.' }),
-  ),
+  limit: pageLimit('Maximum number of versions.'),
   cursor,
 });
 
 export const VersionList = Type.Object(
   {
-    success: Type.Literal(true),
+    success,
     versions: Type.Array(
       Type.Object(
         {
@@ -578,10 +562,7 @@ export const PendingUpload = Type.Object(
   { title: 'PendingUpload' },
 );
 
-export const UploadList = Type.Object(
-  { success: Type.Literal(true), uploads: Type.Array(PendingUpload) },
-  { title: 'UploadList' },
-);
+export const UploadList = Type.Object({ success, uploads: Type.Array(PendingUpload) }, { title: 'UploadList' });
 
 export const Upload = Type.Object(
   {

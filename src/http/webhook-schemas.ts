@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { CHANGE_TYPES, type ChangeType } from '../model/change.ts';
-import { MAX_PAGE } from '../model/store.ts';
+import { cursor, nextCursor, pageLimit, success } from './schema-fields.ts';
 
 /* The JSON shapes of webhooks in the HTTP API. */
 
@@ -102,8 +102,6 @@ export const ChangeWebhook = Type.Object(
   { title: 'ChangeWebhookRequest', additionalProperties: false },
 );
 
-const success = Type.Literal(true);
-
 export const WebhookResponse = Type.Object({ success, webhook: WebhookDescription }, { title: 'WebhookResponse' });
 
 export const WebhookCreated = Type.Object(
@@ -121,17 +119,15 @@ export const SecretRotated = Type.Object({ success, message: Type.String(), secr
 export const DeliveryResponse = Type.Object({ success, delivery: DeliveryDescription }, { title: 'DeliveryResponse' });
 
 export const DeliveryQuery = Type.Object({
-  limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: MAX_PAGE, default: 100, description: 'Maximum number of deliveries.' }),
-  ),
-  cursor: Type.Optional(Type.String({ description: 'The `cursor` of the previous page.' })),
+  limit: pageLimit('Maximum number of deliveries.', 100),
+  cursor,
 });
 
 export const DeliveryList = Type.Object(
   {
     success,
     deliveries: Type.Array(DeliveryDescription, { description: 'The newest first.' }),
-    cursor: Type.Optional(Type.String({ description: 'The cursor of the next page. Absent on the last page.' })),
+    cursor: nextCursor,
   },
   { title: 'DeliveryList' },
 );
