@@ -1,5 +1,5 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
-import { Ajv } from 'ajv';
+import { Ajv, type ValidateFunction } from 'ajv';
 import type {
   FastifyBaseLogger,
   FastifyInstance,
@@ -43,10 +43,30 @@ const AJV_OPTIONS = {
 const strictValidator = new Ajv({ ...AJV_OPTIONS, coerceTypes: false });
 const coercingValidator = new Ajv({ ...AJV_OPTIONS, coerceTypes: true });
 
-/** Sets the validators: no type coercion, except for query strings, which are text. */
+/**
+ * Sets the validators: no type coercion, except for query strings, which are text. Compiles each schema for its first
+ * request, because compiling all of them takes a fifth of the start. A test compiles the schemas of all routes.
+ */
 export function setCompilers(app: App): void {
   app.setValidatorCompiler(({ schema, httpPart }) =>
-    (httpPart === 'querystring' ? coercingValidator : strictValidator).compile(schema),
+    compileOnFirstUse(() => (httpPart === 'querystring' ? coercingValidator : strictValidator).compile(schema)),
   );
   app.setSerializerCompiler(() => JSON.stringify);
+}
+
+function compileOnFirstUse(compile: () => ValidateFunction): ValidatorOfPart {
+  let compiled: ValidateFunction | undefined;
+  const validate: ValidatorOfPart = (data) => {
+    compiled ??= compile();
+    const isValid = compiled(data);
+    validate.errors = compiled.errors;
+    return isValid;
+  };
+  return validate;
+}
+
+/** Validates one part of a request. After a failure, Fastify reads `errors`. */
+interface ValidatorOfPart {
+  (data: unknown): boolean;
+  errors?: ValidateFunction['errors'];
 }

@@ -27,6 +27,18 @@ async function withApplications<Result>(
   }
 }
 
+const HTTP_PARTS = ['body', 'querystring', 'params', 'headers'] as const;
+
+/** Returns the schemas that the application validates. A body can have one per media type. */
+function schemasOf({ schema }: RouteOptions): { httpPart: string; schema: object }[] {
+  return HTTP_PARTS.flatMap((httpPart) => {
+    const part = schema?.[httpPart];
+    if (typeof part !== 'object' || part === null) return [];
+    if (!('content' in part)) return [{ httpPart, schema: part }];
+    return Object.values(part.content as Record<string, { schema: object }>).map((each) => ({ httpPart, ...each }));
+  });
+}
+
 /** Routes that respond with 404 to every method. */
 const WITHOUT_METHODS = ['/-/*', '/-/malformed', '/-/docs/*', '/-/link-without-slash', '/-/link', '/-/link/session'];
 
@@ -75,6 +87,19 @@ describe('The routes', () => {
       else if (WITHOUT_METHODS.includes(url)) assert.equal(statusCode, 404, `${route}: ${body}`);
       else assert.equal(statusCode, 405, `${route}: ${body}`);
     }
+  });
+
+  it('have schemas that the validator can compile', () => {
+    let compiled = 0;
+    for (const { url, method, route } of routes) {
+      for (const { httpPart, schema } of schemasOf(route)) {
+        const compile = route.validatorCompiler ?? app.validatorCompiler;
+        const validate = compile?.({ schema, httpPart, url, method: method.join() });
+        assert.doesNotThrow(() => validate?.({}), `${method.join()} ${url}: ${httpPart}`);
+        compiled += 1;
+      }
+    }
+    assert.ok(compiled > 50, `${compiled} schemas`);
   });
 
   it('include every route in the docs', () => {

@@ -21,7 +21,7 @@ for (const backend of [memory, disk]) {
       '/{path}': ['get'],
       '/upload': ['post'],
       '/delete/{path}': ['delete', 'post'],
-      '/file/{path}': ['get', 'head'],
+      '/file/{path}': ['delete', 'get', 'head', 'put'],
       '/thumb/{path}': ['get'],
       '/rename/{path}': ['post'],
       '/delete_folder/{path}': ['delete', 'post'],

@@ -33,7 +33,7 @@ const METHODS_OF: Readonly<Record<string, readonly string[]>> = {
   '/f/g/': ['GET', 'HEAD'],
   '/upload': ['POST'],
   '/delete/a': ['DELETE', 'POST'],
-  '/file/a': ['GET', 'HEAD'],
+  '/file/a': ['DELETE', 'GET', 'HEAD', 'PUT'],
   '/thumb/a': ['GET', 'HEAD'],
   '/rename/a': ['POST'],
   '/delete_folder/f': ['DELETE', 'POST'],
@@ -82,7 +82,7 @@ for (const backend of [memory, disk]) {
         ['multipart/form-data', 'x'],
         ['none', 'x'],
       ] as const) {
-        for (const path of ['/', '/a', '/file/a', '/upload', '/copy', '/delete/a', '/delete_folder/a']) {
+        for (const path of ['/', '/a', '/thumb/a', '/upload', '/copy', '/delete/a', '/delete_folder/a']) {
           const response = await send(port, path, { method: 'PUT', body, headers: { 'content-type': type } });
           assertFailure(response, 405, /PUT is not allowed/);
         }
