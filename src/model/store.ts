@@ -87,6 +87,8 @@ export type WriteCondition = 'absent' | { readonly etag: string };
 /** Where an upload will be written, and on which condition. */
 export interface UploadDestination extends Pick<Upload, 'type' | 'size'> {
   readonly file: FilePath;
+  /** The username of the user who uploads, for stores that record it before the content. Absent for an anonymous user. */
+  readonly user?: string | undefined;
   readonly condition?: WriteCondition | undefined;
 }
 
@@ -193,8 +195,9 @@ export interface PendingUpload {
     options?: { readonly verify?: (() => Promise<void>) | undefined } & Cancellable,
   ): Promise<number>;
   /**
-   * Writes the content to `file` and ends the upload. Same guarantees and errors as `Store.write`; after an error, the
-   * upload remains. An interrupted commit completes when it is called again.
+   * Writes the content to `file` and ends the upload. `file` and the media type are those of `createUpload`. Same
+   * guarantees and errors as `Store.write`; after an error, the upload remains. An interrupted commit completes when it is
+   * called again.
    */
   commit(
     file: FilePath,

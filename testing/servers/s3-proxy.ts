@@ -150,7 +150,7 @@ function nameOf({ method, key, query, isCopy }: Requested): string {
     if (method === 'HEAD') return 'HeadBucket';
   } else {
     const isOfParts = query.has('uploadId');
-    if (method === 'GET') return 'GetObject';
+    if (method === 'GET') return isOfParts ? 'ListParts' : 'GetObject';
     if (method === 'HEAD') return 'HeadObject';
     if (method === 'PUT' && isOfParts) return isCopy ? 'UploadPartCopy' : 'UploadPart';
     if (method === 'PUT') return isCopy ? 'CopyObject' : 'PutObject';

@@ -3,14 +3,15 @@ import { afterEach, beforeEach, describe, it, type TestContext } from 'node:test
 import type { Progress, Store } from '../../src/model/store.ts';
 import type { Backend, Trait } from './backend.ts';
 import { file, folder, ofKind, plant, treeOf, upload, writeAll } from './bytes.ts';
+import { pendingUploadsContract } from './pending-uploads.ts';
 import { trashContract } from './trash.ts';
 import { versionsContract } from './versions.ts';
 
 /**
  * Tests the optional members of a store that `model/store.ts` documents, if it has them; with `retention`, also its trash
- * and versions.
+ * and versions, and with `uploads`, uploads in parts.
  */
-export function optionalContract(backend: Backend, { retention = true } = {}): void {
+export function optionalContract(backend: Backend, { retention = true, uploads = true } = {}): void {
   // The suites of a remote store spend most of their time waiting. In each, a test has one store, so one test runs at a time.
   describe(`The optional contracts: ${backend.name}`, { concurrency: true }, () => {
     if (retention) {
@@ -18,6 +19,7 @@ export function optionalContract(backend: Backend, { retention = true } = {}): v
       versionsContract(backend);
     }
     membersContract(backend);
+    if (uploads) pendingUploadsContract(backend);
   });
 }
 

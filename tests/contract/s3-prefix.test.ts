@@ -1,3 +1,4 @@
+import { isFullForm } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import { s3Prefix, shareWithinFile } from './backend.ts';
 import { optionalContract } from './optional.ts';
@@ -7,4 +8,5 @@ export const needs: readonly Need[] = ['bucket'];
 
 const backend = shareWithinFile(s3Prefix);
 storeContract(backend);
-optionalContract(backend);
+// The store of the whole bucket has the same uploads in parts, and always tests them.
+optionalContract(backend, { uploads: isFullForm });

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import type { Readable } from 'node:stream';
 import { concurrently } from '../../concurrency/concurrently.ts';
 import { isStoreError, StoreError } from '../../model/error.ts';
 import type { Cancellable } from '../../model/store.ts';
@@ -41,23 +40,37 @@ export async function uploadParts<Part>(bucket: Bucket, key: Key, upload: PartsU
   const uploadId = await createMultipartUpload(bucket, key, attributes);
   try {
     const parts = await sendParts(upload, uploadId);
-    return await upload.finish(async ({ condition, verify }) => {
-      await verify();
-      signal?.throwIfAborted();
-      return sendConditionally(bucket.capabilities, writeCapability('complete', condition), condition, {
-        check: verify,
-        send: (headers) => complete(bucket, key, parts, { uploadId, condition: headers }),
-      });
-    });
+    return await upload.finish((completion) => completeParts(bucket, key, { uploadId, parts, signal }, completion));
   } catch (error) {
-    await abort(bucket, key, uploadId);
+    await abortParts(bucket, key, uploadId);
     throw error;
   }
 }
 
-interface CompletedPart {
+export interface CompletedPart {
   readonly partNumber: number;
   readonly etag: string;
+}
+
+/** A multipart upload that has all of its parts. */
+export interface SentParts extends Cancellable {
+  readonly uploadId: string;
+  readonly parts: readonly CompletedPart[];
+}
+
+/** Completes a multipart upload under a condition, in the form that the store understands. Returns the ETag. */
+export async function completeParts(
+  bucket: Bucket,
+  key: Key,
+  { uploadId, parts, signal }: SentParts,
+  { condition, verify }: Completion,
+): Promise<string> {
+  await verify();
+  signal?.throwIfAborted();
+  return sendConditionally(bucket.capabilities, writeCapability('complete', condition), condition, {
+    check: verify,
+    send: (headers) => complete(bucket, key, parts, { uploadId, condition: headers }),
+  });
 }
 
 /** Completes the upload and returns the ETag, even if the response lacks it (Ceph 16) or is lost. */
@@ -83,11 +96,15 @@ async function complete(
  */
 function mayBeComplete(error: unknown): boolean {
   if (!(error instanceof Error) || !wasRetried(error.cause)) return false;
-  return isStoreError(error, 'condition-failed') || codeOf(error.cause) === 'NoSuchUpload';
+  return isStoreError(error, 'condition-failed') || isNoSuchUpload(error);
 }
 
+/** Returns whether a request failed because the multipart upload does not exist, or no longer. */
+export const isNoSuchUpload = (error: unknown): boolean =>
+  error instanceof Error && codeOf(error.cause) === 'NoSuchUpload';
+
 /** Returns the ETag of a multipart object: the MD5 of its parts' MD5s, and their number (Amazon S3, Ceph, R2). */
-function etagOfParts(parts: readonly CompletedPart[]): string {
+export function etagOfParts(parts: readonly CompletedPart[]): string {
   const digests = parts.map(({ etag }) => Buffer.from(etag, 'hex'));
   return `${createHash('md5').update(Buffer.concat(digests)).digest('hex')}-${parts.length}`;
 }
@@ -110,7 +127,8 @@ async function sendParts<Part>(upload: PartsUpload<Part>, uploadId: string): Pro
   return completed.toSorted((left, right) => left.partNumber - right.partNumber);
 }
 
-function tooManyParts(): StoreError {
+/** Returns the error for an upload of unknown size with more than `MAX_PARTS` parts. */
+export function tooManyParts(): StoreError {
   return new StoreError(
     'too-large-for-store',
     'The upload has no Content-Length and is larger than 156 GiB. Send it with Content-Length.',
@@ -118,12 +136,12 @@ function tooManyParts(): StoreError {
 }
 
 /** Aborts the upload. If that fails, the orphaned parts remain until a lifecycle rule of the bucket removes them. */
-async function abort(bucket: Bucket, key: Key, uploadId: string): Promise<void> {
+export async function abortParts(bucket: Bucket, key: Key, uploadId: string): Promise<void> {
   try {
     await abortMultipartUpload(bucket, key, uploadId);
   } catch (error) {
     // The upload was completed or aborted by a request whose response was lost.
-    if (isStoreError(error, 'not-found')) return;
+    if (isStoreError(error, 'not-found') || isNoSuchUpload(error)) return;
     bucket.warn('A multipart upload could not be aborted: its parts remain in the bucket.', {
       key,
       uploadId,
@@ -167,8 +185,12 @@ export function planParts(maxSize: number | undefined, minPartSize = MIN_PART_BY
   }
   const needed = maxSize === undefined ? UNKNOWN_SIZE_PART_BYTES : Math.ceil(maxSize / MAX_PARTS / MIB) * MIB;
   const partSize = Math.max(minPartSize, needed);
-  const affordable = Math.floor(MAX_BUFFERED_BYTES / partSize);
-  return { partSize, maxConcurrent: Math.max(1, Math.min(MAX_CONCURRENT_PARTS, affordable)) };
+  return { partSize, maxConcurrent: maxConcurrentParts(partSize) };
+}
+
+/** Returns how many parts of this size may be in progress. */
+export function maxConcurrentParts(partSize: number): number {
+  return Math.max(1, Math.min(MAX_CONCURRENT_PARTS, Math.floor(MAX_BUFFERED_BYTES / partSize)));
 }
 
 /** Splits a body into parts. Recycled buffers keep memory constant. */
@@ -182,7 +204,7 @@ export interface PartSplitter {
 }
 
 /** Splits a body into parts of `partSize` bytes. `expectedSize` is its declared maximum size in bytes. */
-export function splitIntoParts(body: Readable, partSize: number, expectedSize = partSize): PartSplitter {
+export function splitIntoParts(body: AsyncIterable<Buffer>, partSize: number, expectedSize = partSize): PartSplitter {
   const free: ArrayBufferLike[] = [];
   let size = 0;
   const allocate = () => Buffer.from(free.pop() ?? Buffer.allocUnsafeSlow(partSize).buffer);
@@ -191,7 +213,7 @@ export function splitIntoParts(body: Readable, partSize: number, expectedSize = 
     // The first buffer has the declared size, so a small file needs little memory. It grows if more bytes arrive.
     let part: Buffer = Buffer.allocUnsafeSlow(Math.min(partSize, expectedSize));
     let filled = 0;
-    for await (const chunk of body as AsyncIterable<Buffer>) {
+    for await (const chunk of body) {
       for (let start = 0; start < chunk.length; ) {
         if (filled === partSize) {
           yield part;

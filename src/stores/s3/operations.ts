@@ -273,6 +273,30 @@ export function abortMultipartUpload(bucket: Bucket, key: Key, uploadId: string)
   return bucket.client.send({ method: 'DELETE', key, query: { uploadId }, parse: () => {} });
 }
 
+/** A part that a multipart upload has. */
+export interface ListedPart {
+  readonly partNumber: number;
+  readonly size: number;
+  /** Without quotes. */
+  readonly etag: string;
+}
+
+/** A page of the parts of a multipart upload, by their numbers. */
+export interface PartsResult {
+  readonly parts: readonly ListedPart[];
+  readonly isTruncated: boolean;
+}
+
+/** ListParts: the parts after a number. */
+export function listParts(
+  bucket: Bucket,
+  key: Key,
+  { uploadId, after, signal }: { uploadId: string; after: number } & Cancellable,
+): Promise<PartsResult> {
+  const query = { 'part-number-marker': after === 0 ? undefined : String(after), uploadId };
+  return bucket.client.send({ method: 'GET', key, query, maxBytes: MAX_LIST_BYTES, signal, parse: readParts });
+}
+
 /** Parameters of ListObjectsV2. */
 export interface ListQuery extends Query {
   readonly prefix?: Key | undefined;
@@ -544,6 +568,32 @@ function readVersions(response: HttpResponse): VersionsResult {
     isTruncated: page.get('IsTruncated')?.trim() === 'true',
     versions,
   };
+}
+
+/** Parses the response to ListParts, like `readList`. */
+function readParts(response: HttpResponse): PartsResult {
+  const parts: ListedPart[] = [];
+  const page = new Map<string, string>();
+  let item = new Map<string, string>();
+  let root = '';
+  readXml(response.body.toString(), (name, text, depth) => {
+    if (depth === 2) item.set(name, text);
+    else if (depth === 1) {
+      if (name === 'Part') parts.push(partOf(item));
+      else page.set(name, text);
+      item = new Map();
+    } else if (depth === 0) root = name;
+  });
+  if (root === 'Error') throw errorInBody(response, page);
+  if (!page.has('UploadId')) throw new NotXmlError(`${root} is not a listing of parts.`);
+  return { isTruncated: page.get('IsTruncated')?.trim() === 'true', parts };
+}
+
+function partOf(item: ReadonlyMap<string, string>): ListedPart {
+  const { size, etag } = objectOf({ size: item.get('Size'), etag: item.get('ETag') });
+  const partNumber = Number(item.get('PartNumber'));
+  if (Number.isInteger(partNumber) && partNumber > 0 && etag !== '') return { partNumber, size, etag };
+  throw new NotXmlError('A part has no number or no ETag.');
 }
 
 function versionOf(item: ReadonlyMap<string, string>, isMarker: boolean): ListedVersion {

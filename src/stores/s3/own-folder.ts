@@ -26,11 +26,12 @@ export function hideOwnFolder(store: Store): Store {
   });
 }
 
-/** Returns the path in an argument of a member of `Store`: a path, or the entry of a file. */
+/** Returns the path in an argument of a member of `Store`: a path, the entry of a file, or the destination of an upload. */
 function pathOf(argument: unknown): FilePath | FolderPath | undefined {
   if (typeof argument === 'string') return argument as FilePath;
-  const hasPath = typeof argument === 'object' && argument !== null && 'path' in argument;
-  return hasPath && typeof argument.path === 'string' ? (argument.path as FilePath) : undefined;
+  if (typeof argument !== 'object' || argument === null) return undefined;
+  const path = 'path' in argument ? argument.path : 'file' in argument ? argument.file : undefined;
+  return typeof path === 'string' ? (path as FilePath) : undefined;
 }
 
 async function* none(): AsyncGenerator<never> {}

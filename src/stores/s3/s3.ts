@@ -17,6 +17,7 @@ import { createLister } from './list.ts';
 import { ObjectVersions } from './object-versions.ts';
 import { headBucket, listObjects } from './operations.ts';
 import { hideOwnFolder } from './own-folder.ts';
+import { BucketUploads } from './pending-uploads.ts';
 import { Reader } from './read.ts';
 import { Remover } from './remove.ts';
 import { Replacer } from './replace.ts';
@@ -30,7 +31,7 @@ import { Writer } from './write.ts';
 
 /**
  * Opens a bucket of any S3-compatible store. Holdall writes only the files of users, folder markers, and its own folder,
- * which holds the trash and the versions.
+ * which holds the trash, the versions and unfinished uploads.
  */
 export function openS3(options: S3Options): Store {
   const bucket = openBucket(options);
@@ -43,23 +44,27 @@ export function openS3(options: S3Options): Store {
   const versions = new BucketVersions(bucket, { objects, copies: new VersionCopies({ bucket, copier, remover }) });
   const locks = createKeyedMutex();
   const replacer = new Replacer(stat, versions, locks);
-  const { write } = new Writer(bucket, entries, puts, replacer);
+  const writer = new Writer(bucket, entries, puts, replacer);
   const context = { bucket, entries, stat, copier, remover, replacer };
   const tree = createObjectTree(bucket, copier, remover, options.concurrency);
   const folders = createItemwiseOperations(tree);
-  const leases = openLeases(bucket, options.leaseMs);
+  const writeOwn = openOwnObjects(bucket);
+  const leases = new Leases({ bucket, write: writeOwn, leaseMs: options.leaseMs });
   const erase = async (prefix: Key) => {
     if (await versions.hasObjectVersions()) await objects.erase(prefix, {});
   };
   const trash = new BucketTrash({ context, tree, leases, locks, erase });
   const deletes = new TrashDeletes({ context, tree, leases, locks, trash });
+  const uploads = new BucketUploads({ bucket, stat, puts, replacer, writer, writeOwn, erase });
 
   return hideOwnFolder({
     list: createLister(bucket, entries),
     walk: (folder, walkOptions = {}) => walkEntries(bucket, entries, folder, walkOptions),
     stat,
     read,
-    write,
+    write: writer.write,
+    createUpload: (id, target, uploadOptions = {}) => uploads.create(id, target, uploadOptions),
+    openUpload: (id, uploadOptions = {}) => uploads.open(id, uploadOptions),
     remove: remover.remove,
     createFolder: (folder, folderOptions = {}) => createFolder(context, folder, folderOptions),
     removeFolder: (folder, folderOptions = {}) => removeFolder(context, folder, folderOptions),
@@ -90,16 +95,15 @@ export function openS3(options: S3Options): Store {
   });
 }
 
-function openLeases(bucket: Bucket, leaseMs: number | undefined): Leases {
-  // These objects are not remembered with the files of users.
+/** Returns the function that writes Holdall's own objects, which are not remembered with the files of users. */
+function openOwnObjects(bucket: Bucket): Store['write'] {
   const entries = createEntries(undefined);
   const { stat } = new Reader(bucket, entries);
   const replacer: Pick<Replacer, 'replace' | 'attributesOf'> = {
     replace: async (_file, { condition }, put) => put(condition),
     attributesOf: async () => ({}),
   };
-  const { write } = new Writer(bucket, entries, new ConditionalPut(bucket, stat), replacer);
-  return new Leases({ bucket, write, leaseMs });
+  return new Writer(bucket, entries, new ConditionalPut(bucket, stat), replacer).write;
 }
 
 /** Returns the public URL of the served part of a bucket. */

@@ -1,12 +1,20 @@
 import { addAbortSignal } from 'node:stream';
 import { isStoreError } from '../../model/error.ts';
 import type { FilePath } from '../../model/path.ts';
-import type { Keep, Store, Upload, WriteCondition, WriteOptions } from '../../model/store.ts';
+import type {
+  Cancellable,
+  FileEntry,
+  Keeping,
+  Store,
+  Upload,
+  WriteCondition,
+  WriteOptions,
+} from '../../model/store.ts';
 import { concurrentlyModified, preconditionFailed, requireSize, versionReplaced } from '../../model/store-errors.ts';
 import type { Bucket } from './bucket.ts';
 import type { ConditionalPut } from './conditional-put.ts';
 import type { Entries } from './entries.ts';
-import { planParts, splitIntoParts, uploadParts } from './multipart.ts';
+import { type Completion, completeParts, planParts, type SentParts, splitIntoParts, uploadParts } from './multipart.ts';
 import { uploadPart } from './operations.ts';
 import type { Replacer } from './replace.ts';
 
@@ -29,40 +37,49 @@ export class Writer {
     this.#replacer = replacer;
   }
 
-  readonly write: Store['write'] = async (file, upload, { condition, keep, onOutcome, signal } = {}) => {
+  readonly write: Store['write'] = async (file, upload, options = {}) => {
     try {
-      return await this.#write({ file, type: upload.type, condition, keep, onOutcome, signal }, upload);
-    } catch (error) {
-      this.#entries.forget(file);
-      throw toWriteError(error, file, condition);
+      return await this.#translatingErrors(file, options, () => this.#write(file, upload, options));
     } finally {
       upload.body.destroy();
     }
   };
 
-  async #write(write: Write, { body, size, maxSize: declaredMax }: Upload) {
-    const { file, type, keep, onOutcome, signal } = write;
-    let placed = write.condition;
-    const replace = <Output>(put: (condition: WriteCondition | undefined) => Promise<Output>) =>
-      this.#replacer.replace(file, write, (condition) => {
-        placed = condition;
-        return put(condition);
-      });
+  /** Writes a file in one request. Same contract as `Store.write`. */
+  put(file: FilePath, bytes: Buffer, { type, ...options }: PutOptions): Promise<FileEntry> {
+    return this.#translatingErrors(file, options, async () => {
+      await this.#puts.require(file, options.condition, options);
+      const etag = await this.#put(file, bytes, { type, ...options });
+      return this.#entries.of(file, { size: bytes.length, etag, contentType: type });
+    });
+  }
+
+  /** Writes a file whose parts a multipart upload has. Same contract as `Store.write`. */
+  complete(file: FilePath, { size, type, ...sent }: SentFile, options: ChangeOptions): Promise<FileEntry> {
+    return this.#translatingErrors(file, options, async () => {
+      const etag = await this.#complete(file, options, (completion) =>
+        completeParts(this.#bucket, file, sent, completion),
+      );
+      return this.#entries.of(file, { size, etag, contentType: type });
+    });
+  }
+
+  async #write(file: FilePath, { body, type, size, maxSize: declaredMax }: Upload, options: ChangeOptions) {
+    const { condition, keep, signal } = options;
     const maxSize = size ?? declaredMax;
     const { partSize, maxConcurrent } = planParts(maxSize);
     const splitter = splitIntoParts(signal ? addAbortSignal(signal, body) : body, partSize, maxSize);
     const first = await splitter.parts.next();
     const bytes = first.done ? Buffer.alloc(0) : first.value;
     // Some stores ignore conditions, so check them here too.
-    await this.#puts.require(file, write.condition, { signal });
-    const attributes = { 'content-type': type, ...(await this.#replacer.attributesOf(keep)) };
+    await this.#puts.require(file, condition, { signal });
     let etag: string;
     if (bytes.length < partSize) {
       requireSize(file, bytes.length, size);
-      etag = await replace((condition) => this.#puts.put(file, bytes, { attributes, condition, signal }));
+      etag = await this.#put(file, bytes, { type, ...options });
     } else {
       etag = await uploadParts(this.#bucket, file, {
-        attributes,
+        attributes: { 'content-type': type, ...(await this.#replacer.attributesOf(keep)) },
         parts: startingWith(bytes, splitter.parts),
         maxConcurrent,
         signal,
@@ -73,28 +90,68 @@ export class Writer {
         },
         finish: (complete) => {
           requireSize(file, splitter.size(), size);
-          return replace((condition) =>
-            complete({
-              condition: this.#puts.headersOf(condition),
-              verify: () => this.#puts.require(file, condition, { signal }),
-            }),
-          );
+          return this.#complete(file, options, complete);
         },
       });
     }
+    return this.#entries.of(file, { size: splitter.size(), etag, contentType: type });
+  }
+
+  async #put(file: FilePath, bytes: Buffer, { type, ...options }: PutOptions): Promise<string> {
+    const attributes = { 'content-type': type, ...(await this.#replacer.attributesOf(options.keep)) };
+    const { signal } = options;
+    return this.#replace(file, options, (condition) => this.#puts.put(file, bytes, { attributes, condition, signal }));
+  }
+
+  #complete(
+    file: FilePath,
+    options: ChangeOptions,
+    complete: (completion: Completion) => Promise<string>,
+  ): Promise<string> {
+    return this.#replace(file, options, (condition) =>
+      complete({
+        condition: this.#puts.headersOf(condition),
+        verify: () => this.#puts.require(file, condition, options),
+      }),
+    );
+  }
+
+  /** Puts new content at a path under its final condition, and reports the outcome. Returns the ETag. */
+  async #replace(
+    file: FilePath,
+    { condition, keep, onOutcome }: ChangeOptions,
+    put: (condition: WriteCondition | undefined) => Promise<string>,
+  ): Promise<string> {
+    let placed = condition;
+    const etag = await this.#replacer.replace(file, { condition, keep }, (final) => {
+      placed = final;
+      return put(final);
+    });
     // The response to a PUT does not tell whether it replaced an object, but its condition does.
     if (placed !== undefined) onOutcome?.({ replaced: placed !== 'absent' });
-    return this.#entries.of(file, { size: splitter.size(), etag, contentType: type });
+    return etag;
+  }
+
+  async #translatingErrors<Result>(
+    file: FilePath,
+    { condition }: ChangeOptions,
+    task: () => Promise<Result>,
+  ): Promise<Result> {
+    try {
+      return await task();
+    } catch (error) {
+      this.#entries.forget(file);
+      throw toWriteError(error, file, condition);
+    }
   }
 }
 
-interface Write {
-  readonly file: FilePath;
-  readonly type: string;
-  readonly condition: WriteCondition | undefined;
-  readonly keep: Keep | undefined;
-  readonly onOutcome: WriteOptions['onOutcome'];
-  readonly signal: AbortSignal | undefined;
+type ChangeOptions = WriteOptions & Keeping & Cancellable;
+type PutOptions = ChangeOptions & Pick<Upload, 'type'>;
+
+/** A file whose parts a multipart upload has: its size in bytes, and its media type. */
+interface SentFile extends SentParts, Pick<Upload, 'type'> {
+  readonly size: number;
 }
 
 async function* startingWith(first: Buffer, rest: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {

@@ -1,0 +1,255 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { afterEach, beforeEach, describe, it, type TestContext } from 'node:test';
+import type { PendingUpload, Store, UploadDestination, WriteOptions } from '../../src/model/store.ts';
+import type { Backend } from './backend.ts';
+import { assertSameBytes, file, ofKind, plant, textOf, treeOf } from './bytes.ts';
+
+type Uploading = Required<Pick<Store, 'createUpload' | 'openUpload'>>;
+
+/** Bytes of a part in a bucket. A disk has no parts. */
+const PART = 8 * 2 ** 20;
+const TYPE = 'text/x-a';
+
+/** Tests `Store.createUpload` and `Store.openUpload`, if the store has them. */
+export function pendingUploadsContract(backend: Backend): void {
+  describe(`The contract of uploads in parts: ${backend.name}`, { concurrency: 1 }, () => {
+    let store: Store;
+    let close: () => Promise<void>;
+    let count = 0;
+
+    beforeEach(async () => {
+      ({ store, close } = await backend.open());
+    });
+    afterEach(() => close());
+
+    const ofUploads = (rule: string, test: (uploading: Uploading) => Promise<void>, lacks?: string) => {
+      it(rule, { skip: lacks ?? false }, async (context: TestContext) => {
+        const { createUpload, openUpload } = store;
+        if (createUpload && openUpload) await test({ createUpload, openUpload });
+        else context.skip('the store has no uploads in parts');
+      });
+    };
+    /** Begins an upload and returns its ID. */
+    const begin = async ({ createUpload }: Uploading, path: string, target: Partial<UploadDestination> = {}) => {
+      const id = `upload-${++count}`;
+      await createUpload(id, { file: file(path), type: TYPE, ...target });
+      return id;
+    };
+    const append = async ({ openUpload }: Uploading, id: string, ...chunks: (Buffer | string)[]) =>
+      (await openUpload(id)).append(bodyOf(...chunks));
+    const commit = async (
+      { openUpload }: Uploading,
+      id: string,
+      path: string,
+      options: Parameters<PendingUpload['commit']>[2] = {},
+    ) => (await openUpload(id)).commit(file(path), { type: TYPE }, options);
+    const offsetOf = async ({ openUpload }: Uploading, id: string) => (await openUpload(id)).offset;
+
+    ofUploads('becomes a file from several appends, and then no longer exists', async (uploading) => {
+      const id = await begin(uploading, 'f/ü a.txt', { size: 9 });
+      assert.equal(await offsetOf(uploading, id), 0);
+      assert.equal(await append(uploading, id, 'abc'), 3);
+      assert.equal(await append(uploading, id), 3);
+      assert.equal(await append(uploading, id, 'd', 'ef'), 6);
+      assert.equal(await offsetOf(uploading, id), 6);
+      const upload = await uploading.openUpload(id);
+      assert.equal(await upload.append(bodyOf('g')), 7);
+      assert.equal(await upload.append(bodyOf('hi')), 9);
+      assert.deepEqual(await treeOf(store), {}, 'nothing is visible before the commit');
+      const entry = await commit(uploading, id, 'f/ü a.txt');
+      assert.equal(entry.size, 9);
+      assert.equal(entry.etag, (await store.stat(file('f/ü a.txt'))).etag);
+      if (!backend.lacks['stored-types']) assert.equal((await store.stat(file('f/ü a.txt'))).type, TYPE);
+      assert.deepEqual(await treeOf(store), { 'f/': null, 'f/ü a.txt': 'abcdefghi' });
+      await assert.rejects(uploading.openUpload(id), ofKind('not-found'));
+    });
+
+    ofUploads('can be empty', async (uploading) => {
+      const id = await begin(uploading, 'a', { size: 0 });
+      assert.equal((await commit(uploading, id, 'a')).size, 0);
+      assert.equal(await textOf(store, 'a'), '');
+    });
+
+    ofUploads('keeps appends that end before, at and after the end of a part', async (uploading) => {
+      const bytes = randomBytes(3 * PART + 1);
+      const ends = [1, PART - 1, PART, 2 * PART + 1, 3 * PART, bytes.length];
+      const id = await begin(uploading, 'a', { size: bytes.length });
+      let start = 0;
+      for (const end of ends) {
+        assert.equal(await append(uploading, id, bytes.subarray(start, end)), end);
+        assert.equal(await offsetOf(uploading, id), end);
+        start = end;
+      }
+      const { size, etag } = await commit(uploading, id, 'a');
+      assert.equal(size, bytes.length);
+      assert.equal((await store.stat(file('a'))).etag, etag);
+      assertSameBytes(await contentOf(store, 'a'), bytes);
+    });
+
+    ofUploads('can end exactly with a part', async (uploading) => {
+      const bytes = randomBytes(PART);
+      const id = await begin(uploading, 'a', { size: PART });
+      assert.equal(await append(uploading, id, bytes), PART);
+      await commit(uploading, id, 'a');
+      assertSameBytes(await contentOf(store, 'a'), bytes);
+    });
+
+    ofUploads('keeps the bytes that arrived of an interrupted body', async (uploading) => {
+      const bytes = randomBytes(PART + 1000);
+      const id = await begin(uploading, 'a', { size: bytes.length });
+      await append(uploading, id, bytes.subarray(0, 10));
+      const reason = new Error('The client disconnected.');
+      const upload = await uploading.openUpload(id);
+      await assert.rejects(upload.append(brokenBody(reason, bytes.subarray(10, PART + 100))), reason);
+      assert.equal(await offsetOf(uploading, id), PART + 100);
+      const controller = new AbortController();
+      const aborted = await uploading.openUpload(id);
+      const endless = abortedBody(controller, reason, bytes.subarray(PART + 100, PART + 300));
+      await assert.rejects(aborted.append(endless, { signal: controller.signal }), reason);
+      assert.equal(await offsetOf(uploading, id), PART + 300);
+      const never = await uploading.openUpload(id);
+      await assert.rejects(
+        never.append(bodyOf(bytes.subarray(PART + 300)), { signal: AbortSignal.abort(reason) }),
+        reason,
+      );
+      const offset = await offsetOf(uploading, id);
+      assert.equal(offset, PART + 300);
+      await append(uploading, id, bytes.subarray(offset));
+      await commit(uploading, id, 'a');
+      assertSameBytes(await contentOf(store, 'a'), bytes);
+    });
+
+    ofUploads('keeps nothing of an append that is not valid', async (uploading) => {
+      const bytes = randomBytes(3 * PART);
+      const id = await begin(uploading, 'a', { size: bytes.length });
+      const wrong = new Error('The checksum is wrong.');
+      const verify = () => Promise.reject(wrong);
+      const valid = { verify: async () => {} };
+      const tryAppend = async (body: Readable) => (await uploading.openUpload(id)).append(body, { verify });
+      await assert.rejects(tryAppend(bodyOf('x'.repeat(20))), wrong);
+      assert.equal(await offsetOf(uploading, id), 0);
+      assert.equal(await (await uploading.openUpload(id)).append(bodyOf(bytes.subarray(0, 10)), valid), 10);
+      await assert.rejects(tryAppend(bodyOf(Buffer.alloc(3 * PART - 10))), wrong);
+      assert.equal(await offsetOf(uploading, id), 10);
+      const reason = new Error('The client disconnected.');
+      const upload = await uploading.openUpload(id);
+      await assert.rejects(upload.append(brokenBody(reason, Buffer.alloc(2 * PART)), valid), reason);
+      assert.equal(await offsetOf(uploading, id), 10);
+      // Of the parts that were sent before, none counts when the missing one before them arrives.
+      const part = bytes.subarray(10, PART + 5);
+      assert.equal(await (await uploading.openUpload(id)).append(bodyOf(part), valid), PART + 5);
+      assert.equal(await offsetOf(uploading, id), PART + 5);
+      assert.equal(await (await uploading.openUpload(id)).append(bodyOf(bytes.subarray(PART + 5)), valid), 3 * PART);
+      await commit(uploading, id, 'a');
+      assertSameBytes(await contentOf(store, 'a'), bytes);
+    });
+
+    for (const size of [3, PART + 3]) {
+      ofUploads(`of ${size} bytes requires the condition at its creation and at its commit`, async (uploading) => {
+        const bytes = randomBytes(size);
+        await plant(store, { taken: 'old' });
+        await assert.rejects(begin(uploading, 'taken', { condition: 'absent' }), ofKind('condition-failed'));
+        const id = await begin(uploading, 'a', { condition: 'absent', size });
+        await append(uploading, id, bytes);
+        await plant(store, { a: 'other' });
+        for (let attempt = 1; attempt <= 2; attempt++) {
+          await assert.rejects(commit(uploading, id, 'a', { condition: 'absent' }), ofKind('condition-failed'));
+        }
+        assert.equal(await textOf(store, 'a'), 'other');
+        assert.equal(await offsetOf(uploading, id), size);
+        await store.remove(file('a'));
+        const outcomes: boolean[] = [];
+        const onOutcome: WriteOptions['onOutcome'] = ({ replaced }) => void outcomes.push(replaced);
+        await commit(uploading, id, 'a', { condition: 'absent', onOutcome });
+        assert.deepEqual(outcomes, [false]);
+        assertSameBytes(await contentOf(store, 'a'), bytes);
+      });
+
+      ofUploads(
+        `of ${size} bytes replaces the file with the ETag of its condition`,
+        async (uploading) => {
+          const bytes = randomBytes(size);
+          await plant(store, { a: 'old' });
+          const { etag } = await store.stat(file('a'));
+          const other = { condition: { etag: 'other' } };
+          await assert.rejects(begin(uploading, 'a', other), ofKind('condition-failed'));
+          const id = await begin(uploading, 'a', { condition: { etag }, size });
+          await append(uploading, id, bytes);
+          await assert.rejects(commit(uploading, id, 'a', other), ofKind('condition-failed'));
+          await commit(uploading, id, 'a', { condition: { etag } });
+          assertSameBytes(await contentOf(store, 'a'), bytes);
+        },
+        backend.lacks['conditional-replace'],
+      );
+
+      ofUploads(`of ${size} bytes keeps the content that it replaces as a version`, async (uploading) => {
+        if (!store.listVersions) return;
+        const bytes = randomBytes(size);
+        await plant(store, { a: 'old' });
+        const id = await begin(uploading, 'a', { size, user: 'ann' });
+        await append(uploading, id, bytes);
+        const kept: string[] = [];
+        await commit(uploading, id, 'a', { keep: { user: 'ann', onKept: (version) => kept.push(version) } });
+        assertSameBytes(await contentOf(store, 'a'), bytes);
+        const { versions } = await store.listVersions(file('a'));
+        assert.deepEqual(
+          versions.map(({ id: version, size: bytesOfVersion, replacedBy }) => [version, bytesOfVersion, replacedBy]),
+          [[kept[0], 3, 'ann']],
+        );
+      });
+    }
+
+    ofUploads('ends when it is removed, any number of times', async (uploading) => {
+      for (const size of [0, 10, PART + 10]) {
+        const id = await begin(uploading, 'a', { size });
+        await append(uploading, id, randomBytes(size));
+        const [first, second] = [await uploading.openUpload(id), await uploading.openUpload(id)];
+        await first.remove();
+        await first.remove();
+        await second.remove();
+        await assert.rejects(uploading.openUpload(id), ofKind('not-found'));
+      }
+      assert.deepEqual(await treeOf(store), {});
+    });
+
+    ofUploads('is not-found with an ID that no upload has', async ({ openUpload }) => {
+      for (const id of ['missing', '', '.', '..', '../x', 'a/b', 'ü', 'a'.repeat(300)]) {
+        await assert.rejects(openUpload(id), ofKind('not-found'), id);
+      }
+    });
+  });
+}
+
+const bodyOf = (...chunks: (Buffer | string)[]) =>
+  Readable.from(
+    chunks.map((chunk) => Buffer.from(chunk)),
+    { objectMode: false },
+  );
+
+/** Returns a body that fails after some bytes. */
+function brokenBody(reason: Error, bytes: Buffer): Readable {
+  const broken = async function* () {
+    yield bytes;
+    throw reason;
+  };
+  return Readable.from(broken(), { objectMode: false });
+}
+
+/** Returns a body during which its request is aborted. It never ends by itself. */
+function abortedBody(controller: AbortController, reason: Error, bytes: Buffer): Readable {
+  const chunks = [bytes];
+  return new Readable({
+    read() {
+      const chunk = chunks.shift();
+      if (chunk) this.push(chunk);
+      else controller.abort(reason);
+    },
+  });
+}
+
+async function contentOf(store: Pick<Store, 'read'>, path: string): Promise<Buffer> {
+  return buffer((await store.read(file(path))).body);
+}
