@@ -82,6 +82,8 @@ export type Trait =
   | 'lasting-urls'
   /** Has presigned URLs that send a file as an attachment with its name. */
   | 'urls-of-downloads'
+  /** Stores the bytes of an append while they arrive. */
+  | 'growing-uploads'
   /** Lets the client replace files. */
   | 'replacements'
   /** Lets the client rename, move and delete. */
@@ -170,6 +172,7 @@ export const s3: Backend = {
     'times-of-writes': 'the response to a write has no time',
     'kept-times': 'a listing of objects has only the time of the write',
     'outcomes-of-writes': 'the response to a write does not tell whether it replaced an object',
+    'growing-uploads': 'a bucket gets the bytes when they fill a part, or when the request ends',
   },
 };
 
