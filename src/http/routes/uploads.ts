@@ -247,7 +247,7 @@ class Receiver {
     const upload = await table.create(described);
     try {
       const type = mediaTypeOfUpload(described.type, nameOf(path));
-      await contents.createUpload(upload.id, { file: path, type, size, condition });
+      await contents.createUpload(upload.id, { file: path, type, size, condition, user: described.owner });
     } catch (error) {
       await table.remove(upload.id);
       throw error;
