@@ -258,7 +258,7 @@ describe('A body', () => {
     assert.equal((await send(port, '/', { headers: gzip })).status, 200, 'Without a body it says nothing.');
     const identity = { 'content-encoding': 'Identity' };
     assert.equal((await postJson(port, '/create_folder', { path: 'made' }, identity)).status, 200);
-    assertFailure(await send(port, '/file/a', { method: 'PUT', headers: gzip, body: '{}' }), 405, /not allowed/);
+    assertFailure(await send(port, '/file/a', { method: 'PATCH', headers: gzip, body: '{}' }), 405, /not allowed/);
   });
 
   it('gets 413 if an unknown field exceeds 1 MiB, before or after the file', async (t) => {

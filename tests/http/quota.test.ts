@@ -63,7 +63,7 @@ describe('The quota of a store', () => {
     ['/', 'GET', 200],
     ['/file/missing', 'GET', 404],
     ['/file/missing', 'HEAD', 404],
-    ['/file/missing', 'PUT', 405],
+    ['/file/missing', 'PATCH', 405],
     ['/-/nothing', 'GET', 404],
     ['/delete_folder/missing', 'DELETE', 403],
   ] as const) {

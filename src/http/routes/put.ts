@@ -112,15 +112,8 @@ async function receive(
   return { file, isNew: isNew || visitor !== undefined };
 }
 
-/** Throws unless the body is the whole content of a file (RFC 9110, sections 8.4 and 14.5). */
+/** Throws unless the body is the whole content of a file (RFC 9110, section 14.5). */
 function requireWholeContent({ headers }: FastifyRequest): void {
-  const coding = headers['content-encoding'];
-  if (coding !== undefined && coding.trim().toLowerCase() !== 'identity') {
-    throw new HttpError(
-      'unsupported-encoding',
-      'The body has a Content-Encoding. Send the content of the file itself.',
-    );
-  }
   if (headers['content-range'] === undefined) return;
   throw new HttpError('invalid-header', 'PUT stores a whole file. Send the request without Content-Range.');
 }
