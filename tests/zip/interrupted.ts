@@ -50,12 +50,13 @@ export function testInterruptedDownloads(store: string, options: Interruptions):
         file,
         `http://127.0.0.1:${proxy.port}/-/zip/f/`,
       ]);
-    for (let lost = 0; lost < count; lost++) {
-      // At random, but never after the end: the last request completes the archive.
-      proxy.cutAfter(1000 + Math.floor((Math.random() * 1.8 * size) / (count + 1)));
+    let rest = size;
+    for (let lost = 0; lost < count && rest > size * 0.05; lost++) {
+      // At random, but before the end: the last request completes the archive.
+      const longest = 0.9 * Math.min(rest, (2 * size) / (count + 1));
+      proxy.cutAfter(1000 + Math.floor(Math.random() * longest));
       await assert.rejects(curl(), { code: 18 });
-      const { length } = await readFile(file);
-      if (length > size * 0.95) break;
+      rest = size - (await readFile(file)).length;
     }
     proxy.cutAfter(Number.POSITIVE_INFINITY);
     await curl();
