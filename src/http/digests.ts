@@ -75,5 +75,5 @@ function parseDigests(header: string, text: string | undefined): Digest[] {
 }
 
 function algorithmOf(key: string): Algorithm | undefined {
-  return key in ALGORITHMS ? (key as Algorithm) : undefined;
+  return Object.hasOwn(ALGORITHMS, key) ? (key as Algorithm) : undefined;
 }

@@ -25,7 +25,7 @@ export function putSuite(backend: Backend): void {
     const put = (path: string, body: Buffer | string, headers: Headers = {}) =>
       send(service.port, `/file/${escapePath(path)}`, { method: 'PUT', body, headers });
     const get = (path: string) => send(service.port, `/file/${escapePath(path)}`);
-    /** The tree of a folder that each test fills anew. */
+    /** Returns the tree of a folder. Each test has a folder of its own. */
     const tree = (folder: string) => treeOf(service.port, folder);
 
     it('stores the bytes of the body, of a known or unknown length', async () => {
@@ -110,7 +110,7 @@ export function putSuite(backend: Backend): void {
       }
       assert.deepEqual(await tree('digest/'), { 'digest/kept': 'old' });
       const accepted = await put('digest/new', 'content', {
-        'repr-digest': `md5=:AAAA:, ${right}`,
+        'repr-digest': `md5=:AAAA:, constructor=:AAAA:, ${right}`,
         'content-digest': right,
       });
       assert.equal(accepted.status, 201);
