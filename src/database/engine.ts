@@ -107,5 +107,7 @@ export interface SqlDialect {
   ): SelectQueryBuilder<Tables, Table, Selected>;
   /** The type of a numeric primary key of 64 bits. */
   readonly keyType: 'bigint' | 'integer';
+  /** The type of a column of bytes. */
+  readonly bytesType: 'bytea' | 'blob';
   hasTable(db: QueryExecutorProvider, name: string): Promise<boolean>;
 }

@@ -492,8 +492,9 @@ const STORE_ERRORS: Readonly<Record<StoreErrorCode, Omit<ErrorDescription, 'stat
     action: 'Try again after `Retry-After`.',
   },
   'store-full': {
-    meaning: 'The store has no space left, or its quota is exhausted.',
-    action: 'Free space in the store, or raise its quota.',
+    meaning:
+      'The store has no space left, or its quota is exhausted. With a repository also: unfinished uploads in parts have 1 GiB.',
+    action: 'Free space in the store, or raise its quota. Finish or cancel uploads in parts.',
   },
   'store-not-writable': {
     meaning: 'The health check cannot write to the store.',

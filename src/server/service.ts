@@ -131,7 +131,7 @@ async function openService(
     days: config.UPLOAD_EXPIRES,
     partBytes: config.UPLOAD_CHUNK_SIZE,
   });
-  const expiries = [expiryOf(store, config, logger), ...(uploads ? [createUploadExpiry(uploads, logger)] : [])];
+  const expiries = [expiryOf(store, config, logger), createUploadExpiry(uploads, logger)];
   const scheduled = config.READ_ONLY ? [] : expiries;
   const jobs = startJobs(database, { files, changes, access, audit, scheduled }, environment);
   const webhooks = startWebhooks(database, { config, access, changes, jobs, metrics }, environment);

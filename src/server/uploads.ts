@@ -4,6 +4,7 @@ import type { Database } from '../database/database.ts';
 import type { UploadService } from '../http/service.ts';
 import { defineKind, type JobKind } from '../jobs/job.ts';
 import type { Store } from '../model/store.ts';
+import { createDatabaseContents } from '../uploads/database-contents.ts';
 import { expireUploads } from '../uploads/expiry.ts';
 import { Uploads } from '../uploads/uploads.ts';
 import { WriteLeases } from '../uploads/write-lease.ts';
@@ -19,16 +20,17 @@ const DAY_MS = 24 * 60 * 60_000;
 /** Milliseconds between two removals of expired uploads. */
 const EXPIRY_INTERVAL_MS = 60 * 60_000;
 
-/** Creates what uploads in several requests need; undefined if the store can't receive them. */
+/** Creates what uploads in several requests need. Their content is in the database if the store can't receive it in parts. */
 export function createUploads(
   database: Database,
-  { createUpload, openUpload }: Store,
+  store: Store,
   { days, partBytes }: { readonly days: number; readonly partBytes: number },
-): UploadService | undefined {
-  if (!createUpload || !openUpload) return undefined;
+): UploadService {
+  const { createUpload, openUpload } = store;
   const table = new Uploads(database, { lifetimeMs: days * DAY_MS, leaseMs: LEASE_MS });
   const leases = new WriteLeases(table, { leaseMs: LEASE_MS, waitMs: WAIT_MS });
-  return { table, leases, partBytes, contents: { createUpload, openUpload } };
+  const contents = createUpload && openUpload ? { createUpload, openUpload } : createDatabaseContents(database, store);
+  return { table, leases, partBytes, contents };
 }
 
 /** Returns the kind of job that removes expired uploads. */

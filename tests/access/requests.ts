@@ -12,9 +12,6 @@ export interface TableRequest extends Call {
   readonly destination?: FolderPath;
 }
 
-/** The URL of uploads in parts, which only some stores have. */
-export const UPLOADS = '/-/uploads';
-
 /** The headers of an upload whose first part is the whole content. */
 const wholeUpload = (path: string, content: string) => ({
   'tus-resumable': '1.0.0',
@@ -120,6 +117,6 @@ function uploads(name: string): readonly TableRequest[] {
     { method: 'POST', path: '/upload', headers, body: formOf([prefix, file]) },
     { method: 'POST', path: '/upload', headers, body: formOf([file, prefix]) },
     { method: 'PUT', path: `/file/${SOURCE}${name}`, body: 'uploaded' },
-    { method: 'POST', path: UPLOADS, headers: wholeUpload(SOURCE + name, 'uploaded'), body: 'uploaded' },
+    { method: 'POST', path: '/-/uploads', headers: wholeUpload(SOURCE + name, 'uploaded'), body: 'uploaded' },
   ];
 }

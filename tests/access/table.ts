@@ -11,7 +11,7 @@ import { parseArchive } from '../zip/parse-archive.ts';
 import { reportChanges } from './change-reporting-store.ts';
 import { AUTH_METHODS, type AuthMethod, type Client, openTestAccess, type TestAccess } from './clients.ts';
 import { type DocumentedRow, type Need, readDocumentedNeeds } from './documented-needs.ts';
-import { REQUESTS, type TableRequest, UPLOADS } from './requests.ts';
+import { REQUESTS, type TableRequest } from './requests.ts';
 import { allAt, type Situation, situationsAt } from './situations.ts';
 import { GONE_FILE, plantStore, SOURCE, type TestTree } from './tree.ts';
 
@@ -67,7 +67,6 @@ export function accessTable(
             if (!store.listVersions && /\bversions?\b/.test(row.title)) return context.skip('no versions');
             const client = clients.find((candidate) => candidate.method === method) ?? assert.fail(method);
             for (const cell of cellsOf(row, client, depth)) {
-              if (cell.request.path === UPLOADS && !store.createUpload) continue;
               access.grant(cell.grants);
               await checkCell(cell, client, fixture, empty);
             }

@@ -1,4 +1,6 @@
-import { disk } from '../contract/backend.ts';
+import { disk, memory } from '../contract/backend.ts';
 import { resumableUploadsSuite } from './resumable-uploads.ts';
 
 resumableUploadsSuite(disk);
+// The content arrives in the database.
+resumableUploadsSuite(memory);

@@ -37,6 +37,7 @@ export class PostgresEngine implements Engine {
   readonly dialect: SqlDialect = {
     now: sql<number>`cast(extract(epoch from clock_timestamp()) * 1000 as bigint)`,
     keyType: 'bigint',
+    bytesType: 'bytea',
     skipLocked: (query) => query.forUpdate().skipLocked(),
     async hasTable(db, name) {
       const { rows } = await sql<{ found: boolean }>`select to_regclass(${name}) is not null as found`.execute(db);

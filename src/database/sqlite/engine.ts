@@ -35,6 +35,7 @@ export class SqliteEngine implements Engine {
     skipLocked: (query) => query,
     // Only this type makes the key the row ID, so that the table needs no index: https://sqlite.org/rowidtable.html.
     keyType: 'integer',
+    bytesType: 'blob',
     async hasTable(db, name) {
       const found = sql`select 1 from sqlite_schema where type = 'table' and name = ${name}`;
       return (await found.execute(db)).rows.length > 0;

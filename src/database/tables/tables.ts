@@ -2,6 +2,7 @@ import type { ChangeFeedTable, ChangesTable, ChangeWritersTable } from './change
 import type { JobsTable } from './jobs.ts';
 import type { LinksTable } from './links.ts';
 import type { MigrationsTable } from './migrations.ts';
+import type { UploadChunksTable, UploadContentsTable } from './upload-contents.ts';
 import type { UploadsTable } from './uploads.ts';
 import type { WebhookDeliveriesTable, WebhooksTable } from './webhooks.ts';
 import type { ZipChecksumsTable } from './zip-checksums.ts';
@@ -14,6 +15,8 @@ export interface Tables {
   readonly holdall_migrations: MigrationsTable;
   readonly jobs: JobsTable;
   readonly links: LinksTable;
+  readonly upload_chunks: UploadChunksTable;
+  readonly upload_contents: UploadContentsTable;
   readonly uploads: UploadsTable;
   readonly webhook_deliveries: WebhookDeliveriesTable;
   readonly webhooks: WebhooksTable;
