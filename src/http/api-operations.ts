@@ -204,6 +204,7 @@ export const OPERATIONS: Readonly<Record<string, OperationDescription>> = {
     operationId: 'beginUpload',
     errors: [...UPLOAD, ...UPLOADS, 'invalid-header', 'invalid-parameter', 'invalid-request', ...PARTS],
   },
+  'GET /-/uploads/{id}': { operationId: 'readUploadOffset', errors: UPLOADS_OF_USER },
   'HEAD /-/uploads/{id}': { operationId: 'getUploadOffset', errors: UPLOADS_OF_USER },
   'PATCH /-/uploads/{id}': {
     operationId: 'continueUpload',

@@ -242,7 +242,7 @@ const HTTP_ERRORS = {
   'unsupported-tus-version': {
     status: 412,
     meaning: 'The header `Tus-Resumable` is missing, or has another version than 1.0.0.',
-    action: 'Send `Tus-Resumable: 1.0.0`.',
+    action: 'Send `Tus-Resumable: 1.0.0`, or `Upload-Complete` for the other protocol.',
   },
   'body-too-large': {
     status: 413,
@@ -261,8 +261,9 @@ const HTTP_ERRORS = {
   },
   'offset-type-required': {
     status: 415,
-    meaning: 'The `Content-Type` of a part of a resumable upload is not `application/offset+octet-stream`.',
-    action: 'Send this `Content-Type`.',
+    meaning:
+      'The `Content-Type` of a part of a resumable upload is not `application/offset+octet-stream` (tus) or `application/partial-upload`.',
+    action: 'Send the `Content-Type` of the protocol.',
   },
   'expectation-failed': {
     status: 417,

@@ -402,6 +402,12 @@ export const PutQuery = Type.Object({
   ),
 });
 
+export const BeginUploadQuery = Type.Object({
+  path: Type.Optional(
+    Type.String({ description: 'The path of the file, with `Upload-Complete`. By tus, the metadata has the path.' }),
+  ),
+});
+
 export const DeleteQuery = Type.Object({
   permanent: Type.Optional(
     Type.Boolean({

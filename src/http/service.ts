@@ -106,6 +106,8 @@ export interface UploadService {
   readonly leases: WriteLeases;
   /** Bytes of the parts in which the web UI uploads large files. */
   readonly partBytes: number;
+  /** Maximum bytes of an upload; undefined if only `maxUploadSize` limits them. */
+  readonly maxBytes: number | undefined;
   /** The content of the uploads. */
   readonly contents: Required<Pick<Store, 'createUpload' | 'openUpload'>>;
 }

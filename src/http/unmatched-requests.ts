@@ -55,24 +55,26 @@ routeOtherMethods.options = ({ basePath }: Pick<Service, 'basePath'>) => ({
 export function collectMethods(app: App): ReadonlyMap<string, RouteMethods> {
   const methodsOf = new Map<string, RouteMethods & { readonly methods: Set<string> }>();
   app.addHook('onRoute', ({ url, method, config }) => {
-    const { methods, ...access } = methodsOf.get(url) ?? {
+    const found = methodsOf.get(url);
+    const { methods, ...access } = found ?? {
       methods: new Set(),
       links: config?.links,
       isOnlyForLinks: config?.isOnlyForLinks,
     };
+    const optionsHeaders = { ...found?.optionsHeaders, ...config?.optionsHeaders };
     for (const name of [method].flat()) {
       if (!isRouted(name)) throw new Error(`Add ${name}, a method of the route ${url}, to ROUTED_METHODS.`);
       methods.add(name);
     }
     // Fastify reports the second path of a plugin's root only with its HEAD route.
     if (methods.has('HEAD')) methods.add('GET');
-    methodsOf.set(url, { methods, ...access });
+    methodsOf.set(url, { ...access, methods, optionsHeaders });
   });
   return methodsOf;
 }
 
 /** The methods of a path, and who can use it. */
-interface RouteMethods extends Pick<FastifyContextConfig, 'links' | 'isOnlyForLinks'> {
+interface RouteMethods extends Pick<FastifyContextConfig, 'links' | 'isOnlyForLinks' | 'optionsHeaders'> {
   readonly methods: ReadonlySet<string>;
 }
 
@@ -93,7 +95,7 @@ export function rejectOtherMethods(app: App, methodsOf: ReadonlyMap<string, Rout
     handler: (_request, reply) => reply.callNotFound(),
   });
 
-  for (const [url, { methods: present, links, isOnlyForLinks }] of methodsOf) {
+  for (const [url, { methods: present, links, isOnlyForLinks, optionsHeaders = {} }] of methodsOf) {
     const allow = [...present].toSorted().join(', ');
     const others = ROUTED_METHODS.filter((method) => !present.has(method));
     if (others.length === 0) continue;
@@ -105,7 +107,7 @@ export function rejectOtherMethods(app: App, methodsOf: ReadonlyMap<string, Rout
       // Before the body is validated, because it is irrelevant.
       onRequest: async (request, reply) => {
         reply.header('allow', allow);
-        if (request.method === 'OPTIONS') return reply.code(204).send();
+        if (request.method === 'OPTIONS') return reply.headers(optionsHeaders).code(204).send();
         throw new HttpError(
           'method-not-allowed',
           `The method ${request.method} is not allowed here; allowed: ${allow}.`,

@@ -4,7 +4,7 @@ import type { Database } from '../database/database.ts';
 import type { UploadService } from '../http/service.ts';
 import { defineKind, type JobKind } from '../jobs/job.ts';
 import type { Store } from '../model/store.ts';
-import { createDatabaseContents } from '../uploads/database-contents.ts';
+import { createDatabaseContents, DATABASE_LIMITS } from '../uploads/database-contents.ts';
 import { expireUploads } from '../uploads/expiry.ts';
 import { Uploads } from '../uploads/uploads.ts';
 import { WriteLeases } from '../uploads/write-lease.ts';
@@ -29,8 +29,10 @@ export function createUploads(
   const { createUpload, openUpload } = store;
   const table = new Uploads(database, { lifetimeMs: days * DAY_MS, leaseMs: LEASE_MS });
   const leases = new WriteLeases(table, { leaseMs: LEASE_MS, waitMs: WAIT_MS });
-  const contents = createUpload && openUpload ? { createUpload, openUpload } : createDatabaseContents(database, store);
-  return { table, leases, partBytes, contents };
+  const common = { table, leases, partBytes };
+  if (createUpload && openUpload) return { ...common, maxBytes: undefined, contents: { createUpload, openUpload } };
+  const { uploadBytes } = DATABASE_LIMITS;
+  return { ...common, maxBytes: uploadBytes, contents: createDatabaseContents(database, store, DATABASE_LIMITS) };
 }
 
 /** Returns the kind of job that removes expired uploads. */

@@ -23,7 +23,8 @@ export interface ContentLimits {
   readonly totalBytes: number;
 }
 
-const LIMITS: ContentLimits = { uploadBytes: 100 * 2 ** 20, totalBytes: 2 ** 30 };
+/** The limits of a service. */
+export const DATABASE_LIMITS: ContentLimits = { uploadBytes: 100 * 2 ** 20, totalBytes: 2 ** 30 };
 
 /** Seconds after which other uploads might have ended. */
 const FULL_RETRY_SECONDS = 60;
@@ -36,7 +37,7 @@ type CommitOptions = NonNullable<Parameters<PendingUpload['commit']>[2]>;
  * Receives uploads in several requests for a store that can't: keeps their content in the database, so that every process
  * can continue them. Each upload must have a row in `uploads`, with which its content disappears.
  */
-export function createDatabaseContents(database: Database, store: Store, limits: ContentLimits = LIMITS): Uploading {
+export function createDatabaseContents(database: Database, store: Store, limits: ContentLimits): Uploading {
   return {
     async createUpload(id, target, options = {}) {
       const { size = 0 } = target;

@@ -118,5 +118,11 @@ function uploads(name: string): readonly TableRequest[] {
     { method: 'POST', path: '/upload', headers, body: formOf([file, prefix]) },
     { method: 'PUT', path: `/file/${SOURCE}${name}`, body: 'uploaded' },
     { method: 'POST', path: '/-/uploads', headers: wholeUpload(SOURCE + name, 'uploaded'), body: 'uploaded' },
+    {
+      method: 'POST',
+      path: `/-/uploads?path=${encodeURIComponent(SOURCE + name)}`,
+      headers: { 'upload-complete': '?1' },
+      body: 'uploaded',
+    },
   ];
 }

@@ -1,14 +1,18 @@
 import { Database } from '../../src/database/database.ts';
 import { type DatabaseLocation, openEngine } from '../../src/database/open.ts';
 import type { Store } from '../../src/model/store.ts';
-import { type ContentLimits, createDatabaseContents } from '../../src/uploads/database-contents.ts';
+import { type ContentLimits, createDatabaseContents, DATABASE_LIMITS } from '../../src/uploads/database-contents.ts';
 import type { Backend } from '../contract/backend.ts';
 
 /** A store whose uploads in parts are in a database. */
 export type DatabaseUploadsStore = Store & Required<Pick<Store, 'createUpload' | 'openUpload'>>;
 
 /** Gives a store uploads in parts, each with the row in `uploads` that it must have. */
-export function withDatabaseUploads(store: Store, database: Database, limits?: ContentLimits): DatabaseUploadsStore {
+export function withDatabaseUploads(
+  store: Store,
+  database: Database,
+  limits: ContentLimits = DATABASE_LIMITS,
+): DatabaseUploadsStore {
   const contents = createDatabaseContents(database, store, limits);
   return {
     ...store,

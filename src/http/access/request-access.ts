@@ -57,6 +57,8 @@ declare module 'fastify' {
     links?: LinkRouteAccess;
     /** Whether the route exists only below the URL of a share link. */
     isOnlyForLinks?: boolean;
+    /** Headers of the response to OPTIONS for the path. */
+    optionsHeaders?: Readonly<Record<string, string>>;
   }
   interface FastifyRequest {
     /** Undefined only if a request was refused before the guard ran. */

@@ -13,6 +13,8 @@ import { parseModifiedHeader, quoteEtag, writeCondition } from '../preconditions
 import { LINK_PREFIX, linkTokenOf } from '../request-url.ts';
 import { Failure, PathParameter, PutQuery, Uploaded } from '../schemas.ts';
 import type { Service } from '../service.ts';
+import { describedIn, formatLimits, IetfUploads, parseUpgrade } from '../uploads/ietf.ts';
+import { UploadReceiver } from '../uploads/receiver.ts';
 import {
   confirmModified,
   discardRest,
@@ -20,23 +22,31 @@ import {
   parseSender,
   RequestBody,
   rejectEarly,
+  responseOf,
   senderMissing,
   targetOfVisitor,
-} from '../upload-requests.ts';
+  withoutBody,
+} from '../uploads/requests.ts';
 
 /** Registers the route that stores the body of a request as a file, as `curl -T` sends it. */
-export function putFileRoute(app: App, { readOnly, basePath }: Pick<Service, 'readOnly' | 'basePath'>): void {
+export function putFileRoute(app: App, service: Service): void {
+  const { readOnly, basePath, uploads } = service;
+  const receiver = uploads && new UploadReceiver(service, uploads);
+  const ietf = receiver && new IetfUploads(receiver, service);
+  const optionsHeaders: Readonly<Record<string, string>> = receiver
+    ? { 'upload-limit': formatLimits(receiver.maxSize) }
+    : {};
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));
   app.put(
     '/file/*',
     {
-      config: { access: 'files', links: 'visitors' },
+      config: { access: 'files', links: 'visitors', optionsHeaders },
       schema: {
         tags: ['Files'],
         summary: 'Store a file',
         description:
-          'The body is the content of the file. The response is 201 if the file is new. It is 200 if the file replaced another one, or if the store does not tell. With `If-None-Match: *`, nothing is replaced; with `If-Match`, only the version with this ETag. With `Content-Digest` or `Repr-Digest` (RFC 9530, `sha-256` or `sha-512`), nothing is stored if the content has another digest. `Content-Type` is the media type to store; without it, the name determines the type. `X-OC-Mtime` (Unix seconds) is the modification time to store; the response has `X-OC-Mtime: accepted` if the store keeps it.',
+          'The body is the content of the file. The response is 201 if the file is new. It is 200 if the file replaced another one, or if the store does not tell. With `If-None-Match: *`, nothing is replaced; with `If-Match`, only the version with this ETag. With `Content-Digest` or `Repr-Digest` (RFC 9530, `sha-256` or `sha-512`), nothing is stored if the content has another digest. `Content-Type` is the media type to store; without it, the name determines the type. With `Upload-Complete` (Resumable Uploads for HTTP, interop version 8), the upload can be continued in several requests: its URL is in a 104 response and, after `Upload-Complete: ?0`, in `Location` of a 201 response without a body. `X-OC-Mtime` (Unix seconds) is the modification time to store; the response has `X-OC-Mtime: accepted` if the store keeps it.',
         consumes: ['*/*'],
         params: PathParameter,
         querystring: PutQuery,
@@ -49,6 +59,14 @@ export function putFileRoute(app: App, { readOnly, basePath }: Pick<Service, 're
       try {
         const visitor = visitorOf(request);
         const requested = visitor ? pathOfVisitor(request, visitor) : parseFile(request.params['*']);
+        const addition = parseUpgrade(request.raw);
+        if (addition && ietf && !visitor) {
+          const stored = await ietf.begin(request, reply, { ...describedIn(request), path: requested, addition });
+          if (!stored) return withoutBody(reply, 201);
+          reply.code(stored.isNew ? 201 : 200).header('location', `${basePath}/file/${encodePath(stored.path)}`);
+          return responseOf(stored);
+        }
+        if (addition?.isComplete === false) throw notResumable();
         const { file, isNew } = await receive(request, reply, requested);
         // The number of a name that was taken would reveal the other file.
         const isHidden = visitor && !visitor.permissions.includes('read');
@@ -57,7 +75,7 @@ export function putFileRoute(app: App, { readOnly, basePath }: Pick<Service, 're
         const token = linkTokenOf(request);
         const base = token === undefined ? basePath : `${basePath}${LINK_PREFIX}${token}`;
         reply.code(isNew ? 201 : 200).header('location', `${base}/file/${encodePath(path)}`);
-        return { success: true, message: 'File uploaded successfully', path, ...changeOf(request) } as const;
+        return responseOf({ path, ...changeOf(request) });
       } catch (error) {
         discardRest(request.raw);
         throw error;
@@ -110,6 +128,14 @@ async function receive(
   };
   const file = await (visitor ? visitor.countUpload(write) : write());
   return { file, isNew: isNew || visitor !== undefined };
+}
+
+/** The error for a body that is only the first part of a file, and can't be continued. */
+function notResumable(): HttpError {
+  return new HttpError(
+    'invalid-header',
+    'Upload-Complete is "?0", but this file must arrive in one request: resumable uploads need the database, and no share link.',
+  );
 }
 
 /** Throws unless the body is the whole content of a file (RFC 9110, section 14.5). */

@@ -22,7 +22,7 @@ import {
   rejectEarly,
   senderMissing,
   targetOfVisitor,
-} from '../upload-requests.ts';
+} from '../uploads/requests.ts';
 
 /**
  * Bytes of the field `prefix`. Enough that a too long path fails with the error of the path rule instead of this limit.

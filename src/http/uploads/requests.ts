@@ -1,16 +1,16 @@
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { IncomingFile, UploadTarget } from '../files/upload.ts';
-import { isStoreError, quoted } from '../model/error.ts';
-import { childFolder, type FilePath, type FolderPath, ROOT } from '../model/path.ts';
-import type { FileEntry, WriteCondition } from '../model/store.ts';
-import { readOnlyError } from '../model/store-errors.ts';
-import { freeOwnedChunk, setRecycler } from '../streams/chunk-recycling.ts';
-import type { LinkRequestAccess } from './access/link-access.ts';
-import { accessOf } from './access/request-access.ts';
-import { HttpError } from './errors.ts';
-import { hasModifiedTime } from './preconditions.ts';
+import type { IncomingFile, UploadTarget } from '../../files/upload.ts';
+import { isStoreError, quoted } from '../../model/error.ts';
+import { childFolder, type FilePath, type FolderPath, ROOT } from '../../model/path.ts';
+import type { FileEntry, WriteCondition } from '../../model/store.ts';
+import { readOnlyError } from '../../model/store-errors.ts';
+import { freeOwnedChunk, setRecycler } from '../../streams/chunk-recycling.ts';
+import type { LinkRequestAccess } from '../access/link-access.ts';
+import { accessOf } from '../access/request-access.ts';
+import { HttpError } from '../errors.ts';
+import { hasModifiedTime } from '../preconditions.ts';
 
 /*
  * What all requests with the content of a file have in common: forms (`POST /upload`) and raw bodies (`PUT /file/…`).
@@ -66,6 +66,17 @@ export function discardRest(request: IncomingMessage): void {
 /** Returns the `Content-Length` of a request; undefined without the header. */
 export function lengthOf({ headers }: IncomingMessage): number | undefined {
   return headers['content-length'] === undefined ? undefined : Number(headers['content-length']);
+}
+
+/** Returns the body of the response to a stored file. */
+export function responseOf({ path, change }: { readonly path: string; readonly change?: string | undefined }) {
+  const message = 'File uploaded successfully';
+  return { success: true, message, path, ...(change !== undefined && { change }) } as const;
+}
+
+/** Sends a response without a body. The schema of the response can have one for other requests. */
+export function withoutBody(reply: FastifyReply, status: number): FastifyReply {
+  return reply.code(status).send();
 }
 
 /** Tells the client that the store keeps the modification time that it sent. */

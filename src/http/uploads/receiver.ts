@@ -1,0 +1,240 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { quoted, StoreError, undefinedIfNotFound } from '../../model/error.ts';
+import { encodePath, nameOf } from '../../model/path.ts';
+import { mediaTypeOfUpload } from '../../model/presentation.ts';
+import type { PendingUpload } from '../../model/store.ts';
+import { checkedBody } from '../../streams/bodies.ts';
+import { removeUpload } from '../../uploads/expiry.ts';
+import type { NewUpload, Upload } from '../../uploads/uploads.ts';
+import { accessOf, changeOf } from '../access/request-access.ts';
+import { HttpError } from '../errors.ts';
+import { allowLongBody } from '../limits/slow-clients.ts';
+import { clientSignal } from '../long-operations.ts';
+import { quoteEtag } from '../preconditions.ts';
+import type { Service, UploadService } from '../service.ts';
+import { confirmModified, lengthOf, RequestBody } from './requests.ts';
+
+/** The part of an upload that the body of a request is. */
+export interface Part {
+  /** The position of its first byte in the content. */
+  readonly offset: number;
+  /** Bytes of the whole content, if the request says so. */
+  readonly size?: number | undefined;
+  /** Whether the content is complete after the part. Default: when it has its size. */
+  readonly isLast?: boolean;
+  /** Discards the part if its bytes are not those that the client meant. */
+  readonly check?: ContentCheck | undefined;
+  /** Is called when the content is complete, before it is stored. */
+  readonly onComplete?: () => void;
+}
+
+/** The comparison of a body with a checksum in its headers. */
+export interface ContentCheck {
+  /** Adds the next bytes of the body. */
+  readonly update: (bytes: Buffer | string) => void;
+  /** Throws if the bytes have another checksum. */
+  readonly verify: () => Promise<void>;
+}
+
+/** What a request found or did: the bytes that arrived, and the file if the upload is complete. */
+export interface Received {
+  readonly offset: number;
+  readonly file?: { readonly path: string; readonly etag: string } | undefined;
+  /** Whether this request stored the file, and no other file was at its path. */
+  readonly isNew?: boolean;
+  /** The ID of the change that stored the file. */
+  readonly change?: string | undefined;
+}
+
+/** The error for a part that does not begin where the earlier ones end. */
+export class OffsetMismatch extends HttpError {
+  /** Bytes that have arrived. */
+  readonly actual: number;
+
+  constructor(sent: number, actual: number) {
+    super('upload-offset-mismatch', `The part begins at byte ${sent}, but ${actual} bytes have arrived.`);
+    this.actual = actual;
+  }
+}
+
+/** Receives the content of uploads in several requests, whatever their protocol. */
+export class UploadReceiver {
+  readonly #service: Pick<Service, 'maxUploadSize'>;
+  readonly #uploads: UploadService;
+
+  constructor(service: Pick<Service, 'maxUploadSize'>, uploads: UploadService) {
+    this.#service = service;
+    this.#uploads = uploads;
+  }
+
+  /** Begins an upload of the user. Throws the errors that storing the file would have now. */
+  async begin(request: FastifyRequest, described: Omit<NewUpload, 'owner'>): Promise<Upload> {
+    const { files, user } = accessOf(request);
+    const { path, condition: requested } = described;
+    this.#requireSize(described.size);
+    return files.beginUpload({ path, condition: requested }, ({ condition }) =>
+      this.#create({ ...described, owner: user?.name, condition }),
+    );
+  }
+
+  async #create(described: NewUpload): Promise<Upload> {
+    const { table, contents } = this.#uploads;
+    const { path, size, condition } = described;
+    const upload = await table.create(described);
+    try {
+      const type = mediaTypeOfUpload(described.type, nameOf(path));
+      await contents.createUpload(upload.id, { file: path, type, size, condition, user: described.owner });
+    } catch (error) {
+      await table.remove(upload.id);
+      throw error;
+    }
+    return upload;
+  }
+
+  /** Returns an upload of the user. Throws `upload-not-found`. */
+  async find(request: FastifyRequest, id: string): Promise<Upload> {
+    const found = await this.#uploads.table.find(id);
+    if (found && found.owner === accessOf(request).user?.name) return found;
+    throw new HttpError('upload-not-found', `The upload ${quoted(id)} does not exist or has expired.`);
+  }
+
+  /** Removes an upload, and what has arrived. A request that still writes it ends first. */
+  async remove(upload: Upload): Promise<void> {
+    await removeUpload(this.#uploads, upload);
+  }
+
+  /** Returns what has arrived of an upload. A request that still writes it ends first. */
+  async stateOf(upload: Upload): Promise<Received> {
+    const { id, size = 0 } = upload;
+    if (upload.etag !== undefined) return this.#repeat(upload, size, 0);
+    return this.#uploads.leases.run(id, async () => {
+      const content = await this.#open(upload);
+      return content ? { offset: content.offset } : this.#recover(upload, size);
+    });
+  }
+
+  /** Appends the body of a request. Stores the file if the content is complete. Throws `OffsetMismatch`. */
+  async receive(request: FastifyRequest, reply: FastifyReply, upload: Upload, part: Part): Promise<Received> {
+    const { id } = upload;
+    const { offset, isLast } = part;
+    if (upload.etag !== undefined) return this.#repeat(upload, offset, lengthOf(request.raw));
+    if (part.size !== undefined && upload.size !== undefined && part.size !== upload.size) {
+      throw inconsistentLength(part.size, upload.size);
+    }
+    const size = upload.size ?? part.size;
+    this.#requireSize(size);
+    return this.#uploads.leases.run(id, async (ended) => {
+      const content = await this.#open(upload);
+      if (!content) return this.#recover(upload, offset);
+      if (content.offset !== offset) throw new OffsetMismatch(offset, content.offset);
+      if (size !== undefined && size < offset) throw tooLong(size);
+      if (upload.size === undefined && size !== undefined) await this.#uploads.table.setSize(id, size);
+      const signal = AbortSignal.any([ended, clientSignal(reply)]);
+      const reached = await this.#append(request, content, { size, check: part.check, signal });
+      if (!(isLast ?? reached === size)) return { offset: reached };
+      if (size !== undefined && reached !== size) throw inconsistentLength(reached, size);
+      if (size === undefined) await this.#uploads.table.setSize(id, reached);
+      part.onComplete?.();
+      return { offset: reached, ...(await this.#finish(request, reply, upload)), ...changeOf(request) };
+    });
+  }
+
+  /** Appends the body of a request, and returns the new offset. */
+  async #append(
+    { raw, headers }: FastifyRequest,
+    content: PendingUpload,
+    { size, check, signal }: Pick<Part, 'size' | 'check'> & { readonly signal: AbortSignal },
+  ): Promise<number> {
+    const limit = (size ?? this.maxSize ?? Number.POSITIVE_INFINITY) - content.offset;
+    const length = lengthOf(raw);
+    if (length !== undefined && length > limit) throw tooLong(content.offset + limit);
+    if (length === 0 || (length === undefined && headers['transfer-encoding'] === undefined)) return content.offset;
+    allowLongBody(raw);
+    const body = checkedBody(new RequestBody(raw), { limit, onChunk: check?.update });
+    return content.append(body, { verify: check?.verify, signal });
+  }
+
+  async #finish(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    upload: Upload,
+  ): Promise<Pick<Received, 'file' | 'isNew'>> {
+    const { id, path, condition, type, modified } = upload;
+    let isNew = condition === 'absent';
+    const body = await this.#uploads.contents.openUpload(id);
+    await this.#uploads.table.beginCommit(id);
+    const file = await accessOf(request).files.upload({
+      target: { path, condition },
+      body,
+      declaredType: type,
+      modified: () => modified,
+      onOutcome: ({ replaced }) => {
+        isNew = !replaced;
+      },
+    });
+    await this.#uploads.table.finish(id, file);
+    confirmModified(reply, () => modified, file);
+    return { file, isNew };
+  }
+
+  /** Responds to a part of an upload that is complete, as after a lost response. */
+  #repeat({ size = 0, path, etag = '' }: Upload, offset: number, length: number | undefined): Received {
+    if (offset !== size) throw new OffsetMismatch(offset, size);
+    if (length !== undefined && length > 0) throw tooLong(size);
+    return { offset: size, file: { path, etag } };
+  }
+
+  /** Returns the content of an upload; undefined if it became a file, and the process ended before it recorded that. */
+  async #open({ id }: Upload): Promise<PendingUpload | undefined> {
+    const content = await undefinedIfNotFound(this.#uploads.contents.openUpload(id));
+    if (content || (await this.#uploads.table.isCommitting(id))) return content;
+    throw new HttpError(
+      'upload-not-found',
+      `The content of the upload ${quoted(id)} no longer exists. Begin a new upload.`,
+    );
+  }
+
+  /** Records that an upload is complete, without the ETag, which is not known. */
+  async #recover(upload: Upload, offset: number): Promise<Received> {
+    const file = { path: upload.path, etag: '' };
+    await this.#uploads.table.finish(upload.id, file);
+    return this.#repeat({ ...upload, ...file }, offset, 0);
+  }
+
+  /** Maximum bytes of an upload; undefined without a limit. */
+  get maxSize(): number | undefined {
+    const limits = [this.#service.maxUploadSize, this.#uploads.maxBytes].filter((limit) => limit !== undefined);
+    return limits.length === 0 ? undefined : Math.min(...limits);
+  }
+
+  #requireSize(size: number | undefined): void {
+    const { maxSize } = this;
+    if (size === undefined || maxSize === undefined || size <= maxSize) return;
+    throw new StoreError('upload-too-large', `The file is larger than the limit of ${maxSize} bytes.`);
+  }
+}
+
+/** Sets the headers that describe the file of a complete upload. */
+export function describeStored(reply: FastifyReply, { file, change }: Pick<Received, 'file' | 'change'>): void {
+  if (change !== undefined) reply.header('x-change-id', change);
+  if (!file) return;
+  reply.header('content-location', `/file/${encodePath(file.path)}`);
+  if (file.etag !== '') reply.header('etag', quoteEtag(file.etag));
+}
+
+/** The error for a part whose `Content-Type` is not the one of its protocol. */
+export function wrongType({ 'content-type': found = '' }: IncomingHttpHeaders, expected: string): HttpError {
+  return new HttpError('offset-type-required', `The Content-Type is ${quoted(found)}. Send ${expected}.`);
+}
+
+function inconsistentLength(sent: number, expected: number): HttpError {
+  return new HttpError(
+    'invalid-header',
+    `The content has ${sent} bytes by Content-Length or Upload-Length, but ${expected} bytes by an earlier request.`,
+  );
+}
+
+function tooLong(size: number): StoreError {
+  return new StoreError('upload-too-large', `The content is longer than the ${size} bytes of the upload.`);
+}
