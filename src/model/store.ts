@@ -181,6 +181,11 @@ export interface StagedUpload {
   abort(): Promise<void>;
 }
 
+export interface AppendOptions extends Cancellable {
+  readonly verify?: (() => Promise<void>) | undefined;
+  readonly onDurable?: ((offset: number) => void) | undefined;
+}
+
 /** An upload whose content arrives in several requests. Only one caller at a time may use it. */
 export interface PendingUpload {
   /** Bytes of the content that arrived and are durable: the next byte has this position. */
@@ -188,12 +193,9 @@ export interface PendingUpload {
   /**
    * Appends a body, and resolves to the new offset when its bytes are durable. If the body fails or `signal` aborts, keeps
    * the bytes that arrived, and throws the reason. With `verify`, which is called after the last byte, keeps none of them
-   * if it throws, or if the body fails.
+   * if it throws, or if the body fails. Calls `onDurable` with each offset that is reached before, if the store knows it.
    */
-  append(
-    body: Readable,
-    options?: { readonly verify?: (() => Promise<void>) | undefined } & Cancellable,
-  ): Promise<number>;
+  append(body: Readable, options?: AppendOptions): Promise<number>;
   /**
    * Writes the content to `file` and ends the upload. `file` and the media type are those of `createUpload`. Same
    * guarantees and errors as `Store.write`; after an error, the upload remains. An interrupted commit completes when it is

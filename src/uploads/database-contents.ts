@@ -6,7 +6,7 @@ import type { Tables } from '../database/tables/tables.ts';
 import type { UploadContentsTable } from '../database/tables/upload-contents.ts';
 import { asError, exists, isStoreError, quoted, StoreError, undefinedIfNotFound } from '../model/error.ts';
 import { type FilePath, type FolderPath, parentOf, ROOT, withoutSlash } from '../model/path.ts';
-import type { Cancellable, FileEntry, PendingUpload, Store, UploadDestination } from '../model/store.ts';
+import type { AppendOptions, Cancellable, FileEntry, PendingUpload, Store, UploadDestination } from '../model/store.ts';
 import { kindConflict, requireCondition } from '../model/store-errors.ts';
 
 /** Bytes of a row. */
@@ -30,7 +30,6 @@ export const DATABASE_LIMITS: ContentLimits = { uploadBytes: 100 * 2 ** 20, tota
 const FULL_RETRY_SECONDS = 60;
 
 type Uploading = Required<Pick<Store, 'createUpload' | 'openUpload'>>;
-type AppendOptions = NonNullable<Parameters<PendingUpload['append']>[1]>;
 type CommitOptions = NonNullable<Parameters<PendingUpload['commit']>[2]>;
 
 /**
@@ -88,14 +87,14 @@ class DatabaseUpload implements PendingUpload {
     return row;
   }
 
-  async append(body: Readable, { verify, signal }: AppendOptions = {}): Promise<number> {
+  async append(body: Readable, { signal, ...options }: AppendOptions = {}): Promise<number> {
     const abort = () => void body.destroy(asError(signal?.reason));
     // The body can fail before it is read. Its reader then finds it destroyed.
     body.on('error', () => {});
     signal?.addEventListener('abort', abort);
     if (signal?.aborted) abort();
     try {
-      return await this.#append(body, verify);
+      return await this.#append(body, options);
     } finally {
       signal?.removeEventListener('abort', abort);
       body.destroy();
@@ -123,7 +122,7 @@ class DatabaseUpload implements PendingUpload {
     );
   }
 
-  async #append(body: Readable, verify: AppendOptions['verify']): Promise<number> {
+  async #append(body: Readable, { verify, onDurable }: AppendOptions): Promise<number> {
     const writer = randomUUID();
     await this.#begin(writer);
     const ending: { failure?: { readonly reason: unknown } } = {};
@@ -135,7 +134,9 @@ class DatabaseUpload implements PendingUpload {
       for await (const bytes of chunks) {
         await this.#write(bytes, { position, writer, counts: verify === undefined });
         position += bytes.length;
-        if (!verify) this.#offset = position;
+        if (verify) continue;
+        this.#offset = position;
+        onDurable?.(position);
       }
       if (ending.failure) throw ending.failure.reason;
       if (verify) {

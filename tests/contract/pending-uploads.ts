@@ -91,6 +91,20 @@ export function pendingUploadsContract(backend: Backend): void {
       assertSameBytes(await contentOf(store, 'a'), bytes);
     });
 
+    ofUploads('reports the offsets that are durable before an append ends', async (uploading) => {
+      const bytes = randomBytes(2 * part + 1);
+      const id = await begin(uploading, 'a', { size: bytes.length });
+      const offsets: number[] = [];
+      const upload = await uploading.openUpload(id);
+      await upload.append(bodyOf(bytes), { onDurable: (offset) => void offsets.push(offset) });
+      assert.deepEqual(
+        offsets,
+        offsets.toSorted((left, right) => left - right),
+      );
+      const reached = offsets.filter((offset) => offset < bytes.length).at(-1);
+      assert.equal(reached, backend.name === 'disk' ? undefined : 2 * part);
+    });
+
     ofUploads('can end exactly with a part', async (uploading) => {
       const bytes = randomBytes(part);
       const id = await begin(uploading, 'a', { size: part });

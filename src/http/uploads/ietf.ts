@@ -29,6 +29,9 @@ export const PARTIAL_TYPE = 'application/partial-upload';
 /** Smaller contents arrive whole in one request, which then costs no more than without this protocol. */
 const MIN_RESUMABLE_BYTES = 2 ** 20;
 
+/** Minimum milliseconds between two interim responses with the offset. */
+const PROGRESS_INTERVAL_MS = 1000;
+
 /** What a request adds to the content. */
 export interface Addition extends Pick<Part, 'offset' | 'size' | 'check'> {
   /** Whether the content ends with its body. */
@@ -90,11 +93,18 @@ export class IetfUploads {
     const onComplete = () => {
       isWhole = true;
     };
+    let reportedAt = Number.NEGATIVE_INFINITY;
+    const onDurable = (offset: number) => {
+      if (performance.now() - reportedAt < PROGRESS_INTERVAL_MS) return;
+      reportedAt = performance.now();
+      announce(request, reply, { 'upload-offset': String(offset) });
+    };
     try {
       const received = await this.#receiver.receive(request, reply, upload, {
         ...part,
         isLast: isComplete,
         onComplete,
+        onDurable,
       });
       describeOffset(reply, received);
       const { file, isNew = false, change } = received;
@@ -192,7 +202,7 @@ function invalidField(headers: IncomingHttpHeaders, name: string, example: strin
   return new HttpError('invalid-header', `The header ${name} is ${quoted(value)}. Send a value such as "${example}".`);
 }
 
-/** Tells the client the URL of an upload before its body arrives, if it understands that. */
+/** Sends an interim response, if the client understands it. */
 function announce(request: FastifyRequest, reply: FastifyReply, headers: Readonly<Record<string, string>>): void {
   if (!canAnnounce(request.raw)) return;
   reply.raw.writeInformation(104, { 'upload-draft-interop-version': INTEROP_VERSION, ...headers });

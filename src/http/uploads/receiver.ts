@@ -25,6 +25,8 @@ export interface Part {
   readonly isLast?: boolean;
   /** Discards the part if its bytes are not those that the client meant. */
   readonly check?: ContentCheck | undefined;
+  /** Is called with offsets that are durable before the body ends. */
+  readonly onDurable?: (offset: number) => void;
   /** Is called when the content is complete, before it is stored. */
   readonly onComplete?: () => void;
 }
@@ -131,7 +133,7 @@ export class UploadReceiver {
       if (size !== undefined && size < offset) throw tooLong(size);
       if (upload.size === undefined && size !== undefined) await this.#uploads.table.setSize(id, size);
       const signal = AbortSignal.any([ended, clientSignal(reply)]);
-      const reached = await this.#append(request, content, { size, check: part.check, signal });
+      const reached = await this.#append(request, content, { ...part, size, signal });
       if (!(isLast ?? reached === size)) return { offset: reached };
       if (size !== undefined && reached !== size) throw inconsistentLength(reached, size);
       if (size === undefined) await this.#uploads.table.setSize(id, reached);
@@ -144,7 +146,7 @@ export class UploadReceiver {
   async #append(
     { raw, headers }: FastifyRequest,
     content: PendingUpload,
-    { size, check, signal }: Pick<Part, 'size' | 'check'> & { readonly signal: AbortSignal },
+    { size, check, onDurable, signal }: Omit<Part, 'offset'> & { readonly signal: AbortSignal },
   ): Promise<number> {
     const limit = (size ?? this.maxSize ?? Number.POSITIVE_INFINITY) - content.offset;
     const length = lengthOf(raw);
@@ -152,7 +154,7 @@ export class UploadReceiver {
     if (length === 0 || (length === undefined && headers['transfer-encoding'] === undefined)) return content.offset;
     allowLongBody(raw);
     const body = checkedBody(new RequestBody(raw), { limit, onChunk: check?.update });
-    return content.append(body, { verify: check?.verify, signal });
+    return content.append(body, { verify: check?.verify, onDurable, signal });
   }
 
   async #finish(

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { isStoreError, quoted, StoreError } from '../../model/error.ts';
 import { ROOT } from '../../model/path.ts';
-import type { PendingUpload, UploadDestination } from '../../model/store.ts';
+import type { AppendOptions, PendingUpload, UploadDestination } from '../../model/store.ts';
 import { toStoreError } from './errors.ts';
 import type { Root } from './root.ts';
 import { appendBody, type DiskWriter } from './write.ts';
@@ -107,8 +107,6 @@ export class DiskUploads {
 
 /** An ID of letters, digits and `-`, which is also a valid name of a file. */
 const ID = /^[\dA-Za-z-]{1,64}$/;
-
-type AppendOptions = NonNullable<Parameters<PendingUpload['append']>[1]>;
 
 function uploadNotFound(id: string, cause?: unknown): StoreError {
   return new StoreError('not-found', `The upload ${quoted(id)} does not exist.`, { cause });

@@ -5,6 +5,7 @@ import { isStoreError, quoted, StoreError, undefinedIfNotFound } from '../../mod
 import type { ListingPosition } from '../../model/page.ts';
 import type { FilePath } from '../../model/path.ts';
 import type {
+  AppendOptions,
   Cancellable,
   FileEntry,
   PendingUpload,
@@ -156,17 +157,14 @@ class BucketUpload implements PendingUpload {
     return this.#setArrived({ ...counted, rests, rest: restAfter(rests, counted.parts.length), committed });
   }
 
-  async append(
-    body: Readable,
-    { verify, signal }: NonNullable<Parameters<PendingUpload['append']>[1]> = {},
-  ): Promise<number> {
+  async append(body: Readable, { signal, ...options }: AppendOptions = {}): Promise<number> {
     const abort = () => void body.destroy(signal?.reason);
     // The body can fail before it is read. Its reader then finds it destroyed.
     body.on('error', () => {});
     signal?.addEventListener('abort', abort);
     if (signal?.aborted) abort();
     try {
-      return await this.#append(body, verify);
+      return await this.#append(body, options);
     } catch (error) {
       this.#arrived = undefined;
       throw isNoSuchUpload(error) ? uploadNotFound(this.#id, error) : error;
@@ -197,10 +195,13 @@ class BucketUpload implements PendingUpload {
     await this.#removeObjects();
   }
 
-  async #append(body: Readable, verify: (() => Promise<void>) | undefined): Promise<number> {
+  async #append(body: Readable, { verify, onDurable }: AppendOptions): Promise<number> {
     const before = await this.load({});
     if (before.committed) throw uploadNotFound(this.#id);
-    const { parts, held, last, failure } = await this.#sendParts(body, before, { isHeld: verify !== undefined });
+    const { parts, held, last, failure } = await this.#sendParts(body, before, {
+      isHeld: verify !== undefined,
+      onDurable,
+    });
     if (verify) {
       if (failure) throw failure.reason;
       await verify();
@@ -229,7 +230,11 @@ class BucketUpload implements PendingUpload {
    * Sends the parts that the content with this body fills. With `isHeld`, does not send the first one, so that none of
    * them counts.
    */
-  async #sendParts(body: Readable, before: Arrived, { isHeld }: { readonly isHeld: boolean }): Promise<SentContent> {
+  async #sendParts(
+    body: Readable,
+    before: Arrived,
+    { isHeld, onDurable }: Pick<AppendOptions, 'onDurable'> & { readonly isHeld: boolean },
+  ): Promise<SentContent> {
     const { size = Number.POSITIVE_INFINITY, partSize } = this.#record;
     const maxConcurrent = maxConcurrentParts(partSize);
     const count = before.parts.length;
@@ -254,11 +259,15 @@ class BucketUpload implements PendingUpload {
       }
     };
     const parts: ListedPart[] = [];
+    let durable = count;
     // A held part takes the memory of one that is in progress.
     const limit = isHeld ? Math.max(1, maxConcurrent - 1) : maxConcurrent;
     await concurrently(fullParts(), limit, async ({ part, partNumber }) => {
       parts.push(await this.#sendPart(part, partNumber));
       splitter.recycle(part);
+      if (isHeld) return;
+      for (const sent = new Set(parts.map((each) => each.partNumber)); sent.has(durable + 1); ) durable++;
+      if (durable > count) onDurable?.(durable * partSize);
     });
     return { ...ending, parts: parts.toSorted((left, right) => left.partNumber - right.partNumber) };
   }
