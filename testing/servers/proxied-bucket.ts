@@ -35,7 +35,7 @@ export async function serveProxied(
     lacks: s3.lacks,
     open: async () => ({ store: opened.store, close: () => close(opened) }),
   };
-  const { port, log, stop } = await startService(backend);
+  const { port, log, stop } = await startService(backend, { hasJobs: true });
   t.after(stop);
   return { ...opened, port, log };
 }

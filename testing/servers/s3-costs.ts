@@ -41,6 +41,7 @@ const CLASSES: Readonly<Record<string, 'a' | 'b' | 'free'>> = {
   HeadObject: 'b',
   HeadBucket: 'b',
   GetBucketVersioning: 'b',
+  ListParts: 'a',
   DeleteObject: 'free',
   DeleteObjects: 'free',
   AbortMultipartUpload: 'free',
@@ -75,6 +76,28 @@ const transferFolder = (port: number, what: 'copy' | 'move') =>
 export const COST_CASES: readonly CostCase[] = [
   { name: 'upload, below 8 MiB', request: (port) => upload(port, 4 * MIB) },
   { name: 'upload, 20 MiB', request: (port) => upload(port, 20 * MIB) },
+  { name: 'begin an upload in parts', request: beginUpload },
+  {
+    name: 'first part of an upload, 64 MiB',
+    plant: async (_bucket, port) => void (uploadUrl = await urlOfUpload(port)),
+    request: (port) => sendPart(port, 0, 64 * MIB),
+  },
+  {
+    name: 'last part of an upload, 1 MiB',
+    plant: async (_bucket, port) => {
+      uploadUrl = await urlOfUpload(port);
+      await sendPart(port, 0, 64 * MIB);
+    },
+    request: (port) => sendPart(port, 64 * MIB, MIB),
+  },
+  {
+    name: 'offset of an upload',
+    plant: async (_bucket, port) => {
+      uploadUrl = await urlOfUpload(port);
+      await sendPart(port, 0, 64 * MIB);
+    },
+    request: (port) => send(port, uploadUrl, { method: 'HEAD', headers: TUS }),
+  },
   { name: 'list one page', plant: tenIn, request: (port) => send(port, '/f/') },
   { name: 'fetch, small', plant: small, request: (port) => send(port, '/file/f/a') },
   {
@@ -130,6 +153,26 @@ export const COST_CASES: readonly CostCase[] = [
     request: (port) => send(port, '/-/health/ready'),
   },
 ];
+
+const TUS = { 'tus-resumable': '1.0.0' };
+
+/** The URL of the upload that the present case has begun. */
+let uploadUrl = '';
+
+function beginUpload(port: number) {
+  const metadata = `path ${Buffer.from('f/a').toString('base64')}`;
+  const headers = { ...TUS, 'upload-length': String(65 * MIB), 'upload-metadata': metadata };
+  return send(port, '/-/uploads', { method: 'POST', headers });
+}
+
+async function urlOfUpload(port: number): Promise<string> {
+  return String((await beginUpload(port)).headers.location);
+}
+
+function sendPart(port: number, offset: number, size: number) {
+  const headers = { ...TUS, 'content-type': 'application/offset+octet-stream', 'upload-offset': String(offset) };
+  return send(port, uploadUrl, { method: 'PATCH', headers, body: Buffer.alloc(size) });
+}
 
 async function copyAside({ client, name }: TestBucket): Promise<void> {
   await client.send(new CopyObjectCommand({ Bucket: name, Key: 'g/a', CopySource: `${name}/f/a` }));
