@@ -288,6 +288,12 @@ export const SETTINGS = {
     example: '16MiB',
     help: 'The web UI uploads larger files in parts of this size.',
   },
+  UPLOAD_DIRECT: {
+    read: yesOrNo,
+    defaultText: 'true',
+    example: 'false',
+    help: 'Whether clients may send large files to the bucket directly, by presigned URLs.',
+  },
   UPLOAD_EXPIRES: {
     read: integer(1, 365),
     defaultText: '7',

@@ -25,7 +25,7 @@ import { thumbnailRoute } from './routes/thumbnail.ts';
 import { listTrashRoute, purgeTrashRoutes, restoreTrashRoute } from './routes/trash.ts';
 import { undoRoute } from './routes/undo.ts';
 import { uploadRoute } from './routes/upload.ts';
-import { uploadsRoutes } from './routes/uploads.ts';
+import { presignPartsRoute, uploadsRoutes } from './routes/uploads.ts';
 import { listVersionsRoute, restoreVersionRoute } from './routes/versions.ts';
 import { visitorRoutes } from './routes/visitors.ts';
 import { changeWebhookRoutes, webhookRoutes } from './routes/webhooks.ts';
@@ -149,6 +149,7 @@ async function registerRoutes(app: App, service: Service): Promise<void> {
     transferRoutes(json, { operations, jobs });
     restoreTrashRoute(json, { operations, jobs });
     restoreVersionRoute(json);
+    if (uploads) presignPartsRoute(json, service, uploads);
     if (service.changes) undoRoute(json, { log: service.changes.feed.log, operations, readOnly: service.readOnly });
     if (service.webhooks) changeWebhookRoutes(json, service, service.webhooks);
     if (service.links) changeLinkRoutes(json, service, service.links);

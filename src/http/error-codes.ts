@@ -489,7 +489,8 @@ const STORE_ERRORS: Readonly<Record<StoreErrorCode, Omit<ErrorDescription, 'stat
     action: 'Try again after `Retry-After`.',
   },
   'upload-in-use': {
-    meaning: 'Another request writes the same resumable upload.',
+    meaning:
+      'Another request writes the same resumable upload, or a part of it has a checksum while URLs of parts are valid.',
     action: 'Try again after `Retry-After`.',
   },
   'store-full': {

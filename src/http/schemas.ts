@@ -568,6 +568,49 @@ export const PendingUpload = Type.Object(
   { title: 'PendingUpload' },
 );
 
+export const UploadId = Type.Object({ id: Type.String({ description: 'The ID of the upload.' }) });
+
+/** Maximum parts of an upload, in every store. */
+const MAX_PART_NUMBER = 10_000;
+
+const partNumber = Type.Integer({ minimum: 1, maximum: MAX_PART_NUMBER, description: 'From 1.' });
+
+export const PresignParts = Type.Object(
+  {
+    parts: Type.Array(
+      Type.Object(
+        {
+          number: partNumber,
+          md5: Type.String({
+            pattern: '^[A-Za-z0-9+/]{22}==$',
+            description: 'The MD5 of the part, in Base64.',
+          }),
+        },
+        { additionalProperties: false },
+      ),
+      { maxItems: 100, description: 'The parts to send. An empty list only asks for `partSize`.' },
+    ),
+  },
+  { title: 'PresignParts' },
+);
+
+export const PresignedParts = Type.Object(
+  {
+    success,
+    partSize: Type.Integer({ description: 'Bytes of every part except the last.' }),
+    parts: Type.Array(
+      Type.Object({
+        number: partNumber,
+        offset: Type.Integer({ description: 'The position of its first byte in the content.' }),
+        size: Type.Integer({ description: 'Bytes of the part.' }),
+        url: Type.String({ description: 'Receives the part by `PUT`, for at most ten minutes.' }),
+        headers: Type.Record(Type.String(), Type.String(), { description: 'The headers that the request must have.' }),
+      }),
+    ),
+  },
+  { title: 'PresignedParts' },
+);
+
 export const UploadList = Type.Object({ success, uploads: Type.Array(PendingUpload) }, { title: 'UploadList' });
 
 export const Upload = Type.Object(

@@ -108,6 +108,8 @@ export interface UploadService {
   readonly partBytes: number;
   /** Maximum bytes of an upload; undefined if only `maxUploadSize` limits them. */
   readonly maxBytes: number | undefined;
+  /** How clients send parts to the store itself; undefined if they can't. `expires` is the lifetime of URLs in seconds. */
+  readonly direct: (Required<Pick<Store, 'presignParts'>> & { readonly expires: number }) | undefined;
   /** The content of the uploads. */
   readonly contents: Required<Pick<Store, 'createUpload' | 'openUpload'>>;
 }

@@ -193,7 +193,8 @@ export interface PendingUpload {
   /**
    * Appends a body, and resolves to the new offset when its bytes are durable. If the body fails or `signal` aborts, keeps
    * the bytes that arrived, and throws the reason. With `verify`, which is called after the last byte, keeps none of them
-   * if it throws, or if the body fails. Calls `onDurable` with each offset that is reached before, if the store knows it.
+   * if it throws, or if the body fails, and throws `upload-in-use` while presigned parts can arrive. Calls `onDurable` with
+   * each offset that is reached before, if the store knows it.
    */
   append(body: Readable, options?: AppendOptions): Promise<number>;
   /**
@@ -208,6 +209,33 @@ export interface PendingUpload {
   ): Promise<FileEntry>;
   /** Discards the content and ends the upload. */
   remove(): Promise<void>;
+}
+
+/** A part of an upload that a client sends to the store itself. */
+export interface PartToPresign {
+  /** From 1. */
+  readonly number: number;
+  /** The MD5 of its bytes, in Base64. */
+  readonly md5: string;
+}
+
+/** A request that sends one part of an upload to the store. */
+export interface PresignedPart {
+  readonly number: number;
+  /** The position of its first byte in the content. */
+  readonly offset: number;
+  readonly size: number;
+  /** For a PUT of exactly these bytes. */
+  readonly url: string;
+  /** The headers that the request must have, in addition to `Content-Length`. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export interface PresignedParts {
+  /** Bytes of every part except the last. */
+  readonly partSize: number;
+  /** In the order of the request. */
+  readonly parts: readonly PresignedPart[];
 }
 
 /**
@@ -288,6 +316,20 @@ export interface Store extends Partial<TrashStore>, Partial<VersionStore> {
 
   /** Opens an upload that `createUpload` began. Throws `not-found`, also after its end. */
   openUpload?(id: string, options?: Cancellable): Promise<PendingUpload>;
+
+  /**
+   * Returns requests by which a client sends parts of an upload to the store itself, in any order, for `expires` seconds.
+   * The store rejects a request with another length or checksum, and every request after the end of the upload. A part
+   * counts for `PendingUpload.offset` when all parts before it have arrived. Without parts to presign, only returns the
+   * size of parts. Present only together with `openUpload`.
+   *
+   * Throws `not-found` like `openUpload`, and `invalid-request` if the upload has no such part, or began without a size.
+   */
+  presignParts?(
+    id: string,
+    parts: readonly PartToPresign[],
+    options: { readonly expires: number } & Cancellable,
+  ): Promise<PresignedParts>;
 
   /**
    * Copies a file inside the store, with its media type and, if the store keeps times, its modification time. Atomic.

@@ -130,6 +130,8 @@ async function openService(
   const uploads = createUploads(database, store, {
     days: config.UPLOAD_EXPIRES,
     partBytes: config.UPLOAD_CHUNK_SIZE,
+    isDirect: config.UPLOAD_DIRECT,
+    presignExpires: config.PRESIGN_EXPIRES,
   });
   const expiries = [expiryOf(store, config, logger), createUploadExpiry(uploads, logger)];
   const scheduled = config.READ_ONLY ? [] : expiries;

@@ -20,16 +20,31 @@ const DAY_MS = 24 * 60 * 60_000;
 /** Milliseconds between two removals of expired uploads. */
 const EXPIRY_INTERVAL_MS = 60 * 60_000;
 
+/** Maximum lifetime of a presigned URL of a part, in seconds. It has to last until the request begins. */
+const MAX_PART_EXPIRES = 600;
+
+export interface UploadSettings {
+  /** Days until an unfinished upload expires. */
+  readonly days: number;
+  /** Bytes of the parts of the web UI. */
+  readonly partBytes: number;
+  /** Whether clients may send parts to the store itself. */
+  readonly isDirect: boolean;
+  /** Maximum lifetime of presigned URLs in seconds. */
+  readonly presignExpires: number;
+}
+
 /** Creates what uploads in several requests need. Their content is in the database if the store can't receive it in parts. */
 export function createUploads(
   database: Database,
   store: Store,
-  { days, partBytes }: { readonly days: number; readonly partBytes: number },
+  { days, partBytes, isDirect, presignExpires }: UploadSettings,
 ): UploadService {
-  const { createUpload, openUpload } = store;
+  const { createUpload, openUpload, presignParts } = store;
   const table = new Uploads(database, { lifetimeMs: days * DAY_MS, leaseMs: LEASE_MS });
   const leases = new WriteLeases(table, { leaseMs: LEASE_MS, waitMs: WAIT_MS });
-  const common = { table, leases, partBytes };
+  const expires = Math.min(presignExpires, MAX_PART_EXPIRES);
+  const common = { table, leases, partBytes, direct: isDirect && presignParts ? { presignParts, expires } : undefined };
   if (createUpload && openUpload) return { ...common, maxBytes: undefined, contents: { createUpload, openUpload } };
   const { uploadBytes } = DATABASE_LIMITS;
   return { ...common, maxBytes: uploadBytes, contents: createDatabaseContents(database, store, DATABASE_LIMITS) };

@@ -98,6 +98,19 @@ export const COST_CASES: readonly CostCase[] = [
     },
     request: (port) => send(port, uploadUrl, { method: 'HEAD', headers: TUS }),
   },
+  {
+    name: 'URLs of parts for the bucket, the first time',
+    plant: async (_bucket, port) => void (uploadUrl = await urlOfUpload(port)),
+    request: presignParts,
+  },
+  {
+    name: 'URLs of parts for the bucket, later',
+    plant: async (_bucket, port) => {
+      uploadUrl = await urlOfUpload(port);
+      await presignParts(port);
+    },
+    request: presignParts,
+  },
   { name: 'list one page', plant: tenIn, request: (port) => send(port, '/f/') },
   { name: 'fetch, small', plant: small, request: (port) => send(port, '/file/f/a') },
   {
@@ -167,6 +180,11 @@ function beginUpload(port: number) {
 
 async function urlOfUpload(port: number): Promise<string> {
   return String((await beginUpload(port)).headers.location);
+}
+
+function presignParts(port: number) {
+  const parts = [1, 2, 3, 4].map((number) => ({ number, md5: 'AAAAAAAAAAAAAAAAAAAAAA==' }));
+  return postJson(port, `${uploadUrl}/parts`, { parts });
 }
 
 function sendPart(port: number, offset: number, size: number) {

@@ -43,7 +43,15 @@ export async function startGuardedService(
   backend: Backend = memory,
   options: Pick<
     ServiceOptions,
-    'corsOrigins' | 'basePath' | 'hasJobs' | 'readOnly' | 'scheduled' | 'webhookNetworks' | 'wrap'
+    | 'basePath'
+    | 'corsOrigins'
+    | 'hasJobs'
+    | 'isDirect'
+    | 'maxUploadSize'
+    | 'readOnly'
+    | 'scheduled'
+    | 'webhookNetworks'
+    | 'wrap'
   > = {},
 ): Promise<GuardedService> {
   const folder = await mkdtemp(join(tmpdir(), 'holdall-test-guarded-'));

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, it, type TestContext } from 'node:test';
@@ -67,6 +67,29 @@ export function pendingUploadsContract(backend: Backend): void {
       if (!backend.lacks['stored-types']) assert.equal((await store.stat(file('f/ü a.txt'))).type, TYPE);
       assert.deepEqual(await treeOf(store), { 'f/': null, 'f/ü a.txt': 'abcdefghi' });
       await assert.rejects(uploading.openUpload(id), ofKind('not-found'));
+    });
+
+    it('becomes a file from parts that a client sends to the store itself', async (context: TestContext) => {
+      const { createUpload, openUpload, presignParts } = store;
+      if (!createUpload || !openUpload || !presignParts) return context.skip('the store presigns no parts');
+      const uploading = { createUpload, openUpload };
+      const bytes = Buffer.from('content');
+      const id = await begin(uploading, 'f/ü a+b%20.txt', { size: bytes.length });
+      const requested = [{ number: 1, md5: createHash('md5').update(bytes).digest('base64') }];
+      const { parts, partSize } = await presignParts(id, requested, { expires: 60 });
+      assert.ok(partSize > bytes.length);
+      assert.deepEqual(
+        parts.map(({ number, offset, size }) => ({ number, offset, size })),
+        [{ number: 1, offset: 0, size: bytes.length }],
+      );
+      for (const { url, headers } of parts) {
+        assert.equal((await fetch(url, { method: 'PUT', headers, body: bytes })).status, 200);
+      }
+      assert.equal(await offsetOf(uploading, id), bytes.length);
+      const { etag } = await commit(uploading, id, 'f/ü a+b%20.txt');
+      assert.equal(etag, (await store.stat(file('f/ü a+b%20.txt'))).etag);
+      assert.deepEqual(await treeOf(store), { 'f/': null, 'f/ü a+b%20.txt': 'content' });
+      await assert.rejects(presignParts(id, requested, { expires: 60 }), ofKind('not-found'));
     });
 
     ofUploads('can be empty', async (uploading) => {

@@ -72,6 +72,8 @@ export interface ServiceOptions
   readonly port?: number;
   /** Whether it has a database, jobs and a change log. */
   readonly hasJobs?: boolean;
+  /** Whether clients may send the parts of uploads to the store itself. */
+  readonly isDirect?: boolean;
   /** Whether the change log also has changes by other programs. */
   readonly watchesChanges?: boolean;
   /** Private networks that webhooks may reach. */
@@ -118,6 +120,7 @@ export async function startService(
     security,
     limits,
     hasJobs = false,
+    isDirect = true,
     watchesChanges = false,
     webhookNetworks,
     scheduled = [],
@@ -158,7 +161,8 @@ export async function startService(
       { config: { WEBHOOK_NETWORKS: webhookNetworks }, access, changes, jobs, metrics: undefined },
       { logger, resources },
     );
-  const uploads = database && createUploads(database, store, { days: 7, partBytes: 2 ** 26 });
+  const uploads =
+    database && createUploads(database, store, { days: 7, partBytes: 2 ** 26, isDirect, presignExpires: 60 });
   const links =
     database &&
     createLinks(database, {

@@ -1,27 +1,23 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
-import { buffer } from 'node:stream/consumers';
 import { describe, it, type TestContext } from 'node:test';
 import {
   AbortMultipartUploadCommand,
   ListMultipartUploadsCommand,
   ListObjectVersionsCommand,
 } from '@aws-sdk/client-s3';
-import type { PendingUpload, Store, UploadDestination } from '../../src/model/store.ts';
+import type { Store, UploadDestination } from '../../src/model/store.ts';
 import { openS3 } from '../../src/stores/s3/s3.ts';
 import { CONCURRENT_TESTS } from '../../testing/concurrent-tests.ts';
 import { createBucket } from '../../testing/servers/bucket.ts';
 import { openProxied, type ProxiedBucket } from '../../testing/servers/proxied-bucket.ts';
 import { firstOf, refusal } from '../../testing/servers/s3-proxy.ts';
-import { MIB } from '../../testing/servers/video.ts';
-import { assertSameBytes, file, ofKind, plant, upload } from '../contract/bytes.ts';
+import { file, ofKind, plant, upload } from '../contract/bytes.ts';
 import type { Need } from '../runner/needs.ts';
+import { append, assertOnly, assertStored, begin, commit, open, PART } from './s3-uploading.ts';
 
 export const needs: readonly Need[] = ['bucket'];
-
-const PART = 8 * MIB;
-const TYPE = 'text/x-a';
 
 describe('An upload in parts to a bucket', { concurrency: CONCURRENT_TESTS }, () => {
   for (const size of [10, PART + 10]) {
@@ -262,27 +258,6 @@ async function openTwo(t: TestContext): Promise<ProxiedBucket & { readonly other
   return { ...opened, other };
 }
 
-/** Begins the upload `id` of the file `a`. */
-async function begin(
-  { createUpload }: Store,
-  { id = 'id', ...target }: Partial<UploadDestination> & { readonly id?: string },
-): Promise<void> {
-  await createUpload?.(id, { file: file('a'), type: TYPE, ...target });
-}
-
-async function open({ openUpload }: Store, id = 'id'): Promise<PendingUpload> {
-  assert.ok(openUpload);
-  return openUpload(id);
-}
-
-async function append(store: Store, bytes: Buffer | string, id = 'id'): Promise<number> {
-  return (await open(store, id)).append(Readable.from([Buffer.from(bytes)]));
-}
-
-async function commit(store: Store, id = 'id', options: Parameters<PendingUpload['commit']>[2] = {}) {
-  return (await open(store, id)).commit(file('a'), { type: TYPE }, options);
-}
-
 /** Begins an upload of which everything has arrived. */
 async function beginWhole(
   { store }: Pick<ProxiedBucket, 'store'>,
@@ -299,14 +274,3 @@ const ofFile =
   (interceptor: ReturnType<typeof firstOf>): ReturnType<typeof firstOf> =>
   (request) =>
     request.key === 'a' ? interceptor(request) : undefined;
-
-async function assertStored(store: Store, bytes: Buffer): Promise<void> {
-  assertSameBytes(await buffer((await store.read(file('a'))).body), bytes);
-}
-
-/** Asserts that the bucket has only the file and some others. */
-async function assertOnly({ store, bucket }: ProxiedBucket, bytes: Buffer, ...others: string[]): Promise<void> {
-  await assertStored(store, bytes);
-  assert.deepEqual(await bucket.keys(), ['a', ...others]);
-  assert.deepEqual(await bucket.openUploads(), []);
-}

@@ -7,10 +7,11 @@ import {
   PutObjectCommand,
   type PutObjectCommandInput,
   S3Client,
+  UploadPartCommand,
 } from '@aws-sdk/client-s3';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import { openBucket, type S3Options } from '../../src/stores/s3/bucket.ts';
-import { putObject } from '../../src/stores/s3/operations.ts';
+import { presignPart, putObject } from '../../src/stores/s3/operations.ts';
 import { openS3 } from '../../src/stores/s3/s3.ts';
 import {
   EMPTY_HASH,
@@ -188,6 +189,33 @@ describe('A presigned URL', () => {
           const command = purpose === 'read' ? new GetObjectCommand(object) : new HeadObjectCommand(object);
           assert.deepEqual(partsOf(url ?? ''), partsOf(await getSignedUrl(client, command, { expiresIn: 60 })), key);
         }
+      }
+    });
+  }
+});
+
+describe('The presigned URL of a part', () => {
+  for (const name of ['with path-style addressing', 'with temporary credentials', 'on AWS'] as const) {
+    it(`equals the one of the AWS SDK for a bucket ${name}`, async (t) => {
+      t.mock.timers.enable({ apis: ['Date'], now: PUBLISHED.time });
+      const { options, client } = open(t, BUCKETS[name] ?? {});
+      const bucket = openBucket(options);
+      t.after(() => bucket.client.close());
+      const part = { uploadId: '2~a/b+c=', partNumber: 7, size: 8_388_608, md5: '1B2M2Y8AsgTpgAmY7PhCfg==' };
+      for (const key of KEYS) {
+        const { url, headers } = await presignPart(bucket, key, { ...part, expires: 60 });
+        assert.deepEqual(headers, { 'content-md5': part.md5 });
+        const command = new UploadPartCommand({
+          Bucket: options.bucket,
+          Key: key,
+          UploadId: part.uploadId,
+          PartNumber: part.partNumber,
+          ContentMD5: part.md5,
+          ContentLength: part.size,
+        });
+        const signableHeaders = new Set(['content-length', 'content-md5', 'host']);
+        const expected = await getSignedUrl(client, command, { expiresIn: 60, signableHeaders });
+        assert.deepEqual(partsOf(url), partsOf(expected), key);
       }
     });
   }

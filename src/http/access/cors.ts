@@ -72,6 +72,7 @@ const EXPOSED_HEADERS = [
   'Upload-Limit',
   'Upload-Metadata',
   'Upload-Offset',
+  'Upload-Parts',
   'WWW-Authenticate',
   'X-Change-ID',
   'X-OC-Mtime',

@@ -2,18 +2,28 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
 import { undefinedIfNotFound } from '../../model/error.ts';
 import { parseFile } from '../../model/path.ts';
+import { readOnlyError } from '../../model/store-errors.ts';
 import type { Upload } from '../../uploads/uploads.ts';
 import { accessOf } from '../access/request-access.ts';
 import { HttpError } from '../errors.ts';
 import type { App } from '../fastify-app.ts';
-import { BeginUploadQuery, Failure, Uploaded, UploadList, type PendingUpload as UploadSchema } from '../schemas.ts';
+import {
+  BeginUploadQuery,
+  Failure,
+  PresignedParts,
+  PresignParts,
+  Uploaded,
+  UploadId,
+  UploadList,
+  type PendingUpload as UploadSchema,
+} from '../schemas.ts';
 import type { Service, UploadService } from '../service.ts';
 import { describedIn, formatLimits, IetfUploads, isIetfRequest, PARTIAL_TYPE, parseAddition } from '../uploads/ietf.ts';
 import { UploadReceiver } from '../uploads/receiver.ts';
 import { discardRest, type EarlyChecks, rejectEarly, responseOf, withoutBody } from '../uploads/requests.ts';
 import { describeProtocol, OFFSET_TYPE, requireVersion, TUS_VERSION, TusUploads } from '../uploads/tus.ts';
 
-const params = Type.Object({ id: Type.String({ description: 'The ID of the upload.' }) });
+const params = UploadId;
 const Nothing = Type.Null();
 const failures = { '4xx': Failure, '5xx': Failure };
 
@@ -187,6 +197,33 @@ export function uploadsRoutes(app: App, service: Service, uploads: UploadService
       requireValid(request);
       await receiver.remove(await receiver.find(request, request.params.id));
       return withoutBody(reply, 204);
+    },
+  );
+}
+
+/** Registers the route that returns URLs by which clients send the parts of an upload to the store itself. */
+export function presignPartsRoute(app: App, service: Service, uploads: UploadService): void {
+  const receiver = new UploadReceiver(service, uploads);
+  app.post(
+    '/-/uploads/:id/parts',
+    {
+      config: { access: 'jobs' },
+      schema: {
+        tags: ['Resumable uploads'],
+        summary: 'Get URLs for parts',
+        description:
+          'Returns URLs by which the client sends parts of the content to the bucket itself, in any order, if the response that began the upload has `Upload-Parts`. A `PATCH` without a body at the end then stores the file. Ends an earlier request that still writes the upload.',
+        params,
+        body: PresignParts,
+        response: { 200: PresignedParts, ...failures },
+      },
+    },
+    async (request, reply) => {
+      if (service.readOnly) throw readOnlyError();
+      const upload = await receiver.find(request, request.params.id);
+      const { partSize, parts } = await receiver.presign(upload, request.body.parts);
+      reply.header('cache-control', 'no-store');
+      return { success: true as const, partSize, parts: [...parts] };
     },
   );
 }

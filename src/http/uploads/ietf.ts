@@ -67,6 +67,7 @@ export class IetfUploads {
     const headers = {
       location: `${this.#basePath}/-/uploads/${upload.id}`,
       'upload-limit': formatLimits(this.#receiver.maxSize, upload),
+      ...this.#receiver.partsHeader(upload, this.#basePath),
     };
     announce(request, reply, headers);
     const stored = await this.#receive(request, reply, { upload, addition });
@@ -126,6 +127,7 @@ export class IetfUploads {
   describe(reply: FastifyReply, upload: Upload, received: Received): void {
     describeOffset(reply, received);
     reply.header('upload-limit', formatLimits(this.#receiver.maxSize, upload));
+    reply.headers(this.#receiver.partsHeader(upload, this.#basePath));
     if (upload.size !== undefined) reply.header('upload-length', String(upload.size));
   }
 }

@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { quoted, StoreError, undefinedIfNotFound } from '../../model/error.ts';
 import { encodePath, nameOf } from '../../model/path.ts';
 import { mediaTypeOfUpload } from '../../model/presentation.ts';
-import type { PendingUpload } from '../../model/store.ts';
+import type { PartToPresign, PendingUpload, PresignedParts } from '../../model/store.ts';
 import { checkedBody } from '../../streams/bodies.ts';
 import { removeUpload } from '../../uploads/expiry.ts';
 import type { NewUpload, Upload } from '../../uploads/uploads.ts';
@@ -101,6 +101,26 @@ export class UploadReceiver {
     throw new HttpError('upload-not-found', `The upload ${quoted(id)} does not exist or has expired.`);
   }
 
+  /** Returns the header with the URL that `presign` responds to, if the client can send parts to the store itself. */
+  partsHeader({ id, size, etag }: Upload, basePath: string): Readonly<Record<string, string>> {
+    const isDirect = this.#uploads.direct !== undefined && size !== undefined && etag === undefined;
+    return isDirect ? { 'upload-parts': `${basePath}/-/uploads/${id}/parts` } : {};
+  }
+
+  /** Returns the requests by which the client sends parts to the store. A request that still writes the upload ends first. */
+  async presign({ id, size, etag }: Upload, parts: readonly PartToPresign[]): Promise<PresignedParts> {
+    const { direct, leases } = this.#uploads;
+    if (!direct) throw new StoreError('unsupported', 'This service receives the parts of uploads itself.');
+    this.#requireSize(size);
+    if (etag !== undefined) {
+      throw new HttpError('upload-offset-mismatch', `All ${size} bytes of the upload have arrived.`);
+    }
+    const { expires } = direct;
+    const presigned = await leases.run(id, () => undefinedIfNotFound(direct.presignParts(id, parts, { expires })));
+    if (!presigned) throw contentNotFound(id);
+    return presigned;
+  }
+
   /** Removes an upload, and what has arrived. A request that still writes it ends first. */
   async remove(upload: Upload): Promise<void> {
     await removeUpload(this.#uploads, upload);
@@ -191,10 +211,7 @@ export class UploadReceiver {
   async #open({ id }: Upload): Promise<PendingUpload | undefined> {
     const content = await undefinedIfNotFound(this.#uploads.contents.openUpload(id));
     if (content || (await this.#uploads.table.isCommitting(id))) return content;
-    throw new HttpError(
-      'upload-not-found',
-      `The content of the upload ${quoted(id)} no longer exists. Begin a new upload.`,
-    );
+    throw contentNotFound(id);
   }
 
   /** Records that an upload is complete, without the ETag, which is not known. */
@@ -228,6 +245,11 @@ export function describeStored(reply: FastifyReply, { file, change }: Pick<Recei
 /** The error for a part whose `Content-Type` is not the one of its protocol. */
 export function wrongType({ 'content-type': found = '' }: IncomingHttpHeaders, expected: string): HttpError {
   return new HttpError('offset-type-required', `The Content-Type is ${quoted(found)}. Send ${expected}.`);
+}
+
+function contentNotFound(id: string): HttpError {
+  const message = `The content of the upload ${quoted(id)} no longer exists. Begin a new upload.`;
+  return new HttpError('upload-not-found', message);
 }
 
 function inconsistentLength(sent: number, expected: number): HttpError {

@@ -70,6 +70,7 @@ export class TusUploads {
       metadata: text,
     });
     reply.header('location', `${this.#basePath}/-/uploads/${upload.id}`);
+    reply.headers(this.#receiver.partsHeader(upload, this.#basePath));
     const isFirstPart = headers['content-type'] === OFFSET_TYPE || upload.size === 0;
     if (isFirstPart) await this.#receive(request, reply, { upload, offset: 0 });
     else describeOffset(reply, upload, { offset: 0 });
@@ -97,6 +98,7 @@ export class TusUploads {
   /** Sets the headers with what has arrived of an upload. */
   describe(reply: FastifyReply, upload: Upload, received: Received): void {
     describeOffset(reply, upload, received);
+    reply.headers(this.#receiver.partsHeader(upload, this.#basePath));
     if (upload.size === undefined) reply.header('upload-defer-length', '1');
     else reply.header('upload-length', String(upload.size));
     if (upload.metadata !== undefined) reply.header('upload-metadata', upload.metadata);

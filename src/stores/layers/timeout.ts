@@ -21,6 +21,7 @@ const LIMITED = {
   stage: 'after the body',
   createUpload: 'all',
   openUpload: 'all',
+  presignParts: 'all',
   copy: 'nothing',
   move: 'nothing',
   copyFolder: 'nothing',

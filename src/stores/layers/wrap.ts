@@ -21,6 +21,7 @@ export const EFFECTS = {
   stage: 'writes',
   createUpload: 'writes',
   openUpload: 'writes',
+  presignParts: 'writes',
   remove: 'writes',
   createFolder: 'writes',
   removeFolder: 'writes',

@@ -141,9 +141,9 @@ export class S3Client {
 
   /**
    * Returns a presigned URL for the request, valid for `expires` seconds, or less if temporary credentials expire
-   * earlier.
+   * earlier. The request must have exactly these headers.
    */
-  async presign({ method, key, query = {} }: PresignRequest, expires: number): Promise<string> {
+  async presign({ method, key, query = {}, headers }: PresignRequest, expires: number): Promise<string> {
     const { target } = this.#options;
     const path = this.#pathOf(key);
     // A presigned URL with a wrong time fails only at the client. Any response, even an error, contains the time of
@@ -153,7 +153,7 @@ export class S3Client {
     const validSeconds = Math.floor(
       ((credentials.expiration?.getTime() ?? Number.POSITIVE_INFINITY) - Date.now()) / 1000,
     );
-    const signable = { method, path, query, headers: { host: target.host } };
+    const signable = { method, path, query, headers: { host: target.host, ...headers } };
     const time = Date.now() + this.#clock.offset;
     const search = this.#signer.presign(signable, Math.min(expires, Math.max(validSeconds, 1)), credentials, time);
     return `${target.origin}${path}?${search}`;
@@ -175,7 +175,10 @@ export class S3Client {
   }
 }
 
-type PresignRequest = Pick<S3Request<unknown>, 'method' | 'key' | 'query'>;
+/** A request that another client sends. The names of headers are in lower case. */
+interface PresignRequest extends Pick<S3Request<unknown>, 'method' | 'key' | 'query'> {
+  readonly headers?: Readonly<Record<string, string>>;
+}
 
 /** Returns whether the store rejected temporary credentials as expired. */
 const isExpired = (error: unknown): boolean =>

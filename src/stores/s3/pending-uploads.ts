@@ -8,7 +8,9 @@ import type {
   AppendOptions,
   Cancellable,
   FileEntry,
+  PartToPresign,
   PendingUpload,
+  PresignedParts,
   Store,
   UploadDestination,
   WriteCondition,
@@ -16,6 +18,7 @@ import type {
 import { requireSize } from '../../model/store-errors.ts';
 import type { Bucket } from './bucket.ts';
 import type { ConditionalPut } from './conditional-put.ts';
+import { codeOf } from './errors.ts';
 import type { Key } from './keys.ts';
 import { MAX_KEYS, readPage } from './list.ts';
 import {
@@ -37,6 +40,7 @@ import {
   headObject,
   type ListedPart,
   listParts,
+  presignPart,
   putObject,
   uploadPart,
 } from './operations.ts';
@@ -50,6 +54,7 @@ import {
   parseRest,
   parseUploadRecord,
   type Rest,
+  sizeOfPart,
   type UploadRecord,
 } from './upload-record.ts';
 import type { Writer } from './write.ts';
@@ -72,7 +77,8 @@ export interface BucketUploadsOptions {
  * the first missing one count, so that the offset needs no record of its own.
  *
  * A writer that lost its lease can still be running. It does no damage: it sends the same bytes to the same position, and
- * the name of a rest contains its position and length, of which the longest counts.
+ * the name of a rest contains its position and length, of which the longest counts. The same is true of clients that send
+ * parts to the bucket themselves, in any order. The bucket verifies those, also if they arrive while a request writes.
  */
 export class BucketUploads {
   readonly #options: BucketUploadsOptions;
@@ -95,13 +101,26 @@ export class BucketUploads {
 
   /** Fulfils the contract of `Store.openUpload`. */
   async open(id: string, { signal }: Cancellable): Promise<PendingUpload> {
+    const upload = await this.#find(id, { signal });
+    await upload.load({ signal });
+    return upload;
+  }
+
+  /** Fulfils the contract of `Store.presignParts`. */
+  async presignParts(
+    id: string,
+    parts: readonly PartToPresign[],
+    options: { readonly expires: number } & Cancellable,
+  ): Promise<PresignedParts> {
+    return (await this.#find(id, options)).presign(parts, options);
+  }
+
+  async #find(id: string, { signal }: Cancellable): Promise<BucketUpload> {
     requireId(id);
     const found = await undefinedIfNotFound(getText(this.#options.bucket, keyOfRecord(id), { signal }));
     const record = found && parseUploadRecord(found.text);
     if (!record) throw uploadNotFound(id);
-    const upload = new BucketUpload(this.#options, id, { record, etag: found.head.etag });
-    await upload.load({ signal });
-    return upload;
+    return new BucketUpload(this.#options, id, { record, etag: found.head.etag });
   }
 }
 
@@ -113,9 +132,9 @@ interface StoredRecord {
 
 /** The content of an upload, as the bucket has it. */
 interface Arrived {
-  /** The parts that count: all before the first that is missing or has another size. */
+  /** The parts that count: all before the first that is missing or has another size than planned. */
   readonly parts: readonly ListedPart[];
-  /** The parts of full size that don't count, because of a missing one before them. */
+  /** The parts of the planned size that don't count, because of a missing one before them. */
   readonly strays: readonly ListedPart[];
   /** The rest that counts. */
   readonly rest: Rest | undefined;
@@ -147,13 +166,13 @@ class BucketUpload implements PendingUpload {
   async load(options: Cancellable): Promise<Arrived> {
     if (this.#arrived) return this.#arrived;
     const [parts, rests] = await Promise.all([this.#listParts(options), this.#listRests(options)]);
-    const { commit, partSize } = this.#record;
+    const { commit } = this.#record;
     const committed = !parts && commit ? await this.#findCommitted(commit, options) : undefined;
     // A lifecycle rule of the bucket, or another program, has removed the parts: the content starts again.
     if (!parts && !committed) {
       this.#stored = { ...this.#stored, record: { ...this.#record, uploadId: undefined, commit: undefined } };
     }
-    const counted = countParts(parts ?? [], partSize);
+    const counted = countParts(parts ?? [], this.#record);
     return this.#setArrived({ ...counted, rests, rest: restAfter(rests, counted.parts.length), committed });
   }
 
@@ -187,7 +206,8 @@ class BucketUpload implements PendingUpload {
       return entry;
     } catch (error) {
       this.#arrived = undefined;
-      throw error;
+      // Another part has arrived after the parts were listed.
+      throw error instanceof Error && codeOf(error.cause) === 'InvalidPart' ? inUse(error) : error;
     }
   }
 
@@ -195,9 +215,47 @@ class BucketUpload implements PendingUpload {
     await this.#removeObjects();
   }
 
+  /** See `Store.presignParts`. */
+  async presign(
+    parts: readonly PartToPresign[],
+    { expires, signal }: { readonly expires: number } & Cancellable,
+  ): Promise<PresignedParts> {
+    const { file, size, partSize } = this.#record;
+    if (size === undefined) {
+      const message = 'The upload began without its size, so the store does not receive its parts directly.';
+      throw new StoreError('invalid-request', message);
+    }
+    const sizes = parts.map(({ number }) => sizeOfPart(this.#record, number) ?? noSuchPart(number, size, partSize));
+    if (parts.length > 0) await this.#allowDirect(expires, { signal });
+    const { uploadId = '' } = this.#record;
+    const presigned = parts.map(async ({ number, md5 }, index) => {
+      const part = { uploadId, partNumber: number, size: sizes[index] ?? 0, md5, expires };
+      const request = await presignPart(this.#options.bucket, file, part);
+      return { number, offset: (number - 1) * partSize, size: part.size, ...request };
+    });
+    return { partSize, parts: await Promise.all(presigned) };
+  }
+
+  /** Prepares the bucket for parts that clients send during `expires` seconds. */
+  async #allowDirect(expires: number, { signal }: Cancellable): Promise<void> {
+    const until = Date.now() + (expires + CLOCK_MARGIN_SECONDS) * 1000;
+    const { directUntil } = this.#record;
+    if (directUntil !== undefined && (await this.#hasMultipartUpload({ signal }))) {
+      // Longer than necessary, so that most calls write nothing.
+      if (directUntil < until) await this.#save({ ...this.#record, directUntil: until + expires * 1000 });
+      return;
+    }
+    const arrived = await this.load({ signal });
+    if (arrived.committed) throw uploadNotFound(this.#id);
+    await this.#beginParts(arrived, until + expires * 1000);
+  }
+
   async #append(body: Readable, { verify, onDurable }: AppendOptions): Promise<number> {
     const before = await this.load({});
     if (before.committed) throw uploadNotFound(this.#id);
+    // The missing part before unverified ones could arrive at any time.
+    const directSeconds = Math.ceil(((this.#record.directUntil ?? 0) - Date.now()) / 1000);
+    if (verify && directSeconds > 0) throw partsMayArrive(directSeconds);
     const { parts, held, last, failure } = await this.#sendParts(body, before, {
       isHeld: verify !== undefined,
       onDurable,
@@ -243,7 +301,7 @@ class BucketUpload implements PendingUpload {
       ending.failure = { reason };
     });
     const splitter = splitIntoParts(content, partSize, Math.max(1, size - count * partSize));
-    const begin = () => this.#beginParts(before);
+    const begin = () => this.#beginParts(before, isHeld ? undefined : this.#record.directUntil);
     const fullParts = async function* () {
       let partNumber = count;
       for await (const part of splitter.parts) {
@@ -290,8 +348,11 @@ class BucketUpload implements PendingUpload {
     }
   }
 
-  /** Prepares the bucket for the first new part: creates the multipart upload, and replaces the stray parts. */
-  async #beginParts({ strays }: Arrived): Promise<void> {
+  /**
+   * Prepares the bucket for the first new part: creates the multipart upload, or replaces the stray parts. Records until
+   * when clients may send parts themselves.
+   */
+  async #beginParts({ strays }: Arrived, directUntil: number | undefined): Promise<void> {
     const { bucket, replacer } = this.#options;
     const { file, type, user, uploadId } = this.#record;
     if (uploadId === undefined) {
@@ -301,20 +362,25 @@ class BucketUpload implements PendingUpload {
       };
       const created = await createMultipartUpload(bucket, file, attributes);
       try {
-        await this.#save({ ...this.#record, uploadId: created });
+        await this.#save({ ...this.#record, uploadId: created, directUntil });
       } catch (error) {
         await abortParts(bucket, file, created);
         throw error;
       }
       return;
     }
-    if (strays.length === 0) return;
+    if (strays.length > 0) await this.#replaceParts(strays);
+    if (directUntil !== this.#record.directUntil) await this.#save({ ...this.#record, directUntil });
+  }
+
+  /** Replaces stray parts by some that never count. */
+  async #replaceParts(strays: readonly ListedPart[]): Promise<void> {
     // With the missing part before them, they would count, although their content might never have been verified. A part
     // can't be removed, but one of another size does not count.
-    const now = countParts((await this.#listParts({})) ?? [], this.#record.partSize).strays;
+    const now = countParts((await this.#listParts({})) ?? [], this.#record).strays;
     if (!isSameParts(now, strays)) throw inUse();
-    await concurrently(yieldAll(strays), STRAY_CONCURRENCY, async ({ partNumber }) => {
-      await this.#sendPart(Buffer.alloc(1), partNumber);
+    await concurrently(yieldAll(strays), STRAY_CONCURRENCY, async ({ partNumber, size }) => {
+      await this.#sendPart(Buffer.alloc(size === 1 ? 2 : 1), partNumber);
     });
   }
 
@@ -395,13 +461,17 @@ class BucketUpload implements PendingUpload {
 
   async #removeObjects(): Promise<void> {
     const { bucket, erase } = this.#options;
-    const { file, uploadId } = this.#record;
+    const { file, uploadId, directUntil } = this.#record;
     const folder = folderOfUpload(this.#id);
     if (uploadId !== undefined) {
-      await abortMultipartUpload(bucket, file, uploadId).catch((error: unknown) => {
-        // A commit has completed it.
-        if (!isStoreError(error, 'not-found') && !isNoSuchUpload(error)) throw error;
-      });
+      for (let attempt = 1; ; attempt++) {
+        await abortMultipartUpload(bucket, file, uploadId).catch((error: unknown) => {
+          // A commit has completed it.
+          if (!isStoreError(error, 'not-found') && !isNoSuchUpload(error)) throw error;
+        });
+        // A part that arrives during the abort can outlast it (Amazon S3, "AbortMultipartUpload").
+        if (directUntil === undefined || attempt === MAX_ABORTS || !(await this.#hasMultipartUpload({}))) break;
+      }
     }
     for (const { key } of await this.#listRests({})) await deleteObject(bucket, key, { condition: {} });
     // At the end, so that an interrupted removal can be repeated.
@@ -446,7 +516,7 @@ class BucketUpload implements PendingUpload {
   #setArrived(arrived: Arrived): Arrived {
     this.#arrived = arrived;
     const { parts, rest, committed } = arrived;
-    this.#offset = committed?.size ?? parts.length * this.#record.partSize + (rest?.size ?? 0);
+    this.#offset = committed?.size ?? parts.reduce((sum, { size }) => sum + size, rest?.size ?? 0);
     return arrived;
   }
 
@@ -465,6 +535,19 @@ class BucketUpload implements PendingUpload {
       }
     } catch (error) {
       if (isNoSuchUpload(error) || isStoreError(error, 'not-found')) return undefined;
+      throw error;
+    }
+  }
+
+  async #hasMultipartUpload({ signal }: Cancellable): Promise<boolean> {
+    const { file, uploadId } = this.#record;
+    if (uploadId === undefined) return false;
+    try {
+      // After all possible parts, so that the response is short.
+      await listParts(this.#options.bucket, file, { uploadId, after: MAX_PARTS, signal });
+      return true;
+    } catch (error) {
+      if (isNoSuchUpload(error) || isStoreError(error, 'not-found')) return false;
       throw error;
     }
   }
@@ -498,6 +581,12 @@ interface SentContent {
 /** Maximum stray parts that are replaced in parallel. */
 const STRAY_CONCURRENCY = 8;
 
+/** Maximum attempts to abort a multipart upload. */
+const MAX_ABORTS = 3;
+
+/** Seconds by which the clock of the bucket can be behind, so that presigned requests arrive later. */
+const CLOCK_MARGIN_SECONDS = 60;
+
 /** Maximum bytes of a rest that is read at once. */
 const MAX_BUFFERED_BYTES = 64 * 2 ** 10;
 
@@ -520,14 +609,14 @@ async function writeRecord(
   return { record, etag };
 }
 
-/** Returns which parts count, and which of the others have the full size. */
-function countParts(parts: readonly ListedPart[], partSize: number): Pick<Arrived, 'parts' | 'strays'> {
-  const full = parts
-    .filter(({ size }) => size === partSize)
+/** Returns which parts count, and which of the others have the planned size. */
+function countParts(parts: readonly ListedPart[], record: UploadRecord): Pick<Arrived, 'parts' | 'strays'> {
+  const whole = parts
+    .filter(({ partNumber, size }) => size === sizeOfPart(record, partNumber))
     .toSorted((left, right) => left.partNumber - right.partNumber);
-  const missing = full.findIndex(({ partNumber }, index) => partNumber !== index + 1);
-  const count = missing === -1 ? full.length : missing;
-  return { parts: full.slice(0, count), strays: full.slice(count) };
+  const missing = whole.findIndex(({ partNumber }, index) => partNumber !== index + 1);
+  const count = missing === -1 ? whole.length : missing;
+  return { parts: whole.slice(0, count), strays: whole.slice(count) };
 }
 
 /** Returns the longest rest after a number of parts. */
@@ -549,8 +638,18 @@ async function* yieldAll<Item>(items: readonly Item[]): AsyncGenerator<Item> {
   yield* items;
 }
 
+function noSuchPart(number: number, size: number, partSize: number): never {
+  const message = `The upload has no part ${number}: it has ${size} bytes in parts of ${partSize}.`;
+  throw new StoreError('invalid-request', message);
+}
+
 function uploadNotFound(id: string, cause?: unknown): StoreError {
   return new StoreError('not-found', `The upload ${quoted(id)} does not exist.`, { cause });
+}
+
+function partsMayArrive(retryAfter: number): StoreError {
+  const message = `Parts with valid URLs can still arrive. Send the bytes without a checksum, or in ${retryAfter} seconds.`;
+  return new StoreError('upload-in-use', message, { retryAfter });
 }
 
 function inUse(cause?: unknown): StoreError {

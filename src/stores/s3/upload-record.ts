@@ -15,6 +15,11 @@ export interface UploadRecord {
   readonly user?: string | undefined;
   /** The multipart upload. Absent while no part is complete. */
   readonly uploadId?: string | undefined;
+  /**
+   * The time until which presigned parts can arrive, in milliseconds since 1970. While it is set, every part that has
+   * arrived out of order has been verified.
+   */
+  readonly directUntil?: number | undefined;
   /** The object that a commit creates, while the commit is in progress or interrupted. */
   readonly commit?: CommittedObject | undefined;
 }
@@ -23,6 +28,17 @@ export interface UploadRecord {
 export interface CommittedObject {
   readonly etag: string;
   readonly size: number;
+}
+
+/** Returns the number of bytes of a part; undefined if the content has no such part. Parts are numbered from 1. */
+export function sizeOfPart(
+  { size, partSize }: Pick<UploadRecord, 'size' | 'partSize'>,
+  partNumber: number,
+): number | undefined {
+  if (partNumber < 1) return undefined;
+  if (size === undefined) return partSize;
+  const rest = size - (partNumber - 1) * partSize;
+  return rest > 0 ? Math.min(rest, partSize) : undefined;
 }
 
 /** Returns the start of the keys of all objects of an upload. */
@@ -57,7 +73,9 @@ export function parseUploadRecord(text: string): UploadRecord | undefined {
   try {
     const parsed: unknown = JSON.parse(text);
     if (typeof parsed !== 'object' || parsed === null) return undefined;
-    const { path, type, size, partSize, user, uploadId, commit } = parsed as Readonly<Record<string, unknown>>;
+    const { path, type, size, partSize, user, uploadId, directUntil, commit } = parsed as Readonly<
+      Record<string, unknown>
+    >;
     if (typeof path !== 'string' || typeof type !== 'string' || !isCount(partSize) || partSize === 0) return undefined;
     const file = parseFile(path);
     // Parsing removes a leading slash, but a record has none.
@@ -69,6 +87,7 @@ export function parseUploadRecord(text: string): UploadRecord | undefined {
       size: isCount(size) ? size : undefined,
       user: typeof user === 'string' ? user : undefined,
       uploadId: typeof uploadId === 'string' ? uploadId : undefined,
+      directUntil: isCount(directUntil) ? directUntil : undefined,
       commit: parseCommit(commit),
     };
   } catch {
