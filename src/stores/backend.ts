@@ -37,6 +37,7 @@ type TextNames<Group extends SettingGroup> = {
 export interface ServiceSettings {
   readonly STORAGE_TYPE: string;
   readonly READ_ONLY: boolean;
+  readonly UPLOAD_DIRECT: boolean;
   readonly WORKERS: number;
   readonly UV_THREADPOOL_SIZE: number;
   readonly CACHE_DIR: string | undefined;

@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 import { describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { PutBucketCorsCommand } from '@aws-sdk/client-s3';
 import { atEnd, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
 import { createBucket, type TestBucket } from '../../testing/servers/bucket.ts';
 import { testObjectStore } from '../../testing/servers/object-store.ts';
@@ -17,6 +18,7 @@ import { settingsOf } from '../../testing/servers/settings.ts';
 import { until } from '../../testing/until.ts';
 import { isFullForm } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
+import { allowOrigin } from '../web/stored.ts';
 import { diagnose } from './diagnosis.ts';
 
 export const needs: readonly Need[] = ['bucket'];
@@ -78,8 +80,15 @@ describe('holdall doctor on a bucket', () => {
       const isThere = key?.endsWith('/plain.txt') && (headers['if-none-match'] ?? headers['if-match']) !== undefined;
       return operation === 'PutObject' && (isThere || headers['content-md5'] === WRONG_MD5) ? TAKEN : undefined;
     });
+    const CORSRules = [{ AllowedOrigins: ['*'], AllowedMethods: ['GET'], AllowedHeaders: ['range'] }];
+    await bucket.client.send(new PutBucketCorsCommand({ Bucket: bucket.name, CORSConfiguration: { CORSRules } }));
     const { of, with: having } = await diagnose(settings, '--url', 'https://127.0.0.1:1');
     assert.deepEqual(having('failed'), ['bucket-address', 'url-live']);
+    assert.equal(
+      of('bucket-cors').found,
+      'The CORS rules of the bucket allow https://127.0.0.1:1 to read large files, but not to upload them directly: uploads pass through the service.',
+    );
+    assert.match(of('bucket-cors').advice ?? '', /"AllowedOrigins": \["https:.*UPLOAD_DIRECT=false/);
     assert.equal(
       of('bucket-address').advice,
       'Set S3_ENDPOINT to an https:// URL of the store that all users can reach.',
@@ -117,8 +126,10 @@ describe('holdall doctor on a bucket', () => {
         ? refusal(501, 'NotImplemented')
         : undefined;
     });
-    const { of, with: having } = await diagnose(settings);
-    assert.deepEqual(having('failed'), ['bucket-copy-names']);
+    await allowOrigin(bucket, 'http://127.0.0.1:1');
+    const { of, with: having } = await diagnose(settings, '--url', 'http://127.0.0.1:1');
+    assert.deepEqual(having('failed'), ['bucket-copy-names', 'url-live']);
+    assert.match(of('bucket-cors').found, /allow http:.* to read large files, and to upload them directly\.$/);
     assert.deepEqual(having('warning'), ['bucket-conditions', 'bucket-leftovers', 'bucket-abilities']);
     assert.match(of('bucket-copy-names').found, /The store reports that ".*" does not exist, although it does\./);
     assert.match(of('bucket-copy-names').advice ?? '', /^Use another store, or a newer version:/);

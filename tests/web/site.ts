@@ -18,6 +18,8 @@ export interface Site extends Omit<Stored, 'settings'> {
   readonly root: string | undefined;
   /** The log lines of this test since the last start of the service. */
   log(): readonly LogLine[];
+  /** Gives the bucket the documented CORS configuration for the page's origin. */
+  allowCors(): Promise<void>;
   /** Replaces the access file and waits until the service applies it. */
   grant(access: SiteAccess): Promise<void>;
   /** Stops the service with SIGTERM and waits until it has exited. The pages stay open. */
@@ -80,6 +82,7 @@ export async function startSite(t: TestContext, options: SiteOptions): Promise<S
     url,
     root,
     log: () => holdall?.log.slice(firstLine) ?? [],
+    allowCors: () => service.allowOrigin(new URL(url).origin),
     stop,
     async grant(next) {
       assert.ok(accessFile !== undefined, 'The site has an access file.');
@@ -154,7 +157,7 @@ async function startService(
   owner: Owner,
   { store, settings = {}, cors = true, access }: SiteOptions,
 ): Promise<Service> {
-  const location = await (store === 'disk' ? onDisk(owner) : inBucket(owner, cors));
+  const location = await (store === 'disk' ? onDisk(owner) : inBucket(owner));
   const { root, stored } = location;
   const accessFile = access && join(await temporaryFolder(owner), 'access.json');
   if (access && accessFile) await writeAccessFile(accessFile, access);
@@ -168,7 +171,7 @@ async function startService(
     ...settings,
   };
   const holdall = await startHoldall(owner, { root, settings: all });
-  await location.open(`http://127.0.0.1:${holdall.port}`);
+  if (cors) await location.allowOrigin(`http://127.0.0.1:${holdall.port}`);
   return { ...location, settings: all, accessFile, holdall, port: holdall.port, isReusable: true };
 }
 
@@ -176,7 +179,7 @@ async function startService(
 const SHUTDOWN_TIMEOUT = '2';
 
 /** Lets the tests read the number of requests in progress. */
-const METRICS_TOKEN = 'metrics-token-of-the-browser-tests';
+export const METRICS_TOKEN = 'metrics-token-of-the-browser-tests';
 
 async function writeAccessFile(file: string, { people, grants }: SiteAccess): Promise<void> {
   const hashed = Object.entries(people).map(([name, password]) => [name, { password: hashOf(password) }]);
@@ -204,12 +207,12 @@ interface Location {
   readonly stored: Stored;
   readonly root: string | undefined;
   /** Lets pages of this origin read the store's own responses. */
-  open(origin: string): Promise<void>;
+  allowOrigin(origin: string): Promise<void>;
 }
 
 async function onDisk(owner: Owner): Promise<Location> {
   const root = await temporaryFolder(owner);
-  return { stored: storedOnDisk(root), root, open: async () => {} };
+  return { stored: storedOnDisk(root), root, allowOrigin: async () => {} };
 }
 
 /** Removes all files and folders except the service's own, and what the service keeps of deleted and replaced ones. */
@@ -219,9 +222,9 @@ async function emptyRoot(root: string): Promise<void> {
   await Promise.all([...names, ...kept].map((name) => rm(join(root, name), { recursive: true, force: true })));
 }
 
-async function inBucket(owner: Owner, cors: boolean): Promise<Location> {
+async function inBucket(owner: Owner): Promise<Location> {
   const bucket = await createBucket();
   atEnd(owner, () => bucket.remove());
   const stored = storedInBucket(bucket, await temporaryFolder(owner));
-  return { stored, root: undefined, open: async (origin) => void (cors && (await allowOrigin(bucket, origin))) };
+  return { stored, root: undefined, allowOrigin: (origin) => allowOrigin(bucket, origin) };
 }

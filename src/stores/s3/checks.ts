@@ -256,25 +256,29 @@ const BUCKET_CHECKS: readonly Check<BucketSubject>[] = [
     name: 'bucket-cors',
     needs: 'bucket-presigned',
     concerns: ({ pageOrigin }) => pageOrigin !== undefined,
-    async run({ store, probe, bucket, pageOrigin = '' }, signal) {
+    async run({ store, probe, bucket, pageOrigin = '', settings }, signal) {
       const entry = await store.stat(childFile(probe, PLAIN_NAME), { signal });
       const { origin, target } = await presign(store, entry);
-      const { status, headers } = await sendRequest(origin, target, {
-        method: 'OPTIONS',
-        headers: {
-          origin: pageOrigin,
-          'access-control-request-method': 'GET',
-          'access-control-request-headers': 'range',
-        },
-        signal,
-      });
-      const allowed = headers['access-control-allow-origin'];
-      if (status < 300 && (allowed === '*' || allowed === pageOrigin)) {
-        return ok(`The CORS rules of the bucket allow ${pageOrigin} to read large files.`);
+      const allows = async (method: 'GET' | 'PUT', header: string) => {
+        const asked = { 'access-control-request-method': method, 'access-control-request-headers': header };
+        const request = { method: 'OPTIONS', headers: { origin: pageOrigin, ...asked }, signal };
+        const { status, headers } = await sendRequest(origin, target, request);
+        const allowed = headers['access-control-allow-origin'];
+        return status < 300 && (allowed === '*' || allowed === pageOrigin);
+      };
+      const advice = `Set the rules of "Large files and browsers" in docs/how-to/stores/s3.md with "AllowedOrigins": ["${pageOrigin}"]: aws s3api put-bucket-cors --bucket ${bucket.name} --cors-configuration file://cors.json`;
+      if (!(await allows('GET', 'range'))) {
+        return warning(
+          `No CORS rule of the bucket allows ${pageOrigin} to read large files: text, code, CSV and JSON files of 6 MB and more have no preview.`,
+          advice,
+        );
       }
+      const reading = `The CORS rules of the bucket allow ${pageOrigin} to read large files`;
+      if (!settings.UPLOAD_DIRECT || settings.READ_ONLY) return ok(`${reading}.`);
+      if (await allows('PUT', 'content-md5')) return ok(`${reading}, and to upload them directly.`);
       return warning(
-        `No CORS rule of the bucket allows ${pageOrigin} to read large files: text, code, CSV and JSON files of 6 MB and more have no preview.`,
-        `Set the rules of "Large files and browsers" in docs/how-to/stores/s3.md with "AllowedOrigins": ["${pageOrigin}"]: aws s3api put-bucket-cors --bucket ${bucket.name} --cors-configuration file://cors.json`,
+        `${reading}, but not to upload them directly: uploads pass through the service.`,
+        `${advice} To upload through the service, set UPLOAD_DIRECT=false.`,
       );
     },
     explain: adviseOn('read'),

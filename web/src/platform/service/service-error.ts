@@ -97,6 +97,7 @@ const TRANSIENT: readonly ProblemCode[] = [
   'request-timeout',
   'sessions-unavailable',
   'sign-in-throttled',
+  'upload-in-use',
 ];
 
 /** Returns the error of a request without a response, such as without a connection. */

@@ -19,6 +19,8 @@ interface Progress {
   readonly offset: number;
   /** The file, as soon as the upload is complete. */
   readonly file: UploadedFile | undefined;
+  /** Whether the bucket can receive the parts that are missing. */
+  readonly isDirect: boolean;
 }
 
 const PROTOCOL = { 'tus-resumable': '1.0.0', accept: 'application/json' } as const;
@@ -36,14 +38,19 @@ export async function sendInParts(upload: Upload, options: PartsOptions): Promis
   let url = memory.url();
   let progress = url === undefined ? undefined : await readProgress(url, signal);
   if (url === undefined || progress === undefined) {
-    url = await begin(upload, options);
+    const begun = await begin(upload, options);
+    ({ url } = begun);
     memory.remember(url);
-    progress = { offset: 0, file: undefined };
+    progress = begun;
   }
   try {
     for (let mismatches = 0; progress.file === undefined; ) {
       const { offset } = progress;
       upload.onProgress(offset);
+      if (progress.isDirect && offset < file.size) {
+        progress = await sendDirectly(upload, { url, offset });
+        continue;
+      }
       const request = await sendBody({
         method: 'PATCH',
         url,
@@ -55,7 +62,7 @@ export async function sendInParts(upload: Upload, options: PartsOptions): Promis
       const error = request.status === 204 ? undefined : errorOf(request);
       if (error) {
         if (error.code !== 'upload-offset-mismatch' || ++mismatches > MAX_MISMATCHES) throw error;
-        progress = (await readProgress(url, signal)) ?? { offset: 0, file: undefined };
+        progress = (await readProgress(url, signal)) ?? NOTHING;
         continue;
       }
       mismatches = 0;
@@ -73,7 +80,21 @@ export async function sendInParts(upload: Upload, options: PartsOptions): Promis
   return progress.file;
 }
 
-async function begin({ file, folder, name, replace, signal }: Upload, { endpoint }: PartsOptions): Promise<string> {
+/** The progress of an upload that the service does not have. */
+const NOTHING: Progress = { offset: 0, file: undefined, isDirect: false };
+
+/** Sends what is missing to the bucket. If that fails, the rest has to be sent to the service. */
+async function sendDirectly(upload: Upload, { url, offset }: { url: string; offset: number }): Promise<Progress> {
+  const { sendToBucket } = await import('./direct-parts.ts');
+  const isSent = await sendToBucket(upload, { url: `${url}/parts`, offset });
+  const progress = isSent ? { ...NOTHING, offset: upload.file.size } : await readProgress(url, upload.signal);
+  return { ...(progress ?? NOTHING), isDirect: false };
+}
+
+async function begin(
+  { file, folder, name, replace, signal }: Upload,
+  { endpoint }: PartsOptions,
+): Promise<Progress & { readonly url: string }> {
   const modified = new Date(file.lastModified);
   const metadata = {
     path: folder + name,
@@ -94,7 +115,8 @@ async function begin({ file, folder, name, replace, signal }: Upload, { endpoint
   const location = request.status === 201 ? request.getResponseHeader('location') : null;
   if (location === null) throw errorOf(request);
   // A proxy can have removed a prefix of the path.
-  return `${endpoint}/${location.slice(location.lastIndexOf('/') + 1)}`;
+  const url = `${endpoint}/${location.slice(location.lastIndexOf('/') + 1)}`;
+  return { ...NOTHING, isDirect: request.getResponseHeader('upload-parts') !== null, url };
 }
 
 const base64Of = (text: string) => btoa(String.fromCharCode(...new TextEncoder().encode(text)));
@@ -115,6 +137,7 @@ function progressOf(header: (name: string) => string | null): Progress {
   const path = header('content-location')?.replace(/^\/file\//, '');
   return {
     offset: Number(header('upload-offset')),
+    isDirect: header('upload-parts') !== null,
     file: path && {
       path: decodeURIComponent(path),
       etag: header('etag') ?? '',

@@ -1,11 +1,13 @@
 import { noResponse } from './service-error.ts';
 
 export interface BodyRequest {
-  readonly method: 'POST' | 'PATCH';
+  readonly method: 'POST' | 'PATCH' | 'PUT';
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: FormData | Blob;
   readonly signal: AbortSignal;
+  /** Milliseconds until the first byte is sent. Default: `STALL_TIMEOUT_MS` */
+  readonly stallTimeout?: number | undefined;
   /** Receives the bytes of the body that were sent, and all of them. */
   readonly onProgress: (sent: number, total: number) => void;
 }
@@ -20,7 +22,15 @@ const STORE_TIMEOUT_MS = 300_000;
  * Sends a large body by XMLHttpRequest, because `fetch` reports no progress. Resolves to the request with its response,
  * whatever the status. Throws `ServiceError` without a response and for a stalled request, or the signal's reason.
  */
-export function sendBody({ method, url, headers, body, signal, onProgress }: BodyRequest): Promise<XMLHttpRequest> {
+export function sendBody({
+  method,
+  url,
+  headers,
+  body,
+  signal,
+  stallTimeout = STALL_TIMEOUT_MS,
+  onProgress,
+}: BodyRequest): Promise<XMLHttpRequest> {
   const { promise, resolve, reject } = Promise.withResolvers<XMLHttpRequest>();
   const request = new XMLHttpRequest();
   const abort = () => request.abort();
@@ -28,7 +38,7 @@ export function sendBody({ method, url, headers, body, signal, onProgress }: Bod
     reject(noResponse());
     request.abort();
   };
-  let timer = setTimeout(stall, STALL_TIMEOUT_MS);
+  let timer = setTimeout(stall, stallTimeout);
   const restartTimer = (within: number) => {
     clearTimeout(timer);
     timer = setTimeout(stall, within);
