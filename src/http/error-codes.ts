@@ -303,7 +303,9 @@ const HTTP_ERRORS = {
 } as const satisfies Readonly<Record<string, ErrorDescription>>;
 
 /** The documentation of the codes of store errors. */
-const STORE_ERRORS: Readonly<Record<StoreErrorCode, Omit<ErrorDescription, 'status'>>> = {
+const STORE_ERRORS: Readonly<
+  Record<StoreErrorCode, Omit<ErrorDescription, 'status'> & Partial<Pick<ErrorDescription, 'status'>>>
+> = {
   'not-found': {
     meaning: 'The file or folder does not exist, or the path names an entry of the other kind.',
     action: 'Check the path. List its parent folder to see what exists.',
@@ -489,8 +491,10 @@ const STORE_ERRORS: Readonly<Record<StoreErrorCode, Omit<ErrorDescription, 'stat
     action: 'Try again after `Retry-After`.',
   },
   'upload-in-use': {
+    // The status of tus for a locked upload: clients retry after it.
+    status: 423,
     meaning:
-      'Another request writes the same resumable upload, or a part of it has a checksum while URLs of parts are valid.',
+      'Another request writes the same resumable upload, its state is temporarily unavailable, or a part of it has a checksum while URLs of parts are valid.',
     action: 'Try again after `Retry-After`.',
   },
   'store-full': {

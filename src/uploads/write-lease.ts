@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { StoreError } from '../model/error.ts';
+import type { Cancellable } from '../model/store.ts';
 import type { Uploads } from './uploads.ts';
 
 /** Milliseconds between two attempts to take a lease. */
@@ -32,12 +33,16 @@ export class WriteLeases {
   }
 
   /**
-   * Runs a task that writes the content of an upload. `signal` aborts when the task has to end. Throws `upload-in-use` if
-   * another request does not end in time.
+   * Runs a task that writes the content of an upload. The signal of the task aborts when it has to end. Throws
+   * `upload-in-use` if another request does not end in time, or if the client leaves while it waits (`signal`).
    */
-  async run<Result>(id: string, task: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
+  async run<Result>(
+    id: string,
+    task: (signal: AbortSignal) => Promise<Result>,
+    { signal }: Cancellable = {},
+  ): Promise<Result> {
     const writer = randomUUID();
-    await this.#claim(id, writer);
+    await this.#claim(id, writer, signal);
     const ending = new AbortController();
     this.#local.set(id, ending);
     const renewing = new AbortController();
@@ -53,12 +58,15 @@ export class WriteLeases {
     }
   }
 
-  async #claim(id: string, writer: string): Promise<void> {
+  async #claim(id: string, writer: string, signal: AbortSignal | undefined): Promise<void> {
     const deadline = performance.now() + this.#options.waitMs;
-    while (!(await this.#uploads.claim(id, writer))) {
+    for (;;) {
+      // A request without a client must not end the next one of that client.
+      if (signal?.aborted) throw superseded();
+      if (await this.#uploads.claim(id, writer)) return;
       this.#local.get(id)?.abort(superseded());
       if (performance.now() >= deadline) throw inUse();
-      await delay(RETRY_MS);
+      await delay(RETRY_MS, undefined, { signal }).catch(() => {});
     }
   }
 

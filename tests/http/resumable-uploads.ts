@@ -182,7 +182,7 @@ export function resumableUploadsSuite(backend: Backend): void {
       ]);
       const statuses = [first.status, second.status].toSorted((a, b) => a - b);
       assert.equal(statuses[0], 204);
-      assert.ok([409, 503].includes(statuses[1] ?? 0), String(statuses));
+      assert.ok([409, 423].includes(statuses[1] ?? 0), String(statuses));
       assert.ok((await get('newer/a')).body.equals(bytes));
       old.leave();
     });
@@ -229,7 +229,8 @@ export function resumableUploadsSuite(backend: Backend): void {
       const url = await urlOf('destination/new', 3, absent);
       await plant(service.port, { 'destination/new': 'other' });
       assertFailure(await patch(url, 0, 'new'), 412, /new/);
-      assertOffset(await head(url), 200, 3);
+      // Clients would take the whole offset for success.
+      assert.equal((await head(url)).status, 412);
       await send(service.port, '/delete/destination/new', { method: 'DELETE' });
       assertOffset(await patch(url, 3, ''), 204, 3);
       assert.deepEqual(await treeOf(service.port, 'destination/'), {

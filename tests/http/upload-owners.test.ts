@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { StoreError } from '../../src/model/error.ts';
 import type { Store } from '../../src/model/store.ts';
 import { EVERYONE, type GuardedService, grant, startGuardedService } from '../access/guarded-service.ts';
 import { disk } from '../contract/backend.ts';
@@ -32,6 +33,8 @@ describe('The owner of a resumable upload', () => {
   let service: GuardedService;
   /** Whether the process seems to end right after a commit. */
   let losesCommits = false;
+  /** The error of each commit. */
+  let commitError: Error | undefined;
   const wrap = (store: Store): Store => ({
     ...store,
     async openUpload(id, options) {
@@ -40,6 +43,7 @@ describe('The owner of a resumable upload', () => {
       return {
         ...upload,
         commit: async (...args) => {
+          if (commitError) throw commitError;
           const file = await upload.commit(...args);
           if (losesCommits) throw new Error('The process ended.');
           return file;
@@ -104,5 +108,28 @@ describe('The owner of a resumable upload', () => {
     assert.equal(state.headers['content-location'], '/file/lost');
     assert.equal((await service.asAnn(url, partAt(4, ''))).status, 204);
     assert.deepEqual(await service.contents(), { lost: 'abcd' });
+  });
+
+  it('gets a file for a complete upload, although the process ended before the commit', async () => {
+    service.grant(grant('', ['read', 'write']));
+    await service.plant({});
+    const url = urlOf(await service.asAnn('/-/uploads', beginAt('late', 4)));
+    commitError = new StoreError('store-busy', 'The store is busy.');
+    assert.equal((await service.asAnn(url, partAt(0, 'abcd'))).status, 503);
+    const locked = await service.asAnn(url, HEAD);
+    assert.deepEqual([locked.status, locked.headers['retry-after']], [423, '1'], 'clients retry after 423 alone');
+    commitError = new StoreError('name-taken', 'The file already exists.');
+    assert.equal((await service.asAnn(url, HEAD)).status, 412);
+    commitError = undefined;
+    service.grant(grant('', ['read']));
+    assert.equal((await service.asAnn(url, HEAD)).status, 403);
+    service.grant(grant('', ['read', 'write']));
+    const state = await service.asAnn(url, HEAD);
+    assert.deepEqual([state.status, state.headers['upload-offset']], [200, '4']);
+    assert.equal(state.headers['content-location'], '/file/late');
+    assert.ok(state.headers['x-change-id']);
+    assert.deepEqual(await service.contents(), { late: 'abcd' });
+    assert.equal((await service.asAnn(url, HEAD)).headers.etag, state.headers.etag);
+    service.events();
   });
 });

@@ -127,7 +127,8 @@ export function uploadsRoutes(app: App, service: Service, uploads: UploadService
     schema: {
       tags: ['Resumable uploads'],
       summary: 'Get the offset of an upload',
-      description: 'Ends a request that still writes the upload.',
+      description:
+        'Ends a request that still writes the upload. By tus, a complete content that could not be stored becomes a file now.',
       params,
       response: {
         200: { ...Nothing, description: 'By tus: `Upload-Offset` is the number of bytes that arrived.' },
@@ -138,7 +139,7 @@ export function uploadsRoutes(app: App, service: Service, uploads: UploadService
     async handler(request: FastifyRequest<{ Params: { id: string } }>, reply) {
       requireValid(request);
       const upload = await receiver.find(request, request.params.id);
-      const received = await receiver.stateOf(upload);
+      const received = await receiver.stateOf(request, reply, { upload, storesComplete: !isIetfRequest(request.raw) });
       if (isIetfRequest(request.raw)) ietf.describe(reply, upload, received);
       else tus.describe(reply, upload, received);
       return withoutBody(reply, isIetfRequest(request.raw) ? 204 : 200);

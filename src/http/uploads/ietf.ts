@@ -115,7 +115,9 @@ export class IetfUploads {
         reply.headers({ 'upload-complete': formatBoolean(false), 'upload-offset': String(error.actual) });
       } else if (isWhole) {
         // Storing the file failed. Unless that is temporary, the client must send nothing again.
-        reply.header('upload-complete', formatBoolean(problemOf(error, request.id).status < 500));
+        const isTemporary =
+          (isStoreError(error) && error.kind === 'unavailable') || problemOf(error, request.id).status >= 500;
+        reply.header('upload-complete', formatBoolean(!isTemporary));
       } else if (isStoreError(error) && error.code === 'upload-too-large') {
         await this.#receiver.remove(upload);
       }

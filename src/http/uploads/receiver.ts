@@ -1,9 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { quoted, StoreError, undefinedIfNotFound } from '../../model/error.ts';
+import { isStoreError, quoted, StoreError, undefinedIfNotFound } from '../../model/error.ts';
 import { encodePath, nameOf } from '../../model/path.ts';
 import { mediaTypeOfUpload } from '../../model/presentation.ts';
 import type { PartToPresign, PendingUpload, PresignedParts } from '../../model/store.ts';
+import { readOnlyError } from '../../model/store-errors.ts';
 import { checkedBody } from '../../streams/bodies.ts';
 import { removeUpload } from '../../uploads/expiry.ts';
 import type { NewUpload, Upload } from '../../uploads/uploads.ts';
@@ -62,10 +63,10 @@ export class OffsetMismatch extends HttpError {
 
 /** Receives the content of uploads in several requests, whatever their protocol. */
 export class UploadReceiver {
-  readonly #service: Pick<Service, 'maxUploadSize'>;
+  readonly #service: Pick<Service, 'maxUploadSize' | 'readOnly'>;
   readonly #uploads: UploadService;
 
-  constructor(service: Pick<Service, 'maxUploadSize'>, uploads: UploadService) {
+  constructor(service: Pick<Service, 'maxUploadSize' | 'readOnly'>, uploads: UploadService) {
     this.#service = service;
     this.#uploads = uploads;
   }
@@ -126,14 +127,32 @@ export class UploadReceiver {
     await removeUpload(this.#uploads, upload);
   }
 
-  /** Returns what has arrived of an upload. A request that still writes it ends first. */
-  async stateOf(upload: Upload): Promise<Received> {
-    const { id, size = 0 } = upload;
-    if (upload.etag !== undefined) return this.#repeat(upload, size, 0);
-    return this.#uploads.leases.run(id, async () => {
+  /**
+   * Returns what has arrived of an upload. A request that still writes it ends first. With `storesComplete`, a content that
+   * has its size becomes a file, because clients take such an offset for success.
+   */
+  async stateOf(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { upload, storesComplete }: { readonly upload: Upload; readonly storesComplete: boolean },
+  ): Promise<Received> {
+    const { id, size } = upload;
+    if (upload.etag !== undefined) return this.#repeat(upload, size ?? 0, 0);
+    const findState = async (): Promise<Received> => {
       const content = await this.#open(upload);
-      return content ? { offset: content.offset } : this.#recover(upload, size);
-    });
+      if (!content) return this.#recover(upload, size ?? 0);
+      const { offset } = content;
+      if (!storesComplete || offset !== size) return { offset };
+      if (this.#service.readOnly) throw readOnlyError();
+      return { offset, ...(await this.#finish(request, reply, upload)), ...changeOf(request) };
+    };
+    try {
+      return await this.#uploads.leases.run(id, findState, { signal: clientSignal(reply) });
+    } catch (error) {
+      if (!isStoreError(error) || error.kind !== 'unavailable') throw error;
+      // Clients such as tus-js-client begin a new upload after any other error status than that of a lock.
+      throw new StoreError('upload-in-use', error.message, { retryAfter: error.retryAfter ?? 1, cause: error });
+    }
   }
 
   /** Appends the body of a request. Stores the file if the content is complete. Throws `OffsetMismatch`. */
@@ -146,20 +165,22 @@ export class UploadReceiver {
     }
     const size = upload.size ?? part.size;
     this.#requireSize(size);
-    return this.#uploads.leases.run(id, async (ended) => {
+    const clientLeft = clientSignal(reply);
+    const append = async (ended: AbortSignal): Promise<Received> => {
       const content = await this.#open(upload);
       if (!content) return this.#recover(upload, offset);
       if (content.offset !== offset) throw new OffsetMismatch(offset, content.offset);
       if (size !== undefined && size < offset) throw tooLong(size);
       if (upload.size === undefined && size !== undefined) await this.#uploads.table.setSize(id, size);
-      const signal = AbortSignal.any([ended, clientSignal(reply)]);
+      const signal = AbortSignal.any([ended, clientLeft]);
       const reached = await this.#append(request, content, { ...part, size, signal });
       if (!(isLast ?? reached === size)) return { offset: reached };
       if (size !== undefined && reached !== size) throw inconsistentLength(reached, size);
       if (size === undefined) await this.#uploads.table.setSize(id, reached);
       part.onComplete?.();
       return { offset: reached, ...(await this.#finish(request, reply, upload)), ...changeOf(request) };
-    });
+    };
+    return this.#uploads.leases.run(id, append, { signal: clientLeft });
   }
 
   /** Appends the body of a request, and returns the new offset. */

@@ -65,7 +65,7 @@ export class ServiceError extends Error {
   /** Whether the same request can succeed a little later, without an action of the user or an administrator. */
   get isTransient(): boolean {
     if (this.code !== undefined) return TRANSIENT.includes(this.code);
-    return [0, 408, 429].includes(this.status) || (this.status >= 500 && this.status !== 501);
+    return [0, 408, 423, 429].includes(this.status) || (this.status >= 500 && this.status !== 501);
   }
 
   /** Whether the service might have carried out the request. */
@@ -83,6 +83,7 @@ const BUSY: readonly ProblemCode[] = [
   'quota-exhausted',
   'file-busy',
   'shutting-down',
+  'upload-in-use',
 ];
 
 const OUTCOME_UNKNOWN: readonly ProblemCode[] = ['outcome-unknown', 'store-unreachable'];
