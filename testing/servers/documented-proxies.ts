@@ -78,6 +78,28 @@ export async function documentedHaproxy(t: TestContext, service: number): Promis
   };
 }
 
+/** Returns Caddy with `deploy/Caddyfile` in front of a service. Replaces addresses and TLS. */
+export async function documentedCaddy(t: TestContext, service: number): Promise<DocumentedProxy> {
+  const folder = await temporaryFolder(t);
+  const port = await findFreePort();
+  const site = adapt(await read('Caddyfile'), [
+    [/^files\.example\.org, files-content\.example\.org \{/m, `http://:${port} {\n\tbind 127.0.0.1`],
+    [/127\.0\.0\.1:8080/, `127.0.0.1:${service}`],
+  ]);
+  const file = join(folder, 'Caddyfile');
+  await writeFile(file, `{\n\tadmin off\n}\n${site}`);
+  // Caddy writes to the home of the user.
+  const command = [`HOME=${folder}`, `XDG_CONFIG_HOME=${folder}`, `XDG_DATA_HOME=${folder}`, 'caddy'];
+  const options = ['--adapter', 'caddyfile', '--config', file];
+  return {
+    file: 'env',
+    args: [...command, 'run', ...options],
+    check: [...command, 'validate', ...options],
+    port,
+    redirectPort: port,
+  };
+}
+
 /** Starts a proxy, waits until it accepts connections and returns its port. The proxy stops at the end of the test. */
 export async function startProxy(t: TestContext, { file, args, port }: DocumentedProxy): Promise<number> {
   const child = spawn(file, args, { stdio: ['ignore', 'ignore', 'pipe'], env: { ...process.env, PATH } });

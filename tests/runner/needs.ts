@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmdirSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { canInstallPackages, isInstalled } from '../../testing/debian-packages.js';
@@ -75,6 +75,16 @@ const NEEDS = {
   strace: { description: 'strace', commands: { strace: 'strace' } },
   swift: { description: 'OpenStack Swift', commands: SWIFT_COMMANDS },
   systemd: { description: 'systemd-analyze', commands: { 'systemd-analyze': 'systemd' } },
+  tuspy: {
+    description: 'tuspy, a tus client in Python',
+    files: [
+      {
+        name: 'tuspy',
+        packages: 'python3-tuspy',
+        isPresent: () => existsSync('/usr/lib/python3/dist-packages/tusclient'),
+      },
+    ],
+  },
   'zip-readers': {
     description: 'unzip, 7-Zip and Python, which read ZIP archives',
     commands: { unzip: 'unzip', '7z': 'p7zip-full', python3: 'python3-minimal' },

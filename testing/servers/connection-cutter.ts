@@ -1,0 +1,57 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { atEnd, type Owner } from '../holdall.ts';
+
+/** A TCP relay between clients and a server, which cuts connections like an unreliable network. */
+export interface ConnectionCutter {
+  readonly port: number;
+  /** Cuts all connections by a reset, and returns their number. */
+  cut(): number;
+  /** Resets the connections of all clients once they have sent so many more bytes, which the server still receives. */
+  cutAfter(bytes: number): void;
+}
+
+/** Starts a relay on a free port of 127.0.0.1 to a port of this machine. It ends with its owner. */
+export async function startConnectionCutter(owner: Owner, port: number): Promise<ConnectionCutter> {
+  const sockets = new Set<Socket>();
+  const clients = new Set<Socket>();
+  let remaining = Number.POSITIVE_INFINITY;
+  const track = (socket: Socket, other: Socket) => {
+    sockets.add(socket);
+    socket.once('close', () => {
+      sockets.delete(socket);
+      clients.delete(socket);
+      // After all bytes that arrived.
+      other.end();
+    });
+    socket.on('error', () => {});
+  };
+  const relay = createServer({ noDelay: true }, (client) => {
+    const server = connect({ host: '127.0.0.1', port, noDelay: true });
+    clients.add(client);
+    track(client, server);
+    track(server, client);
+    client.on('data', (bytes) => {
+      if (!server.write(bytes)) client.pause();
+      remaining -= bytes.length;
+      if (remaining > 0) return;
+      remaining = Number.POSITIVE_INFINITY;
+      for (const socket of clients) socket.resetAndDestroy();
+    });
+    server.on('drain', () => client.resume());
+    server.pipe(client);
+  });
+  relay.listen(0, '127.0.0.1');
+  await once(relay, 'listening');
+  const cut = () => {
+    const { size } = sockets;
+    for (const socket of sockets) socket.resetAndDestroy();
+    return size / 2;
+  };
+  atEnd(owner, async () => {
+    relay.close();
+    cut();
+    await once(relay, 'close');
+  });
+  return { port: (relay.address() as AddressInfo).port, cut, cutAfter: (bytes) => (remaining = bytes) };
+}

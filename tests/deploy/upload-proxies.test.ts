@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, before, describe, it, type TestContext } from 'node:test';
+import { promisify } from 'node:util';
+import { atEnd, type Holdall, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
+import { startConnectionCutter } from '../../testing/servers/connection-cutter.ts';
+import { startDocumentedNginx } from '../../testing/servers/documented-nginx.ts';
+import {
+  documentedApache,
+  documentedCaddy,
+  documentedHaproxy,
+  startProxy,
+} from '../../testing/servers/documented-proxies.ts';
+import { startNginx } from '../../testing/servers/nginx.ts';
+import { uploadByTus } from '../../testing/tus-client.ts';
+import type { Need } from '../runner/needs.ts';
+
+export const needs: readonly Need[] = ['apache2', 'caddy', 'haproxy', 'nginx', 'tuspy'];
+
+const MIB = 2 ** 20;
+
+async function documentedNginx(t: TestContext, service: number): Promise<number> {
+  const nginx = await startDocumentedNginx([`127.0.0.1:${service}`]);
+  atEnd(t, () => nginx.stop());
+  return nginx.port;
+}
+
+/** nginx that stores each request before it passes it on, and limits its size, as most hosted proxies do. */
+async function bufferingNginx(t: TestContext, service: number): Promise<number> {
+  const [port = 0] = await startNginx(t, [
+    `client_max_body_size 1m; location / { proxy_pass http://127.0.0.1:${service}; proxy_request_buffering on; }`,
+  ]);
+  return port;
+}
+
+/** The proxies, and whether the service receives the beginning of a part whose connection breaks. */
+const PROXIES: readonly (readonly [string, (t: TestContext, service: number) => Promise<number>, boolean])[] = [
+  ['nginx', documentedNginx, true],
+  ['nginx with request buffering and a body limit', bufferingNginx, false],
+  ['Caddy', async (t, service) => startProxy(t, await documentedCaddy(t, service)), true],
+  ['Apache', async (t, service) => startProxy(t, await documentedApache(t, service)), true],
+  ['HAProxy', async (t, service) => startProxy(t, await documentedHaproxy(t, service)), true],
+];
+
+describe('Uploads through reverse proxies', () => {
+  let holdall: Holdall;
+  let end: (() => Promise<void>)[] = [];
+  before(async () => {
+    const settings = { TRUST_PROXY: 'loopback', ACCESS: 'open' };
+    holdall = await startHoldall({ after: (ending) => void end.push(ending) }, { settings });
+  });
+  after(async () => {
+    for (const each of end) await each();
+    end = [];
+  });
+
+  for (const [name, start, streams] of PROXIES) {
+    it(`arrive in parts with tus-js-client, also after a broken connection, and in one request: ${name}`, async (t) => {
+      const port = await start(t, holdall.port);
+      const cutter = await startConnectionCutter(t, port);
+      const path = `${name}/in parts é.bin`;
+      const content = randomBytes(3 * MIB + 1);
+      const offsets: number[] = [];
+      cutter.cutAfter(1.5 * MIB);
+      const { requests } = await uploadByTus({
+        service: `http://127.0.0.1:${cutter.port}`,
+        metadata: { path },
+        content,
+        chunkSize: MIB,
+        onPart: (offset) => offsets.push(offset),
+      });
+      assert.equal(requests['PATCH 0'], 1, JSON.stringify(requests));
+      assert.equal(requests['HEAD 200'], 1, JSON.stringify(requests));
+      // The second part continues within, or begins again.
+      const [first, second = 0, ...others] = offsets;
+      assert.equal(first, MIB);
+      assert.equal(second > 2 * MIB, streams, String(offsets));
+      assert.equal(others.at(-1), content.length);
+      const url = `http://127.0.0.1:${port}/file/${encodeURIComponent(name)}/`;
+      const stored = await fetch(`${url}in%20parts%20%C3%A9.bin`);
+      assert.ok(Buffer.from(await stored.arrayBuffer()).equals(content));
+
+      const put = await fetch(`${url}put%2Bat%20once`, { method: 'PUT', body: content.subarray(0, MIB) });
+      assert.equal(put.status, 201, await put.text());
+      const location = new URL(put.headers.get('location') ?? '', url);
+      assert.ok(Buffer.from(await (await fetch(location)).arrayBuffer()).equals(content.subarray(0, MIB)));
+    });
+  }
+
+  it('arrive in parts with tuspy', async (t) => {
+    const port = await bufferingNginx(t, holdall.port);
+    const folder = await temporaryFolder(t);
+    const content = randomBytes(2 * MIB + 1);
+    const file = join(folder, 'content');
+    await writeFile(file, content);
+    const program = `
+import sys
+from tusclient.client import TusClient
+_, url, path = sys.argv
+TusClient(url).uploader(path, chunk_size=2**20, metadata={'filename': 'tuspy é.bin', 'prefix': 'python'}).upload()
+`;
+    const endpoint = `http://127.0.0.1:${port}/-/uploads`;
+    await promisify(execFile)('/usr/bin/python3', ['-c', program, endpoint, file], { env: { LC_ALL: 'C.UTF-8' } });
+    const stored = await fetch(`http://127.0.0.1:${port}/file/python/tuspy%20%C3%A9.bin`);
+    assert.ok(Buffer.from(await stored.arrayBuffer()).equals(content));
+  });
+});
