@@ -1,5 +1,5 @@
 import { type Check, type Finding, failed, notTried, ok, warning } from '../checks/check.ts';
-import { LARGE_FOLDER, probeBytes, SMALL } from '../checks/probe.ts';
+import { LARGE_FOLDER, SMALL } from '../checks/probe.ts';
 import { type Response, uploadForm } from '../checks/requests.ts';
 import {
   adviceOnRefusal,
@@ -10,6 +10,7 @@ import {
   pathOf,
   requestService,
 } from './address.ts';
+import { FORM_BYTES, findBodyLimit, formatSize, prepareAnnouncements } from './body-limit.ts';
 
 const UPLOADED = 'up a+b%2F é.txt';
 
@@ -33,40 +34,37 @@ export const UPLOAD_CHECKS: readonly Check<PassageSubject>[] = [
   {
     name: 'url-body-size',
     needs: 'url-upload',
-    writes: true,
     timeout: 120_000,
     async run(subject, signal) {
-      const maxSize = subject.config.MAX_UPLOAD_SIZE ?? Number.POSITIVE_INFINITY;
-      for (const mebibytes of [1, 12].filter((size) => size * 2 ** 20 <= maxSize)) {
-        const response = await upload(subject, 'uploaded.txt', probeBytes(mebibytes * 2 ** 20), signal).catch(
-          (error: unknown) => {
-            signal.throwIfAborted();
-            return error instanceof Error ? error : new Error(String(error));
-          },
-        );
-        if (response instanceof Error)
-          return failed(`An upload of ${mebibytes} MiB was interrupted: ${response.message}`, BODY_SIZE_ADVICE);
-        if (response.status !== 200) {
-          return failed(
-            `An upload of ${mebibytes} MiB returned ${describeResponse(response)}.`,
-            adviceOnUpload(response),
-          );
-        }
-      }
-      return ok('Uploaded 1 MiB and 12 MiB, as MAX_UPLOAD_SIZE allows.');
+      const { UPLOAD_CHUNK_SIZE: chunkSize } = subject.config;
+      const { accepted, refused } = await findBodyLimit(subject, chunkSize, signal);
+      if (refused === undefined) return ok('The proxy does not limit the size of a request.');
+      const found = `The proxy refuses requests of ${formatSize(refused)} with 413`;
+      if (accepted >= chunkSize)
+        return ok(`${found}. The parts of the web UI have ${formatSize(chunkSize)}; other clients also need parts.`);
+      return failed(`${found}: files above this size can't be uploaded.`, adviceOnLimit(accepted));
     },
+    explain: () => BODY_SIZE_ADVICE,
+  },
+  {
+    name: 'url-parts',
+    needs: 'url-body-size',
+    writes: true,
+    timeout: 300_000,
+    run: checkParts,
     explain: () => BODY_SIZE_ADVICE,
   },
   {
     name: 'url-upload-buffering',
     needs: 'url-upload',
     async run(subject, signal) {
-      const isEarly = await respondsEarly(subject, signal);
-      if (isEarly === undefined) return notTried(APACHE_NOTE);
-      if (isEarly) return ok('The proxy streams uploads to the service.');
+      const { complete, announce } = await prepareAnnouncements(subject, signal);
+      // Apache sends the whole body to the service before it reads the response.
+      if (/^Apache\b/i.test(String(complete.headers.server ?? ''))) return notTried(APACHE_NOTE);
+      if (await announce(SMALL_BODY)) return ok('The proxy streams uploads to the service.');
       return warning(
-        'The proxy buffers uploads: they take twice as long, use its disk, and their progress in the web UI is wrong.',
-        'Stream uploads. nginx: proxy_request_buffering off;',
+        'The proxy buffers uploads: they take twice as long, use its disk, and their progress in the web UI is wrong. After a broken connection, a part begins again.',
+        'Stream uploads. nginx: proxy_request_buffering off; Otherwise, set a smaller UPLOAD_CHUNK_SIZE.',
       );
     },
     explain: explainAddress,
@@ -97,6 +95,11 @@ export const UPLOAD_CHECKS: readonly Check<PassageSubject>[] = [
           ({ status, headers }: Response) => status === 204 && headers.allow !== undefined,
         ],
         [
+          'PUT',
+          await requestService(subject, pathOf('/file/', subject, 'put.txt'), { method: 'PUT', body: SMALL, signal }),
+          ({ status }: Response) => status === 201,
+        ],
+        [
           'DELETE',
           await requestService(subject, `${pathOf('/delete/', subject, UPLOADED)}?permanent=true`, {
             method: 'DELETE',
@@ -106,11 +109,11 @@ export const UPLOAD_CHECKS: readonly Check<PassageSubject>[] = [
         ],
       ] as const;
       const failures = methods.filter(([, response, isRight]) => !isRight(response));
-      if (failures.length === 0) return ok('GET, HEAD, OPTIONS, POST and DELETE pass.');
+      if (failures.length === 0) return ok('GET, HEAD, OPTIONS, POST, PUT and DELETE pass.');
       const found = failures.map(([method, response]) => `${method} returned ${describeResponse(response)}`).join('; ');
       return failed(
         found,
-        'Allow GET, HEAD, OPTIONS, POST and DELETE in the proxy and in a web application firewall, and grant the user of the token manage for "/".',
+        'Allow GET, HEAD, OPTIONS, POST, PUT and DELETE in the proxy and in a web application firewall, and grant the user of the token manage for "/".',
       );
     },
     explain: explainAddress,
@@ -133,35 +136,92 @@ function upload(subject: PassageSubject, name: string, bytes: Buffer, signal: Ab
   return requestService(subject, '/upload', { method: 'POST', headers: { 'content-type': type }, body, signal });
 }
 
-/** Timeout of an early response: a multiple of the time of a complete request, with a minimum in milliseconds. */
-const EARLY_RESPONSE_FACTOR = 20;
-const MIN_EARLY_RESPONSE_MS = 2000;
+/** Bytes of a body that a proxy accepts, and that it does not send on before more of it arrives. */
+const SMALL_BODY = 100_000;
 
-/**
- * Returns whether an upload that is never completed gets a response: the service refuses a cross-site upload as soon as
- * it has the headers. Nothing is stored. Returns undefined behind Apache, which sends the whole body to the service
- * before it reads the response.
- */
-async function respondsEarly(subject: PassageSubject, signal: AbortSignal): Promise<boolean | undefined> {
-  const { type, body } = uploadForm('', '', Buffer.alloc(0));
-  const refused = { method: 'POST', headers: { 'content-type': type, 'sec-fetch-site': 'cross-site' } };
-  const start = performance.now();
-  const { headers } = await requestService(subject, '/upload', { ...refused, body, signal });
-  if (/^Apache\b/i.test(String(headers.server ?? ''))) return undefined;
-  const timeoutMs = Math.max(MIN_EARLY_RESPONSE_MS, Math.ceil(EARLY_RESPONSE_FACTOR * (performance.now() - start)));
-  const timeout = AbortSignal.timeout(timeoutMs);
-  try {
-    await requestService(subject, '/upload', {
-      ...refused,
-      body,
-      length: 100_000,
-      signal: AbortSignal.any([signal, timeout]),
-    });
-    return true;
-  } catch (error) {
-    if (timeout.aborted && !signal.aborted) return false;
-    throw error;
+/** Maximum bytes of the part that is sent, so that the check takes seconds. */
+const MAX_PART = 64 * 2 ** 20;
+
+/** Minimum bytes of a part. */
+const MIN_PART = 64 * 2 ** 10;
+
+const TUS = { 'tus-resumable': '1.0.0' } as const;
+
+/** Sends one part of an upload, as the web UI does, and cancels the upload. After a failure, finds a size that passes. */
+async function checkParts(subject: PassageSubject, signal: AbortSignal): Promise<Finding> {
+  const { UPLOAD_CHUNK_SIZE, MAX_UPLOAD_SIZE = Number.POSITIVE_INFINITY } = subject.config;
+  const size = Math.min(UPLOAD_CHUNK_SIZE, MAX_PART, MAX_UPLOAD_SIZE - 1);
+  const first = await sendPart(subject, size, signal);
+  if (first === 'unsupported') return notTried('The service has no resumable uploads, because it has no database.');
+  if (first === undefined) return ok(`A part of ${formatSize(size)} reached the service.`);
+  const found = `A part of ${formatSize(size)} failed: ${first.found}.`;
+  if (first.advice !== undefined) return failed(found, first.advice);
+  for (let smaller = 2 ** Math.floor(Math.log2(size - 1)); smaller >= MIN_PART; smaller /= 2) {
+    if ((await sendPart(subject, smaller + FORM_BYTES, signal)) === undefined)
+      return failed(found, adviceOnLimit(smaller));
   }
+  return failed(found, adviceOnLimit(0));
+}
+
+/** Why a part failed. Without advice, a smaller one can pass. */
+interface PartFailure {
+  readonly found: string;
+  readonly advice?: string;
+}
+
+/** Sends a part of an upload that is never completed. Returns undefined if all of it reached the service. */
+async function sendPart(
+  subject: PassageSubject,
+  size: number,
+  signal: AbortSignal,
+): Promise<PartFailure | 'unsupported' | undefined> {
+  const path = Buffer.from(`${subject.probe}part.bin`).toString('base64');
+  const begun = await requestService(subject, '/-/uploads', {
+    method: 'POST',
+    headers: { ...TUS, 'upload-length': String(size + 1), 'upload-metadata': `path ${path}` },
+    body: Buffer.alloc(0),
+    signal,
+  });
+  if (begun.envelope?.code === 'unknown-route') return 'unsupported';
+  const { location } = begun.headers;
+  if (begun.status !== 201 || location === undefined)
+    return { found: `POST returned ${describeResponse(begun)}`, advice: adviceOnParts(begun) };
+  // A proxy can have removed a prefix of the path.
+  const url = `/-/uploads/${location.slice(location.lastIndexOf('/') + 1)}`;
+  try {
+    const headers = { ...TUS, 'content-type': 'application/offset+octet-stream', 'upload-offset': '0' };
+    const body = Buffer.alloc(size, SMALL);
+    const sent = await requestService(subject, url, { method: 'PATCH', headers, body, signal });
+    if (sent.status === 204 && sent.headers['upload-offset'] === String(size)) return undefined;
+    const found = `PATCH returned ${describeResponse(sent)}`;
+    const isPassing = sent.envelope === undefined && [408, 413, 502, 504, 524].includes(sent.status);
+    return isPassing ? { found } : { found, advice: adviceOnParts(sent) };
+  } catch (error) {
+    signal.throwIfAborted();
+    return { found: error instanceof Error ? error.message : String(error) };
+  } finally {
+    await requestService(subject, url, {
+      method: 'DELETE',
+      headers: TUS,
+      signal: AbortSignal.timeout(CANCEL_TIMEOUT_MS),
+    }).catch(() => {
+      // The service removes the upload when it expires.
+    });
+  }
+}
+
+const CANCEL_TIMEOUT_MS = 10_000;
+
+/** Returns advice for the largest size of a part that passes; 0 if none does. */
+function adviceOnLimit(size: number): string {
+  return size === 0 ? BODY_SIZE_ADVICE : `Set UPLOAD_CHUNK_SIZE=${formatSize(size, '')}, or: ${BODY_SIZE_ADVICE}`;
+}
+
+function adviceOnParts(response: Response): string {
+  if (response.envelope?.code === 'unsupported-tus-version')
+    return 'Forward all headers of requests, also Tus-Resumable and Upload-Offset.';
+  if (response.status === 413 || response.envelope !== undefined) return adviceOnUpload(response);
+  return 'Allow POST and PATCH below /-/uploads in the proxy and in a web application firewall, and forward Location, Tus-Resumable and all headers that begin with Upload-.';
 }
 
 /**

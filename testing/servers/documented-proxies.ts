@@ -78,12 +78,12 @@ export async function documentedHaproxy(t: TestContext, service: number): Promis
   };
 }
 
-/** Returns Caddy with `deploy/Caddyfile` in front of a service. Replaces addresses and TLS. */
-export async function documentedCaddy(t: TestContext, service: number): Promise<DocumentedProxy> {
+/** Returns Caddy with `deploy/Caddyfile` in front of a service. Replaces addresses and TLS, and adds a directive. */
+export async function documentedCaddy(t: TestContext, service: number, directive = ''): Promise<DocumentedProxy> {
   const folder = await temporaryFolder(t);
   const port = await findFreePort();
   const site = adapt(await read('Caddyfile'), [
-    [/^files\.example\.org, files-content\.example\.org \{/m, `http://:${port} {\n\tbind 127.0.0.1`],
+    [/^files\.example\.org, files-content\.example\.org \{/m, `http://:${port} {\n\tbind 127.0.0.1\n\t${directive}`],
     [/127\.0\.0\.1:8080/, `127.0.0.1:${service}`],
   ]);
   const file = join(folder, 'Caddyfile');

@@ -4,13 +4,18 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { createToken } from '../../src/access/credentials.ts';
 import { type Holdall, startHoldall as start, temporaryFolder } from '../../testing/holdall.ts';
-import { documentedApache, documentedHaproxy, startProxy } from '../../testing/servers/documented-proxies.ts';
+import {
+  documentedApache,
+  documentedCaddy,
+  documentedHaproxy,
+  startProxy,
+} from '../../testing/servers/documented-proxies.ts';
 import { startNginx } from '../../testing/servers/nginx.ts';
 import { isFullForm } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import { diagnose } from './diagnosis.ts';
 
-export const needs: readonly Need[] = ['apache2', 'haproxy', 'nginx'];
+export const needs: readonly Need[] = ['apache2', 'caddy', 'haproxy', 'nginx'];
 
 /** Starts the service without load shedding, because the machine is busy with other tests. */
 const startHoldall = (t: TestContext, settings: Readonly<Record<string, string>> = {}) =>
@@ -65,7 +70,7 @@ describe('holdall doctor behind other documented proxies', () => {
       const settings = { DISK_ROOT: holdall.root, TRUST_PROXY: 'loopback', ACCESS: 'open' };
       const { of, printed, with: having } = await diagnose(settings, '--url', `http://127.0.0.1:${port}`);
       assert.deepEqual([having('failed'), having('warning')], [[], []], printed);
-      for (const check of ['url-names', 'url-upload', 'url-body-size', 'url-progress', 'url-methods']) {
+      for (const check of ['url-names', 'url-upload', 'url-body-size', 'url-parts', 'url-progress', 'url-methods']) {
         assert.equal(of(check).status, 'ok', check);
       }
       assert.equal(of('url-upload-buffering').status, buffering);
@@ -89,11 +94,14 @@ describe('holdall doctor behind nginx', () => {
     assert.deepEqual(
       [of('url-body-size').found, of('url-body-size').advice],
       [
-        'An upload of 1 MiB returned 413 from a proxy or another server.',
-        'Raise the body size limit and timeouts of the proxy. nginx: client_max_body_size 0; in its server. Apache: LimitRequestBody 0. Cloudflare allows 100 MB; Traefik has a limit with the buffering middleware.',
+        "The proxy refuses requests of 1 MiB with 413: files above this size can't be uploaded.",
+        'Set UPLOAD_CHUNK_SIZE=512KiB, or: Raise the body size limit and timeouts of the proxy. nginx: client_max_body_size 0; in its server. Apache: LimitRequestBody 0. Cloudflare allows 100 MB; Traefik has a limit with the buffering middleware.',
       ],
     );
-    assert.equal(of('url-upload-buffering').advice, 'Stream uploads. nginx: proxy_request_buffering off;');
+    assert.equal(
+      of('url-upload-buffering').advice,
+      'Stream uploads. nginx: proxy_request_buffering off; Otherwise, set a smaller UPLOAD_CHUNK_SIZE.',
+    );
     await noTrace(holdall);
 
     const root = await temporaryFolder(t);
@@ -189,5 +197,37 @@ describe('holdall doctor behind nginx', () => {
       'Set TRUST_PROXY to the address of the proxy (loopback for this machine), and send X-Forwarded-For and X-Forwarded-Proto (nginx: proxy_set_header X-Forwarded-Proto $scheme;).',
     );
     await noTrace(holdall);
+  });
+
+  it('finds the body limit of a proxy, and suggests a size of parts', async (t) => {
+    const settings = { TRUST_PROXY: 'loopback', ACCESS: 'open' };
+    const holdall = await startHoldall(t, settings);
+    const [limited] = await startNginx(t, [
+      `client_max_body_size 100m; ${asDocumented(holdall).replace(/client_max.*/, '')}`,
+    ]);
+    const counting = await startProxy(t, await documentedCaddy(t, holdall.port, 'request_body {\nmax_size 5MB\n}'));
+    const through = (port: number | undefined, chunkSize: string) =>
+      diagnose(
+        { ...settings, DISK_ROOT: holdall.root, UPLOAD_CHUNK_SIZE: chunkSize },
+        '--url',
+        `http://127.0.0.1:${port}`,
+      );
+
+    const tooLarge = await through(limited, '1GiB');
+    assert.deepEqual([tooLarge.with('failed'), tooLarge.of('url-parts').status], [['url-body-size'], 'not tried']);
+    assert.match(tooLarge.of('url-body-size').found, /refuses requests of 104 MiB/);
+    assert.match(String(tooLarge.of('url-body-size').advice), /^Set UPLOAD_CHUNK_SIZE=96MiB, or: Raise the body size/);
+
+    const fitting = await through(limited, '16MiB');
+    assert.deepEqual([fitting.with('failed'), fitting.with('warning')], [[], []]);
+    assert.match(fitting.of('url-body-size').found, /refuses requests of 128 MiB.* have 16 MiB/);
+    assert.equal(fitting.of('url-parts').found, 'A part of 16 MiB reached the service.');
+
+    const counted = await through(counting, '16MiB');
+    assert.deepEqual(counted.with('failed'), ['url-parts']);
+    assert.match(counted.of('url-parts').found, /^A part of 16 MiB failed: /);
+    assert.match(String(counted.of('url-parts').advice), /^Set UPLOAD_CHUNK_SIZE=4MiB, or: /);
+    await noTrace(holdall);
+    assert.deepEqual(await readdir(join(holdall.root, '.holdall/uploads')), []);
   });
 });
