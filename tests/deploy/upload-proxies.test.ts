@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
+import { Agent, type IncomingMessage, type RequestOptions, request } from 'node:http';
 import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
 import { atEnd, type Holdall, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
@@ -90,6 +92,31 @@ describe('Uploads through reverse proxies', () => {
     });
   }
 
+  for (const [name, start] of PROXIES) {
+    it(`work by Resumable Uploads for HTTP, and leave the connection usable: ${name}`, async (t) => {
+      const port = await start(t, holdall.port);
+      const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+      atEnd(t, () => agent.destroy());
+      const content = randomBytes(MIB);
+      const path = `/file/${encodeURIComponent(name)}/resumable`;
+      const headers = {
+        'upload-complete': '?1',
+        'upload-draft-interop-version': '8',
+        'content-length': content.length,
+      };
+      const put = await sendOn(agent, { port, path, method: 'PUT', headers }, content);
+      assert.equal(put.status, 201);
+      const stored = await sendOn(agent, { port, path });
+      assert.ok(stored.body.equals(content));
+      // nginx would take a 104 for the whole response.
+      assert.equal(put.informed.length, name.startsWith('nginx') ? 0 : 1);
+      for (const url of put.informed) {
+        const state = await sendOn(agent, { port, path: url, method: 'HEAD' });
+        assert.deepEqual([state.status, state.headers['upload-complete']], [204, '?1']);
+      }
+    });
+  }
+
   it('arrive in parts with tuspy', async (t) => {
     const port = await bufferingNginx(t, holdall.port);
     const folder = await temporaryFolder(t);
@@ -108,3 +135,15 @@ TusClient(url).uploader(path, chunk_size=2**20, metadata={'filename': 'tuspy é.
     assert.ok(Buffer.from(await stored.arrayBuffer()).equals(content));
   });
 });
+
+/** Sends a request, and returns its response and the URLs in the informational ones. */
+async function sendOn(agent: Agent, options: RequestOptions, body?: Buffer) {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  const informed: string[] = [];
+  const sent = request({ host: '127.0.0.1', agent, ...options }, resolve);
+  sent.on('information', ({ headers: { location } }) => void (location !== undefined && informed.push(location)));
+  sent.on('error', reject);
+  sent.end(body);
+  const response = await promise;
+  return { status: response.statusCode, headers: response.headers, body: await buffer(response), informed };
+}
