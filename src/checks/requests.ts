@@ -1,4 +1,4 @@
-import http, { type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
+import http, { type Agent, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import { asError } from '../model/error.ts';
 
@@ -28,6 +28,8 @@ export interface RequestOptions {
   readonly body?: Buffer;
   /** `Content-Length` of the request. If the body is shorter, the request is left incomplete. */
   readonly length?: number;
+  /** Keeps the connection for later requests. Default: each request has its own connection. */
+  readonly agent?: Agent;
   readonly signal: AbortSignal;
 }
 
@@ -38,7 +40,7 @@ export interface RequestOptions {
 export async function sendRequest(
   origin: string,
   target: string,
-  { method = 'GET', headers, body, length = body?.length, signal }: RequestOptions,
+  { method = 'GET', headers, body, length = body?.length, agent, signal }: RequestOptions,
 ): Promise<Response> {
   const { protocol, hostname, port } = new URL(origin);
   const { request } = protocol === 'https:' ? https : http;
@@ -49,7 +51,7 @@ export async function sendRequest(
     path: target,
     method,
     headers: { ...(length !== undefined && { 'content-length': String(length) }), ...headers },
-    agent: false,
+    agent: agent ?? false,
     signal,
   });
   try {
@@ -76,7 +78,7 @@ export async function sendRequest(
   } catch (error) {
     throw signal.aborted ? asError(signal.reason) : error;
   } finally {
-    sent.destroy();
+    if (agent === undefined || signal.aborted) sent.destroy();
   }
 }
 

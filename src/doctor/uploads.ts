@@ -1,3 +1,5 @@
+import http from 'node:http';
+import https from 'node:https';
 import { type Check, type Finding, failed, notTried, ok, warning } from '../checks/check.ts';
 import { LARGE_FOLDER, SMALL } from '../checks/probe.ts';
 import { type Response, uploadForm } from '../checks/requests.ts';
@@ -53,6 +55,13 @@ export const UPLOAD_CHECKS: readonly Check<PassageSubject>[] = [
     timeout: 300_000,
     run: checkParts,
     explain: () => BODY_SIZE_ADVICE,
+  },
+  {
+    name: 'url-interim-responses',
+    needs: 'url-upload',
+    writes: true,
+    run: checkInterimResponses,
+    explain: explainAddress,
   },
   {
     name: 'url-upload-buffering',
@@ -152,7 +161,7 @@ async function checkParts(subject: PassageSubject, signal: AbortSignal): Promise
   const { UPLOAD_CHUNK_SIZE, MAX_UPLOAD_SIZE = Number.POSITIVE_INFINITY } = subject.config;
   const size = Math.min(UPLOAD_CHUNK_SIZE, MAX_PART, MAX_UPLOAD_SIZE - 1);
   const first = await sendPart(subject, size, signal);
-  if (first === 'unsupported') return notTried('The service has no resumable uploads, because it has no database.');
+  if (first === 'unsupported') return notTried(NO_UPLOADS);
   if (first === undefined) return ok(`A part of ${formatSize(size)} reached the service.`);
   const found = `A part of ${formatSize(size)} failed: ${first.found}.`;
   if (first.advice !== undefined) return failed(found, first.advice);
@@ -183,11 +192,8 @@ async function sendPart(
     signal,
   });
   if (begun.envelope?.code === 'unknown-route') return 'unsupported';
-  const { location } = begun.headers;
-  if (begun.status !== 201 || location === undefined)
-    return { found: `POST returned ${describeResponse(begun)}`, advice: adviceOnParts(begun) };
-  // A proxy can have removed a prefix of the path.
-  const url = `/-/uploads/${location.slice(location.lastIndexOf('/') + 1)}`;
+  const url = urlOfUpload(begun);
+  if (url === undefined) return { found: `POST returned ${describeResponse(begun)}`, advice: adviceOnParts(begun) };
   try {
     const headers = { ...TUS, 'content-type': 'application/offset+octet-stream', 'upload-offset': '0' };
     const body = Buffer.alloc(size, SMALL);
@@ -200,17 +206,63 @@ async function sendPart(
     signal.throwIfAborted();
     return { found: error instanceof Error ? error.message : String(error) };
   } finally {
-    await requestService(subject, url, {
-      method: 'DELETE',
-      headers: TUS,
-      signal: AbortSignal.timeout(CANCEL_TIMEOUT_MS),
-    }).catch(() => {
-      // The service removes the upload when it expires.
-    });
+    await cancelUpload(subject, url);
   }
 }
 
+/** Returns the URL of an upload that has begun. */
+function urlOfUpload({ status, headers: { location } }: Response): string | undefined {
+  // A proxy can have removed a prefix of the path.
+  return status === 201 && location !== undefined
+    ? `/-/uploads/${location.slice(location.lastIndexOf('/') + 1)}`
+    : undefined;
+}
+
+async function cancelUpload(subject: PassageSubject, url: string): Promise<void> {
+  const signal = AbortSignal.timeout(CANCEL_TIMEOUT_MS);
+  await requestService(subject, url, { method: 'DELETE', headers: TUS, signal }).catch(() => {
+    // The service removes the upload when it expires.
+  });
+}
+
 const CANCEL_TIMEOUT_MS = 10_000;
+
+/** Milliseconds for a request after a 104 response on the same connection. */
+const NEXT_REQUEST_TIMEOUT_MS = 3000;
+
+/** Begins an upload that the service announces by a 104 response, and cancels it by a request on the same connection. */
+async function checkInterimResponses(subject: PassageSubject, signal: AbortSignal): Promise<Finding> {
+  const { Agent } = subject.url.startsWith('https:') ? https : http;
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  try {
+    const begun = await requestService(subject, `/-/uploads?path=${encodeURIComponent(`${subject.probe}part.bin`)}`, {
+      method: 'POST',
+      headers: { 'upload-complete': '?0', 'upload-draft-interop-version': '8' },
+      body: Buffer.alloc(0),
+      agent,
+      signal,
+    });
+    if (begun.envelope?.code === 'unknown-route') return notTried(NO_UPLOADS);
+    const url = urlOfUpload(begun);
+    if (url === undefined) return failed(`POST returned ${describeResponse(begun)}`, adviceOnParts(begun));
+    const timeout = AbortSignal.timeout(NEXT_REQUEST_TIMEOUT_MS);
+    try {
+      await requestService(subject, url, { method: 'DELETE', agent, signal: AbortSignal.any([signal, timeout]) });
+      return ok('104 responses, which announce the URL of an upload, leave the connection usable.');
+    } catch (error) {
+      await cancelUpload(subject, url);
+      if (signal.aborted || !timeout.aborted) throw error;
+      return warning(
+        'After a 104 response, the proxy does not forward the next request on a connection: uploads by apps that use Resumable Uploads for HTTP stall.',
+        'Remove a header of requests. nginx: proxy_set_header Upload-Draft-Interop-Version "";',
+      );
+    }
+  } finally {
+    agent.destroy();
+  }
+}
+
+const NO_UPLOADS = 'The service has no resumable uploads, because it has no database.';
 
 /** Returns advice for the largest size of a part that passes; 0 if none does. */
 function adviceOnLimit(size: number): string {

@@ -34,6 +34,7 @@ const asDocumented = (holdall: Holdall) => `
     proxy_set_header X-Forwarded-For $remote_addr;
     proxy_set_header X-Forwarded-Proto $scheme;
     proxy_set_header X-Forwarded-Host $http_host;
+    proxy_set_header Upload-Draft-Interop-Version "";
     proxy_request_buffering off;
     proxy_buffering off;
   }`;
@@ -203,7 +204,7 @@ describe('holdall doctor behind nginx', () => {
     const settings = { TRUST_PROXY: 'loopback', ACCESS: 'open' };
     const holdall = await startHoldall(t, settings);
     const [limited] = await startNginx(t, [
-      `client_max_body_size 100m; ${asDocumented(holdall).replace(/client_max.*/, '')}`,
+      `client_max_body_size 100m; ${asDocumented(holdall).replaceAll(/client_max.*|proxy_set_header Upload.*/g, '')}`,
     ]);
     const counting = await startProxy(t, await documentedCaddy(t, holdall.port, 'request_body {\nmax_size 5MB\n}'));
     const through = (port: number | undefined, chunkSize: string) =>
@@ -219,9 +220,14 @@ describe('holdall doctor behind nginx', () => {
     assert.match(String(tooLarge.of('url-body-size').advice), /^Set UPLOAD_CHUNK_SIZE=96MiB, or: Raise the body size/);
 
     const fitting = await through(limited, '16MiB');
-    assert.deepEqual([fitting.with('failed'), fitting.with('warning')], [[], []]);
+    assert.deepEqual([fitting.with('failed'), fitting.with('warning')], [[], ['url-interim-responses']]);
     assert.match(fitting.of('url-body-size').found, /refuses requests of 128 MiB.* have 16 MiB/);
     assert.equal(fitting.of('url-parts').found, 'A part of 16 MiB reached the service.');
+
+    assert.equal(
+      fitting.of('url-interim-responses').advice,
+      'Remove a header of requests. nginx: proxy_set_header Upload-Draft-Interop-Version "";',
+    );
 
     const counted = await through(counting, '16MiB');
     assert.deepEqual(counted.with('failed'), ['url-parts']);

@@ -54,7 +54,7 @@ export interface TrialFigures {
 const CUT_INTERVAL_MS = 1000;
 
 /** Milliseconds that all replicas run between two kills. */
-const CALM_MS = 4000;
+const CALM_MS = 2000;
 
 /**
  * Uploads files through nginx and three replicas, while connections break every second and replicas are killed. Fails
