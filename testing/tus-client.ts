@@ -10,6 +10,8 @@ export interface TusUpload {
   /** Bytes of a part. */
   readonly chunkSize: number;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Called before each request with its method. The request waits for it. */
+  readonly beforeRequest?: (method: string) => Promise<void>;
   /** Called with the offset after each part. */
   readonly onPart?: (offset: number) => void;
 }
@@ -26,7 +28,13 @@ export interface TusResult {
 const RETRY_DELAYS = [0, 100, 200, 400, ...Array.from({ length: 100 }, () => 800)];
 
 /** Uploads with tus-js-client, which continues after errors. Rejects if it stops to retry. */
-export async function uploadByTus({ service, content, onPart, ...options }: TusUpload): Promise<TusResult> {
+export async function uploadByTus({
+  service,
+  content,
+  beforeRequest,
+  onPart,
+  ...options
+}: TusUpload): Promise<TusResult> {
   const requests: Record<string, number> = {};
   const urls = new Set<string>();
   const count = (method: string, status: number) => {
@@ -40,6 +48,7 @@ export async function uploadByTus({ service, content, onPart, ...options }: TusU
       endpoint: `${service}/-/uploads`,
       retryDelays: RETRY_DELAYS,
       ...options,
+      onBeforeRequest: (request) => beforeRequest?.(request.getMethod()),
       onAfterResponse: (request, response) => count(request.getMethod(), response.getStatus()),
       onShouldRetry: ({ originalRequest, originalResponse }) => {
         const status = originalResponse?.getStatus() ?? 0;
