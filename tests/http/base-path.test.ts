@@ -5,6 +5,7 @@ import { after, before, describe, it } from 'node:test';
 import sharp from 'sharp';
 import { OPEN_POLICY } from '../../src/access/policy.ts';
 import { parseFile } from '../../src/model/path.ts';
+import { atEnd } from '../../testing/holdall.ts';
 import { hashForTest } from '../../testing/passwords.ts';
 import { grant, startGuardedService } from '../access/guarded-service.ts';
 import { representativesOf } from '../attacks/spellings.ts';
@@ -285,3 +286,23 @@ function linksIn({ body }: HttpResponse, path: string): string[] {
     .map((link) => new URL(link, `http://host${path}`))
     .map(({ pathname, search }) => pathname + search);
 }
+
+describe('A service whose proxy removes the path of its public URL', () => {
+  it('has that path in Location headers', async (t) => {
+    const service = await startService(disk, { hasJobs: true, publicUrl: 'https://files.example.org/files' });
+    atEnd(t, () => service.stop());
+    const at = (url: string) => new RegExp(`^/files${url}`);
+    const put = await send(service.port, '/file/a.txt', { method: 'PUT', body: 'a' });
+    assert.match(String(put.headers.location), at('/file/a.txt$'));
+    const headers = { 'tus-resumable': '1.0.0', 'upload-length': '1', 'upload-metadata': 'path Yg==' };
+    const tus = await send(service.port, '/-/uploads', { method: 'POST', headers });
+    assert.match(String(tus.headers.location), at('/-/uploads/[\\da-f-]+$'));
+    const partial = { method: 'PUT', headers: { 'upload-complete': '?0' } };
+    const begun = await send(service.port, '/file/b.txt', partial);
+    assert.match(String(begun.headers.location), at('/-/uploads/[\\da-f-]+$'));
+    await postJson(service.port, '/create_folder', { path: 'c' });
+    const body = { source: 'c', destination: 'd', is_folder: true };
+    const job = await postJson(service.port, '/move', body, { prefer: 'respond-async' });
+    assert.match(String(job.headers.location), at('/-/jobs/[\\da-f-]+$'));
+  });
+});

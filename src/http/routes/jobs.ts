@@ -14,6 +14,7 @@ import { isErrorCode } from '../error-codes.ts';
 import { HttpError } from '../errors.ts';
 import type { App } from '../fastify-app.ts';
 import { clientSignal } from '../long-operations.ts';
+import { publicPathOf } from '../public-path.ts';
 import { Failure, JobList, JobQuery, JobResponse } from '../schemas.ts';
 import type { Service } from '../service.ts';
 
@@ -110,7 +111,9 @@ export interface JobStarter {
 /** Maximum seconds that a request waits for the end of its job. Proxies in front of the service have timeouts. */
 const MAX_WAIT_SECONDS = 10;
 
-export function createJobStarter({ jobs, database, readOnly, basePath }: Service): JobStarter {
+export function createJobStarter(service: Service): JobStarter {
+  const { jobs, database, readOnly } = service;
+  const publicPath = publicPathOf(service);
   return {
     async start(request, reply, operation, respond) {
       if (!jobs || !database?.isAvailable || preferenceOf(request.headers, 'respond-async') !== '') return undefined;
@@ -130,7 +133,7 @@ export function createJobStarter({ jobs, database, readOnly, basePath }: Service
       if (job.status === 'failed' && job.failure) throw errorOf(job.failure);
       reply
         .code(202)
-        .header('location', `${basePath}/-/jobs/${job.id}`)
+        .header('location', `${publicPath}/-/jobs/${job.id}`)
         .header('preference-applied', wait === undefined ? 'respond-async' : `respond-async, wait=${wait}`);
       return { success: true, job: describeJob(job) };
     },

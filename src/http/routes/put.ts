@@ -10,6 +10,7 @@ import type { App } from '../fastify-app.ts';
 import { allowLongBody } from '../limits/slow-clients.ts';
 import { clientSignal } from '../long-operations.ts';
 import { parseModifiedHeader, quoteEtag, writeCondition } from '../preconditions.ts';
+import { publicPathOf } from '../public-path.ts';
 import { LINK_PREFIX, linkTokenOf } from '../request-url.ts';
 import { Failure, PathParameter, PutQuery, Uploaded } from '../schemas.ts';
 import type { Service } from '../service.ts';
@@ -30,7 +31,8 @@ import {
 
 /** Registers the route that stores the body of a request as a file, as `curl -T` sends it. */
 export function putFileRoute(app: App, service: Service): void {
-  const { readOnly, basePath, uploads } = service;
+  const { readOnly, uploads } = service;
+  const publicPath = publicPathOf(service);
   const receiver = uploads && new UploadReceiver(service, uploads);
   const ietf = receiver && new IetfUploads(receiver, service);
   const optionsHeaders: Readonly<Record<string, string>> = receiver
@@ -63,7 +65,7 @@ export function putFileRoute(app: App, service: Service): void {
         if (addition && ietf && !visitor) {
           const stored = await ietf.begin(request, reply, { ...describedIn(request), path: requested, addition });
           if (!stored) return withoutBody(reply, 201);
-          reply.code(stored.isNew ? 201 : 200).header('location', `${basePath}/file/${encodePath(stored.path)}`);
+          reply.code(stored.isNew ? 201 : 200).header('location', `${publicPath}/file/${encodePath(stored.path)}`);
           return responseOf(stored);
         }
         if (addition?.isComplete === false) throw notResumable();
@@ -73,7 +75,7 @@ export function putFileRoute(app: App, service: Service): void {
         if (!isHidden) reply.header('etag', quoteEtag(file.etag));
         const path = isHidden ? requested : file.path;
         const token = linkTokenOf(request);
-        const base = token === undefined ? basePath : `${basePath}${LINK_PREFIX}${token}`;
+        const base = token === undefined ? publicPath : `${publicPath}${LINK_PREFIX}${token}`;
         reply.code(isNew ? 201 : 200).header('location', `${base}/file/${encodePath(path)}`);
         return responseOf({ path, ...changeOf(request) });
       } catch (error) {

@@ -5,6 +5,7 @@ import type { NewUpload, Upload } from '../../uploads/uploads.ts';
 import { digestCheckOf } from '../digests.ts';
 import { HttpError, problemOf } from '../errors.ts';
 import { parseModifiedHeader, writeCondition } from '../preconditions.ts';
+import { publicPathOf } from '../public-path.ts';
 import type { Service } from '../service.ts';
 import {
   describeStored,
@@ -50,11 +51,11 @@ export interface StoredUpload {
 /** Receives uploads by this protocol. */
 export class IetfUploads {
   readonly #receiver: UploadReceiver;
-  readonly #basePath: string;
+  readonly #publicPath: string;
 
-  constructor(receiver: UploadReceiver, { basePath }: Pick<Service, 'basePath'>) {
+  constructor(receiver: UploadReceiver, service: Pick<Service, 'publicUrl' | 'basePath'>) {
     this.#receiver = receiver;
-    this.#basePath = basePath;
+    this.#publicPath = publicPathOf(service);
   }
 
   /** Begins an upload, and receives the body. Returns the stored file; undefined if more requests must follow. */
@@ -65,9 +66,9 @@ export class IetfUploads {
   ): Promise<StoredUpload | undefined> {
     const upload = await this.#receiver.begin(request, { ...described, size: addition.size, metadata: undefined });
     const headers = {
-      location: `${this.#basePath}/-/uploads/${upload.id}`,
+      location: `${this.#publicPath}/-/uploads/${upload.id}`,
       'upload-limit': formatLimits(this.#receiver.maxSize, upload),
-      ...this.#receiver.partsHeader(upload, this.#basePath),
+      ...this.#receiver.partsHeader(upload, this.#publicPath),
     };
     announce(request, reply, headers);
     const stored = await this.#receive(request, reply, { upload, addition });
@@ -129,7 +130,7 @@ export class IetfUploads {
   describe(reply: FastifyReply, upload: Upload, received: Received): void {
     describeOffset(reply, received);
     reply.header('upload-limit', formatLimits(this.#receiver.maxSize, upload));
-    reply.headers(this.#receiver.partsHeader(upload, this.#basePath));
+    reply.headers(this.#receiver.partsHeader(upload, this.#publicPath));
     if (upload.size !== undefined) reply.header('upload-length', String(upload.size));
   }
 }

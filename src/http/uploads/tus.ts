@@ -6,6 +6,7 @@ import { childFile, type FilePath, parseFile, parseFolder, ROOT } from '../../mo
 import type { Upload } from '../../uploads/uploads.ts';
 import { HttpError } from '../errors.ts';
 import { parseModifiedField, writeCondition } from '../preconditions.ts';
+import { publicPathOf } from '../public-path.ts';
 import type { Service } from '../service.ts';
 import { type ContentCheck, describeStored, type Received, type UploadReceiver, wrongType } from './receiver.ts';
 
@@ -47,11 +48,11 @@ export function requireVersion(headers: IncomingHttpHeaders): void {
 /** Receives uploads by this protocol. */
 export class TusUploads {
   readonly #receiver: UploadReceiver;
-  readonly #basePath: string;
+  readonly #publicPath: string;
 
-  constructor(receiver: UploadReceiver, { basePath }: Pick<Service, 'basePath'>) {
+  constructor(receiver: UploadReceiver, service: Pick<Service, 'publicUrl' | 'basePath'>) {
     this.#receiver = receiver;
-    this.#basePath = basePath;
+    this.#publicPath = publicPathOf(service);
   }
 
   /** Begins the upload that the headers of a request describe, and receives the body, if it is the first part. */
@@ -69,8 +70,8 @@ export class TusUploads {
       condition: writeCondition(headers),
       metadata: text,
     });
-    reply.header('location', `${this.#basePath}/-/uploads/${upload.id}`);
-    reply.headers(this.#receiver.partsHeader(upload, this.#basePath));
+    reply.header('location', `${this.#publicPath}/-/uploads/${upload.id}`);
+    reply.headers(this.#receiver.partsHeader(upload, this.#publicPath));
     const isFirstPart = headers['content-type'] === OFFSET_TYPE || upload.size === 0;
     if (isFirstPart) await this.#receive(request, reply, { upload, offset: 0 });
     else describeOffset(reply, upload, { offset: 0 });
@@ -98,7 +99,7 @@ export class TusUploads {
   /** Sets the headers with what has arrived of an upload. */
   describe(reply: FastifyReply, upload: Upload, received: Received): void {
     describeOffset(reply, upload, received);
-    reply.headers(this.#receiver.partsHeader(upload, this.#basePath));
+    reply.headers(this.#receiver.partsHeader(upload, this.#publicPath));
     if (upload.size === undefined) reply.header('upload-defer-length', '1');
     else reply.header('upload-length', String(upload.size));
     if (upload.metadata !== undefined) reply.header('upload-metadata', upload.metadata);
