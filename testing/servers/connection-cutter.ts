@@ -44,9 +44,9 @@ export async function startConnectionCutter(owner: Owner, port: number): Promise
   relay.listen(0, '127.0.0.1');
   await once(relay, 'listening');
   const cut = () => {
-    const { size } = sockets;
+    const { size } = clients;
     for (const socket of sockets) socket.resetAndDestroy();
-    return size / 2;
+    return size;
   };
   atEnd(owner, async () => {
     relay.close();
