@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { StoreError } from '../../src/model/error.ts';
 import type { Store } from '../../src/model/store.ts';
+import { readOnly } from '../../src/stores/layers/read-only.ts';
 import { EVERYONE, type GuardedService, grant, startGuardedService } from '../access/guarded-service.ts';
 import { disk } from '../contract/backend.ts';
 import { assertFailure, type Call, type HttpResponse, jsonOf } from './client.ts';
@@ -35,10 +36,12 @@ describe('The owner of a resumable upload', () => {
   let losesCommits = false;
   /** The error of each commit. */
   let commitError: Error | undefined;
+  /** Whether the service seems to have `READ_ONLY`. */
+  let isReadOnly = false;
   const wrap = (store: Store): Store => ({
     ...store,
     async openUpload(id, options) {
-      const upload = await store.openUpload?.(id, options);
+      const upload = await (isReadOnly ? readOnly(store) : store).openUpload?.(id, options);
       assert.ok(upload);
       return {
         ...upload,
@@ -75,6 +78,24 @@ describe('The owner of a resumable upload', () => {
     const anonymous = urlOf(await service.asAnonymous('/-/uploads', beginAt('open/b', 2)));
     assert.equal((await service.asAnn(anonymous, HEAD)).status, 404);
     assert.equal((await service.asAnonymous(anonymous, DELETE)).status, 204);
+  });
+
+  it('sees it while the service is read-only, and can neither continue nor cancel it', async () => {
+    service.grant(grant('', ['read', 'write']));
+    const url = urlOf(await service.asAnn('/-/uploads', beginAt('kept', 4)));
+    assert.equal((await service.asAnn(url, partAt(0, 'ab'))).status, 204);
+    isReadOnly = true;
+    const { uploads } = jsonOf(await service.asAnn('/-/uploads')) as { uploads: { path: string; offset: number }[] };
+    assert.deepEqual(
+      uploads.map(({ path, offset }) => ({ path, offset })),
+      [{ path: 'kept', offset: 2 }],
+    );
+    assert.equal((await service.asAnn(url, HEAD)).headers['upload-offset'], '2');
+    for (const call of [partAt(2, 'cd'), DELETE]) {
+      assertFailure(await service.asAnn(url, call), 403, /read-only/);
+    }
+    isReadOnly = false;
+    assert.equal((await service.asAnn(url, DELETE)).status, 204);
   });
 
   it('needs the permission when it begins, and still at its end', async () => {

@@ -210,10 +210,22 @@ describe('read-only', () => {
   it('denies every write without calling the store', async () => {
     const calls: string[] = [];
     const store = readOnly(fullStore((member) => void calls.push(member)));
-    for (const member of MEMBERS.filter((each) => EFFECTS[each] === 'writes')) {
+    for (const member of MEMBERS.filter((each) => EFFECTS[each] === 'writes' && each !== 'openUpload')) {
       await assert.rejects(call(store, member, 'a', 'b'), ofKind('denied'), member);
     }
     assert.deepEqual(calls, []);
+  });
+
+  it('opens unfinished uploads, and denies every change of them', async () => {
+    const fail = () => assert.fail('The upload was changed.');
+    const inner = { offset: 3, append: fail, commit: fail, remove: fail };
+    const opened = await readOnly({ ...createMemoryStore(), openUpload: async () => inner }).openUpload?.('id');
+    assert.equal(opened?.offset, 3);
+    const body = Readable.from(['x']);
+    await assert.rejects(opened.append(body), ofKind('denied'));
+    assert.ok(body.destroyed);
+    await assert.rejects(opened.commit(file('a'), { type: 'text/plain' }), ofKind('denied'));
+    await assert.rejects(opened.remove(), ofKind('denied'));
   });
 
   it('destroys the body of a denied write', async () => {
