@@ -456,6 +456,27 @@ describe('An upload', () => {
     scene.uploads.clear();
     assert.deepEqual(scene.uploads.items.value, []);
   });
+
+  it('of a batch has its own progress, although the list of a file request keeps the earlier files', async () => {
+    const { promise: held, resolve: release } = Promise.withResolvers<void>();
+    const override = uploadBy(({ name }, send) => (name === 'c.txt' ? held.then(send) : send()));
+    const scene = await createUploadScene({ permissions: ['write'], override });
+    scene.add({ 'a.txt': '1234', 'b.txt': '1234' });
+    await scene.idle();
+    assert.equal(scene.result(), '2 files uploaded');
+    scene.add({ 'c.txt': '12345678' });
+    await scene.when(() => scene.uploads.items.value.at(-1)?.state.value === 'sending');
+    mock.timers.tick(1_000);
+    const { count, total, part } = scene.uploads.summary.value;
+    assert.deepEqual([count.done, count.sending, total, part], [0, 1, 8, 0]);
+    release();
+    await scene.idle();
+    assert.equal(scene.uploads.items.value.length, 3);
+    assert.equal(scene.result(), '3 files uploaded');
+    scene.uploads.clear();
+    mock.timers.tick(1_000);
+    assert.equal(scene.uploads.summary.value.filesDone, 0);
+  });
 });
 
 describe('The end of uploads', () => {

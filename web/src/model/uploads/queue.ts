@@ -98,6 +98,14 @@ export class UploadQueue {
     });
   }
 
+  /**
+   * Removes all finished items except failed ones and records, which the progress of later uploads excludes.
+   */
+  startOver(isRecord: (item: QueuedItem) => boolean): void {
+    this.remove((item) => item.state.value !== 'failed' && !isRecord(item));
+    for (const item of this.#items.value) if (item.state.value === 'done') this.#options.totals.setAside(item);
+  }
+
   /** Removes finished items from the list. */
   remove(isUnwanted: (item: QueuedItem) => boolean): void {
     batch(() => {

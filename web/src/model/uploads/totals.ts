@@ -1,11 +1,11 @@
 import { batch, type ReadonlySignal, signal } from '@preact/signals';
 import type { QueuedItem, UploadState } from './upload-item.ts';
 
-/** The totals of all uploads. The byte counts exclude failed and cancelled items. */
+/** The totals of all uploads since the last idle time. The byte counts exclude failed and cancelled items. */
 export interface UploadSummary {
   /** The number of items in each state. */
   readonly count: Readonly<Record<UploadState, number>>;
-  /** The number of files among the completed items. */
+  /** The number of completed files in the list, also of earlier uploads. */
   readonly filesDone: number;
   /** Bytes. */
   readonly sent: number;
@@ -26,6 +26,8 @@ export class UploadTotals {
   readonly #size = zeroPerState();
   readonly #speedometer = new Speedometer();
   readonly #now: () => number;
+  /** Completed items of earlier uploads, which stay in the list. */
+  readonly #earlier = new Set<QueuedItem>();
   #filesDone = 0;
   #sent = 0;
   /** Bytes sent, whatever the outcome. */
@@ -47,7 +49,18 @@ export class UploadTotals {
   }
 
   remove(item: QueuedItem): void {
+    const isEarlier = this.#earlier.delete(item);
+    if (!isEarlier) return this.#include(item, -1);
+    if (item.kind === 'file') this.#filesDone -= 1;
+    this.#publishSoon();
+  }
+
+  /** Excludes a completed item from the progress of the next uploads. The item stays in the list. */
+  setAside(item: QueuedItem): void {
+    if (this.#earlier.has(item)) return;
     this.#include(item, -1);
+    this.#earlier.add(item);
+    if (item.kind === 'file') this.#filesDone += 1;
   }
 
   /** Changes the state of an item, and sets its sent bytes to all or none. */

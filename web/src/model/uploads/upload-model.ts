@@ -141,7 +141,7 @@ export function createUploadModel(
   const add: UploadModel['add'] = (files, emptyFolders, into = folder.path.value) => {
     if (files.length + emptyFolders.length === 0) return;
     // Earlier completed items would otherwise count as part of the current uploads.
-    if (!isBusy.value) queue.remove((item) => item.state.value !== 'failed' && !isOnlyRecord(item));
+    if (!isBusy.value) queue.startOver(isOnlyRecord);
     highlightIn = into;
     const batch = {};
     const folders = emptyFolders.map((path) => createItem({ folder: parentOf(path), name: nameOf(path) }, batch));

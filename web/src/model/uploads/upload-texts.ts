@@ -59,10 +59,9 @@ export function activeDetails(
 
 /** Returns the result of the uploads as text: `12 files uploaded`, `2 failed`. */
 export function uploadResult({ count, filesDone }: UploadSummary, { uploads }: Text): readonly string[] {
-  const folders = count.done - filesDone;
   return [
     filesDone > 0 ? uploads.done({ count: filesDone }) : '',
-    filesDone === 0 && folders > 0 ? uploads.foldersDone({ count: folders }) : '',
+    filesDone === 0 && count.done > 0 ? uploads.foldersDone({ count: count.done }) : '',
     count.failed > 0 ? uploads.failed({ count: count.failed }) : '',
     count.skipped > 0 ? uploads.skipped({ count: count.skipped }) : '',
     count.cancelled > 0 ? uploads.cancelled({ count: count.cancelled }) : '',
