@@ -102,6 +102,8 @@ const REPORT = 'reportToTheTest';
  * itself never does.
  */
 const REPORTER = `
+  // Playwright reports only the file choosers of inputs.
+  delete globalThis.showOpenFilePicker;
   addEventListener('securitypolicyviolation', (violation) => {
     const { effectiveDirective, blockedURI, sample, sourceFile, lineNumber } = violation;
     const place = sourceFile ? \` at \${sourceFile}:\${lineNumber}\` : '';

@@ -584,7 +584,7 @@ describe('Dropped folders', () => {
     ]);
     const found: (number | null)[] = [];
     const stop = effect(() => void found.push(scene.uploads.filesFound.value));
-    await scene.uploads.addDropped({ files: [new File(['s'], 'single.txt')], entries: [box] }, '');
+    await scene.uploads.addDropped({ files: [new File(['s'], 'single.txt')], entries: [{ entry: box }] }, '');
     stop();
     await scene.idle();
     assert.equal(scene.result(), '132 files uploaded');
@@ -600,7 +600,7 @@ describe('Dropped folders', () => {
   it('create no empty folders where the user can’t see the folder', async () => {
     const scene = await createUploadScene({ permissions: ['write'] });
     const box = folder('box', [file('a.txt', 'a'), folder('empty', [])]);
-    await scene.uploads.addDropped({ files: [], entries: [box] }, '');
+    await scene.uploads.addDropped({ files: [], entries: [{ entry: box }] }, '');
     await scene.idle();
     assert.deepEqual([...scene.stored.keys()], ['box/a.txt']);
   });
@@ -616,7 +616,7 @@ describe('Dropped folders', () => {
         folder('last', [file('slow.txt', '', promise)]),
       ]);
     });
-    const adding = drops.map((entry) => scene.uploads.addDropped({ files: [], entries: [entry] }, ''));
+    const adding = drops.map((entry) => scene.uploads.addDropped({ files: [], entries: [{ entry }] }, ''));
     await scene.when(() => scene.uploads.filesFound.value === 7);
     for (const [index, { resolve }] of reads.entries()) {
       resolve();
@@ -630,7 +630,7 @@ describe('Dropped folders', () => {
   it('are uploaded without the files that the browser can’t read, which a message names', async () => {
     const scene = await createUploadScene();
     const box = folder('box', [file('gone.txt', new Error('Gone.')), file('a.txt', 'a')]);
-    await scene.uploads.addDropped({ files: [], entries: [box] }, 'in/');
+    await scene.uploads.addDropped({ files: [], entries: [{ entry: box }] }, 'in/');
     await scene.idle();
     assert.deepEqual([...scene.stored.keys()], ['in/box/a.txt']);
     const [message] = scene.messages.shown.value;
@@ -642,7 +642,7 @@ describe('Dropped folders', () => {
     const scene = await createUploadScene();
     const many = Array.from({ length: 130 }, (_, at) => file(`${at}.txt`, `${at}`));
     const box = folder('box', [file('a.txt', 'a'), folder('broken', many, 100)]);
-    await scene.uploads.addDropped({ files: [], entries: [box] }, '');
+    await scene.uploads.addDropped({ files: [], entries: [{ entry: box }] }, '');
     await scene.idle();
     assert.deepEqual([...scene.stored.keys()], ['box/a.txt']);
     assert.equal(scene.messages.shown.value[0]?.detail, 'broken');
@@ -747,7 +747,7 @@ describe('The permission to write', () => {
         Promise.reject(refusal('permission-denied', 'You can’t add files to this folder.')),
       );
       const scene = await createUploadScene({ permissions, override });
-      scene.uploads.add([fileToUpload('a.txt', 'a')], []);
+      void scene.uploads.add([fileToUpload('a.txt', 'a')], []);
       await scene.idle();
       assert.equal(scene.result(), '1 failed');
       assert.equal(scene.retryable(), retryable);

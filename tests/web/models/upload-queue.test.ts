@@ -40,6 +40,7 @@ function createScene(options: Partial<QueueOptions> = {}) {
     ask: async ({ name }) => assert.fail(`Unexpected question about "${name}".`),
     onStored() {},
     onUncertain() {},
+    records: { add() {}, update() {}, forget() {} },
     ...options,
   });
   const idle = () => until('all uploads have ended', () => !totals.isBusy.value);

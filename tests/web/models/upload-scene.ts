@@ -118,6 +118,7 @@ export async function createUploadScene({
       permissions,
       language,
       maxUploadSize: maxUploadSize ?? null,
+      owner: null,
       changes: {
         async perform(change) {
           await change({
@@ -146,7 +147,8 @@ export async function createUploadScene({
             when(() => isOnline.value),
             ending,
           ),
-        delay: async (_milliseconds, ending) => ending.throwIfAborted(),
+        delay: async (_milliseconds, ending) => ending?.throwIfAborted(),
+        isServiceReachable: async () => true,
       },
       watchUser: (onActivity) => {
         act = onActivity;
@@ -172,7 +174,7 @@ export async function createUploadScene({
     offered,
     isOnline,
     add: (added, into) =>
-      uploads.add(
+      void uploads.add(
         Object.entries(added).map(([path, content]) => fileToUpload(path, content, into ?? folder.path.value)),
         [],
         into,

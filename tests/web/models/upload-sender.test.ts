@@ -12,11 +12,14 @@ interface SceneOptions {
   readonly errors: readonly (ServiceError | undefined)[];
   /** The file that the service lists; the test fails if the folder is listed without one. */
   readonly listed?: FileEntry;
+  /** Whether the service responds, at each check in order. Further checks succeed. */
+  readonly checks?: readonly boolean[];
 }
 
 /** A sender, the delays between its attempts in milliseconds, and the number of attempts. */
-function createScene({ errors, listed }: SceneOptions) {
+function createScene({ errors, listed, checks = [] }: SceneOptions) {
   const delays: number[] = [];
+  const remainingChecks = [...checks];
   let attempts = 0;
   const sender = new Sender({
     service: {
@@ -31,13 +34,17 @@ function createScene({ errors, listed }: SceneOptions) {
         return { success: true, prefix: '', entries: [listed] };
       },
     },
-    connection: { whenOnline: async () => {}, delay: async (milliseconds) => void delays.push(milliseconds) },
+    connection: {
+      whenOnline: async () => {},
+      delay: async (milliseconds) => void delays.push(milliseconds),
+      isServiceReachable: async () => remainingChecks.shift() ?? true,
+    },
     onProgress() {},
   });
   /** Returns the stored file or the error. */
   const send = (item: QueuedItem = fileItem('a')): Promise<unknown> =>
     sender.send(item, new AbortController().signal).catch((error: unknown) => error);
-  return { send, delays, attempts: () => attempts };
+  return { sender, send, delays, attempts: () => attempts };
 }
 
 const lost = (status = 0) => new ServiceError(status, '');
@@ -138,5 +145,42 @@ describe('The sender', () => {
     const { send, delays } = createScene({ errors: [lost()] });
     assert.equal(String(await send({ ...fileItem('a'), file })), 'ServiceError: The file is unreadable.');
     assert.deepEqual(delays, []);
+  });
+});
+
+describe('An upload while the service is unreachable', () => {
+  it('waits with growing delays until the service responds, however long that takes, and then has all its retries', async () => {
+    const down = Array.from({ length: 8 }, () => false);
+    const { sender, send, delays, attempts } = createScene({
+      errors: [lost(), lost(502), lost(), lost(), lost(), lost()],
+      checks: [...down, true, false, true],
+    });
+    const waits: boolean[] = [];
+    sender.isWaiting.subscribe((isWaiting) => void waits.push(isWaiting));
+    assert.deepEqual(await send(), { path: 'a', etag: '"1"' });
+    assert.deepEqual(waits, [false, true, false, true, false]);
+    assert.equal(attempts(), 7);
+    // Then, the service responds to checks although uploads fail: that is not an outage.
+    assert.deepEqual(
+      delays,
+      [1, 2, 4, 8, 15, 15, 15, 15, 1, 1, 2, 4, 8].map((seconds) => seconds * 1000),
+    );
+  });
+
+  it('is cancelled without waiting for the service', async () => {
+    const { sender } = createScene({ errors: [lost()], checks: Array.from({ length: 10_000 }, () => false) });
+    const ending = new AbortController();
+    sender.isWaiting.subscribe((isWaiting) => {
+      if (isWaiting) ending.abort(new Error('cancelled'));
+    });
+    await assert.rejects(sender.send(fileItem('a'), ending.signal), /cancelled/);
+    assert.ok(sender.isWaiting.value);
+  });
+
+  it('fails at once if the response shows that the service is there', async () => {
+    const error = refusal('permission-denied', 'Not here.');
+    const { send, attempts } = createScene({ errors: [error], checks: [false] });
+    assert.equal(await send(), error);
+    assert.equal(attempts(), 1);
   });
 });

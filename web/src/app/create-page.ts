@@ -110,7 +110,9 @@ export async function createPage(embedded: Embedded): Promise<Page> {
   const loadPrompts = async () => (await import('../features/dialogs/dialog-prompts.tsx')).createDialogPrompts(dialogs);
   const shared = { service, folder, messages, loadPrompts, pathLocks: createPathLocks(), permissions, language };
   const changes = createChanges({ ...shared, account, selection, clipboard, hasTrash, hasJobs: visit === null });
-  const uploads = createUploads({ ...shared, changes, selection, router, maxUploadSize });
+  const username = account?.lastUsername;
+  const owner = visit ? null : { endpoint: urls.endpoint('-/uploads'), storage: localStorageIfAllowed(), username };
+  const uploads = createUploads({ ...shared, changes, selection, router, maxUploadSize, owner });
   busy.register(() => uploads.isBusy.value || changes.running.value.some(({ needsPage }) => needsPage.value));
 
   const models = {

@@ -10,12 +10,14 @@ interface ButtonProps {
   type?: 'button' | 'submit';
   disabled?: boolean;
   autofocus?: boolean;
+  /** The accessible name, if the content is not unique. It must contain the content. */
+  label?: string;
   onClick?: (event: MouseEvent) => void;
 }
 
-export function Button({ children, icon, kind = 'plain', type = 'button', ...rest }: ButtonProps) {
+export function Button({ children, icon, kind = 'plain', type = 'button', label, ...rest }: ButtonProps) {
   return (
-    <button class={`button ${kind}`} type={type} {...rest}>
+    <button class={`button ${kind}`} type={type} aria-label={label} {...rest}>
       {icon && <Icon name={icon} />}
       <span>{children}</span>
     </button>

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useId, useRef } from 'preact/hooks';
 import type { Operation } from '../../model/changes/changes.ts';
-import { canRetry } from '../../model/uploads/upload-item.ts';
+import { canResume, canRetry, needsFile } from '../../model/uploads/upload-item.ts';
 import type { UploadModel } from '../../model/uploads/upload-model.ts';
 import { activeDetails, activeTitle, uploadResult } from '../../model/uploads/upload-texts.ts';
 import { useFullLanguage } from '../../platform/text/language.ts';
@@ -83,6 +83,10 @@ function TrayTitle({ uploads, isOpen }: { uploads: UploadModel | null; isOpen: b
   if (uploads && uploads.filesFound.value !== null) {
     return <TitleLine icon="upload" title={text.uploads.reading({ count: uploads.filesFound.value })} />;
   }
+  const interrupted = uploads?.summary.value.count.interrupted ?? 0;
+  if (interrupted > 0) {
+    return <TitleLine icon="upload" title={text.uploads.unfinished({ count: interrupted })} />;
+  }
   if (uploads && uploads.items.value.length > 0) {
     const [title = '', ...details] = uploadResult(uploads.summary.value, text);
     const icon = uploads.summary.value.count.failed > 0 ? 'warning' : 'check';
@@ -115,6 +119,9 @@ function TrayActions({ uploads }: { uploads: UploadModel }) {
     // A text instead of a cross: at the end, the cross that closes the tray takes this position.
     return <Button onClick={uploads.cancelAll}>{text.uploads.cancelAll}</Button>;
   }
+  const interrupted = uploads.summary.value.count.interrupted;
+  const resumable = interrupted > 0 ? uploads.items.value.filter(canResume).length : 0;
+  const missing = interrupted > 0 && resumable === 0 ? uploads.items.value.filter(needsFile).length : 0;
   const failed = isFailed
     ? uploads.items.value.filter((item) => item.state.value === 'failed' && canRetry(item, permissions)).length
     : 0;
@@ -127,6 +134,8 @@ function TrayActions({ uploads }: { uploads: UploadModel }) {
   const canUndo = undo && failed === 0 && changes.undos.value.includes(undo.run);
   return (
     <>
+      {resumable > 0 && <Button onClick={uploads.resumeAll}>{text.uploads.resumeAll({ count: resumable })}</Button>}
+      {missing > 1 && <Button onClick={uploads.chooseAll}>{text.uploads.chooseAll({ count: missing })}</Button>}
       {failed > 0 && <Button onClick={uploads.retryAll}>{text.uploads.retryAll({ count: failed })}</Button>}
       {canUndo && (
         <Button
@@ -177,7 +186,8 @@ const CLOSE_DELAY_MS = 5_000;
 function useClosing(uploads: UploadModel | null, tray: { readonly current: HTMLElement | null }): void {
   const changes = useChanges();
   const isIdle = uploads?.isBusy.value === false && changes.running.value.length === 0;
-  const isDone = isIdle && uploads.items.value.length > 0 && uploads.summary.value.count.failed === 0;
+  const { failed = 0, interrupted = 0 } = uploads?.summary.value.count ?? {};
+  const isDone = isIdle && uploads.items.value.length > 0 && failed + interrupted === 0;
   useEffect(() => {
     if (!isDone) return undefined;
     let timer = setTimeout(function close() {

@@ -1,10 +1,16 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
-import { canRetry, isUnfinished, type UploadItem, type UploadState } from '../../model/uploads/upload-item.ts';
+import {
+  canResume,
+  canRetry,
+  isUnfinished,
+  type UploadItem,
+  type UploadState,
+} from '../../model/uploads/upload-item.ts';
 import type { UploadModel } from '../../model/uploads/upload-model.ts';
 import { itemStatus } from '../../model/uploads/upload-texts.ts';
 import { useFullLanguage } from '../../platform/text/language.ts';
-import { IconButton } from '../../ui/button.tsx';
+import { Button, IconButton } from '../../ui/button.tsx';
 import { Icon, type IconName } from '../../ui/icon.tsx';
 import { ProgressBar } from '../../ui/progress-bar.tsx';
 import { useVirtualRows } from '../../ui/virtual-rows.ts';
@@ -14,12 +20,13 @@ import { usePermissions } from '../models.ts';
 /** The height of a row: a name, and two lines for the error. */
 const ROW_HEIGHT_REM = 3.75;
 
-/** The uploads in the order in which they were added; failed ones first. */
+/** The uploads in the order in which they were added; failed and interrupted ones first. */
 export function UploadList({ uploads }: { uploads: UploadModel }) {
   const { text } = useFullLanguage();
   const scroller = useRef<HTMLDivElement>(null);
   const focused = useSignal<number | null>(null);
-  const items = useOrdered(uploads.items.value, uploads.summary.value.count.failed);
+  const { failed, interrupted } = uploads.summary.value.count;
+  const items = useOrdered(uploads.items.value, failed + interrupted);
   const rowHeight = ROW_HEIGHT_REM * Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
   const pinned = focused.value === null ? -1 : items.findIndex(({ id }) => id === focused.value);
   const { rows, style, scrollTo } = useVirtualRows({
@@ -56,13 +63,13 @@ export function UploadList({ uploads }: { uploads: UploadModel }) {
   );
 }
 
-/** Returns the items with failed ones first. `failed` is the number of failed items, which triggers the update. */
-function useOrdered(items: readonly UploadItem[], failed: number): readonly UploadItem[] {
+/** Returns the items with those first that wait for the user. `waiting` is their number, which triggers the update. */
+function useOrdered(items: readonly UploadItem[], waiting: number): readonly UploadItem[] {
   return useMemo(() => {
-    if (failed === 0) return items;
-    const isFailed = ({ state }: UploadItem) => state.peek() === 'failed';
-    return [...items.filter(isFailed), ...items.filter((item) => !isFailed(item))];
-  }, [items, failed]);
+    if (waiting === 0) return items;
+    const isWaiting = ({ state }: UploadItem) => state.peek() === 'failed' || state.peek() === 'interrupted';
+    return [...items.filter(isWaiting), ...items.filter((item) => !isWaiting(item))];
+  }, [items, waiting]);
 }
 
 /** The rows that stay visible below the first item in progress. */
@@ -113,9 +120,10 @@ function UploadRow({ uploads, item, position, onFocus }: UploadRowProps) {
         <p class="name truncated-name" title={item.folder + item.name}>
           <Name of={item.name} />
         </p>
-        {state === 'sending' && item.size >= MIN_BYTES_WITH_PROGRESS && (
-          <ProgressBar label={text.uploads.progressOf({ name: item.name })} part={item.sent.value / item.size} />
-        )}
+        {(state === 'sending' || (state === 'interrupted' && item.sent.value > 0)) &&
+          item.size >= MIN_BYTES_WITH_PROGRESS && (
+            <ProgressBar label={text.uploads.progressOf({ name: item.name })} part={item.sent.value / item.size} />
+          )}
         <p class="how numbers" title={status}>
           {status}
         </p>
@@ -134,6 +142,7 @@ const STATE_ICONS: Partial<Readonly<Record<UploadState, IconName>>> = {
   failed: 'warning',
   cancelled: 'close',
   skipped: 'close',
+  interrupted: 'upload',
 };
 
 function RowAction({ uploads, item }: { uploads: UploadModel; item: UploadItem }) {
@@ -142,6 +151,22 @@ function RowAction({ uploads, item }: { uploads: UploadModel; item: UploadItem }
   const { text } = useFullLanguage();
   if (isUnfinished(state.value)) {
     return <IconButton icon="close" label={text.uploads.cancel({ name })} onClick={() => uploads.cancel(id)} />;
+  }
+  if (state.value === 'interrupted') {
+    return (
+      <>
+        {canResume(item) ? (
+          <Button label={text.uploads.resumeOf({ name })} onClick={() => uploads.resume(id)}>
+            {text.uploads.resume}
+          </Button>
+        ) : (
+          <Button label={text.uploads.chooseOf({ name })} onClick={() => uploads.choose(id)}>
+            {text.uploads.choose}
+          </Button>
+        )}
+        <IconButton icon="close" label={text.uploads.discard({ name })} onClick={() => uploads.discard(id)} />
+      </>
+    );
   }
   if (state.value === 'done') {
     if (!permissions.allowsIn(item.folder, 'read')) return null;

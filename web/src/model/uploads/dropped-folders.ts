@@ -1,10 +1,18 @@
 import { computed, type ReadonlySignal, signal } from '@preact/signals';
+import type { FileSource } from '../../platform/file-handles.ts';
 import type { FileToUpload } from './upload-item.ts';
 
 /** The items of a drop or paste. The content of folders has not been read yet. */
 export interface DroppedItems {
   readonly files: readonly File[];
-  readonly entries: readonly FileSystemEntry[];
+  readonly entries: readonly DroppedEntry[];
+}
+
+/** A dropped file or folder. */
+export interface DroppedEntry {
+  readonly entry: FileSystemEntry;
+  /** Reads it again after a reload; absent if the browser can't. */
+  readonly handle?: Promise<FileSystemHandle | null> | undefined;
 }
 
 /** The dropped files, and all files in dropped folders. */
@@ -33,7 +41,10 @@ export class DroppedFolderReader {
     const onFound = () => {
       this.#counts.value = new Map(this.#counts.value).set(dropped, found.files.length);
     };
-    for (const entry of dropped.entries) await readEntry(entry, folder, found, onFound);
+    for (const { entry, handle } of dropped.entries) {
+      const root = await handle?.catch(() => null);
+      await readEntry(entry, { folder, source: root ? { root, path: [] } : undefined }, found, onFound);
+    }
     this.#counts.value = new Map([...this.#counts.value].filter(([other]) => other !== dropped));
     return found;
   }
@@ -45,11 +56,23 @@ interface Found {
   readonly unreadable: string[];
 }
 
+/** The destination folder of an entry, and where to read the entry again. */
+interface EntryContext {
+  readonly folder: string;
+  readonly source: FileSource | undefined;
+}
+
 /** Adds a file, or all files in a folder, to `found`. */
-async function readEntry(entry: FileSystemEntry, folder: string, found: Found, onFound: () => void): Promise<void> {
+async function readEntry(
+  entry: FileSystemEntry,
+  { folder, source }: EntryContext,
+  found: Found,
+  onFound: () => void,
+): Promise<void> {
   try {
-    if (isDirectory(entry)) await readFolder(entry, `${folder}${entry.name}/`, found, onFound);
-    else if (isFile(entry)) found.files.push({ file: await fileOf(entry), folder, name: entry.name });
+    const { name } = entry;
+    if (isDirectory(entry)) await readFolder(entry, { folder: `${folder}${name}/`, source }, found, onFound);
+    else if (isFile(entry)) found.files.push({ file: await fileOf(entry), folder, name, source });
   } catch {
     found.unreadable.push(entry.fullPath.replace(/^\//, ''));
   }
@@ -57,7 +80,7 @@ async function readEntry(entry: FileSystemEntry, folder: string, found: Found, o
 
 async function readFolder(
   directory: FileSystemDirectoryEntry,
-  path: string,
+  { folder, source }: EntryContext,
   found: Found,
   onFound: () => void,
 ): Promise<void> {
@@ -68,11 +91,15 @@ async function readFolder(
   for (let entries = await entriesOf(reader); entries.length > 0; entries = await entriesOf(reader)) {
     batches.push(entries);
   }
-  if (batches.length === 0) found.emptyFolders.push(path);
+  if (batches.length === 0) found.emptyFolders.push(folder);
+  const contextOf = ({ name }: FileSystemEntry): EntryContext => ({
+    folder,
+    source: source && { ...source, path: [...source.path, name] },
+  });
   for (const entries of batches) {
-    await Promise.all(entries.filter(isFile).map((entry) => readEntry(entry, path, found, onFound)));
+    await Promise.all(entries.filter(isFile).map((entry) => readEntry(entry, contextOf(entry), found, onFound)));
     onFound();
-    for (const entry of entries.filter(isDirectory)) await readEntry(entry, path, found, onFound);
+    for (const entry of entries.filter(isDirectory)) await readEntry(entry, contextOf(entry), found, onFound);
   }
 }
 

@@ -23,6 +23,14 @@ export interface QueueOptions {
   readonly onStored: (item: QueuedItem, stored: UploadedFile) => void;
   /** Called before an item ends with an unknown outcome. */
   readonly onUncertain: (item: QueuedItem) => void;
+  readonly records: ItemRecords;
+}
+
+/** Remembers the items that are not stored, cancelled or skipped yet. */
+export interface ItemRecords {
+  add(items: readonly QueuedItem[], addedAt?: number): void;
+  update(item: QueuedItem): void;
+  forget(item: QueuedItem): void;
 }
 
 /** The maximum number of parallel uploads: enough to fill a connection with small files, few enough to share it. */
@@ -56,14 +64,40 @@ export class UploadQueue {
 
   /** Adds items. Items rejected by `rejectionOf` fail without a request. */
   add(added: readonly QueuedItem[]): void {
-    const { totals, rejectionOf } = this.#options;
+    const { totals, rejectionOf, records } = this.#options;
+    const rejections = added.map((item) => rejectionOf(item));
+    records.add(added.filter((_, index) => rejections[index] === null));
     batch(() => {
       this.#items.value = [...this.#items.value, ...added];
-      for (const item of added) {
+      for (const [index, item] of added.entries()) {
         totals.add(item);
-        const rejection = rejectionOf(item);
+        const rejection = rejections[index];
         if (rejection) this.#fail(item, rejection);
         else this.#start(item);
+      }
+    });
+  }
+
+  /** Adds interrupted items, which wait for `resume`. */
+  addInterrupted(added: readonly QueuedItem[], addedAt: number): void {
+    const { totals, records } = this.#options;
+    records.add(added, addedAt);
+    batch(() => {
+      this.#items.value = [...this.#items.value, ...added];
+      for (const item of added) totals.add(item);
+    });
+  }
+
+  /** Continues interrupted items. Those without a file are read from their source. */
+  resume(items: readonly QueuedItem[]): void {
+    const resumed = {};
+    batch(() => {
+      for (const item of items) {
+        if (item.state.value !== 'interrupted') continue;
+        item.batch = resumed;
+        this.#options.records.update(item);
+        this.#options.totals.setState(item, 'waiting');
+        this.#start(item);
       }
     });
   }
@@ -80,18 +114,28 @@ export class UploadQueue {
     });
   }
 
+  /** Removes interrupted items from the list. */
+  discard(items: readonly QueuedItem[]): void {
+    const discarded = new Set(items.filter(({ state }) => state.value === 'interrupted'));
+    for (const item of discarded) this.#options.records.forget(item);
+    this.remove((item) => discarded.has(item));
+  }
+
   /** Retries items that have ended without being stored. */
   retry(items: Iterable<QueuedItem>): void {
-    const { totals, rejectionOf } = this.#options;
+    const { totals, rejectionOf, records } = this.#options;
     const retried = {};
     batch(() => {
       for (const item of items) {
-        if (isUnfinished(item.state.value) || item.state.value === 'done' || rejectionOf(item)) continue;
+        const state = item.state.value;
+        if (isUnfinished(state) || state === 'done' || state === 'interrupted' || rejectionOf(item)) continue;
         item.batch = retried;
         item.problem.value = null;
         // The permission to replace applied to the earlier file only.
         item.mayReplace = false;
         item.rejectedNames = 0;
+        records.forget(item);
+        records.add([item]);
         totals.setState(item, 'waiting');
         this.#start(item);
       }
@@ -102,7 +146,7 @@ export class UploadQueue {
    * Removes all finished items except failed ones and records, which the progress of later uploads excludes.
    */
   startOver(isRecord: (item: QueuedItem) => boolean): void {
-    this.remove((item) => item.state.value !== 'failed' && !isRecord(item));
+    this.remove((item) => !['failed', 'interrupted'].includes(item.state.value) && !isRecord(item));
     for (const item of this.#items.value) if (item.state.value === 'done') this.#options.totals.setAside(item);
   }
 
@@ -110,7 +154,12 @@ export class UploadQueue {
   remove(isUnwanted: (item: QueuedItem) => boolean): void {
     batch(() => {
       const isRemoved = (item: QueuedItem) => !isUnfinished(item.state.value) && isUnwanted(item);
-      for (const item of this.#items.value) if (isRemoved(item)) this.#options.totals.remove(item);
+      for (const item of this.#items.value) {
+        if (!isRemoved(item)) continue;
+        this.#options.totals.remove(item);
+        // What the service has of an upload stays until it expires, so that the next page shows the upload again.
+        if (item.state.value !== 'interrupted' || item.sent.value === 0) this.#options.records.forget(item);
+      }
       this.#items.value = this.#items.value.filter((item) => !isRemoved(item));
     });
   }
@@ -214,6 +263,7 @@ export class UploadQueue {
     else this.#options.totals.setState(item, 'waiting');
     item.mayReplace = decision === 'replace';
     item.mayRename = decision === 'keep-both';
+    this.#options.records.update(item);
     if (item.mayReplace) void this.#enqueue(item);
     if (item.mayRename) void this.#enqueueRenamed(item);
   }
@@ -227,6 +277,7 @@ export class UploadQueue {
     if (item.lock !== lock || item.state.value !== 'waiting') return;
     item.storedName.value = freeName(item.name, (name) => names.isTaken(item.folder, name));
     names.take(pathOf(item));
+    this.#options.records.update(item);
     await this.#enqueue(item);
   }
 
@@ -239,6 +290,10 @@ export class UploadQueue {
   #end(item: QueuedItem, state: 'done' | 'failed' | 'cancelled' | 'skipped'): void {
     this.#options.totals.setState(item, state);
     item.lock?.release();
+    if (state === 'failed') return;
+    this.#options.records.forget(item);
+    // The browser keeps a connection to its process of files for each one.
+    if (state === 'done') item.file = undefined;
   }
 }
 

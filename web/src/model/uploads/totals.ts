@@ -129,7 +129,7 @@ export class UploadTotals {
 }
 
 function zeroPerState(): Record<UploadState, number> {
-  return { waiting: 0, conflict: 0, sending: 0, done: 0, failed: 0, cancelled: 0, skipped: 0 };
+  return { waiting: 0, conflict: 0, sending: 0, done: 0, failed: 0, cancelled: 0, skipped: 0, interrupted: 0 };
 }
 
 /** Milliseconds of which the speed is the average: longer than the bursts in which browsers report progress. */

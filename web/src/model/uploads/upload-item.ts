@@ -1,9 +1,18 @@
 import { type ReadonlySignal, type Signal, signal } from '@preact/signals';
+import type { FileSource } from '../../platform/file-handles.ts';
 import type { ServiceError } from '../../platform/service/service-error.ts';
 import type { Permissions } from '../account/permissions.ts';
 
-/** `conflict`: the name is taken, and the user must decide. */
-export type UploadState = 'waiting' | 'conflict' | 'sending' | 'done' | 'failed' | 'cancelled' | 'skipped';
+/** `conflict`: the name is taken, and the user must decide. `interrupted`: the page that sent it was closed or reloaded. */
+export type UploadState =
+  | 'waiting'
+  | 'conflict'
+  | 'sending'
+  | 'done'
+  | 'failed'
+  | 'cancelled'
+  | 'skipped'
+  | 'interrupted';
 
 /** A file to upload, or a folder to create. */
 export interface UploadItem {
@@ -16,6 +25,11 @@ export interface UploadItem {
   readonly folder: string;
   /** Bytes. */
   readonly size: number;
+  /** When the file changed, in milliseconds since 1970. */
+  readonly modified: number;
+  /** Where the file can be read again after a reload; undefined if the browser can't. */
+  readonly source: FileSource | undefined;
+  /** The bytes that were sent; for an interrupted upload, those that the service has. */
   readonly sent: ReadonlySignal<number>;
   readonly state: ReadonlySignal<UploadState>;
   /** The reason of the failure; during an upload, the reason of the retry. */
@@ -28,6 +42,8 @@ export interface FileToUpload {
   /** The destination folder, including the subfolders of a dropped folder. */
   readonly folder: string;
   readonly name: string;
+  /** Where the file can be read again after a reload; undefined if the browser can't. */
+  readonly source?: FileSource | undefined;
 }
 
 /** A lock on the path of an item. Later operations on the path wait until the lock is released. */
@@ -51,8 +67,9 @@ export interface QueuedItem extends UploadItem {
   readonly sent: Signal<number>;
   readonly state: Signal<UploadState>;
   readonly problem: Signal<ServiceError | null>;
-  /** Undefined for a folder. */
-  readonly file: File | undefined;
+  /** Undefined for a folder, for a file that is still to be read from `source`, and at the end. */
+  file: File | undefined;
+  source: FileSource | undefined;
   /** Identifies the items that were added together. A conflict decision "for all" applies to these. */
   batch: object;
   /** Whether the user allows replacing the existing file. */
@@ -71,8 +88,9 @@ export interface QueuedItem extends UploadItem {
 
 let lastId = 0;
 
+/** Creates an item for a file, or for a folder. */
 export function createItem(
-  { folder, name, file }: { readonly folder: string; readonly name: string; readonly file?: File },
+  { folder, name, file, source }: Omit<FileToUpload, 'file'> & { readonly file?: File },
   batch: object,
 ): QueuedItem {
   return {
@@ -82,10 +100,12 @@ export function createItem(
     storedName: signal(name),
     folder,
     size: file?.size ?? 0,
+    modified: file?.lastModified ?? Number.NaN,
     sent: signal(0),
     state: signal<UploadState>('waiting'),
     problem: signal<ServiceError | null>(null),
     file,
+    source,
     batch,
     mayReplace: false,
     mayRename: false,
@@ -105,6 +125,16 @@ export function pathOf({ kind, folder, storedName }: UploadItem): string {
 /** Returns whether an item still needs work. */
 export function isUnfinished(state: UploadState): boolean {
   return state === 'waiting' || state === 'conflict' || state === 'sending';
+}
+
+/** Returns whether an item is interrupted, and its file can be read again. */
+export function canResume({ state, source }: UploadItem): boolean {
+  return state.value === 'interrupted' && source !== undefined;
+}
+
+/** Returns whether an item is interrupted, and the user must choose its file again. */
+export function needsFile({ state, source }: UploadItem): boolean {
+  return state.value === 'interrupted' && source === undefined;
 }
 
 /** Returns whether a retry can succeed. Invalid, forbidden, too large and unsupported uploads fail again. */

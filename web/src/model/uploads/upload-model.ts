@@ -1,4 +1,6 @@
-import { effect, type ReadonlySignal, signal, untracked } from '@preact/signals';
+import { computed, effect, type ReadonlySignal, signal, untracked } from '@preact/signals';
+import { pickWithHandles } from '../../platform/file-handles.ts';
+import { nextTask } from '../../platform/next-task.ts';
 import { nameOf, parentOf } from '../../platform/paths.ts';
 import type { Router } from '../../platform/router.ts';
 import type { Service } from '../../platform/service/service.ts';
@@ -17,10 +19,19 @@ import type { ConflictAnswer, Prompts } from '../prompts.ts';
 import type { Selection } from '../selection.ts';
 import { DroppedFolderReader, type DroppedItems } from './dropped-folders.ts';
 import { storedEntries, UploadReconciler } from './folder-updates.ts';
+import type { InterruptedUploads, UploadOwner } from './interrupted.ts';
 import { countOtherConflicts, UploadQueue } from './queue.ts';
 import { type Connection, createConnection, Sender } from './sender.ts';
 import { type UploadSummary, UploadTotals } from './totals.ts';
-import { canRetry, createItem, type FileToUpload, type QueuedItem, type UploadItem } from './upload-item.ts';
+import {
+  canResume,
+  canRetry,
+  createItem,
+  type FileToUpload,
+  needsFile,
+  type QueuedItem,
+  type UploadItem,
+} from './upload-item.ts';
 import { announceUploads } from './upload-texts.ts';
 
 /** The upload queue with its status and its actions. */
@@ -29,14 +40,17 @@ export interface UploadModel {
   readonly summary: ReadonlySignal<UploadSummary>;
   /** Whether an item is not finished yet. */
   readonly isBusy: ReadonlySignal<boolean>;
-  /** Whether the device has a network connection; uploads wait without one. */
+  /** Whether the device has a network connection, and the service responds as far as known; otherwise uploads wait. */
   readonly isOnline: ReadonlySignal<boolean>;
   /** The button that undoes the last uploads; undefined if they can't be undone. */
   readonly undo: ReadonlySignal<Message['action']>;
   /** The number of files found so far in folders that are being read; null while no folder is being read. */
   readonly filesFound: ReadonlySignal<number | null>;
-  /** Adds files; `into` is the folder that the user chose for all of them, by default the shown one. */
-  add(files: readonly FileToUpload[], emptyFolders: readonly string[], into?: string): void;
+  /**
+   * Adds files; `into` is the folder that the user chose for all of them, by default the shown one. Resolves when all of
+   * many files are added.
+   */
+  add(files: readonly FileToUpload[], emptyFolders: readonly string[], into?: string): Promise<void>;
   /** Adds dropped files and folders with all their content. */
   addDropped(dropped: DroppedItems, folder: string): Promise<void>;
   /** Opens the folder of a completed item and selects the item. */
@@ -46,6 +60,18 @@ export interface UploadModel {
   retry(id: number): void;
   /** Retries all failed items that can succeed now. */
   retryAll(): void;
+  /** Continues an interrupted item whose file can be read. Must be called during an input event, like the next three. */
+  resume(id: number): void;
+  /** Continues all of these. */
+  resumeAll(): void;
+  /** Lets the user choose the file of an interrupted item again, and continues it. */
+  choose(id: number): void;
+  /** Lets the user choose the files of all interrupted items again. */
+  chooseAll(): void;
+  /** Removes an interrupted item, and what the service has of it. */
+  discard(id: number): void;
+  /** Opens the picker for files, and adds the chosen ones to the shown folder. */
+  pickFiles(): void;
   /** Removes finished items from the list. */
   clear(): void;
 }
@@ -63,6 +89,8 @@ export interface UploadModelOptions {
   readonly changes: Pick<Changes, 'perform'>;
   /** Maximum size of an upload in bytes; null if only the store has a limit. */
   readonly maxUploadSize: number | null;
+  /** Whose uploads to continue after a reload; null for visitors of share links, whose links must not stay on the device. */
+  readonly owner: UploadOwner | null;
 }
 
 /** The connection and the input of the user. Tests replace it. */
@@ -70,6 +98,8 @@ interface UploadEnvironment {
   readonly connection: Connection;
   /** Calls `onActivity` when the user does something other than following the uploads. */
   watchUser(onActivity: () => void): void;
+  /** Loads the code that remembers uploads after a reload; absent if nothing does. */
+  readonly loadInterrupted?: () => Promise<Pick<typeof import('./interrupted.ts'), 'InterruptedUploads'>>;
 }
 
 export function createUploadModel(
@@ -87,6 +117,8 @@ export function createUploadModel(
   const folderReader = new DroppedFolderReader();
   /** What was stored since the uploads began. */
   const undoable: Undoable[] = [];
+  const { owner } = options;
+  const loading = owner ? environment.loadInterrupted?.() : undefined;
   const sender = new Sender({
     service,
     connection,
@@ -105,7 +137,22 @@ export function createUploadModel(
       undoable.push({ change, path, removed: item.mayReplace ? [] : [path], added: [] });
     },
     onUncertain: (item) => reconciler.markUncertain(item),
+    records: {
+      add: (...added) => void memory.then((records) => records?.add(...added)),
+      update: (item) => void memory.then((records) => records?.update(item)),
+      forget: (item) => void memory.then((records) => records?.forget(item)),
+    },
   });
+  /** Undefined until its code is loaded. */
+  let interrupted: InterruptedUploads | undefined;
+  const memory = (async () => {
+    // Without its code, uploads work, but nothing remembers them.
+    const module = await loading?.catch(() => undefined);
+    if (!module || !owner) return undefined;
+    interrupted = new module.InterruptedUploads({ owner, queue, messages, language });
+    if (!permissions.isReadOnly) interrupted.watch();
+    return interrupted.records;
+  })();
   const { items } = queue;
   const undo = signal<Message['action']>(undefined);
   const offerUndo = () => {
@@ -138,16 +185,22 @@ export function createUploadModel(
   });
   announceUploads({ summary, isBusy, messages, language });
 
-  const add: UploadModel['add'] = (files, emptyFolders, into = folder.path.value) => {
+  const add: UploadModel['add'] = async (files, emptyFolders, into = folder.path.value) => {
     if (files.length + emptyFolders.length === 0) return;
     // Earlier completed items would otherwise count as part of the current uploads.
     if (!isBusy.value) queue.startOver(isOnlyRecord);
     highlightIn = into;
     const batch = {};
-    const folders = emptyFolders.map((path) => createItem({ folder: parentOf(path), name: nameOf(path) }, batch));
-    const added = [...folders, ...files.map((file) => createItem(file, batch))];
-    reconciler.showFolders(added);
-    queue.add(added);
+    const enqueue = (added: readonly QueuedItem[]) => {
+      reconciler.showFolders(added);
+      queue.add(added);
+    };
+    enqueue(emptyFolders.map((path) => createItem({ folder: parentOf(path), name: nameOf(path) }, batch)));
+    for (let start = 0; start < files.length; start += MAX_ADDED) {
+      if (start > 0) await nextTask();
+      const part = files.slice(start, start + MAX_ADDED);
+      enqueue((interrupted?.takeFrom(part) ?? part).map((file) => createItem(file, batch)));
+    }
   };
   /** Whether the list of uploads is the only place that shows the stored item, as in a file request. */
   const isOnlyRecord = ({ state, folder: into }: UploadItem) =>
@@ -158,14 +211,14 @@ export function createUploadModel(
     items,
     summary,
     isBusy,
-    isOnline: connection.isOnline,
+    isOnline: computed(() => connection.isOnline.value && !sender.isWaiting.value),
     undo,
     filesFound: folderReader.filesFound,
     add,
     async addDropped(dropped, into) {
       const { files, emptyFolders, unreadable } = await folderReader.read(dropped, into);
       // As for the action "New folder". The name of a folder would reveal whether it exists.
-      add(files, permissions.allowsIn(into, 'read') ? emptyFolders : [], into);
+      await add(files, permissions.allowsIn(into, 'read') ? emptyFolders : [], into);
       // Without any entry, the browser could not read even the dropped item itself.
       const missing = files.length + emptyFolders.length === 0 ? Math.max(1, unreadable.length) : unreadable.length;
       if (missing === 0) return;
@@ -180,9 +233,28 @@ export function createUploadModel(
     retry: (id) => queue.retry(itemsWithId(id)),
     retryAll: () =>
       queue.retry(items.value.filter((item) => item.state.value === 'failed' && canRetry(item, permissions))),
+    resume: (id) => void interrupted?.resume(itemsWithId(id)),
+    resumeAll: () => void interrupted?.resume(items.value.filter(canResume)),
+    choose: (id) => interrupted?.choose(itemsWithId(id)),
+    chooseAll: () => interrupted?.choose(items.value.filter(needsFile)),
+    discard: (id) => void interrupted?.discard(itemsWithId(id)),
+    pickFiles() {
+      const { value: into } = folder.path;
+      pickWithHandles(
+        (picked) =>
+          void add(
+            picked.map(({ file, source }) => ({ file, source, folder: into, name: file.name })),
+            [],
+            into,
+          ),
+      );
+    },
     clear: () => queue.remove(() => true),
   };
 }
+
+/** The number of files that are added without a pause: browsers take a third of a millisecond to read the size of each. */
+const MAX_ADDED = 50;
 
 /** The maximum number of unreadable items that a message lists. */
 const MAX_LISTED_PATHS = 20;
@@ -190,7 +262,7 @@ const MAX_LISTED_PATHS = 20;
 function createEnvironment(): UploadEnvironment {
   // Preloads the code that sends files, because the network can fail before the first upload.
   void import('../../platform/service/upload.ts').catch(() => {});
-  return { connection: createConnection(), watchUser };
+  return { connection: createConnection(), watchUser, loadInterrupted: () => import('./interrupted.ts') };
 }
 
 /** Returns the reason why an item can't be sent; null if it can. */

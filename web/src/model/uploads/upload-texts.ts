@@ -25,6 +25,15 @@ export function itemStatus(item: UploadItem, language: FullLanguage): string {
       return formats.size(item.size);
     case 'waiting':
       return `${states.waiting} · ${formats.size(item.size)}`;
+    case 'interrupted':
+      return [
+        item.sent.value > 0
+          ? text.uploads.sentOf({ done: formats.size(item.sent.value), total: formats.size(item.size) })
+          : `${states.notUploaded} · ${formats.size(item.size)}`,
+        item.source ? '' : states.chooseAgain,
+      ]
+        .filter((part) => part !== '')
+        .join(' · ');
     case 'conflict':
     case 'cancelled':
     case 'skipped':

@@ -4,7 +4,7 @@ import { completeLanguage, type Language } from '../../platform/text/language.ts
 import { reportLoadFailure } from '../messages.ts';
 import { preloaded } from '../preloaded.ts';
 import type { Prompts } from '../prompts.ts';
-import type { DroppedItems } from './dropped-folders.ts';
+import type { DroppedEntry, DroppedItems } from './dropped-folders.ts';
 import type { FileToUpload } from './upload-item.ts';
 import type { UploadModel, UploadModelOptions } from './upload-model.ts';
 
@@ -66,6 +66,8 @@ export function createUploads(options: UploadsOptions): Uploads {
       void use((uploads) => uploads.addDropped(dropped, folder));
     },
     pick(kind) {
+      // This picker opens even if the code of the queue is still to be loaded, unlike an input.
+      if (kind === 'files' && 'showOpenFilePicker' in window) return void use((uploads) => uploads.pickFiles());
       const { value: folder } = options.folder.path;
       pickFiles(kind, (files) =>
         add(files.map((file) => ({ file, folder: folder + foldersAbove(file), name: file.name }))),
@@ -82,12 +84,12 @@ function foldersAbove({ webkitRelativePath }: File): string {
 /** Returns the items of a drop or paste. Must be called during the event: afterwards, the browser removes them. */
 function droppedItems({ items }: DataTransfer): DroppedItems {
   const files: File[] = [];
-  const entries: FileSystemEntry[] = [];
+  const entries: DroppedEntry[] = [];
   for (const item of items) {
     if (item.kind !== 'file') continue;
     const entry = item.webkitGetAsEntry();
     const file = entry ? null : item.getAsFile();
-    if (entry) entries.push(entry);
+    if (entry) entries.push({ entry, handle: item.getAsFileSystemHandle?.() });
     else if (file) files.push(file);
   }
   return { files, entries };

@@ -68,6 +68,11 @@ export class ServiceError extends Error {
     return [0, 408, 423, 429].includes(this.status) || (this.status >= 500 && this.status !== 501);
   }
 
+  /** Whether the service did not respond: there is no response, or one of a proxy that did not reach it. */
+  get isUnreachable(): boolean {
+    return this.is([], 0, 502, 503, 504);
+  }
+
   /** Whether the service might have carried out the request. */
   get isOutcomeUnknown(): boolean {
     if (this.code !== undefined) return OUTCOME_UNKNOWN.includes(this.code);
@@ -98,6 +103,7 @@ const TRANSIENT: readonly ProblemCode[] = [
   'request-timeout',
   'sessions-unavailable',
   'sign-in-throttled',
+  // Another request about the same upload came in between.
   'upload-in-use',
 ];
 

@@ -1,6 +1,7 @@
 import { fetchWithIdleTimeout } from './request.ts';
 import { asServiceError, serviceErrorOf } from './service-error.ts';
 import type { Upload, UploadedFile } from './upload.ts';
+import { rememberedUrl, rememberUrl, type UploadStorage } from './upload-memory.ts';
 import { sendBody } from './xhr.ts';
 
 /** Where the parts of a file are sent. */
@@ -10,11 +11,11 @@ export interface PartsOptions {
   /** Bytes of a part. */
   readonly partBytes: number;
   /** Remembers unfinished uploads, also after a reload; undefined if the browser stores nothing. */
-  readonly storage: Pick<Storage, 'getItem' | 'setItem'> | undefined;
+  readonly storage: UploadStorage;
 }
 
 /** What the service has of an upload. */
-interface Progress {
+export interface Progress {
   /** Bytes that arrived. */
   readonly offset: number;
   /** The file, as soon as the upload is complete. */
@@ -23,7 +24,7 @@ interface Progress {
   readonly isDirect: boolean;
 }
 
-const PROTOCOL = { 'tus-resumable': '1.0.0', accept: 'application/json' } as const;
+export const PROTOCOL = { 'tus-resumable': '1.0.0', accept: 'application/json' } as const;
 
 /** Times that the offset can differ in a row, as when another tab sends the same file. */
 const MAX_MISMATCHES = 3;
@@ -34,13 +35,21 @@ const MAX_MISMATCHES = 3;
  */
 export async function sendInParts(upload: Upload, options: PartsOptions): Promise<UploadedFile> {
   const { file, signal } = upload;
-  const memory = new Memory(upload, options);
-  let url = memory.url();
+  const { endpoint, storage } = options;
+  const key = {
+    endpoint,
+    folder: upload.folder,
+    name: upload.name,
+    size: file.size,
+    modified: file.lastModified,
+    replace: upload.replace,
+  };
+  let url = rememberedUrl(storage, key);
   let progress = url === undefined ? undefined : await readProgress(url, signal);
   if (url === undefined || progress === undefined) {
     const begun = await begin(upload, options);
     ({ url } = begun);
-    memory.remember(url);
+    rememberUrl(storage, key, url);
     progress = begun;
   }
   try {
@@ -70,13 +79,13 @@ export async function sendInParts(upload: Upload, options: PartsOptions): Promis
     }
   } catch (error) {
     if (signal.aborted) {
-      memory.forget();
+      rememberUrl(storage, key, undefined);
       // Without a response, the service removes the upload when it expires.
       void fetch(url, { method: 'DELETE', headers: PROTOCOL }).catch(() => {});
     }
     throw error;
   }
-  memory.forget();
+  rememberUrl(storage, key, undefined);
   return progress.file;
 }
 
@@ -122,7 +131,7 @@ async function begin(
 const base64Of = (text: string) => btoa(String.fromCharCode(...new TextEncoder().encode(text)));
 
 /** Asks the service what it has of an upload; undefined if the upload does not exist. */
-async function readProgress(url: string, signal: AbortSignal): Promise<Progress | undefined> {
+export async function readProgress(url: string, signal: AbortSignal): Promise<Progress | undefined> {
   try {
     const response = await fetchWithIdleTimeout(url, { method: 'HEAD', headers: PROTOCOL, signal }, 60_000);
     if (response.status === 404) return undefined;
@@ -148,52 +157,3 @@ function progressOf(header: (name: string) => string | null): Progress {
 
 const errorOf = (request: XMLHttpRequest) =>
   serviceErrorOf(request.status, request.response, request.getResponseHeader('retry-after'));
-
-/** The name of the entry in the storage of the browser. */
-const KEY = 'holdall.uploads';
-
-/** Uploads that are remembered: the oldest ones are forgotten. */
-const MAX_REMEMBERED = 1000;
-
-/** Remembers the URL of the unfinished upload of a file, also after a reload. */
-class Memory {
-  readonly #key: string;
-  readonly #storage: PartsOptions['storage'];
-
-  constructor({ file, folder, name, replace }: Upload, { endpoint, storage }: PartsOptions) {
-    this.#key = JSON.stringify([endpoint, folder, name, file.size, file.lastModified, replace]);
-    this.#storage = storage;
-  }
-
-  url(): string | undefined {
-    return this.#read().find(([key]) => key === this.#key)?.[1];
-  }
-
-  remember(url: string): void {
-    this.#write([...this.#others(), [this.#key, url]]);
-  }
-
-  forget(): void {
-    this.#write(this.#others());
-  }
-
-  #others(): [string, string][] {
-    return this.#read().filter(([key]) => key !== this.#key);
-  }
-
-  #read(): [string, string][] {
-    try {
-      return JSON.parse(this.#storage?.getItem(KEY) ?? '[]') as [string, string][];
-    } catch {
-      return [];
-    }
-  }
-
-  #write(uploads: readonly [string, string][]): void {
-    try {
-      this.#storage?.setItem(KEY, JSON.stringify(uploads.slice(-MAX_REMEMBERED)));
-    } catch {
-      // The storage is full. After a reload, the upload begins again.
-    }
-  }
-}
