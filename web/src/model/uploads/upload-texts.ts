@@ -26,14 +26,8 @@ export function itemStatus(item: UploadItem, language: FullLanguage): string {
     case 'waiting':
       return `${states.waiting} · ${formats.size(item.size)}`;
     case 'interrupted':
-      return [
-        item.sent.value > 0
-          ? text.uploads.sentOf({ done: formats.size(item.sent.value), total: formats.size(item.size) })
-          : `${states.notUploaded} · ${formats.size(item.size)}`,
-        item.source ? '' : states.chooseAgain,
-      ]
-        .filter((part) => part !== '')
-        .join(' · ');
+      if (item.sent.value === 0) return `${states.notUploaded} · ${formats.size(item.size)}`;
+      return text.uploads.sentOf({ done: formats.size(item.sent.value), total: formats.size(item.size) });
     case 'conflict':
     case 'cancelled':
     case 'skipped':

@@ -323,7 +323,6 @@ export interface LazyText {
       readonly skipped: string;
       readonly retrying: (parameters: { message: string }) => string;
       readonly notUploaded: string;
-      readonly chooseAgain: string;
     };
     readonly cancel: (parameters: { name: string }) => string;
     readonly show: (parameters: { name: string }) => string;
