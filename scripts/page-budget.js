@@ -26,7 +26,7 @@ const ON_DEMAND = {
   'links-view': 13_700,
   'live-folder': 4_500,
   menu: 2_800,
-  'open-tray': 5_400,
+  'open-tray': 5_500,
   'qr-code': 4_100,
   'share-dialog': 9_800,
   'request-page': 7_500,

@@ -100,7 +100,8 @@ describe('Unfinished uploads after a reload', () => {
 
     await uploadRow(page, 'discarded.bin')
       .getByRole('button', { name: /^Discard/ })
-      .click();
+      .press('Enter');
+    await becomes(() => page.evaluate(() => document.activeElement?.className), 'upload-list');
     await becomes(() => site.log().filter(({ method, status }) => method === 'DELETE' && status === 204).length, 2);
     await trayShows(page, '4 unfinished uploads');
 

@@ -11,6 +11,7 @@ import type { UploadModel } from '../../model/uploads/upload-model.ts';
 import { itemStatus } from '../../model/uploads/upload-texts.ts';
 import { useFullLanguage } from '../../platform/text/language.ts';
 import { Button, IconButton } from '../../ui/button.tsx';
+import { focusRegion } from '../../ui/focus.ts';
 import { Icon, type IconName } from '../../ui/icon.tsx';
 import { ProgressBar } from '../../ui/progress-bar.tsx';
 import { useVirtualRows } from '../../ui/virtual-rows.ts';
@@ -164,7 +165,16 @@ function RowAction({ uploads, item }: { uploads: UploadModel; item: UploadItem }
             {text.uploads.choose}
           </Button>
         )}
-        <IconButton icon="close" label={text.uploads.discard({ name })} onClick={() => uploads.discard(id)} />
+        <IconButton
+          icon="close"
+          label={text.uploads.discard({ name })}
+          onClick={({ currentTarget }) => {
+            uploads.discard(id);
+            // The button disappears, and with the last item the list does too.
+            if (uploads.items.value.length === 0) focusRegion('list');
+            else if (currentTarget instanceof Element) currentTarget.closest<HTMLElement>('.upload-list')?.focus();
+          }}
+        />
       </>
     );
   }
