@@ -12,7 +12,7 @@ import { becomes } from './becomes.ts';
 import { row } from './elements.ts';
 import { openSite } from './open-site.ts';
 import type { Site } from './site.ts';
-import { openFileChooser, throttleUploads, tray, trayShows, uploadRow } from './uploading.ts';
+import { dropPaths, localFolder, openFileChooser, throttleUploads, tray, trayShows, uploadRow } from './uploading.ts';
 
 export const needs: readonly Need[] = ['browser'];
 
@@ -23,17 +23,19 @@ const SIZE = 3_000_000;
 const BYTES_PER_SECOND = 400_000;
 
 describe('Unfinished uploads after a reload', () => {
-  it('continue by themselves if the page may still read the files, also small ones', async (t) => {
+  it('continue by themselves if the page may still read the dropped files, also small ones', async (t) => {
     const { site, page } = await openSite(t, { settings });
     const offsets = recordOffsets(page);
-    await stubPicker(page);
+    const small = Object.fromEntries([1, 2, 3, 4].map((index) => [`trip/day ${index}/${index}.txt`, `${index}`]));
+    const local = await localFolder(t, small);
+    const large = randomBytes(SIZE);
+    await writeFile(join(local, 'trip', 'large.bin'), large);
     const release = await holdUploads(page);
-    await page.getByRole('button', { name: 'Upload', exact: true }).click();
+    await dropPaths(page, page.locator('[data-region="list"]'), [join(local, 'trip')]);
     await reloadDuringUpload(page, site, release);
-    await row(page, 'large.bin').waitFor();
-    await trayShows(page, /uploaded/);
-    assert.deepEqual(await site.paths(), ['large.bin', 'small 1.txt', 'small 2.txt', 'small 3.txt', 'small 4.txt']);
-    assert.equal((await site.read('large.bin')).length, SIZE);
+    await trayShows(page, '5 files uploaded');
+    assert.deepEqual(await site.paths(), [...Object.keys(small), 'trip/large.bin']);
+    assert.ok((await site.read('trip/large.bin')).equals(large));
     assert.deepEqual(
       offsets,
       offsets.toSorted((left, right) => left - right),
