@@ -16,7 +16,7 @@ const OWN_PROCESS: readonly string[] = [
 ];
 
 /** Seconds of tests in one process. With more, cores would be idle at the end of a run. */
-const MAX_SECONDS = 35;
+const MAX_SECONDS = 100;
 
 /** Seconds of a file without a recorded duration: it takes less than a second, or it is new. */
 const UNRECORDED_SECONDS = 0.5;
