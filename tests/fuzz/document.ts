@@ -134,18 +134,30 @@ export function assertGeneral({ status, headers }: Response): void {
 
 type ValidatorOf = (schema: Schema) => ValidateFunction;
 
+const isTime = (text: string) => new Date(text).toISOString() === text;
+
+// Without the optimization, which takes longer than all validations of a test.
+const ajv = new Ajv2020({ strict: false, formats: { 'date-time': isTime, binary: true }, code: { optimize: false } });
+
+/** The validators of all documents, by their schemas as JSON: the documents of all services have almost the same schemas. */
+const compiled = new Map<string, ValidateFunction>();
+
 /** Compiles each schema once. */
 function createValidators(): ValidatorOf {
-  const ajv = new Ajv2020({ strict: false, formats: { 'date-time': isTime, binary: true } });
-  const compiled = new Map<Schema, ValidateFunction>();
+  const known = new Map<Schema, ValidateFunction>();
   return (schema) => {
-    const validate = compiled.get(schema) ?? ajv.compile(schema);
-    compiled.set(schema, validate);
-    return validate;
+    const found = known.get(schema) ?? compile(schema);
+    known.set(schema, found);
+    return found;
   };
 }
 
-const isTime = (text: string) => new Date(text).toISOString() === text;
+function compile(schema: Schema): ValidateFunction {
+  const json = JSON.stringify(schema);
+  const validate = compiled.get(json) ?? ajv.compile(schema);
+  compiled.set(json, validate);
+  return validate;
+}
 
 function decoded(path: string): string | undefined {
   try {

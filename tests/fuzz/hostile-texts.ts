@@ -1,4 +1,5 @@
 import * as fc from 'fast-check';
+import { anyCodePoint } from '../code-points.ts';
 
 /** Texts that mean something to somebody: to a path, a shell, a browser, JavaScript, a file system, a log. */
 const WORDS = [
@@ -100,7 +101,7 @@ export const hostileText: fc.Arbitrary<string> = fc.oneof(
     arbitrary: fc.tuple(fc.constantFrom(...WORDS), fc.constantFrom(...WORDS)).map((words) => words.join('')),
   },
   { weight: 1, arbitrary: fc.string({ unit: 'grapheme' }) },
-  { weight: 1, arbitrary: fc.string({ unit: 'binary' }) },
+  { weight: 1, arbitrary: fc.string({ unit: anyCodePoint }) },
 );
 
 /** Numbers as texts: of the kinds that are taken for others. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import * as fc from 'fast-check';
+import { anyCodePoint } from '../code-points.ts';
 import { type Backend, disk, memory } from '../contract/backend.ts';
 import { isFullForm } from '../full-forms.ts';
 import {
@@ -65,7 +66,7 @@ const SEGMENTS = [254, 255, 256].flatMap((bytes) => [
 const LENGTHS = [1023, 1024, 1025].map(segmentsOf);
 
 const chunk = fc.oneof(
-  fc.string({ unit: 'binary', minLength: 1, maxLength: 6 }),
+  fc.string({ unit: anyCodePoint, minLength: 1, maxLength: 6 }),
   fc.string({ unit: 'grapheme', minLength: 1, maxLength: 6 }),
   fc.constantFrom(...FRAGMENTS),
 );
