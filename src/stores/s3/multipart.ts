@@ -203,14 +203,23 @@ export interface PartSplitter {
   size(): number;
 }
 
+/** Bytes of the first buffer of a body of unknown size. */
+const FIRST_BUFFER_BYTES = 64 * 1024;
+/** How many times as large the first buffer becomes when it is full. */
+const GROWTH = 4;
+
 /** Splits a body into parts of `partSize` bytes. `expectedSize` is its declared maximum size in bytes. */
-export function splitIntoParts(body: AsyncIterable<Buffer>, partSize: number, expectedSize = partSize): PartSplitter {
+export function splitIntoParts(
+  body: AsyncIterable<Buffer>,
+  partSize: number,
+  expectedSize = FIRST_BUFFER_BYTES,
+): PartSplitter {
   const free: ArrayBufferLike[] = [];
   let size = 0;
   const allocate = () => Buffer.from(free.pop() ?? Buffer.allocUnsafeSlow(partSize).buffer);
 
   const parts = async function* () {
-    // The first buffer has the declared size, so a small file needs little memory. It grows if more bytes arrive.
+    // The first buffer has the declared size or grows with the body, so a small file needs little memory.
     let part: Buffer = Buffer.allocUnsafeSlow(Math.min(partSize, expectedSize));
     let filled = 0;
     for await (const chunk of body) {
@@ -219,7 +228,7 @@ export function splitIntoParts(body: AsyncIterable<Buffer>, partSize: number, ex
           yield part;
           [part, filled] = [allocate(), 0];
         } else if (filled === part.length) {
-          part = Buffer.concat([part], partSize);
+          part = enlarge(part, Math.min(partSize, Math.max(part.length * GROWTH, FIRST_BUFFER_BYTES)));
         }
         const copied = chunk.copy(part, filled, start);
         start += copied;
@@ -231,6 +240,13 @@ export function splitIntoParts(body: AsyncIterable<Buffer>, partSize: number, ex
   };
 
   return { parts: parts(), recycle: (part) => void free.push(part.buffer), size: () => size };
+}
+
+/** Returns a buffer of this size that begins with the given bytes. */
+function enlarge(bytes: Buffer, size: number): Buffer {
+  const enlarged = Buffer.allocUnsafeSlow(size);
+  bytes.copy(enlarged);
+  return enlarged;
 }
 
 /** Returns the ranges of the source that a copy in parts consists of, each as `bytes=first-last`. */
