@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { childrenOf, type Owner, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
@@ -144,11 +145,20 @@ class States {
   add(disk: SimulatedDisk): void {
     for (const tree of [disk.afterPowerLoss(), disk.afterPowerLossWithNames(), disk.afterPowerLossWithRemovals()]) {
       const files = Array.from(tree).filter(([path]) => !isDatabase(path));
-      const key = JSON.stringify(files.map(([path, content]) => `${path}\0${content?.toString('latin1')}`).toSorted());
+      const key = digestOf(files);
       if (!this.#known.has(key)) this.trees.push(new Map(files));
       this.#known.add(key);
     }
   }
+}
+
+/** Returns a digest of the paths and contents, in any order. */
+function digestOf(files: readonly (readonly [string, Buffer | null])[]): string {
+  const digest = createHash('sha1');
+  for (const [path, content] of files.toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+    digest.update(`${path}\0${content?.length ?? 'folder'}\0`).update(content ?? '');
+  }
+  return digest.digest('hex');
 }
 
 const isDatabase = (path: string): boolean => path.includes('.sqlite');
