@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import {
-  type Agent,
+  Agent,
   type ClientRequest,
   request as httpRequest,
   type IncomingHttpHeaders,
@@ -24,7 +24,7 @@ export interface Call {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Buffer | string;
-  /** Keeps connections for many requests; without it, each has its own. */
+  /** Keeps connections for many requests. Default: that of `keepConnections`, or a connection for each request. */
   readonly agent?: Agent;
 }
 
@@ -43,9 +43,24 @@ export interface Exchange {
   leave(): void;
 }
 
+const agents = new Map<number, Agent>();
+
+/**
+ * Keeps the connections to a service until the returned function is called. Otherwise each request has a connection of its own,
+ * which takes as long as most requests.
+ */
+export function keepConnections(port: number): () => void {
+  const agent = new Agent({ keepAlive: true });
+  agents.set(port, agent);
+  return () => {
+    agents.delete(port);
+    agent.destroy();
+  };
+}
+
 /** As `send`, without waiting for the end of the answer. */
 export function begin(port: number, path: string, call: Call = {}): Exchange {
-  const { method = 'GET', headers = {}, body, agent = false } = call;
+  const { method = 'GET', headers = {}, body, agent = agents.get(port) ?? false } = call;
   // Node does not announce the bodies of all methods by itself.
   const isChunked = headers['transfer-encoding'] !== undefined;
   const framing = body === undefined || isChunked ? {} : { 'content-length': String(Buffer.byteLength(body)) };
@@ -154,7 +169,9 @@ export function formOf(parts: readonly FormPart[]): Buffer {
     value,
     '\r\n',
   ]);
-  return Buffer.concat([...chunks, `--${BOUNDARY}--\r\n`].map((chunk) => Buffer.from(chunk)));
+  return Buffer.concat(
+    [...chunks, `--${BOUNDARY}--\r\n`].map((chunk) => (typeof chunk === 'string' ? Buffer.from(chunk) : chunk)),
+  );
 }
 
 export function postForm(

@@ -32,7 +32,7 @@ export function resumableUploadsSuite(backend: Backend): void {
   describe(`A resumable upload: ${backend.name}`, () => {
     let service: TestService;
     before(async () => {
-      service = await startService(backend, { hasJobs: true, maxUploadSize: MAX_UPLOAD_SIZE });
+      service = await startService(backend, { hasJobs: true, keepsConnections: false, maxUploadSize: MAX_UPLOAD_SIZE });
     });
     after(() => service.stop());
 

@@ -27,6 +27,7 @@ import { createUploads } from '../../src/server/uploads.ts';
 import { startWebhooks } from '../../src/server/webhooks.ts';
 import { createThumbnails } from '../../src/thumbnails/thumbnails.ts';
 import type { Backend } from '../contract/backend.ts';
+import { keepConnections } from './client.ts';
 
 /** The service on a new, empty store of a backend, listening on a port of its own. */
 export interface TestService {
@@ -70,6 +71,11 @@ export interface ServiceOptions
   readonly limits?: Partial<Limits>;
   /** Where it listens, if others have to know before; else on a free one. */
   readonly port?: number;
+  /**
+   * Whether requests without an agent use kept connections. Default: if the service has the default limits, because a short
+   * timeout could end a kept connection while a request is on its way.
+   */
+  readonly keepsConnections?: boolean;
   /** Whether it has a database, jobs and a change log. */
   readonly hasJobs?: boolean;
   /** Whether clients may send the parts of uploads to the store itself. */
@@ -119,6 +125,7 @@ export async function startService(
     apiDocs = true,
     security,
     limits,
+    keepsConnections = limits === undefined,
     hasJobs = false,
     isDirect = true,
     watchesChanges = false,
@@ -212,8 +219,10 @@ export async function startService(
       if (!request.url?.startsWith(`${prefix}/`)) request.url = `${prefix}${request.url}`;
     });
   }
+  const { port: boundPort } = app.server.address() as AddressInfo;
+  const dropConnections = keepsConnections ? keepConnections(boundPort) : () => {};
   return {
-    port: (app.server.address() as AddressInfo).port,
+    port: boundPort,
     store,
     signsUrls: hasSignedUrls,
     hasDownloadUrls: hasSignedUrls || store.presign !== undefined,
@@ -221,6 +230,7 @@ export async function startService(
     changes,
     links,
     async stop() {
+      dropConnections();
       await app.close();
       await resources.disposeAsync();
       await thumbnails.close();
