@@ -14,6 +14,7 @@ import {
 } from './request-url.ts';
 import { sendListingFailure } from './routes/listing.ts';
 import type { Service } from './service.ts';
+import { overridingMethod } from './uploads/tus.ts';
 
 /** The methods of the router. Other methods are routed as OPTIONS. */
 export const ROUTED_METHODS = ['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT'] as const;
@@ -35,7 +36,10 @@ export function routeOtherMethods(app: App): void {
   });
 }
 
-/** Options of the framework, whose only hook before the router rewrites URLs. It also removes the base path and the token of a link. */
+/**
+ * Options of the framework, whose only hook before the router rewrites URLs. It also removes the base path and the token of
+ * a link, and replaces the method of uploads by tus.
+ */
 routeOtherMethods.options = ({ basePath }: Pick<Service, 'basePath'>) => ({
   rewriteUrl(request: IncomingMessage): string {
     const { method = '' } = request;
@@ -43,7 +47,9 @@ routeOtherMethods.options = ({ basePath }: Pick<Service, 'basePath'>) => ({
       realMethods.set(request, method);
       request.method = 'OPTIONS';
     }
-    return rewriteTarget(request, basePath);
+    const target = rewriteTarget(request, basePath);
+    request.method = overridingMethod(request, target) ?? request.method;
+    return target;
   },
 });
 

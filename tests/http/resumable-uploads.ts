@@ -187,6 +187,26 @@ export function resumableUploadsSuite(backend: Backend): void {
       old.leave();
     });
 
+    it('can be continued and cancelled by POST, with the method in a header', async () => {
+      const post = (url: string, override: string, headers: Headers = OFFSET) =>
+        send(service.port, url, {
+          method: 'POST',
+          headers: { ...headers, 'upload-offset': '0', 'x-http-method-override': override },
+          body: 'ab',
+        });
+      const url = await urlOf('override/a', 4);
+      assertOffset(await post(url, 'PATCH'), 204, 2);
+      assert.equal((await post(url, 'DELETE')).status, 204);
+      assert.equal((await head(url)).status, 404);
+      const other = await urlOf('override/b', 4);
+      assert.equal((await post(other, 'PUT')).status, 405);
+      assert.equal((await post(other, 'DELETE', { 'content-type': 'text/plain' })).status, 405, 'without tus');
+      await plant(service.port, { 'override/file': 'text' });
+      assert.equal((await post('/file/override/file', 'DELETE')).status, 405, 'not an upload');
+      assertOffset(await head(other), 200, 0);
+      assert.equal((await cancel(other)).status, 204);
+    });
+
     it('discards a part with another checksum', async () => {
       const url = await urlOf('checksum/a', 6);
       const sha1 = (text: string) => `sha1 ${createHash('sha1').update(text).digest('base64')}`;

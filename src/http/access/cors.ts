@@ -105,6 +105,7 @@ const PREFLIGHT_HEADERS = {
     'Upload-Length',
     'Upload-Metadata',
     'Upload-Offset',
+    'X-HTTP-Method-Override',
     'X-OC-Mtime',
   ].join(', '),
   // Short, so that browsers soon notice a changed setting.

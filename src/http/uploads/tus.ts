@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { quoted } from '../../model/error.ts';
 import { childFile, type FilePath, parseFile, parseFolder, ROOT } from '../../model/path.ts';
@@ -35,6 +35,15 @@ export function describeProtocol(maxSize: number | undefined): Readonly<Record<s
     'tus-checksum-algorithm': Object.keys(CHECKSUMS).join(','),
     ...(maxSize !== undefined && { 'tus-max-size': String(maxSize) }),
   };
+}
+
+/** The methods of this protocol that some networks refuse. */
+const OVERRIDING_METHODS = ['PATCH', 'DELETE'];
+
+/** Returns the method in `X-HTTP-Method-Override`, if a request to an upload has one. `target` is its path in the service. */
+export function overridingMethod({ method, headers }: IncomingMessage, target: string): string | undefined {
+  const isUpload = method === 'POST' && headers['tus-resumable'] !== undefined && target.startsWith('/-/uploads/');
+  return isUpload ? OVERRIDING_METHODS.find((each) => each === headers['x-http-method-override']) : undefined;
 }
 
 /** Throws `unsupported-tus-version` unless the client speaks this version. */
