@@ -17,6 +17,7 @@ const ON_DEMAND = {
   'file-page': 10_500,
   'upload-model': 10_200,
   'details-sheet': 4_600,
+  'direct-parts': 3_900,
   'folder-picker': 5_600,
   'image-preview': 7_800,
   interrupted: 4_000,

@@ -1,4 +1,4 @@
-import { Md5 } from '../md5.ts';
+import { md5 } from '@noble/hashes/legacy.js';
 import { unlessAborted } from '../unless-aborted.ts';
 import { requestJson } from './request.ts';
 import { asServiceError, ServiceError } from './service-error.ts';
@@ -192,21 +192,21 @@ class Transfer {
 
   /** Returns the MD5 of a part in Base64. Reads it in pieces, between which the page responds to the user. */
   async #md5Of({ offset, size }: Pick<PresignedPart, 'offset' | 'size'>): Promise<string> {
-    const md5 = new Md5();
+    const hash = md5.create();
     try {
       const reader = this.#upload.file
         .slice(offset, offset + size)
         .stream()
         .getReader();
       for (let read = await reader.read(); !read.done; read = await reader.read()) {
-        md5.update(read.value);
+        hash.update(read.value);
         this.#signal.throwIfAborted();
       }
     } catch (error) {
       this.#signal.throwIfAborted();
       throw asServiceError(error);
     }
-    return md5.digest();
+    return btoa(String.fromCharCode(...hash.digest()));
   }
 }
 
