@@ -36,7 +36,7 @@ export async function startConnectionCutter(owner: Owner, port: number): Promise
       remaining -= bytes.length;
       if (remaining > 0) return;
       remaining = Number.POSITIVE_INFINITY;
-      for (const socket of clients) socket.resetAndDestroy();
+      for (const socket of clients) reset(socket);
     });
     server.on('drain', () => client.resume());
     server.pipe(client);
@@ -45,7 +45,7 @@ export async function startConnectionCutter(owner: Owner, port: number): Promise
   await once(relay, 'listening');
   const cut = () => {
     const { size } = clients;
-    for (const socket of sockets) socket.resetAndDestroy();
+    for (const socket of sockets) reset(socket);
     return size;
   };
   atEnd(owner, async () => {
@@ -54,4 +54,13 @@ export async function startConnectionCutter(owner: Owner, port: number): Promise
     await once(relay, 'close');
   });
   return { port: (relay.address() as AddressInfo).port, cut, cutAfter: (bytes) => (remaining = bytes) };
+}
+
+/**
+ * Closes a connection by a reset. Node.js 26 can't reset a socket that is sending its end: the handle then never closes, and the
+ * process never exits.
+ */
+function reset(socket: Socket): void {
+  if (socket.writableEnded) socket.destroy();
+  else socket.resetAndDestroy();
 }
