@@ -42,6 +42,22 @@ it('handles a full disk', async (t) => {
     }
   }
 
+  await t.test('returns 503 for a part that does not fit, and then cancels its upload', async () => {
+    const tus = { 'tus-resumable': '1.0.0' };
+    const begun = await send(port, '/-/uploads', {
+      method: 'POST',
+      headers: { ...tus, 'upload-length': String(32 * MIB), 'upload-metadata': 'path bmV3' },
+    });
+    const url = String(begun.headers.location);
+    const part = { ...tus, 'content-type': 'application/offset+octet-stream', 'upload-offset': '0' };
+    assertFull(await send(port, url, { method: 'PATCH', headers: part, body: Buffer.alloc(32 * MIB) }));
+    const { status, headers } = await send(port, url, { method: 'HEAD', headers: tus });
+    assert.equal(status, 200);
+    assert.ok(Number(headers['upload-offset']) > 0);
+    assert.equal((await send(port, url, { method: 'DELETE', headers: tus })).status, 204);
+    await assertUntouched();
+  });
+
   for (const isFolder of [false, true]) {
     await t.test(`returns 503 and the reason if a ${isFolder ? 'folder' : 'file'} copy does not fit`, async () => {
       const source = isFolder ? 'folder' : 'folder/old';

@@ -240,7 +240,11 @@ export function resumableUploadsSuite(backend: Backend): void {
       const at = (path: string) => ({ 'upload-length': '3', 'upload-metadata': metadata({ path }) });
       const absent = { 'if-none-match': '*' };
       assertFailure(await begin({ ...at('destination/taken'), ...absent }), 412, /taken/);
-      if (!backend.lacks['one-kind-per-name']) assertFailure(await begin(at('destination')), 409, /destination/);
+      if (!backend.lacks['one-kind-per-name']) {
+        assertFailure(await begin(at('destination')), 409, /destination/);
+        assertFailure(await begin(at('destination/taken/new/file')), 409, /"destination\/taken"/);
+      }
+      if (backend.name === 'disk') assertFailure(await begin(at('.holdall/uploads/x')), 404, /\.holdall/);
       const outdated = await begin({ ...at('destination/taken'), 'if-match': '"x"' });
       if (backend.lacks['conditional-replace']) assertFailure(outdated, 501, /If-Match/);
       else assertFailure(outdated, 412, /taken/);

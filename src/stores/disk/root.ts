@@ -1,9 +1,9 @@
 import { type BigIntStats, constants } from 'node:fs';
 import { access, lstat, mkdir, realpath, stat, statfs } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { isStoreError, StoreError, systemErrorCode } from '../../model/error.ts';
+import { isStoreError, StoreError, systemErrorCode, undefinedIfNotFound } from '../../model/error.ts';
 import { EXACT_NAMES, foldingNames, type NameComparison } from '../../model/name-comparison.ts';
-import { type FilePath, type FolderPath, parentOf, ROOT, withoutSlash } from '../../model/path.ts';
+import { type FilePath, type FolderPath, nameOf, parentOf, ROOT, withoutSlash } from '../../model/path.ts';
 import { kindConflict, notFound } from '../../model/store-errors.ts';
 import { makeDurableFolder } from '../../system.ts';
 import { createLikelyCached, type LikelyCached, type MaybePromise } from './blocking-budget.ts';
@@ -212,6 +212,17 @@ export class Root {
   async makeParent(path: FilePath | FolderPath): Promise<Folder> {
     await this.#requireUsable(path);
     return this.makeFolder(parentOf(path));
+  }
+
+  /** Throws the error of `makeParent` if something else has the name of a missing parent. Creates nothing. */
+  async requireFreeParents(path: FilePath | FolderPath): Promise<void> {
+    await this.#requireUsable(path);
+    for (let folder = parentOf(path); folder !== ROOT; folder = parentOf(folder)) {
+      await using parent = await undefinedIfNotFound(this.openFolder(parentOf(folder)));
+      const found = await parent?.find(nameOf(folder));
+      if (found && !found.isDirectory()) throw kindConflict(folder);
+      if (parent) return;
+    }
   }
 
   /** Makes earlier changes to the names in a folder of Holdall's own durable. `absolute` is its path. */

@@ -1,7 +1,7 @@
 import type { BigIntStats } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
-import { isStoreError, StoreError, systemErrorCode } from '../../model/error.ts';
+import { isDiskFull, isStoreError, StoreError, systemErrorCode } from '../../model/error.ts';
 import { type FilePath, nameOf, ROOT } from '../../model/path.ts';
 import type {
   Cancellable,
@@ -116,8 +116,9 @@ export class DiskWriter {
       if (condition === 'absent' && present) throw preconditionFailed(file);
     } catch (error) {
       const translated = toStoreError(error, file);
-      // `commit` creates a missing folder.
       if (!isStoreError(translated, 'not-found')) throw translated;
+      // `commit` creates a missing folder.
+      await this.#root.requireFreeParents(file);
     }
   }
 
@@ -229,10 +230,14 @@ async function writeBody(syscalls: Syscalls, fd: number, body: Readable): Promis
   await syscalls.syncBytes(fd);
 }
 
+/** Bytes that an append leaves free on a full disk. */
+const DISK_HEADROOM_BYTES = 4 * 2 ** 20;
+
 /**
  * Appends a body to an open file of `offset` bytes, and makes it durable, also if the body fails: what arrived before
  * remains. With `verify`, a body that fails or is invalid is removed again: its bytes must not be taken for valid ones after
- * a power failure. Then throws the error of the body.
+ * a power failure. If the disk is full, the last bytes are removed as well, so that the database can grow, and the upload can
+ * be cancelled. Then throws the error of the body.
  */
 export async function appendBody(
   syscalls: Syscalls,
@@ -255,6 +260,10 @@ export async function appendBody(
     failure ??= { error };
   }
   if (failure && verify) await syscalls.truncate(fd, offset);
+  else if (isDiskFull(failure?.error)) {
+    const size = Number((await syscalls.statOpen(fd)).size);
+    await syscalls.truncate(fd, Math.max(offset, size - DISK_HEADROOM_BYTES));
+  }
   await syscalls.syncBytes(fd);
   if (failure) throw failure.error;
 }
