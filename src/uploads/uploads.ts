@@ -157,6 +157,13 @@ export class Uploads {
     );
   }
 
+  /** Records that the content did not become a file. */
+  async endCommit(id: string): Promise<void> {
+    await this.#database.run((db) =>
+      db.updateTable('uploads').set({ is_committing: 0 }).where('id', '=', id).execute(),
+    );
+  }
+
   /** Returns whether the content became a file, or might have, because a process ended after `beginCommit`. */
   async isCommitting(id: string): Promise<boolean> {
     const row = await this.#database.run((db) =>

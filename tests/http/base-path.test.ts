@@ -295,8 +295,10 @@ describe('A service whose proxy removes the path of its public URL', () => {
     const put = await send(service.port, '/file/a.txt', { method: 'PUT', body: 'a' });
     assert.match(String(put.headers.location), at('/file/a.txt$'));
     const headers = { 'tus-resumable': '1.0.0', 'upload-length': '1', 'upload-metadata': 'path Yg==' };
-    const tus = await send(service.port, '/-/uploads', { method: 'POST', headers });
+    const whole = { ...headers, 'content-type': 'application/offset+octet-stream' };
+    const tus = await send(service.port, '/-/uploads', { method: 'POST', headers: whole, body: 'b' });
     assert.match(String(tus.headers.location), at('/-/uploads/[\\da-f-]+$'));
+    assert.match(String(tus.headers['content-location']), at('/file/b$'));
     const partial = { method: 'PUT', headers: { 'upload-complete': '?0' } };
     const begun = await send(service.port, '/file/b.txt', partial);
     assert.match(String(begun.headers.location), at('/-/uploads/[\\da-f-]+$'));

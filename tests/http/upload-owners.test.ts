@@ -38,8 +38,9 @@ describe('The owner of a resumable upload', () => {
   let commitError: Error | undefined;
   /** Whether the service seems to have `READ_ONLY`. */
   let isReadOnly = false;
+  let contents: Store;
   const wrap = (store: Store): Store => ({
-    ...store,
+    ...(contents = store),
     async openUpload(id, options) {
       const upload = await (isReadOnly ? readOnly(store) : store).openUpload?.(id, options);
       assert.ok(upload);
@@ -129,6 +130,18 @@ describe('The owner of a resumable upload', () => {
     assert.equal(state.headers['content-location'], '/file/lost');
     assert.equal((await service.asAnn(url, partAt(4, ''))).status, 204);
     assert.deepEqual(await service.contents(), { lost: 'abcd' });
+  });
+
+  it('learns that its content is lost after a commit failed', async () => {
+    service.grant(grant('', ['read', 'write']));
+    const url = urlOf(await service.asAnn('/-/uploads', beginAt('gone', 4)));
+    commitError = new StoreError('name-taken', 'The file already exists.');
+    assert.equal((await service.asAnn(url, partAt(0, 'abcd'))).status, 412);
+    commitError = undefined;
+    const content = await contents.openUpload?.(url.slice(url.lastIndexOf('/') + 1));
+    await content?.remove();
+    assert.equal((await service.asAnn(url, HEAD)).status, 404);
+    service.events();
   });
 
   it('gets a file for a complete upload, although the process ended before the commit', async () => {

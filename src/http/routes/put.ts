@@ -34,7 +34,7 @@ export function putFileRoute(app: App, service: Service): void {
   const { readOnly, uploads } = service;
   const publicPath = publicPathOf(service);
   const receiver = uploads && new UploadReceiver(service, uploads);
-  const ietf = receiver && new IetfUploads(receiver, service);
+  const ietf = receiver && new IetfUploads(receiver);
   const optionsHeaders: Readonly<Record<string, string>> = receiver
     ? { 'upload-limit': formatLimits(receiver.maxSize) }
     : {};

@@ -31,8 +31,8 @@ const failures = { '4xx': Failure, '5xx': Failure };
 export function uploadsRoutes(app: App, service: Service, uploads: UploadService): void {
   const { readOnly } = service;
   const receiver = new UploadReceiver(service, uploads);
-  const tus = new TusUploads(receiver, service);
-  const ietf = new IetfUploads(receiver, service);
+  const tus = new TusUploads(receiver);
+  const ietf = new IetfUploads(receiver);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));
   app.addHook('onSend', (request, reply, _payload, done) => {

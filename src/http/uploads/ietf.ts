@@ -5,16 +5,7 @@ import type { NewUpload, Upload } from '../../uploads/uploads.ts';
 import { digestCheckOf } from '../digests.ts';
 import { HttpError, problemOf } from '../errors.ts';
 import { parseModifiedHeader, writeCondition } from '../preconditions.ts';
-import { publicPathOf } from '../public-path.ts';
-import type { Service } from '../service.ts';
-import {
-  describeStored,
-  OffsetMismatch,
-  type Part,
-  type Received,
-  type UploadReceiver,
-  wrongType,
-} from './receiver.ts';
+import { OffsetMismatch, type Part, type Received, type UploadReceiver, wrongType } from './receiver.ts';
 import { lengthOf } from './requests.ts';
 
 /*
@@ -51,11 +42,9 @@ export interface StoredUpload {
 /** Receives uploads by this protocol. */
 export class IetfUploads {
   readonly #receiver: UploadReceiver;
-  readonly #publicPath: string;
 
-  constructor(receiver: UploadReceiver, service: Pick<Service, 'publicUrl' | 'basePath'>) {
+  constructor(receiver: UploadReceiver) {
     this.#receiver = receiver;
-    this.#publicPath = publicPathOf(service);
   }
 
   /** Begins an upload, and receives the body. Returns the stored file; undefined if more requests must follow. */
@@ -66,9 +55,9 @@ export class IetfUploads {
   ): Promise<StoredUpload | undefined> {
     const upload = await this.#receiver.begin(request, { ...described, size: addition.size, metadata: undefined });
     const headers = {
-      location: `${this.#publicPath}/-/uploads/${upload.id}`,
+      location: this.#receiver.urlOf(upload),
       'upload-limit': formatLimits(this.#receiver.maxSize, upload),
-      ...this.#receiver.partsHeader(upload, this.#publicPath),
+      ...this.#receiver.partsHeader(upload),
     };
     announce(request, reply, headers);
     const stored = await this.#receive(request, reply, { upload, addition });
@@ -108,7 +97,7 @@ export class IetfUploads {
         onComplete,
         onDurable,
       });
-      describeOffset(reply, received);
+      this.#describeOffset(reply, received);
       const { file, isNew = false, change } = received;
       return file && { path: file.path, isNew, change };
     } catch (error) {
@@ -126,19 +115,19 @@ export class IetfUploads {
     }
   }
 
+  #describeOffset(reply: FastifyReply, received: Received): void {
+    const { offset, file } = received;
+    reply.headers({ 'upload-offset': String(offset), 'upload-complete': formatBoolean(file !== undefined) });
+    this.#receiver.describeStored(reply, received);
+  }
+
   /** Sets the headers with what has arrived of an upload. */
   describe(reply: FastifyReply, upload: Upload, received: Received): void {
-    describeOffset(reply, received);
+    this.#describeOffset(reply, received);
     reply.header('upload-limit', formatLimits(this.#receiver.maxSize, upload));
-    reply.headers(this.#receiver.partsHeader(upload, this.#publicPath));
+    reply.headers(this.#receiver.partsHeader(upload));
     if (upload.size !== undefined) reply.header('upload-length', String(upload.size));
   }
-}
-
-function describeOffset(reply: FastifyReply, received: Received): void {
-  const { offset, file } = received;
-  reply.headers({ 'upload-offset': String(offset), 'upload-complete': formatBoolean(file !== undefined) });
-  describeStored(reply, received);
 }
 
 /** Returns whether a request to the URL of uploads is of this protocol. Those of tus have the version of tus. */

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { IncomingFile } from '../../files/upload.ts';
 import { isStoreError, quoted, StoreError, undefinedIfNotFound } from '../../model/error.ts';
 import { encodePath, nameOf } from '../../model/path.ts';
 import { mediaTypeOfUpload } from '../../model/presentation.ts';
@@ -13,6 +14,7 @@ import { HttpError } from '../errors.ts';
 import { allowLongBody } from '../limits/slow-clients.ts';
 import { clientSignal } from '../long-operations.ts';
 import { quoteEtag } from '../preconditions.ts';
+import { publicPathOf } from '../public-path.ts';
 import type { Service, UploadService } from '../service.ts';
 import { confirmModified, lengthOf, RequestBody } from './requests.ts';
 
@@ -61,14 +63,18 @@ export class OffsetMismatch extends HttpError {
   }
 }
 
+type ReceivingService = Pick<Service, 'maxUploadSize' | 'readOnly' | 'publicUrl' | 'basePath'>;
+
 /** Receives the content of uploads in several requests, whatever their protocol. */
 export class UploadReceiver {
-  readonly #service: Pick<Service, 'maxUploadSize' | 'readOnly'>;
+  readonly #service: ReceivingService;
   readonly #uploads: UploadService;
+  readonly #publicPath: string;
 
-  constructor(service: Pick<Service, 'maxUploadSize' | 'readOnly'>, uploads: UploadService) {
+  constructor(service: ReceivingService, uploads: UploadService) {
     this.#service = service;
     this.#uploads = uploads;
+    this.#publicPath = publicPathOf(service);
   }
 
   /** Begins an upload of the user. Throws the errors that storing the file would have now. */
@@ -102,10 +108,23 @@ export class UploadReceiver {
     throw new HttpError('upload-not-found', `The upload ${quoted(id)} does not exist or has expired.`);
   }
 
+  /** Returns the path of an upload, as clients reach it. */
+  urlOf({ id }: Pick<Upload, 'id'>): string {
+    return `${this.#publicPath}/-/uploads/${id}`;
+  }
+
   /** Returns the header with the URL that `presign` responds to, if the client can send parts to the store itself. */
-  partsHeader({ id, size, etag }: Upload, basePath: string): Readonly<Record<string, string>> {
-    const isDirect = this.#uploads.direct !== undefined && size !== undefined && etag === undefined;
-    return isDirect ? { 'upload-parts': `${basePath}/-/uploads/${id}/parts` } : {};
+  partsHeader(upload: Upload): Readonly<Record<string, string>> {
+    const isDirect = this.#uploads.direct !== undefined && upload.size !== undefined && upload.etag === undefined;
+    return isDirect ? { 'upload-parts': `${this.urlOf(upload)}/parts` } : {};
+  }
+
+  /** Sets the headers that describe the file of a complete upload. */
+  describeStored(reply: FastifyReply, { file, change }: Pick<Received, 'file' | 'change'>): void {
+    if (change !== undefined) reply.header('x-change-id', change);
+    if (!file) return;
+    reply.header('content-location', `${this.#publicPath}/file/${encodePath(file.path)}`);
+    if (file.etag !== '') reply.header('etag', quoteEtag(file.etag));
   }
 
   /** Returns the requests by which the client sends parts to the store. A request that still writes the upload ends first. */
@@ -205,18 +224,22 @@ export class UploadReceiver {
   ): Promise<Pick<Received, 'file' | 'isNew'>> {
     const { id, path, condition, type, modified } = upload;
     let isNew = condition === 'absent';
-    const body = await this.#uploads.contents.openUpload(id);
-    await this.#uploads.table.beginCommit(id);
-    const file = await accessOf(request).files.upload({
-      target: { path, condition },
-      body,
-      declaredType: type,
-      modified: () => modified,
-      onOutcome: ({ replaced }) => {
-        isNew = !replaced;
-      },
-    });
-    await this.#uploads.table.finish(id, file);
+    const { table, contents } = this.#uploads;
+    const body = await contents.openUpload(id);
+    await table.beginCommit(id);
+    const target = { path, condition };
+    const onOutcome: IncomingFile['onOutcome'] = ({ replaced }) => {
+      isNew = !replaced;
+    };
+    const incoming = { target, body, declaredType: type, modified: () => modified, onOutcome };
+    const file = await accessOf(request)
+      .files.upload(incoming)
+      .catch(async (error: unknown) => {
+        // Otherwise, content that is lost later would be taken for a stored file.
+        if (await undefinedIfNotFound(contents.openUpload(id))) await table.endCommit(id);
+        throw error;
+      });
+    await table.finish(id, file);
     confirmModified(reply, () => modified, file);
     return { file, isNew };
   }
@@ -235,8 +258,10 @@ export class UploadReceiver {
     throw contentNotFound(id);
   }
 
-  /** Records that an upload is complete, without the ETag, which is not known. */
+  /** Records that an upload is complete, without the ETag, which is not known, unless another request has recorded it. */
   async #recover(upload: Upload, offset: number): Promise<Received> {
+    const current = await this.#uploads.table.find(upload.id);
+    if (current?.etag !== undefined) return this.#repeat(current, offset, 0);
     const file = { path: upload.path, etag: '' };
     await this.#uploads.table.finish(upload.id, file);
     return this.#repeat({ ...upload, ...file }, offset, 0);
@@ -253,14 +278,6 @@ export class UploadReceiver {
     if (size === undefined || maxSize === undefined || size <= maxSize) return;
     throw new StoreError('upload-too-large', `The file is larger than the limit of ${maxSize} bytes.`);
   }
-}
-
-/** Sets the headers that describe the file of a complete upload. */
-export function describeStored(reply: FastifyReply, { file, change }: Pick<Received, 'file' | 'change'>): void {
-  if (change !== undefined) reply.header('x-change-id', change);
-  if (!file) return;
-  reply.header('content-location', `/file/${encodePath(file.path)}`);
-  if (file.etag !== '') reply.header('etag', quoteEtag(file.etag));
 }
 
 /** The error for a part whose `Content-Type` is not the one of its protocol. */

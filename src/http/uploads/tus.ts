@@ -6,9 +6,7 @@ import { childFile, type FilePath, parseFile, parseFolder, ROOT } from '../../mo
 import type { Upload } from '../../uploads/uploads.ts';
 import { HttpError } from '../errors.ts';
 import { parseModifiedField, writeCondition } from '../preconditions.ts';
-import { publicPathOf } from '../public-path.ts';
-import type { Service } from '../service.ts';
-import { type ContentCheck, describeStored, type Received, type UploadReceiver, wrongType } from './receiver.ts';
+import { type ContentCheck, type Received, type UploadReceiver, wrongType } from './receiver.ts';
 
 /*
  * The headers of the tus protocol 1.0.0 for resumable uploads: https://tus.io/protocols/resumable-upload
@@ -57,11 +55,9 @@ export function requireVersion(headers: IncomingHttpHeaders): void {
 /** Receives uploads by this protocol. */
 export class TusUploads {
   readonly #receiver: UploadReceiver;
-  readonly #publicPath: string;
 
-  constructor(receiver: UploadReceiver, service: Pick<Service, 'publicUrl' | 'basePath'>) {
+  constructor(receiver: UploadReceiver) {
     this.#receiver = receiver;
-    this.#publicPath = publicPathOf(service);
   }
 
   /** Begins the upload that the headers of a request describe, and receives the body, if it is the first part. */
@@ -79,11 +75,11 @@ export class TusUploads {
       condition: writeCondition(headers),
       metadata: text,
     });
-    reply.header('location', `${this.#publicPath}/-/uploads/${upload.id}`);
-    reply.headers(this.#receiver.partsHeader(upload, this.#publicPath));
+    reply.header('location', this.#receiver.urlOf(upload));
+    reply.headers(this.#receiver.partsHeader(upload));
     const isFirstPart = headers['content-type'] === OFFSET_TYPE || upload.size === 0;
     if (isFirstPart) await this.#receive(request, reply, { upload, offset: 0 });
-    else describeOffset(reply, upload, { offset: 0 });
+    else this.#describeOffset(reply, upload, { offset: 0 });
   }
 
   /** Receives the body of a request to an upload. */
@@ -102,22 +98,22 @@ export class TusUploads {
   ): Promise<void> {
     const size = parseCount('Upload-Length', request.headers['upload-length']?.toString());
     const part = { offset, size, check: checksumOf(request.headers) };
-    describeOffset(reply, upload, await this.#receiver.receive(request, reply, upload, part));
+    this.#describeOffset(reply, upload, await this.#receiver.receive(request, reply, upload, part));
+  }
+
+  #describeOffset(reply: FastifyReply, { expiresAt }: Upload, received: Received): void {
+    reply.header('upload-offset', String(received.offset)).header('upload-expires', expiresAt.toUTCString());
+    this.#receiver.describeStored(reply, received);
   }
 
   /** Sets the headers with what has arrived of an upload. */
   describe(reply: FastifyReply, upload: Upload, received: Received): void {
-    describeOffset(reply, upload, received);
-    reply.headers(this.#receiver.partsHeader(upload, this.#publicPath));
+    this.#describeOffset(reply, upload, received);
+    reply.headers(this.#receiver.partsHeader(upload));
     if (upload.size === undefined) reply.header('upload-defer-length', '1');
     else reply.header('upload-length', String(upload.size));
     if (upload.metadata !== undefined) reply.header('upload-metadata', upload.metadata);
   }
-}
-
-function describeOffset(reply: FastifyReply, { expiresAt }: Upload, received: Received): void {
-  reply.header('upload-offset', String(received.offset)).header('upload-expires', expiresAt.toUTCString());
-  describeStored(reply, received);
 }
 
 /** Returns the path in the metadata of an upload. Throws `invalid-header`, or the error of an invalid path. */
