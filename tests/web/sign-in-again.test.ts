@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import type { Need } from '../runner/needs.ts';
@@ -12,11 +13,15 @@ import {
   signIn,
   signInDialog,
   storedNames,
+  UNAUTHORIZED,
   visit,
 } from './signing-in.ts';
 import { testFile, tray, trayShows, uploadFiles } from './uploading.ts';
 
 export const needs: readonly Need[] = ['browser'];
+
+/** The response to a request about an upload whose user is not signed in any longer. */
+const NOT_FOUND = /404/;
 
 const SIX = Array.from({ length: 6 }, (_, index) => testFile(`new ${index}.txt`, String(index)));
 
@@ -35,7 +40,8 @@ async function signInAgain(page: Page): Promise<void> {
 
 describe('A page whose session expired', () => {
   it('continues its work after signing in again, and cancels it when another user signs in', async (t) => {
-    const { page, site } = await visit(t, 'photos/');
+    const settings = { UPLOAD_CHUNK_SIZE: '128KiB' };
+    const { page, site } = await visit(t, 'photos/', { settings, expectedErrors: [UNAUTHORIZED, NOT_FOUND] });
     await signIn(page);
     await row(page, 'photos/dog.txt').click();
     await endSession(page);
@@ -74,6 +80,21 @@ describe('A page whose session expired', () => {
     await trayShows(page, '6 files uploaded');
     for (const number of ['0', '5']) assert.equal(String(await site.read(`photos/new ${number}.txt`)), number);
     await assertForgotten(page, ANN.password);
+
+    const offsets: number[] = [];
+    await page.route('**/-/uploads/*', async (route, request) => {
+      const isPart = request.method() === 'PATCH';
+      if (isPart) offsets.push(Number(request.headers()['upload-offset']));
+      if (isPart && offsets.length === 2) await endSession(page);
+      await route.continue();
+    });
+    const large = randomBytes(600_000);
+    await uploadFiles(page, [testFile('large.bin', large)]);
+    await signInAgain(page);
+    await row(page, 'photos/large.bin').waitFor();
+    assert.ok((await site.read('photos/large.bin')).equals(large));
+    assert.equal(offsets.filter((offset) => offset === 0).length, 1, 'it continues where it was');
+    await page.unrouteAll();
 
     const stored = await storedNames(site, 'photos/');
     await row(page, 'photos/cat.txt').click();

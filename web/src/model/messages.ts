@@ -17,9 +17,9 @@ export interface Messages {
   readonly shown: ReadonlySignal<readonly Message[]>;
   /**
    * Shows a message for eight seconds, or longer while it is pointed at or focused. An error stays until it is
-   * dismissed.
+   * dismissed. Returns its ID.
    */
-  show(message: Omit<Message, 'id'>): void;
+  show(message: Omit<Message, 'id'>): number;
   dismiss(id: number): void;
   /** The pixels at the lower edge of the window that messages cover; 0 without messages. */
   readonly coveredHeight: Signal<number>;
@@ -70,6 +70,7 @@ export function createMessages(): Messages {
       if (message.kind !== 'error') dismissLater(id);
       const { kind, text, detail } = message;
       announce(kind === 'error' ? announcedError : announced, detail === undefined ? text : `${text} ${detail}`);
+      return id;
     },
     announce: (text) => announce(announced, text),
   };

@@ -34,6 +34,8 @@ interface Device {
 export class InterruptedUploads {
   readonly #options: InterruptedOptions;
   readonly records: UploadRecords;
+  /** The message about files that were chosen by mistake. */
+  #shownMistake: number | undefined;
 
   constructor(
     options: InterruptedOptions,
@@ -151,6 +153,7 @@ export class InterruptedUploads {
       else others.push(file);
     }
     queue.resume([...resumed]);
+    if (this.#shownMistake !== undefined) messages.dismiss(this.#shownMistake);
     const [other] = others;
     const [expected] = wanted;
     if (!other || !expected) return;
@@ -159,7 +162,7 @@ export class InterruptedUploads {
       others.length === 1 && wanted.length === 1
         ? text.uploads.otherFile({ name: other.name, expected: expected.name, size: formats.size(expected.size) })
         : text.uploads.otherFiles({ count: others.length });
-    messages.show({ kind: 'error', text: reason });
+    this.#shownMistake = messages.show({ kind: 'error', text: reason });
   }
 }
 

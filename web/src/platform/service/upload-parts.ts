@@ -16,6 +16,8 @@ export interface PartsOptions {
 
 /** What the service has of an upload. */
 export interface Progress {
+  /** The URL of the upload. */
+  readonly url: string;
   /** Bytes that arrived. */
   readonly offset: number;
   /** The file, as soon as the upload is complete. */
@@ -44,17 +46,17 @@ export async function sendInParts(upload: Upload, options: PartsOptions): Promis
     modified: file.lastModified,
     replace: upload.replace,
   };
-  let url = rememberedUrl(storage, key);
-  let progress = url === undefined ? undefined : await readProgress(url, signal);
-  if (url === undefined || progress === undefined) {
+  const start = async () => {
     const begun = await begin(upload, options);
-    ({ url } = begun);
-    rememberUrl(storage, key, url);
-    progress = begun;
-  }
+    rememberUrl(storage, key, begun.url);
+    return begun;
+  };
+  const known = rememberedUrl(storage, key);
+  const found = known === undefined ? undefined : await readProgress(known, signal);
+  let progress = found ?? (await start());
   try {
     for (let mismatches = 0; progress.file === undefined; ) {
-      const { offset } = progress;
+      const { url, offset } = progress;
       upload.onProgress(offset);
       if (progress.isDirect && offset < file.size) {
         progress = await sendDirectly(upload, { url, offset });
@@ -70,18 +72,20 @@ export async function sendInParts(upload: Upload, options: PartsOptions): Promis
       });
       const error = request.status === 204 ? undefined : errorOf(request);
       if (error) {
-        if (error.code !== 'upload-offset-mismatch' || ++mismatches > MAX_MISMATCHES) throw error;
-        progress = (await readProgress(url, signal)) ?? NOTHING;
+        // It has expired. Or its user has to sign in again, which the attempt to begin another one tells.
+        const isGone = error.code === 'upload-not-found';
+        if ((error.code !== 'upload-offset-mismatch' && !isGone) || ++mismatches > MAX_MISMATCHES) throw error;
+        progress = (isGone ? undefined : await readProgress(url, signal)) ?? (await start());
         continue;
       }
       mismatches = 0;
-      progress = progressOf((name) => request.getResponseHeader(name));
+      progress = progressOf(url, (name) => request.getResponseHeader(name));
     }
   } catch (error) {
     if (signal.aborted) {
       rememberUrl(storage, key, undefined);
       // Without a response, the service removes the upload when it expires.
-      void fetch(url, { method: 'DELETE', headers: PROTOCOL }).catch(() => {});
+      void fetch(progress.url, { method: 'DELETE', headers: PROTOCOL }).catch(() => {});
     }
     throw error;
   }
@@ -89,21 +93,16 @@ export async function sendInParts(upload: Upload, options: PartsOptions): Promis
   return progress.file;
 }
 
-/** The progress of an upload that the service does not have. */
-const NOTHING: Progress = { offset: 0, file: undefined, isDirect: false };
-
 /** Sends what is missing to the bucket. If that fails, the rest has to be sent to the service. */
 async function sendDirectly(upload: Upload, { url, offset }: { url: string; offset: number }): Promise<Progress> {
   const { sendToBucket } = await import('./direct-parts.ts');
   const isSent = await sendToBucket(upload, { url: `${url}/parts`, offset });
-  const progress = isSent ? { ...NOTHING, offset: upload.file.size } : await readProgress(url, upload.signal);
-  return { ...(progress ?? NOTHING), isDirect: false };
+  const nothing = { url, offset: 0, file: undefined };
+  const progress = isSent ? { ...nothing, offset: upload.file.size } : await readProgress(url, upload.signal);
+  return { ...(progress ?? nothing), isDirect: false };
 }
 
-async function begin(
-  { file, folder, name, replace, signal }: Upload,
-  { endpoint }: PartsOptions,
-): Promise<Progress & { readonly url: string }> {
+async function begin({ file, folder, name, replace, signal }: Upload, { endpoint }: PartsOptions): Promise<Progress> {
   const modified = new Date(file.lastModified);
   const metadata = {
     path: folder + name,
@@ -125,7 +124,7 @@ async function begin(
   if (location === null) throw errorOf(request);
   // A proxy can have removed a prefix of the path.
   const url = `${endpoint}/${location.slice(location.lastIndexOf('/') + 1)}`;
-  return { ...NOTHING, isDirect: request.getResponseHeader('upload-parts') !== null, url };
+  return { url, offset: 0, file: undefined, isDirect: request.getResponseHeader('upload-parts') !== null };
 }
 
 const base64Of = (text: string) => btoa(String.fromCharCode(...new TextEncoder().encode(text)));
@@ -136,23 +135,28 @@ export async function readProgress(url: string, signal: AbortSignal): Promise<Pr
     const response = await fetchWithIdleTimeout(url, { method: 'HEAD', headers: PROTOCOL, signal }, 60_000);
     if (response.status === 404) return undefined;
     if (!response.ok) throw serviceErrorOf(response.status, undefined, response.headers.get('retry-after'));
-    return progressOf((name) => response.headers.get(name));
+    return progressOf(url, (name) => response.headers.get(name));
   } catch (error) {
     throw asServiceError(error);
   }
 }
 
-function progressOf(header: (name: string) => string | null): Progress {
-  const path = header('content-location')?.replace(/^\/file\//, '');
+function progressOf(url: string, header: (name: string) => string | null): Progress {
+  // A proxy can have removed the prefix of the path.
+  const prefix = new URL(url, document.baseURI).pathname.replace(/\/-\/uploads\/[^/]*$/, '');
+  const location = header('content-location') ?? '';
+  const path = (location.startsWith(`${prefix}/`) ? location.slice(prefix.length) : location).replace('/file/', '');
+  const file = {
+    path: decodeURIComponent(path),
+    etag: header('etag') ?? '',
+    change: header('x-change-id') ?? undefined,
+  };
   return {
+    url,
     offset: Number(header('upload-offset')),
     isDirect: header('upload-parts') !== null,
-    file: path && {
-      path: decodeURIComponent(path),
-      etag: header('etag') ?? '',
-      change: header('x-change-id') ?? undefined,
-    },
-  } as Progress;
+    file: path === '' ? undefined : file,
+  };
 }
 
 const errorOf = (request: XMLHttpRequest) =>
