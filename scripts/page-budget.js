@@ -11,7 +11,7 @@ const FIRST_LOAD = { script: 52_000, styles: 12_000 };
  * @type {Readonly<Record<string, number>>}
  */
 const ON_DEMAND = {
-  activity: 3_400,
+  activity: 3_500,
   'change-model': 11_800,
   'dialog-prompts': 5_000,
   'file-page': 10_500,

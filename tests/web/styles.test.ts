@@ -48,7 +48,11 @@ it('The styles of a component match no parts of other components', async (t) => 
     await page.getByRole('dialog').locator(part).first().waitFor();
     if (name === 'photo.jpg') {
       await button(page.getByRole('dialog'), 'Details').click();
-      await page.getByRole('complementary', { name: 'Details' }).getByText(name).first().waitFor();
+      const details = page.getByRole('complementary', { name: 'Details' });
+      await details.getByText(name).first().waitFor();
+      for (const section of ['.versions .secondary', '.activity .secondary']) {
+        await details.locator(section).first().waitFor();
+      }
     }
     await assertIsolated(page);
     await page.keyboard.press('Escape');
