@@ -14,6 +14,7 @@ const ON_DEMAND = {
   activity: 3_500,
   'change-model': 11_800,
   'dialog-prompts': 5_000,
+  'drag-events': 3_300,
   'file-page': 10_500,
   'upload-model': 10_200,
   'details-sheet': 4_600,

@@ -1,6 +1,7 @@
 import { computed, type ReadonlySignal, signal } from '@preact/signals';
 import { type Actions, createActions } from '../features/actions/actions.ts';
-import { createDragging, type Dragging } from '../features/dragging/dragging.ts';
+import type { Dragging } from '../features/dragging/drag-state.ts';
+import { createDragging } from '../features/dragging/dragging.ts';
 import type { Details, Retention } from '../features/models.ts';
 import { type Account, type AccountOptions, type AccountPrompts, createAccount } from '../model/account/account.ts';
 import { createPermissions, type Permissions } from '../model/account/permissions.ts';

@@ -1,220 +1,46 @@
-import { batch, type ReadonlySignal, signal } from '@preact/signals';
-import type { Permissions } from '../../model/account/permissions.ts';
-import type { Changes } from '../../model/changes/changes.ts';
-import { type Folder, isWritableTarget } from '../../model/folder/folder.ts';
-import type { Messages } from '../../model/messages.ts';
-import type { Selection } from '../../model/selection.ts';
-import type { Uploads } from '../../model/uploads/uploads.ts';
+import { signal } from '@preact/signals';
 import { createRequiredContext } from '../../platform/required-context.ts';
-import type { Router } from '../../platform/router.ts';
-import type { Urls } from '../../platform/service/urls.ts';
-import type { Language } from '../../platform/text/language.ts';
-import { EdgeScroll } from '../../ui/edge-scroll.ts';
-import { isField, isMac, isModalOpen } from '../../ui/keyboard.ts';
-import { type DraggedEntries, startDrag } from './drag-source.ts';
-import { acceptsEntries, createSpringLoading, isInside, type Rejection, targetOfFiles } from './drop-target.ts';
-import './dragging.css';
-
-/**
- * Drags entries of the page and accepts files of other programs. An element with `data-drop-folder` is a drop target
- * for both; elsewhere, files go into the shown folder. A `draggable` element with `data-drag-path` can be dragged,
- * together with the selection if it is selected.
- */
-export interface Dragging {
-  /** The kind of the dragged items; null without a drag over the page. */
-  readonly kind: ReadonlySignal<DragKind | null>;
-  /** The destination folder of a drop; null if no folder accepts it. */
-  readonly target: ReadonlySignal<string | null>;
-  /** Why a drop would fail here; null if it would succeed, and for dragged entries that are not over a folder. */
-  readonly rejection: ReadonlySignal<Rejection | null>;
-  /** The number of dragged entries. */
-  readonly count: ReadonlySignal<number>;
-  readonly isCopy: ReadonlySignal<boolean>;
-}
-
-type DragKind = 'entries' | 'files';
+import type { Dragging, DraggingOptions, DragState } from './drag-state.ts';
 
 export const [useDragging, DraggingProvider] = createRequiredContext<Dragging>('dragging');
 
-interface DraggingOptions {
-  readonly folder: Folder;
-  readonly router: Router;
-  readonly selection: Selection;
-  readonly changes: Changes;
-  readonly uploads: Uploads;
-  readonly messages: Messages;
-  readonly urls: Urls;
-  readonly language: ReadonlySignal<Language>;
-  readonly permissions: Permissions;
-}
-
-/** Milliseconds without a drag event after which the drag has ended. Browsers send them at least twice as often. */
-const SILENCE_MS = 1_000;
-
-/** Pixels from the upper and lower edges of the list at which a drag scrolls it. */
-const SCROLL_EDGE = 56;
-
-/** Creates the drag handlers. Their listeners stay for the lifetime of the page. */
+/**
+ * Creates the state of drags, and loads the code that handles them right after the page. Until then, nothing can be
+ * dragged, and the browser doesn't open dropped files in place of the page.
+ */
 export function createDragging(options: DraggingOptions): Dragging {
-  const { folder, router, changes, uploads, messages, language, permissions } = options;
-  const kind = signal<DragKind | null>(null);
-  const target = signal<string | null>(null);
-  const rejection = signal<Rejection | null>(null);
-  const count = signal(0);
-  const isCopy = signal(false);
-  const edgeScroll = new EdgeScroll(SCROLL_EDGE);
-  const pointer = trackPointer();
-  /** Remains while the drag is outside the window, because it can return. */
-  let dragged: DraggedEntries | null = null;
-  let silence: ReturnType<typeof setTimeout> | undefined;
-
-  /** Whether the drag has opened folders, which together are one history entry. */
-  let hasOpened = false;
-  const spring = createSpringLoading((path) => {
-    router.go({ folder: path, preview: null }, { replace: hasOpened });
-    hasOpened = true;
-  });
-
-  const leave = () => {
-    clearTimeout(silence);
-    spring.end();
-    edgeScroll.stop();
-    batch(() => {
-      kind.value = null;
-      target.value = null;
-      rejection.value = null;
+  const state: DragState = {
+    kind: signal(null),
+    target: signal(null),
+    rejection: signal(null),
+    count: signal(0),
+    isCopy: signal(false),
+  };
+  const waiting = new AbortController();
+  const { signal: isWaiting } = waiting;
+  let loading: Promise<void> | undefined;
+  const attach = async () => {
+    const { handleDrags } = await import('./drag-events.ts');
+    waiting.abort();
+    handleDrags(options, state);
+  };
+  /** Loads the code. An attempt that failed is repeated with the next press or drag. */
+  const load = () => {
+    loading ??= attach().catch(() => {
+      loading = undefined;
     });
   };
-  /** Ends the drag. Without a drop, the page returns to the folder in which the drag began. */
-  const end = (isDropped = false) => {
-    dragged = null;
-    pointer.release();
-    leave();
-    if (hasOpened && !isDropped) history.back();
-    hasOpened = false;
-  };
-  /** A drag of files ends when it leaves the window; a drag of entries ends with `dragend`. */
-  const leaveWindow = () => (dragged ? leave() : end());
-
-  /** Returns the kind of the dragged items; null for items that the page does not accept, such as text or links. */
-  const kindOf = ({ types }: DataTransfer): DragKind | null =>
-    dragged ? 'entries' : types.includes('Files') && !router.route.value.view ? 'files' : null;
-
-  /** Updates the drop target and sets the drop effect of the event. */
-  const update = (event: DragEvent, transfer: DataTransfer) => {
-    const dragKind = kindOf(transfer);
-    const pointed = dragKind && folderAt(event.target);
-    const paths = dragKind === 'entries' ? (dragged?.paths ?? []) : [];
-    const found: { folder?: string; rejection?: Rejection } = findTarget(options, dragKind, pointed, paths);
-    const copies = dragKind === 'files' || dragged?.canMove === false || (isMac ? event.altKey : event.ctrlKey);
-    event.preventDefault();
-    // With the effect `none`, no `drop` event fires, and the page could not explain why it rejects files.
-    transfer.dropEffect = dragKind !== 'files' && found.folder === undefined ? 'none' : copies ? 'copy' : 'move';
-    batch(() => {
-      kind.value = dragKind;
-      target.value = found.folder ?? null;
-      rejection.value = found.rejection ?? null;
-      count.value = paths.length;
-      isCopy.value = copies;
-    });
-    const canOpen =
-      pointed !== null &&
-      pointed !== folder.path.value &&
-      !permissions.isReadOnly &&
-      !paths.some((path) => isInside(pointed, path));
-    spring.over(canOpen ? pointed : null, { x: event.clientX, y: event.clientY });
-    if (event.target instanceof Element) edgeScroll.update(event.target.closest('[data-scroller]'), event.clientY);
-    clearTimeout(silence);
-    silence = setTimeout(leaveWindow, SILENCE_MS);
-  };
-
-  document.addEventListener('dragstart', (event) => {
-    // A long press selects and a moving finger scrolls, so touch never drags.
-    if (pointer.isTouch) return event.preventDefault();
-    dragged = startDrag(event, options);
-    // The document does not receive `dragend` from a row that is no longer rendered.
-    dragged?.source.addEventListener('dragend', () => end(), { once: true });
-  });
-  // `dragenter` fires for each element that the drag enters, `dragover` many times a second.
-  for (const type of ['dragenter', 'dragover'] as const) {
-    document.addEventListener(type, (event) => {
-      const { dataTransfer } = event;
-      if (!dataTransfer) return;
-      // A drag from elsewhere proves that the page's own drag has ended, even without a `dragend`.
-      if (dragged && !dataTransfer.types.includes(dragged.type)) dragged = null;
-      // Text can be dropped into a field. For anything else, the browser would navigate away.
-      if (kindOf(dataTransfer) || !isField(event.target)) update(event, dataTransfer);
-    });
+  for (const type of ['dragstart', 'dragover', 'drop'] as const) {
+    document.addEventListener(type, refuse, { signal: isWaiting });
   }
-  document.addEventListener('dragleave', (event) => {
-    if (event.relatedTarget === null && isOutside(event)) leaveWindow();
-  });
-  document.addEventListener('dragend', () => end());
-  document.addEventListener('drop', (event) => {
-    const { dataTransfer } = event;
-    if (!dataTransfer || (!kindOf(dataTransfer) && isField(event.target))) return;
-    update(event, dataTransfer);
-    const [dropped, into, reason, paths] = [kind.value, target.value, rejection.value, dragged?.paths];
-    end(into !== null);
-    if (dropped === 'files' && reason) messages.show({ kind: 'error', text: language.value.text.dragging[reason] });
-    if (into === null) return;
-    if (dropped === 'files') uploads.addFrom(dataTransfer, into);
-    else if (paths) void changes.transfer(isCopy.value ? 'copy' : 'move', paths, into);
-  });
-
-  return { kind, target, rejection, count, isCopy };
+  for (const type of ['pointerdown', 'dragenter'] as const)
+    document.addEventListener(type, load, { signal: isWaiting });
+  setTimeout(load);
+  return state;
 }
 
-/** Returns the folder that accepts the dragged items, or why files are rejected. */
-function findTarget(
-  { folder, permissions }: DraggingOptions,
-  kind: DragKind | null,
-  pointed: string | null,
-  paths: readonly string[],
-) {
-  const { isReadOnly } = permissions;
-  const mayWrite = (path: string) => permissions.allowsIn(path, 'write');
-  if (kind === 'files') {
-    const shown = isWritableTarget(folder) ? folder.path.value : null;
-    return targetOfFiles({ pointed, shown, isReadOnly, isDialogOpen: isModalOpen(), mayWrite });
-  }
-  if (kind && isReadOnly) return { rejection: 'readOnly' } as const;
-  return kind && pointed !== null && acceptsEntries(pointed, paths) && mayWrite(pointed) ? { folder: pointed } : {};
-}
-
-/** Tracks whether a drag starts by touch. A touch while the mouse button is down does not change a mouse drag. */
-function trackPointer() {
-  let isMousePressed = false;
-  let isTouch = false;
-  for (const type of ['pointerdown', 'pointerup'] as const) {
-    document.addEventListener(
-      type,
-      ({ pointerType }) => {
-        const isFinger = pointerType === 'touch';
-        if (!isFinger) isMousePressed = type === 'pointerdown';
-        isTouch = isFinger && !isMousePressed;
-      },
-      true,
-    );
-  }
-  return {
-    get isTouch() {
-      return isTouch;
-    },
-    /** Records the end of a drag: the browser sends no `pointerup` for it. */
-    release() {
-      isMousePressed = false;
-    },
-  };
-}
-
-/** Returns the destination folder of the element; null if it is no drop target. */
-function folderAt(element: EventTarget | null): string | null {
-  const dropTarget = element instanceof Element ? element.closest<HTMLElement>('[data-drop-folder]') : null;
-  return dropTarget?.dataset['dropFolder'] ?? null;
-}
-
-/** Returns whether the pointer has left the window. Safari sends every `dragleave` without a related element. */
-function isOutside({ clientX, clientY }: DragEvent): boolean {
-  return clientX <= 0 || clientY <= 0 || clientX >= window.innerWidth || clientY >= window.innerHeight;
+function refuse(event: DragEvent): void {
+  if (event.type !== 'dragstart' && !event.dataTransfer?.types.includes('Files')) return;
+  if (event.type === 'dragover' && event.dataTransfer) event.dataTransfer.dropEffect = 'none';
+  event.preventDefault();
 }

@@ -2,7 +2,8 @@ import { useLayoutEffect, useRef } from 'preact/hooks';
 import { type Text, useFullLanguage } from '../../platform/text/language.ts';
 import { folderName } from '../../platform/text/names.ts';
 import { Icon } from '../../ui/icon.tsx';
-import { type Dragging, useDragging } from './dragging.ts';
+import type { Dragging } from './drag-state.ts';
+import { useDragging } from './dragging.ts';
 
 /** Shows the destination of a drop, or why the drop would fail. */
 export function DropHint() {

@@ -6,7 +6,7 @@ import { type Language, useLanguage } from '../../platform/text/language.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { useMessages, usePreferences } from '../models.ts';
 import { Check, EntryName, MoreButton, SharedBadge, useEntryState } from './entry-parts.tsx';
-import { NameField } from './name-field.tsx';
+import { NameField } from './lazy-name-field.ts';
 import { Thumbnail, type ThumbnailPriority } from './thumbnail.tsx';
 import './entries.css';
 

@@ -1,7 +1,7 @@
 import type { Entry } from '../../platform/service/service.ts';
 import { useLanguage } from '../../platform/text/language.ts';
 import { Check, EntryName, MoreButton, SharedBadge, useEntryState } from './entry-parts.tsx';
-import { NameField } from './name-field.tsx';
+import { NameField } from './lazy-name-field.ts';
 import { Thumbnail, type ThumbnailPriority } from './thumbnail.tsx';
 import './entries.css';
 
