@@ -4,6 +4,7 @@ import { github } from './github.ts';
 import type { Benchmark } from './harness/benchmark.ts';
 import { describeFailure } from './harness/benchmark.ts';
 import { memory } from './memory.ts';
+import { photos } from './photos.ts';
 import { scale } from './scale.ts';
 import { soak } from './soak.ts';
 import { targets } from './targets.ts';
@@ -11,7 +12,7 @@ import { uploads } from './uploads.ts';
 import { web } from './web.ts';
 import { zip } from './zip.ts';
 
-const benchmarks: readonly Benchmark[] = [targets, scale, soak, memory, github, web, zip, uploads, compare];
+const benchmarks: readonly Benchmark[] = [targets, scale, soak, memory, github, web, photos, zip, uploads, compare];
 
 process.exitCode = await runBenchmark(process.argv.slice(2));
 

@@ -120,7 +120,7 @@ async function memoryOf(page: Page): Promise<{ heap: number; nodes: number }> {
 }
 
 /** Returns the memory of the largest renderer. The spare renderers of a browser have no page. */
-async function rendererMemory(browser: Browser): Promise<number> {
+export async function rendererMemory(browser: Browser): Promise<number> {
   const session: CDPSession = await browser.newBrowserCDPSession();
   const { processInfo } = await session.send('SystemInfo.getProcessInfo');
   const renderers = processInfo.filter(({ type }) => type === 'renderer');
