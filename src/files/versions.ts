@@ -1,4 +1,4 @@
-import { isStoreError, quoted, StoreError } from '../model/error.ts';
+import { quoted, StoreError } from '../model/error.ts';
 import type { KeptId } from '../model/kept-ids.ts';
 import type { FilePath } from '../model/path.ts';
 import {
@@ -11,7 +11,6 @@ import {
   type VersionStore,
   type WriteCondition,
 } from '../model/store.ts';
-import { requireCondition } from '../model/store-errors.ts';
 import type { ByUser, Retention } from './retention.ts';
 
 /** The operations on earlier contents of files. Each one throws `unsupported` if the store keeps none. */
@@ -31,11 +30,6 @@ export interface VersionOperations {
 
 export type RestoreVersionOptions = ByUser & {
   readonly condition?: WriteCondition | undefined;
-  /**
-   * Whether a store that can't enforce a condition on the ETag compares it first instead. Content that another writer stores
-   * in between is not lost: it becomes a version.
-   */
-  readonly comparesFirst?: boolean;
 } & Cancellable;
 
 export function createVersionOperations(store: Store, retention: Retention): VersionOperations {
@@ -53,17 +47,9 @@ export function createVersionOperations(store: Store, retention: Retention): Ver
 
     readVersion: async (file, id, options) => requireVersions(versions, file).readVersion(file, id, options),
 
-    async restoreVersion(file, id, { user, onKept, condition, comparesFirst = false, ...options } = {}) {
-      const versionStore = requireVersions(versions, file);
+    async restoreVersion(file, id, { user, onKept, condition, ...options } = {}) {
       const keep = retention.keepFile({ user, onKept, replace: condition !== 'absent' });
-      try {
-        return await versionStore.restoreVersion(file, id, { ...options, condition, keep });
-      } catch (error) {
-        const canCompare = comparesFirst && typeof condition === 'object';
-        if (!canCompare || !isStoreError(error) || error.code !== 'unsupported-condition') throw error;
-      }
-      requireCondition(file, await store.stat(file, options), condition);
-      return versionStore.restoreVersion(file, id, { ...options, keep });
+      return requireVersions(versions, file).restoreVersion(file, id, { ...options, condition, keep });
     },
   };
 }

@@ -467,8 +467,8 @@ const STORE_ERRORS: Readonly<
     action: 'Use another store. Run `holdall doctor` to see what the store supports.',
   },
   'unsupported-condition': {
-    meaning: 'The store cannot enforce the condition, such as `If-Match` on an upload to a disk.',
-    action: 'Send the request without the condition, or with `If-None-Match: *`.',
+    meaning: 'The request has a condition that changes do not support, such as `If-Unmodified-Since`.',
+    action: 'Use `If-None-Match: *`, or `If-Match` with one strong ETag.',
   },
   'folder-too-large': {
     meaning: 'The folder has more entries than the backend can list.',

@@ -90,7 +90,7 @@ const restoreVersion =
   async ({ files, options, etagOf }) => {
     if (expected === 'absent') return files.restoreVersion(path, id, { ...options, condition: 'absent' });
     const etag = etagOf(path) ?? (await files.stat(path, options)).etag;
-    return files.restoreVersion(path, id, { ...options, condition: { etag }, comparesFirst: true });
+    return files.restoreVersion(path, id, { ...options, condition: { etag } });
   };
 
 const move =

@@ -50,8 +50,6 @@ export function shareWithinFile(backend: Backend): Backend {
 export type Trait =
   /** Stores the media type of an upload. */
   | 'stored-types'
-  /** Replaces a file on the condition of its etag. */
-  | 'conditional-replace'
   /** Enforces the condition of a write against concurrent writes. */
   | 'atomic-conditions'
   /** Copies have the etag of the source. */
@@ -272,7 +270,6 @@ export const disk: Backend = {
   },
   lacks: {
     'stored-types': 'file systems store no media types',
-    'conditional-replace': 'another program could change the file between the check and the rename',
     'etags-of-content': 'an etag contains the inode number, and a copy has another one',
   },
 };

@@ -207,22 +207,18 @@ export function pendingUploadsContract(backend: Backend): void {
         assertSameBytes(await contentOf(store, 'a'), bytes);
       });
 
-      ofUploads(
-        `of ${size} bytes replaces the file with the ETag of its condition`,
-        async (uploading) => {
-          const bytes = randomBytes(size);
-          await plant(store, { a: 'old' });
-          const { etag } = await store.stat(file('a'));
-          const other = { condition: { etag: 'other' } };
-          await assert.rejects(begin(uploading, 'a', other), ofKind('condition-failed'));
-          const id = await begin(uploading, 'a', { condition: { etag }, size });
-          await append(uploading, id, bytes);
-          await assert.rejects(commit(uploading, id, 'a', other), ofKind('condition-failed'));
-          await commit(uploading, id, 'a', { condition: { etag } });
-          assertSameBytes(await contentOf(store, 'a'), bytes);
-        },
-        backend.lacks['conditional-replace'],
-      );
+      ofUploads(`of ${size} bytes replaces the file with the ETag of its condition`, async (uploading) => {
+        const bytes = randomBytes(size);
+        await plant(store, { a: 'old' });
+        const { etag } = await store.stat(file('a'));
+        const other = { condition: { etag: 'other' } };
+        await assert.rejects(begin(uploading, 'a', other), ofKind('condition-failed'));
+        const id = await begin(uploading, 'a', { condition: { etag }, size });
+        await append(uploading, id, bytes);
+        await assert.rejects(commit(uploading, id, 'a', other), ofKind('condition-failed'));
+        await commit(uploading, id, 'a', { condition: { etag } });
+        assertSameBytes(await contentOf(store, 'a'), bytes);
+      });
 
       ofUploads(`of ${size} bytes keeps the content that it replaces as a version`, async (uploading) => {
         if (!store.listVersions) return;

@@ -29,7 +29,7 @@ import { contentOf } from './read.ts';
 import type { Root } from './root.ts';
 import type { Temporary } from './temporary.ts';
 import type { DiskTrash } from './trash.ts';
-import type { DiskVersions } from './versions.ts';
+import type { DiskVersions, Replaceable } from './versions.ts';
 import type { DiskWriter } from './write.ts';
 
 export interface DiskFileOptions {
@@ -64,10 +64,17 @@ export class DiskFileOperations {
       const found = await folder.find(nameOf(file));
       if (!found?.isFile()) throw notFound(file);
       requireEtag(entryOf(file, found), ifMatch);
-      if (ifMatch === undefined) await unlink(folder.at(nameOf(file)));
-      else await this.#removeVersion(folder, file, ifMatch);
+      if (ifMatch === undefined) await this.#versions.exclusively(file, () => unlink(folder.at(nameOf(file))));
+      else await this.#ifUnchanged({ file, folder }, ifMatch, () => this.#removeVersion(folder, file, ifMatch));
       await folder.sync();
     });
+  }
+
+  /** Takes a file with the ETag `etag` away by `take`, while no other process replaces it. */
+  async #ifUnchanged(target: Replaceable, etag: string, take: () => Promise<void>): Promise<void> {
+    // The file was found before, so without one here, it was changed.
+    const create = () => Promise.reject(versionReplaced(target.file));
+    await this.#versions.replace(target, { etag }, { replace: take, create });
   }
 
   /**
@@ -96,7 +103,11 @@ export class DiskFileOperations {
     };
     return inParent(this.#root, file, async (folder) => {
       verify(await folder.find(nameOf(file)));
-      return this.#trash.receive(file, folder, { id, user }, verify);
+      const receive = () => this.#trash.receive(file, folder, { id, user }, verify);
+      if (ifMatch === undefined) return this.#versions.exclusively(file, receive);
+      const { promise, resolve } = Promise.withResolvers<TrashedItem>();
+      await this.#ifUnchanged({ file, folder }, ifMatch, async () => resolve(await receive()));
+      return promise;
     });
   }
 
@@ -206,12 +217,10 @@ export class DiskFileOperations {
       // move.
       if (this.#isRespelled(from, to)) await replaceTarget();
       else if (!replace || isSameInode(present, source)) await create();
-      else if (!keep) await replaceTarget();
+      else if (!keep) await this.#versions.exclusively(to, replaceTarget);
       else {
-        syncVersion = await this.#versions.replace({ file: to, folder: target }, keep, {
-          replace: replaceTarget,
-          create,
-        });
+        const placement = { replace: replaceTarget, create };
+        syncVersion = await this.#versions.replace({ file: to, folder: target }, { keep }, placement);
       }
     } catch (error) {
       const isNameInUse = systemErrorCode(error) === 'EEXIST';

@@ -1,5 +1,5 @@
 import type { BigIntStats } from 'node:fs';
-import { link, lstat, readdir, rename, rm, unlink } from 'node:fs/promises';
+import { link, lstat, readdir, rename, rm, rmdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createKeyedMutex } from '../../concurrency/keyed-mutex.ts';
@@ -8,11 +8,11 @@ import { type KeptId, newKeptId, timeOfKeptId } from '../../model/kept-ids.ts';
 import { pageOfIds } from '../../model/page.ts';
 import { type FilePath, nameOf, parentOf, withoutSlash } from '../../model/path.ts';
 import type { FileVersion, Keep, VersionListing } from '../../model/store.ts';
-import { versionNotFound } from '../../model/store-errors.ts';
+import { requireCondition, versionNotFound } from '../../model/store-errors.ts';
 import { makeDurableFolder } from '../../system.ts';
 import { findFile } from './atomic-rename.ts';
 import type { Folder } from './folder.ts';
-import { copyOpenFile, dateOf } from './metadata.ts';
+import { copyOpenFile, dateOf, entryOf } from './metadata.ts';
 import { areLinksRefused } from './recovery.ts';
 import type { OpenFile, Root } from './root.ts';
 import type { Temporary } from './temporary.ts';
@@ -55,6 +55,10 @@ const MAX_CLAIM_ATTEMPTS = 20;
  * is void, and any other claim is a version. If another request moves the file away between two of the steps, for
  * example to the trash, its content exists there and as a version. If another process also writes a new file to the path
  * between two of the steps, a millisecond at most, that file is replaced without a version.
+ *
+ * A replacement on the condition of an ETag checks it while it has the claim, so of several with the same ETag, in any
+ * process, one succeeds. Without a version to keep, it removes the claim at its end. Where the file system refuses hard
+ * links, only the replacements of one process exclude each other.
  */
 export class DiskVersions {
   readonly #root: Root;
@@ -69,28 +73,47 @@ export class DiskVersions {
     this.#versions = versions;
   }
 
+  /** Runs `task` while no replacement of the file is in progress in this process. */
+  async exclusively<Result>(file: FilePath, task: () => Promise<Result>): Promise<Result> {
+    return this.#mutex.run(this.#root.names.certain(file), task);
+  }
+
   /**
-   * Puts new content at the path of a file, and keeps the old content as a version. Resolves to a function that makes
-   * the version durable.
+   * Puts new content at the path of a file, and keeps the old content as a version if `keep` is set. Resolves to a
+   * function that makes the version durable. Throws `file-changed` unless the file has the ETag `etag`, if that is set.
    */
-  async replace({ file, folder }: Replaceable, keep: Keep, placement: Placement): Promise<() => Promise<void>> {
-    return this.#mutex.run(this.#root.names.certain(file), async () => {
+  async replace(
+    { file, folder }: Replaceable,
+    { keep, etag }: { readonly keep?: Keep | undefined; readonly etag?: string | undefined },
+    placement: Placement,
+  ): Promise<() => Promise<void>> {
+    const findMatching = async () => {
+      const found = await findFile(folder, file);
+      if (etag !== undefined) requireCondition(file, found && entryOf(file, found), { etag });
+      return found;
+    };
+    return this.exclusively(file, async () => {
       for (;;) {
-        const present = await findFile(folder, file);
+        const present = await findMatching();
         if (!present) {
           await this.#requireInPlace({ file, folder });
           if (await created(placement)) return async () => {};
           continue;
         }
-        const claim = await this.#claim({ file, folder }, present);
+        const claim = await this.#claim({ file, folder }, present, keep);
         // Another process replaced or removed the file meanwhile.
-        if (!claim) continue;
+        if (claim === undefined) continue;
         try {
           await this.#requireInPlace({ file, folder });
+          await findMatching();
           await placement.replace();
         } catch (error) {
-          await rm(claim, { force: true });
+          await this.#release(file, claim);
           throw error;
+        }
+        if (!keep) {
+          await this.#release(file, claim);
+          return async () => {};
         }
         await this.#finish(file, claim, keep);
         return () => this.#root.syncOwnFolder(historyOf(this.#versions, file));
@@ -182,9 +205,14 @@ export class DiskVersions {
 
   /**
    * Creates the second name of the file `present` and returns its absolute path; undefined if another process replaced
-   * the file meanwhile.
+   * the file meanwhile. The path of a claim that is not needed, because the file system refuses links and `keep` is
+   * missing, does not exist.
    */
-  async #claim({ file, folder }: Replaceable, present: BigIntStats): Promise<string | undefined> {
+  async #claim(
+    { file, folder }: Replaceable,
+    present: BigIntStats,
+    keep: Keep | undefined,
+  ): Promise<string | undefined> {
     const history = historyOf(this.#versions, file);
     const path = join(history, formatClaimName(present.ino));
     const isPresent = async () => (await folder.find(nameOf(file)))?.ino === present.ino;
@@ -194,7 +222,7 @@ export class DiskVersions {
         await link(folder.at(nameOf(file)), path);
         break;
       } catch (error) {
-        if (areLinksRefused(error)) return this.#claimCopy(file, path);
+        if (areLinksRefused(error)) return keep ? this.#claimCopy(file, path) : path;
         const code = systemErrorCode(error);
         if (code !== 'ENOENT' && code !== 'EEXIST') throw error;
         if (!(await isPresent())) return undefined;
@@ -225,6 +253,13 @@ export class DiskVersions {
     } finally {
       await rm(copy, { force: true });
     }
+  }
+
+  /** Removes a claim, and the folder of the file's versions if it is empty. */
+  async #release(file: FilePath, claim: string): Promise<void> {
+    await rm(claim, { force: true });
+    // It has versions, or another process has removed it or claims the file.
+    await rmdir(historyOf(this.#versions, file)).catch(() => {});
   }
 
   /** Turns a claim into a version. */

@@ -1,7 +1,7 @@
 import type { BigIntStats } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
-import { isDiskFull, isStoreError, StoreError, systemErrorCode } from '../../model/error.ts';
+import { isDiskFull, isStoreError, systemErrorCode } from '../../model/error.ts';
 import { type FilePath, nameOf, ROOT } from '../../model/path.ts';
 import type {
   Cancellable,
@@ -12,12 +12,13 @@ import type {
   WriteCondition,
   WriteOptions,
 } from '../../model/store.ts';
-import { preconditionFailed, requireSize } from '../../model/store-errors.ts';
+import { preconditionFailed, requireCondition, requireSize } from '../../model/store-errors.ts';
 import { forEachChunk } from '../../streams/bodies.ts';
 import { recyclerOf } from '../../streams/chunk-recycling.ts';
 import { findFile, renameTemporaryToNew, renameToNew } from './atomic-rename.ts';
 import type { MaybePromise } from './blocking-budget.ts';
 import { toStoreError } from './errors.ts';
+import type { Folder } from './folder.ts';
 import { entryOf, setModified } from './metadata.ts';
 import type { Root } from './root.ts';
 import type { Syscalls } from './syscalls.ts';
@@ -105,18 +106,17 @@ export class DiskWriter {
   }
 
   /**
-   * Throws the errors that `commit` would throw, before the body is read: `condition-failed`, `wrong-kind`,
-   * `unsupported`.
+   * Throws the errors that `commit` would throw, before the body is read: `condition-failed` and `wrong-kind`.
    */
   async requireWritable(file: FilePath, condition: WriteCondition | undefined): Promise<void> {
-    requireSupported(condition);
     try {
       await using folder = await this.#root.openParent(file);
       const present = await findFile(folder, file);
-      if (condition === 'absent' && present) throw preconditionFailed(file);
+      requireCondition(file, present && entryOf(file, present), condition);
     } catch (error) {
       const translated = toStoreError(error, file);
       if (!isStoreError(translated, 'not-found')) throw translated;
+      requireCondition(file, undefined, condition);
       // `commit` creates a missing folder.
       await this.#root.requireFreeParents(file);
     }
@@ -157,7 +157,6 @@ export class DiskWriter {
     file: FilePath,
     { modified, ...options }: CommitOptions & { modified?: Date | undefined },
   ): Promise<FileEntry> {
-    requireSupported(options.condition);
     const dated = modified ? { ...staged, stats: await setModified(staged, modified) } : staged;
     for (let attempt = 1; ; attempt++) {
       try {
@@ -169,9 +168,21 @@ export class DiskWriter {
     }
   }
 
+  /** Opens the folder of a file that must meet `condition`. Throws `condition-failed` if the folder is missing. */
+  async #openParent(file: FilePath, condition: WriteCondition | undefined): Promise<Folder> {
+    try {
+      return await this.#root.openParent(file);
+    } catch (error) {
+      if (isStoreError(toStoreError(error, file), 'not-found')) requireCondition(file, undefined, condition);
+      throw error;
+    }
+  }
+
   async #renameTo(file: FilePath, { path, stats }: StagedFile, options: CommitOptions): Promise<FileEntry> {
     const { condition, keep, onOutcome } = options;
-    await using folder = await this.#root.makeParent(file);
+    const etag = typeof condition === 'object' ? condition.etag : undefined;
+    // A file that must exist needs no new folder.
+    await using folder = await (etag === undefined ? this.#root.makeParent(file) : this.#openParent(file, condition));
     try {
       const present = await findFile(folder, file);
       const target = folder.at(nameOf(file));
@@ -179,12 +190,13 @@ export class DiskWriter {
       if (condition === 'absent') {
         if (present) throw preconditionFailed(file);
         await renameToNew(path, target, file, { temporary: this.#temporary });
-      } else if (keep) {
-        syncVersion = await this.#versions.replace({ file, folder }, keep, {
+      } else if (keep || etag !== undefined) {
+        const placement = {
           replace: () => folder.syscalls.rename(path, target),
           create: () => renameTemporaryToNew(path, target),
-        });
-      } else await folder.syscalls.rename(path, target);
+        };
+        syncVersion = await this.#versions.replace({ file, folder }, { keep, etag }, placement);
+      } else await this.#versions.exclusively(file, async () => folder.syscalls.rename(path, target));
       await Promise.all([folder.sync(), syncVersion?.()]);
       onOutcome?.({ replaced: present !== undefined });
       return entryOf(file, stats);
@@ -192,14 +204,6 @@ export class DiskWriter {
       throw systemErrorCode(error) === 'EEXIST' ? preconditionFailed(file, error) : toStoreError(error, file);
     }
   }
-}
-
-function requireSupported(condition: WriteCondition | undefined): void {
-  if (condition === undefined || condition === 'absent') return;
-  throw new StoreError(
-    'unsupported-condition',
-    'A disk does not support If-Match on uploads, because other programs could change the file in between. Send the request without it.',
-  );
 }
 
 /** Maximum bytes that are queued while earlier ones are written. */
