@@ -23,6 +23,7 @@ export const LAZY_GROUPS: readonly string[] = [
   'shortcuts',
   'signIn',
   'signOut',
+  'states',
   'trash',
   'uploads',
   'versions',

@@ -1,5 +1,5 @@
 import { effect, untracked } from '@preact/signals';
-import { refreshProblem } from '../features/folder/problems.tsx';
+import { refreshProblem } from '../features/folder/problem-titles.ts';
 import type { Page } from './create-page.ts';
 
 /** The delay before a count is announced that changes while the user types or selects. */

@@ -6,7 +6,7 @@ import { DetailsPanel } from '../features/details/details-panel.tsx';
 import { DraggingProvider } from '../features/dragging/dragging.ts';
 import { LazyDropHint } from '../features/dragging/lazy-drop-hint.tsx';
 import { FolderView } from '../features/folder/folder-view.tsx';
-import { ProblemBanner } from '../features/folder/problems.tsx';
+import { LazyProblemBanner } from '../features/folder/lazy-states.tsx';
 import { MessageList } from '../features/messages/message-list.tsx';
 import {
   AccountProvider,
@@ -24,7 +24,6 @@ import {
   ServiceProvider,
   UploadsProvider,
   UrlsProvider,
-  useMessages,
   useRouter,
   VisitProvider,
 } from '../features/models.ts';
@@ -33,7 +32,6 @@ import { TopBar } from '../features/toolbar/top-bar.tsx';
 import { Tray } from '../features/tray/tray.tsx';
 import { Preview } from '../features/viewer/preview.tsx';
 import type { Account } from '../model/account/account.ts';
-import { reportLoadFailure } from '../model/messages.ts';
 import type { Provider } from '../platform/required-context.ts';
 import type { PageView } from '../platform/service/urls.ts';
 import { completeLanguage, LanguageProvider, useLanguage, useLanguageSignal } from '../platform/text/language.ts';
@@ -94,10 +92,7 @@ function LazyPage({ load }: { load: () => Promise<() => VNode> }) {
 }
 
 function WholePage() {
-  const messages = useMessages();
   const router = useRouter();
-  const language = useLanguageSignal();
-  const onNotLoaded = () => void reportLoadFailure({ messages, language });
   const { view } = router.route.value;
   return (
     <>
@@ -107,7 +102,7 @@ function WholePage() {
       <Preview />
       <Floating />
       <DialogHost />
-      <MenuHost onNotLoaded={onNotLoaded} />
+      <MenuHost />
     </>
   );
 }
@@ -120,7 +115,7 @@ function FolderPage() {
       <TopBar />
       <main>
         <Toolbar />
-        <ProblemBanner />
+        <LazyProblemBanner />
         <div class="content">
           <FolderView />
         </div>

@@ -3,9 +3,8 @@ import { type Actions, createActions } from '../features/actions/actions.ts';
 import type { Dragging } from '../features/dragging/drag-state.ts';
 import { createDragging } from '../features/dragging/dragging.ts';
 import type { Details, Retention } from '../features/models.ts';
-import { type Account, type AccountOptions, type AccountPrompts, createAccount } from '../model/account/account.ts';
+import type { Account } from '../model/account/account.ts';
 import { createPermissions, type Permissions } from '../model/account/permissions.ts';
-import { withReauth } from '../model/account/with-reauth.ts';
 import { type Changes, createChanges } from '../model/changes/changes.ts';
 import { type Clipboard, createClipboard } from '../model/clipboard.ts';
 import { createFolder, type Folder } from '../model/folder/folder.ts';
@@ -18,12 +17,13 @@ import type { Visit } from '../model/visit/visit.ts';
 import type { Embedded } from '../platform/embedded.ts';
 import { createPreferences, type Preferences } from '../platform/preferences.ts';
 import { createRouter, type Router } from '../platform/router.ts';
-import { createService, readSessionUser, type Service } from '../platform/service/service.ts';
+import { createService, type Service } from '../platform/service/service.ts';
 import { createUrls, type Urls } from '../platform/service/urls.ts';
-import { completeLanguage, createLanguage, type Language } from '../platform/text/language.ts';
+import { createLanguage, type Language } from '../platform/text/language.ts';
 import { loadCatalogue } from '../platform/text/supported-languages.ts';
 import { createDialogs, type Dialogs } from '../ui/dialogs.tsx';
 import { createMenus, type Menus } from '../ui/menus.tsx';
+import type { UserAccess } from './user-access.ts';
 import type { OpenedLink } from './visit.tsx';
 
 /** The models of the page. Only `app/` knows all of them. */
@@ -69,13 +69,15 @@ export async function createPage(embedded: Embedded): Promise<Page> {
   const urls = createUrls(new URL(embedded.base, window.location.href.replace(/[?#].*$/s, '')));
   const stored = createPreferences(localStorageIfAllowed());
   const messages = createMessages();
-  const language: ReadonlySignal<Language> = await createLanguage({
+  const loadingLanguage: Promise<ReadonlySignal<Language>> = createLanguage({
     preferences: stored,
     requested: navigator.languages,
     loadCatalogue,
     rootName: link?.label || link?.name,
-    onLoadFailure: (retry) => void reportLoadFailure({ messages, language }, retry),
+    onLoadFailure: (retry) => void loadingLanguage.then((language) => reportLoadFailure({ messages, language }, retry)),
   });
+  // Services without users never load the code of accounts.
+  const [language, userAccess] = await Promise.all([loadingLanguage, embedded.access && import('./user-access.ts')]);
   const query = new URL(window.location.href).searchParams;
   const preview = query.get('preview');
   const links = embedded.links && embedded.link === undefined ? createLinks() : null;
@@ -84,7 +86,7 @@ export async function createPage(embedded: Embedded): Promise<Page> {
   const first = { folder: path, preview: preview ? path + preview : null, view: isServed ? view : null };
   const router = createRouter(urls, first);
   const dialogs = createDialogs();
-  const menus = createMenus();
+  const menus = createMenus(() => void reportLoadFailure({ messages, language }));
   router.closeBeforeNavigating(() => closeTopmost(menus, dialogs));
 
   const busy = createBusyRegistry();
@@ -95,8 +97,8 @@ export async function createPage(embedded: Embedded): Promise<Page> {
     link === undefined
       ? undefined
       : await (await import('./visit.tsx')).openLink({ ...base, shown, dialogs, preferences: stored });
-  const { account, permissions, service } =
-    opened ?? createAccess({ ...base, shown, prompts: accountPrompts(dialogs, language) });
+  const createUser = userAccess && userAccess.userAccessOf({ ...base, shown, dialogs });
+  const { account, permissions, service } = opened ?? createAccess({ ...base, shown, createUser });
   const preferences = opened?.preferences ?? stored;
   const { response, maxUploadSize, trash, keepsVersions } = opened?.embedded ?? embedded;
   const hasTrash = trash !== null;
@@ -159,63 +161,27 @@ function createBusyRegistry(): BusyRegistry {
   };
 }
 
-interface AccessOptions extends Omit<AccountOptions, 'access' | 'isSignInPage'> {
+interface AccessOptions {
   readonly embedded: Embedded;
+  readonly urls: Urls;
   /** The path of the shown folder. */
   readonly shown: ReadonlySignal<string>;
-}
-
-/** The user of the page, their permissions, and the service as the user can access it. */
-interface Access {
   /** Null without access control. */
-  readonly account: Account | null;
-  readonly permissions: Permissions;
-  readonly service: Service;
+  readonly createUser: ((permissions: Permissions, service: Service) => UserAccess) | null;
 }
 
-function createAccess({ embedded, shown, ...options }: AccessOptions): Access {
-  const { access, response, readOnly: isReadOnly } = embedded;
-  const { urls } = options;
-  let activeChanges = 0;
-  const onChange = (by: 1 | -1) => {
-    activeChanges += by;
-  };
-  const isSignInPage = response instanceof Error && (response.isSignInRequired || isOutsideFolders(urls));
-  const isBusy = () => activeChanges > 0 || options.isBusy();
-  const account = access && createAccount({ ...options, access, isSignInPage, isBusy });
+/** The permissions of the user, and the service as the user can access it. */
+function createAccess({ embedded, urls, shown, createUser }: AccessOptions): UserAccess {
+  const { response, readOnly: isReadOnly, uploadPartBytes } = embedded;
+  let account: Account | null = null;
   const isAnonymous = () => account?.username.value === null;
-  const permissions = createPermissions({ isReadOnly, isControlled: account !== null, isAnonymous, shown });
+  const permissions = createPermissions({ isReadOnly, isControlled: createUser !== null, isAnonymous, shown });
   if (!(response instanceof Error)) permissions.update(response);
-  const { uploadPartBytes } = embedded;
   const service = createService(urls, { uploadPartBytes, storage: localStorageIfAllowed() });
-  const readUser = () => readSessionUser(urls).catch(() => undefined);
-  return {
-    account,
-    permissions,
-    service: account ? withReauth(service, { account, permissions, shown, onChange, readUser }) : service,
-  };
-}
-
-/** Whether the page has the URL of a link to a file or of an endpoint, such as the OIDC callback. */
-function isOutsideFolders(urls: Urls): boolean {
-  return /^(file|-)\//.test(urls.routeOf(new URL(window.location.href)).folder);
-}
-
-/** Creates the questions about signing in and out. Their dialogs load when they are needed. */
-function accountPrompts(dialogs: Dialogs, language: ReadonlySignal<Language>): AccountPrompts {
-  return {
-    async signIn(options) {
-      const [{ showSignInDialog }] = await Promise.all([
-        import('../features/sign-in/sign-in-dialog.tsx'),
-        completeLanguage(language),
-      ]);
-      await showSignInDialog(dialogs, options);
-    },
-    async confirmSignOut() {
-      const { confirmSignOut } = await import('../features/sign-in/sign-out-question.tsx');
-      return confirmSignOut(dialogs);
-    },
-  };
+  if (!createUser) return { account, permissions, service };
+  const user = createUser(permissions, service);
+  account = user.account;
+  return user;
 }
 
 /** Closes the open menu or the topmost dialog. Returns false if there is none. */

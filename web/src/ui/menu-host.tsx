@@ -10,10 +10,9 @@ async function loadMenu(): Promise<void> {
 }
 
 /**
- * Renders the open menu. Its code loads when the browser is idle, or when the first menu opens. Calls `onNotLoaded` if
- * that fails.
+ * Renders the open menu. Its code loads when the browser is idle, or when the first menu opens.
  */
-export function MenuHost({ onNotLoaded }: { onNotLoaded: () => void }) {
+export function MenuHost() {
   const menus = useMenus();
   const menu = menus.shown.value;
   const [, render] = useReducer<number, void>((count) => count + 1, 0);
@@ -23,7 +22,7 @@ export function MenuHost({ onNotLoaded }: { onNotLoaded: () => void }) {
     if (!menu || Menu) return;
     loadMenu().then(render, () => {
       menus.close();
-      onNotLoaded();
+      menus.onNotLoaded();
     });
   }, [menu]);
   return menu && Menu ? <Menu menu={menu} /> : null;

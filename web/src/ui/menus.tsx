@@ -33,14 +33,17 @@ export interface Menus {
   readonly shown: ReadonlySignal<OpenMenu | null>;
   open(menu: OpenMenu): void;
   close(): void;
+  /** Called if the code of a menu can't be loaded. */
+  readonly onNotLoaded: () => void;
 }
 
 export const [useMenus, MenusProvider] = createRequiredContext<Menus>('menus');
 
-export function createMenus(): Menus {
+export function createMenus(onNotLoaded: () => void): Menus {
   const shown = signal<OpenMenu | null>(null);
   return {
     shown,
+    onNotLoaded,
     open(menu) {
       shown.value = menu;
     },
@@ -53,7 +56,7 @@ export function createMenus(): Menus {
 interface MenuButtonProps {
   /** The name of the menu, and of the button. */
   label: string;
-  groups: () => readonly MenuGroup[];
+  groups: () => readonly MenuGroup[] | Promise<readonly MenuGroup[]>;
   icon?: IconName;
   /** The text on the button, if it has more than an icon. */
   children?: ComponentChildren;
@@ -66,11 +69,15 @@ export function MenuButton({ label, groups, icon, children, class: className }: 
   const opened = useRef<OpenMenu | null>(null);
   const isOpen = opened.current !== null && menus.shown.value === opened.current;
 
-  const open = (button: HTMLElement) => {
+  const open = async (button: HTMLElement) => {
     // Safari does not focus clicked buttons, and a closing menu returns the focus to the element that had it.
     button.focus();
-    opened.current = { label, groups: groups(), anchor: button.getBoundingClientRect() };
-    menus.open(opened.current);
+    try {
+      opened.current = { label, groups: await groups(), anchor: button.getBoundingClientRect() };
+      menus.open(opened.current);
+    } catch {
+      menus.onNotLoaded();
+    }
   };
 
   return (
@@ -81,12 +88,12 @@ export function MenuButton({ label, groups, icon, children, class: className }: 
       aria-label={label}
       aria-haspopup="menu"
       aria-expanded={isOpen}
-      onClick={({ currentTarget }) => open(currentTarget)}
+      onClick={({ currentTarget }) => void open(currentTarget)}
       onKeyDown={(event) => {
         if (event.key !== 'ArrowDown') return;
         event.preventDefault();
         event.stopPropagation();
-        open(event.currentTarget);
+        void open(event.currentTarget);
       }}
     >
       {icon && <Icon name={icon} />}

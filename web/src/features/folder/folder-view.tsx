@@ -6,9 +6,9 @@ import { useActions } from '../actions/actions.ts';
 import { useDragging } from '../dragging/dragging.ts';
 import { useFolder, useSelection } from '../models.ts';
 import { Entries } from './entries.tsx';
+import { UnknownState, useFolderStates } from './lazy-states.tsx';
 import { pointOf } from './pointing.ts';
-import { FolderProblem } from './problems.tsx';
-import { EmptyFolder, MoreEntries, NoMatch, Skeleton } from './states.tsx';
+import { MoreEntries, Skeleton } from './states.tsx';
 import './folder-view.css';
 
 /** The shown folder: its entries, or its state. */
@@ -43,11 +43,13 @@ export function FolderView() {
 function Contents({ scroller }: { scroller: RefObject<HTMLDivElement | null> }) {
   const folder = useFolder();
   const kind = contentsKind(folder);
-  useFocusOnNewContents(kind, scroller);
-  if (kind === 'failed') return <FolderProblem />;
+  const states = useFolderStates(kind !== 'entries' && kind !== 'loading');
+  useFocusOnNewContents(kind, scroller, states !== null);
+  if (kind === 'entries') return <Entries scroller={scroller} />;
   if (kind === 'loading') return <Skeleton />;
-  if (kind === 'empty') return <EmptyFolder />;
-  return kind === 'no-match' ? <NoMatch /> : <Entries scroller={scroller} />;
+  if (!states) return <UnknownState />;
+  if (kind === 'failed') return <states.FolderProblem />;
+  return kind === 'empty' ? <states.EmptyFolder /> : <states.NoMatch />;
 }
 
 type ContentsKind = 'failed' | 'loading' | 'empty' | 'no-match' | 'entries';
@@ -59,7 +61,11 @@ function contentsKind({ state, count, entries }: Folder): ContentsKind {
 }
 
 /** Moves the focus to the next kind of contents that is focusable when the focused contents are removed. */
-function useFocusOnNewContents(kind: ContentsKind, scroller: RefObject<HTMLElement | null>): void {
+function useFocusOnNewContents(
+  kind: ContentsKind,
+  scroller: RefObject<HTMLElement | null>,
+  areStatesLoaded: boolean,
+): void {
   const folder = useFolder();
   const last = useRef<ContentsKind | null>(null);
   const isLost = useRef(false);
@@ -68,13 +74,14 @@ function useFocusOnNewContents(kind: ContentsKind, scroller: RefObject<HTMLEleme
     // The first contents replace nothing, and loading contents contain nothing focusable.
     if (last.current !== null && last.current !== 'loading' && last.current !== kind) isLost.current = true;
     last.current = kind;
-    if (kind === 'loading' || !isLost.current) return;
+    const isShown = kind === 'entries' || (kind !== 'loading' && areStatesLoaded);
+    if (!isShown || !isLost.current) return;
     isLost.current = false;
     if (document.activeElement !== document.body || isModalOpen()) return;
     if (kind === 'entries') folder.focused.value ??= folder.entries.peek()[0]?.path ?? null;
     const target = kind === 'entries' ? '[data-path][tabindex="0"]' : 'button, [tabindex]';
     scroller.current?.querySelector<HTMLElement>(target)?.focus({ preventScroll: true });
-  }, [kind]);
+  }, [kind, areStatesLoaded]);
 }
 
 /** Sets attributes of the root element with the state of the folder, for style sheets and tests. */

@@ -1,8 +1,8 @@
 import type { RefObject } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import type { Account } from '../../model/account/account.ts';
-import { readSessionUser, signIn } from '../../platform/service/service.ts';
 import { asServiceError, type ServiceError } from '../../platform/service/service-error.ts';
+import { readSessionUser, signIn } from '../../platform/service/session.ts';
 import type { Urls } from '../../platform/service/urls.ts';
 import { type FullLanguage, useFullLanguage } from '../../platform/text/language.ts';
 import { useUrls } from '../models.ts';

@@ -1,9 +1,8 @@
-import { COLUMNS, type Preferences } from '../../platform/preferences.ts';
-import { type InitialText, useLanguage } from '../../platform/text/language.ts';
+import { useLanguage } from '../../platform/text/language.ts';
 import { IconButton } from '../../ui/button.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { keyLabel } from '../../ui/keyboard.ts';
-import { MenuButton, type MenuGroup } from '../../ui/menus.tsx';
+import { MenuButton } from '../../ui/menus.tsx';
 import { NARROW, useMedia } from '../../ui/responsive.ts';
 import { countLabel } from '../folder/count-label.ts';
 import { useFolder, usePermissions, usePreferences, useSelection, useVisit } from '../models.ts';
@@ -84,32 +83,10 @@ function OrderMenu() {
     <MenuButton
       class="tool order"
       label={text.folder.sortedBy({ column: text.folder[by], direction: descending ? 'descending' : 'other' })}
-      groups={() => orderChoices(preferences, text)}
+      groups={async () => (await import('./choices.ts')).orderChoices(preferences, text)}
     >
       {text.folder[by]}
       <Icon name={descending ? 'chevron-down' : 'chevron-up'} />
     </MenuButton>
   );
-}
-
-function orderChoices({ order }: Preferences, { folder, shell }: InitialText): readonly MenuGroup[] {
-  const directions = [false, true] as const;
-  return [
-    COLUMNS.map((by) => ({
-      id: by,
-      label: folder[by],
-      isChecked: order.value.by === by,
-      run: () => {
-        order.value = { ...order.value, by };
-      },
-    })),
-    directions.map((descending) => ({
-      id: descending ? 'descending' : 'ascending',
-      label: descending ? shell.descending : shell.ascending,
-      isChecked: order.value.descending === descending,
-      run: () => {
-        order.value = { ...order.value, descending };
-      },
-    })),
-  ];
 }

@@ -1,13 +1,10 @@
-import type { Signal } from '@preact/signals';
-import type { Density, Preferences, Theme, View } from '../../platform/preferences.ts';
-import { type InitialText, useLanguage } from '../../platform/text/language.ts';
-import { LANGUAGE_TAGS, LANGUAGES } from '../../platform/text/supported-languages.ts';
+import { useLanguage } from '../../platform/text/language.ts';
 import { IconButton } from '../../ui/button.tsx';
 import { focusRegion } from '../../ui/focus.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { keyLabel } from '../../ui/keyboard.ts';
 import mark from '../../ui/mark.svg';
-import { MenuButton, type MenuGroup, type MenuItem } from '../../ui/menus.tsx';
+import { MenuButton, type MenuGroup } from '../../ui/menus.tsx';
 import { NARROW, useMedia } from '../../ui/responsive.ts';
 import { useActions } from '../actions/actions.ts';
 import { useShortcutsDialog } from '../actions/shortcuts.ts';
@@ -130,7 +127,8 @@ function WideControls() {
 export function AppearanceButton() {
   const preferences = usePreferences();
   const { text } = useLanguage();
-  return <MenuButton icon="contrast" label={text.shell.settings} groups={() => appearanceChoices(preferences, text)} />;
+  const groups = async () => (await import('./choices.ts')).appearanceChoices(preferences, text);
+  return <MenuButton icon="contrast" label={text.shell.settings} groups={groups} />;
 }
 
 /** One menu with all controls, for phones. */
@@ -138,51 +136,13 @@ function NarrowMenu() {
   const preferences = usePreferences();
   const showShortcuts = useShortcutsDialog();
   const { text } = useLanguage();
-  const groups = (): readonly MenuGroup[] => [
-    viewChoices(preferences, text),
-    ...appearanceChoices(preferences, text),
-    [
-      {
-        id: 'shortcuts',
-        label: text.shell.shortcuts,
-        icon: 'keyboard',
-        run: showShortcuts,
-      },
-    ],
-  ];
+  const groups = async (): Promise<readonly MenuGroup[]> => {
+    const { appearanceChoices, viewChoices } = await import('./choices.ts');
+    return [
+      viewChoices(preferences, text),
+      ...appearanceChoices(preferences, text),
+      [{ id: 'shortcuts', label: text.shell.shortcuts, icon: 'keyboard', run: showShortcuts }],
+    ];
+  };
   return <MenuButton icon="settings" label={text.shell.settings} groups={groups} />;
-}
-
-/** Returns the menu of the theme, the density and the language. */
-function appearanceChoices(preferences: Preferences, { shell }: InitialText): readonly MenuGroup[] {
-  const themes: readonly Theme[] = ['system', 'light', 'dark'];
-  const densities: readonly Density[] = ['comfortable', 'compact'];
-  return [
-    choices(shell.theme, preferences.theme, themes, (theme) => shell.themes[theme]),
-    choices(shell.density, preferences.density, densities, (density) => shell.densities[density]),
-    choices(shell.language, preferences.language, ['', ...LANGUAGE_TAGS], (tag) =>
-      tag === '' ? shell.languageOfBrowser : LANGUAGES[tag].name,
-    ),
-  ];
-}
-
-function viewChoices(preferences: Preferences, { shell }: InitialText): MenuGroup {
-  const views: readonly View[] = ['list', 'grid'];
-  return choices(shell.view, preferences.view, views, (view) => (view === 'list' ? shell.listView : shell.gridView));
-}
-
-/** Returns menu items that set a signal to one of some values. */
-function choices<Choice extends string>(
-  label: string,
-  chosen: Signal<Choice>,
-  all: readonly Choice[],
-  nameOf: (choice: Choice) => string,
-): MenuGroup {
-  const items = all.map((choice): MenuItem => {
-    const run = () => {
-      chosen.value = choice;
-    };
-    return { id: choice, label: nameOf(choice), isChecked: chosen.value === choice, run };
-  });
-  return { label, items };
 }

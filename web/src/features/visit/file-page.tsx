@@ -4,7 +4,7 @@ import { useFullLanguage } from '../../platform/text/language.ts';
 import { isForPage, keysOf } from '../../ui/keyboard.ts';
 import mark from '../../ui/mark.svg';
 import { Name } from '../folder/entry-parts.tsx';
-import { FolderProblem } from '../folder/problems.tsx';
+import { FolderProblem } from '../folder/folder-states.tsx';
 import { useFolder, usePreferences, useVisit } from '../models.ts';
 import { AppearanceButton } from '../toolbar/top-bar.tsx';
 import { DownloadLink, MissingFile } from '../viewer/file-notices.tsx';

@@ -1,6 +1,6 @@
 import type { ReadonlySignal } from '@preact/signals';
-import { signOut as endSession } from '../../platform/service/service.ts';
 import { asServiceError } from '../../platform/service/service-error.ts';
+import { signOut as endSession } from '../../platform/service/session.ts';
 import type { Urls } from '../../platform/service/urls.ts';
 import type { FullLanguage } from '../../platform/text/language.ts';
 import type { Messages } from '../messages.ts';

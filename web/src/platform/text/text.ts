@@ -274,6 +274,12 @@ export interface LazyText {
     readonly copied: string;
     readonly copyBlocked: string;
   };
+  readonly states: {
+    readonly unreachable: string;
+    readonly missing: string;
+    readonly denied: string;
+    readonly busy: string;
+  };
   readonly downloads: {
     readonly notDownloaded: string;
     readonly preparing: string;

@@ -1,0 +1,63 @@
+import type { Signal } from '@preact/signals';
+import { COLUMNS, type Density, type Preferences, type Theme, type View } from '../../platform/preferences.ts';
+import type { InitialText } from '../../platform/text/language.ts';
+import { LANGUAGE_TAGS, LANGUAGES } from '../../platform/text/supported-languages.ts';
+import type { MenuGroup, MenuItem } from '../../ui/menus.tsx';
+
+/** Returns the menu of the theme, the density and the language. */
+export function appearanceChoices(preferences: Preferences, { shell }: InitialText): readonly MenuGroup[] {
+  const themes: readonly Theme[] = ['system', 'light', 'dark'];
+  const densities: readonly Density[] = ['comfortable', 'compact'];
+  return [
+    choices(shell.theme, preferences.theme, themes, (theme) => shell.themes[theme]),
+    choices(shell.density, preferences.density, densities, (density) => shell.densities[density]),
+    choices(shell.language, preferences.language, ['', ...LANGUAGE_TAGS], (tag) =>
+      tag === '' ? shell.languageOfBrowser : LANGUAGES[tag].name,
+    ),
+  ];
+}
+
+/** Returns the menu of the list and the grid. */
+export function viewChoices(preferences: Preferences, { shell }: InitialText): MenuGroup {
+  const views: readonly View[] = ['list', 'grid'];
+  return choices(shell.view, preferences.view, views, (view) => (view === 'list' ? shell.listView : shell.gridView));
+}
+
+/** Returns the menu of the columns and the direction by which the entries are sorted. */
+export function orderChoices({ order }: Preferences, { folder, shell }: InitialText): readonly MenuGroup[] {
+  const directions = [false, true] as const;
+  return [
+    COLUMNS.map((by) => ({
+      id: by,
+      label: folder[by],
+      isChecked: order.value.by === by,
+      run: () => {
+        order.value = { ...order.value, by };
+      },
+    })),
+    directions.map((descending) => ({
+      id: descending ? 'descending' : 'ascending',
+      label: descending ? shell.descending : shell.ascending,
+      isChecked: order.value.descending === descending,
+      run: () => {
+        order.value = { ...order.value, descending };
+      },
+    })),
+  ];
+}
+
+/** Returns menu items that set a signal to one of some values. */
+function choices<Choice extends string>(
+  label: string,
+  chosen: Signal<Choice>,
+  all: readonly Choice[],
+  nameOf: (choice: Choice) => string,
+): MenuGroup {
+  const items = all.map((choice): MenuItem => {
+    const run = () => {
+      chosen.value = choice;
+    };
+    return { id: choice, label: nameOf(choice), isChecked: chosen.value === choice, run };
+  });
+  return { label, items };
+}
