@@ -2,82 +2,151 @@ import { mkdir, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { drawLandscape, type Landscape } from './landscape.ts';
 
-const DAWN: Landscape = {
-  sky: ['#5b7ea8', '#e8b88f', '#fbe3c0'],
-  far: '#a9a5b5',
-  near: '#2e3a4a',
-  relief: 0.9,
-  sun: [64, 33, 4, '#fff3d6'],
-};
 const FJORD: Landscape = {
-  sky: ['#6fa3cf', '#b9d6e8', '#e6f0f3'],
-  far: '#9db6bf',
-  near: '#23403a',
-  relief: 0.8,
-  hasLake: true,
+  sky: ['#3f79b8', '#8fb9dc', '#dfe9ee'],
+  sun: { angle: -60, height: 35, colour: '#fff4e0' },
+  ground: ['#4d6b35', '#7d786f'],
+  relief: 0.9,
+  forest: 0.6,
+  snowLine: 0.62,
+  water: 0.5,
+  clouds: 0.45,
+  haze: 0.25,
 };
-const HIGHLAND: Landscape = { sky: ['#7d94a8', '#c3cdd1', '#e4e4dc'], far: '#a3aa98', near: '#5a5a2e', relief: 0.55 };
-const SUNSET: Landscape = {
-  sky: ['#3b3a68', '#c76a6a', '#f6b26b'],
-  far: '#84577a',
-  near: '#1d1a2f',
+const DAWN: Landscape = {
+  ...FJORD,
+  sky: ['#5b7ea8', '#e8b88f', '#fbe3c0'],
+  sun: { angle: 16, height: 7, colour: '#ffd29a' },
+  ground: ['#55612f', '#736554'],
+  relief: 0.7,
+  water: 0,
+  haze: 0.6,
+};
+const HIGHLAND: Landscape = {
+  ...FJORD,
+  sky: ['#5f8fbd', '#aecbdd', '#e6e8e2'],
+  sun: { angle: 70, height: 30, colour: '#fff1d2' },
+  ground: ['#7a7a3a', '#77705f'],
   relief: 0.6,
-  sun: [30, 40, 5, '#ffe0a3'],
-  hasLake: true,
+  forest: 0.12,
+  water: 0,
+  clouds: 0.6,
 };
-const SNOW: Landscape = { sky: ['#4f86c6', '#a8cdea', '#eef6fb'], far: '#d5e3ee', near: '#7d99b3', relief: 1 };
-const FOREST: Landscape = { sky: ['#8fb3c4', '#cfdcd4', '#eef0e2'], far: '#8fa996', near: '#1f3b2a', relief: 0.7 };
+const SUNSET: Landscape = {
+  ...FJORD,
+  sky: ['#3a4472', '#c77a6a', '#f8c27a'],
+  sun: { angle: 12, height: 5, colour: '#ffb56b' },
+  ground: ['#3d4a2c', '#5e5048'],
+  relief: 0.6,
+  forest: 0.4,
+  snowLine: 0.8,
+  water: 0.4,
+  haze: 0.5,
+};
+const SNOW: Landscape = {
+  ...FJORD,
+  sky: ['#2c66ad', '#7fb0de', '#e3eef6'],
+  sun: { angle: 60, height: 38, colour: '#fff8ec' },
+  ground: ['#6a7266', '#6f737a'],
+  relief: 1,
+  forest: 0,
+  snowLine: -0.2,
+  water: 0,
+  clouds: 0.3,
+  haze: 0.15,
+};
+const FOREST: Landscape = {
+  ...FJORD,
+  sky: ['#8aa7b5', '#c7d4d3', '#ecece2'],
+  sun: { angle: -40, height: 34, colour: '#fff3da' },
+  ground: ['#3f5f38', '#6d6a60'],
+  relief: 0.55,
+  forest: 0.9,
+  snowLine: 1.5,
+  water: 0,
+  haze: 0.7,
+};
+const AUTUMN: Landscape = {
+  ...FOREST,
+  sky: ['#6f93b5', '#c3d2da', '#f2ead8'],
+  sun: { angle: 50, height: 22, colour: '#ffe3b0' },
+  ground: ['#a8682a', '#7a6a58'],
+  forest: 0.75,
+  water: 0.35,
+  haze: 0.4,
+};
 const NIGHT: Landscape = {
-  sky: ['#0b1430', '#1f3a5f', '#4a7a78'],
-  far: '#22405a',
-  near: '#070d18',
-  relief: 0.85,
-  sun: [72, 18, 2.4, '#f4f3e6'],
-  hasLake: true,
+  ...FJORD,
+  sky: ['#0a1430', '#1f3a62', '#587d92'],
+  sun: { angle: 14, height: 17, colour: '#b9cbe2' },
+  ground: ['#26352c', '#3a4049'],
+  clouds: 0.25,
 };
-const DUNES: Landscape = { sky: ['#5fa0d0', '#a9d2e6', '#f2ead2'], far: '#d9c39a', near: '#a8824f', relief: 0.15 };
+const DUNES: Landscape = {
+  ...FJORD,
+  sky: ['#4b8fc9', '#9fcbe4', '#f0e3c8'],
+  sun: { angle: -80, height: 20, colour: '#ffe0ac' },
+  ground: ['#cdb27a', '#d0aa6c'],
+  relief: 0.2,
+  forest: 0,
+  snowLine: 3,
+  water: 0.45,
+  clouds: 0.3,
+};
 
 /** The album of the pictures: name, landscape, width and height in pixels, and when it was taken. */
 const ALBUM: readonly (readonly [name: string, Landscape, number, number, string])[] = [
   ['Arrival in Bergen.jpg', HIGHLAND, 3000, 2000, '2026-06-13T17:42:00'],
   ['Aurlandsfjord.jpg', FJORD, 3000, 2000, '2026-06-14T11:05:00'],
   ['Beach at Refviksanden.jpg', DUNES, 3000, 2000, '2026-06-19T15:20:00'],
-  ['Breakfast view.jpg', { ...DAWN, relief: 0.7, near: '#334a3c' }, 3000, 2000, '2026-06-17T07:31:00'],
+  ['Breakfast view.jpg', { ...AUTUMN, clouds: 0.3 }, 3000, 2000, '2026-06-17T07:31:00'],
   ['Dawn over the plateau.jpg', DAWN, 3000, 2000, '2026-06-16T04:48:00'],
   ['Evening at the lake.jpg', SUNSET, 3000, 2000, '2026-06-16T22:31:00'],
   ['First snow field.jpg', SNOW, 3000, 2000, '2026-06-15T10:12:00'],
-  ['Flåm valley.jpg', { ...FOREST, sky: ['#7fb0d6', '#c5dde6', '#f1f0e0'] }, 3000, 2000, '2026-06-14T14:02:00'],
+  [
+    'Flåm valley.jpg',
+    { ...FOREST, haze: 0.2, sky: ['#4f8fc8', '#a9cde2', '#eceee2'] },
+    3000,
+    2000,
+    '2026-06-14T14:02:00',
+  ],
   ['Forest above Flåm.jpg', FOREST, 2000, 3000, '2026-06-14T16:37:00'],
-  ['Geirangerfjord.jpg', { ...FJORD, near: '#2c4a55' }, 3000, 2000, '2026-06-18T12:58:00'],
-  ['Jotunheimen.jpg', { ...SNOW, relief: 0.9, near: '#5f7790' }, 3000, 2000, '2026-06-17T13:26:00'],
-  ['Lighthouse coast.jpg', { ...SUNSET, far: '#9a6a6a', near: '#2a2433' }, 3000, 2000, '2026-06-20T21:39:00'],
+  ['Geirangerfjord.jpg', { ...FJORD, clouds: 0.7 }, 3000, 2000, '2026-06-18T12:58:00'],
+  ['Jotunheimen.jpg', { ...SNOW, snowLine: 0.1 }, 3000, 2000, '2026-06-17T13:26:00'],
+  ['Lighthouse coast.jpg', { ...SUNSET, relief: 0.3, clouds: 0.4 }, 3000, 2000, '2026-06-20T21:39:00'],
   ['Midnight.jpg', NIGHT, 3000, 2000, '2026-06-20T00:14:00'],
   [
     'Morning fog.jpg',
-    { ...FOREST, sky: ['#b8c4c6', '#d9dcd6', '#eceae0'], near: '#4a5f57' },
+    { ...FOREST, sky: ['#aeb9bd', '#d2d7d4', '#e9e8e0'], clouds: 0.9, haze: 1 },
     3000,
     2000,
     '2026-06-18T06:55:00',
   ],
-  ['Old trail.jpg', { ...HIGHLAND, near: '#6b4f2a' }, 3000, 2000, '2026-06-17T09:40:00'],
+  ['Old trail.jpg', { ...HIGHLAND, ground: ['#8a6a34', '#776650'] }, 3000, 2000, '2026-06-17T09:40:00'],
+  ['Pass road.jpg', { ...HIGHLAND, relief: 0.9, forest: 0.3 }, 3000, 2000, '2026-06-17T18:03:00'],
   [
-    'Pass road.jpg',
-    { ...DAWN, sky: ['#6d93b8', '#c5d3da', '#f0e6d2'], near: '#3d4638' },
+    'Rain is coming.jpg',
+    { ...HIGHLAND, sky: ['#56636f', '#8b979e', '#c3c8c6'], clouds: 1 },
     3000,
     2000,
-    '2026-06-17T18:03:00',
+    '2026-06-19T18:25:00',
   ],
-  ['Rain is coming.jpg', { ...HIGHLAND, sky: ['#4d5b68', '#8b979e', '#c3c8c6'] }, 3000, 2000, '2026-06-19T18:25:00'],
   [
     'Sognefjord.jpg',
-    { ...FJORD, sky: ['#8a9fb5', '#cdd6da', '#eef0ec'], near: '#1d3346' },
+    { ...FJORD, sky: ['#7f97b0', '#c6d1d8', '#eef0ec'], haze: 0.6 },
     3000,
     2000,
     '2026-06-15T19:22:00',
   ],
-  ['Summer night.jpg', { ...NIGHT, sky: ['#20375f', '#5f7f9f', '#d9b98f'] }, 3000, 2000, '2026-06-21T23:36:00'],
-  ['Trolltunga.jpg', { ...HIGHLAND, relief: 0.95, near: '#3a4038' }, 2000, 3000, '2026-06-21T14:11:00'],
-  ['Way home.jpg', { ...SUNSET, sun: [70, 38, 6, '#ffd58a'] }, 3000, 2000, '2026-06-22T21:50:00'],
+  [
+    'Summer night.jpg',
+    { ...NIGHT, sky: ['#20375f', '#5f7f9f', '#d9b98f'], sun: { angle: 40, height: 4, colour: '#d8b48c' } },
+    3000,
+    2000,
+    '2026-06-21T23:36:00',
+  ],
+  ['Trolltunga.jpg', { ...HIGHLAND, relief: 1, water: 0.5 }, 2000, 3000, '2026-06-21T14:11:00'],
+  ['Way home.jpg', { ...SUNSET, sun: { angle: -16, height: 9, colour: '#ffc987' } }, 3000, 2000, '2026-06-22T21:50:00'],
 ];
 
 export const ALBUM_NAMES: readonly string[] = ALBUM.map(([name]) => name);
@@ -109,7 +178,7 @@ export async function writeUserFiles(served: string, album: string): Promise<voi
   }
   for (const [seed, [name, landscape, width, height, taken]] of ALBUM.entries()) {
     const file = join(album, name);
-    await writeFile(file, await drawLandscape(seed, landscape, width, height));
+    await writeFile(file, await drawLandscape(seed, landscape, { width, height, taken }));
     await touch(file, taken);
   }
 }
