@@ -32,7 +32,7 @@ const ON_DEMAND = {
   'open-tray': 5_500,
   'qr-code': 4_100,
   'share-dialog': 9_800,
-  'request-page': 7_500,
+  'request-page': 7_600,
   'sender-dialog': 3_500,
   'sign-in-dialog': 3_500,
   'sign-in-page': 3_100,

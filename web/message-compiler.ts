@@ -27,6 +27,7 @@ export const LAZY_GROUPS: readonly string[] = [
   'trash',
   'uploads',
   'versions',
+  'view',
   'visit',
 ];
 

@@ -10,7 +10,7 @@ import type { Need } from '../runner/needs.ts';
 import { assertAccessible } from './axe.ts';
 import { becomes } from './becomes.ts';
 import { openPage } from './browser.ts';
-import { boxOf, row, selectedPaths, shownNames, waitForFocus } from './elements.ts';
+import { boxOf, button, choose, row, selectedPaths, shownNames, waitForFocus } from './elements.ts';
 import { DESKTOP, openSite, visitSite } from './open-site.ts';
 import { FOLDER_FILES as FILES, HOSTILE_NAMES, photo } from './samples.ts';
 import { fillFolder, startSite } from './site.ts';
@@ -118,6 +118,41 @@ describe('The folder view', () => {
         [`${name}/${name}.txt`],
       );
     }
+  });
+
+  it('shows the columns that the user chose, in the widths that the user chose', async (t) => {
+    const { page } = await openSite(t, { files: FILES });
+    const header = (name: string) => page.getByRole('columnheader', { name });
+    const resizer = page.getByRole('separator', { name: 'Width of the column “\u2068Size\u2069”' });
+    await resizer.focus();
+    const widthOf = async () => (await boxOf(header('Size'))).width;
+    const before = await widthOf();
+    await page.keyboard.press('ArrowRight');
+    await page.keyboard.press('ArrowRight');
+    await becomes(widthOf, before + 32);
+    // The name column ends near the next one.
+    const [name, size] = [await boxOf(header('Name')), await boxOf(header('Size'))];
+    assert.ok(size.x - name.x - name.width < 24);
+
+    await button(page, 'Columns').click();
+    await page.getByRole('menuitemcheckbox', { name: 'Type', checked: true }).click();
+    await header('Type').waitFor({ state: 'detached' });
+    await assertAccessible(page, t, { state: 'chosen columns' });
+    await page.reload();
+    await isShown(page, 'zebra.bin');
+    await becomes(widthOf, before + 32);
+    assert.equal(await header('Type').count(), 0);
+
+    const { x, y, width, height } = await boxOf(resizer);
+    await page.mouse.move(x + width / 2, y + height / 2);
+    await page.mouse.down();
+    await page.mouse.move(x + width / 2 + 16, y + height / 2);
+    await page.mouse.up();
+    await becomes(widthOf, before + 48);
+    await page.mouse.dblclick(x + width / 2 + 16, y + height / 2);
+    await becomes(widthOf, before);
+    await choose(page, 'Columns', 'Reset columns');
+    await header('Type').waitFor();
   });
 
   it('explains a missing folder, an empty folder and a filter without results', async (t) => {

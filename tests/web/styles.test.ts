@@ -107,7 +107,7 @@ function foreignMatches(): string[] {
       const owner = element.closest(components);
       if (!owner || owner.matches(component)) continue;
       // A row or tile is a part of the list or grid.
-      if (owner.matches('.entry') && component.startsWith('.entries')) continue;
+      if (owner.matches('.entry') && /^\.(entries|tiles)/.test(component)) continue;
       const isNamed = [...owner.classList].some((name) => component !== `.${name}` && selector.includes(`.${name}`));
       if (!isNamed) found.add(`${selector} matches a part of ${owner.tagName}.${owner.getAttribute('class')}`);
     }

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type NavigationGrid, targetIndex } from '../../../web/src/features/folder/grid-layout.ts';
+import { type NavigationGrid, targetIndex, uniformCells } from '../../../web/src/features/folder/grid-layout.ts';
 import { isMac, keysOf, TypeAhead } from '../../../web/src/ui/keyboard.ts';
 
 describe('A navigation key', () => {
-  const list: NavigationGrid = { count: 20, columns: 1, visibleRows: 6, isRightToLeft: false };
+  const list: NavigationGrid = { ...uniformCells(20, 1), visibleRows: 6, isRightToLeft: false };
   // Three rows: 0 to 3, 4 to 7, 8 and 9.
-  const tiles: NavigationGrid = { count: 10, columns: 4, visibleRows: 2, isRightToLeft: false };
+  const tiles: NavigationGrid = { ...uniformCells(10, 4), visibleRows: 2, isRightToLeft: false };
 
   const assertTargets = (grid: NavigationGrid, moves: readonly (readonly [string, number, number | undefined])[]) => {
     for (const [key, from, to] of moves) assert.equal(targetIndex(key, from, grid), to, `${key} at ${from}`);

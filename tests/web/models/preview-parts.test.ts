@@ -6,8 +6,8 @@ import { resolveDestination } from '../../../web/src/features/viewer/markdown/li
 import { parseTable } from '../../../web/src/features/viewer/table/parse-table.ts';
 import { bidiPartsOf } from '../../../web/src/features/viewer/text/bidi-parts.ts';
 import { blocksOf, createTextDecoder } from '../../../web/src/features/viewer/text/read-text.ts';
-import { typeLabel } from '../../../web/src/platform/file-kinds.ts';
 import { previewKindOf } from '../../../web/src/platform/preview-kinds.ts';
+import { typeLabel } from '../../../web/src/platform/type-names.ts';
 import { textOf, withoutIsolates } from './languages.ts';
 
 test('The type of a file is named after its format', async () => {

@@ -49,7 +49,7 @@ function tabStopOf(region: Element): HTMLElement | undefined {
   const last = lastFocused.get(region);
   if (last && region.contains(last) && isTabStop(last)) return last;
   // The current element of a grid or toolbar comes before the other elements of the region.
-  const roving = [...region.querySelectorAll<HTMLElement>('[tabindex="0"]')].find(isTabStop);
+  const roving = [...region.querySelectorAll<HTMLElement>('[tabindex="0"]:not([role="separator"])')].find(isTabStop);
   return roving ?? [...region.querySelectorAll<HTMLElement>(FOCUSABLE)].find(isTabStop);
 }
 

@@ -114,7 +114,7 @@ function Item({ item, choose }: { item: MenuItem; choose: (item: MenuItem) => vo
     <button
       class={item.isDangerous ? 'dangerous' : undefined}
       type="button"
-      role={item.isChecked === undefined ? 'menuitem' : 'menuitemradio'}
+      role={item.isChecked === undefined ? 'menuitem' : item.isToggle ? 'menuitemcheckbox' : 'menuitemradio'}
       aria-checked={item.isChecked}
       aria-disabled={item.isDisabled}
       aria-keyshortcuts={item.keys && ariaKeys(item.keys)}

@@ -15,6 +15,8 @@ export interface MenuItem {
   readonly isDisabled?: boolean;
   /** Whether this choice is the current one. Undefined if the item is not a choice. */
   readonly isChecked?: boolean;
+  /** Whether the choice is independent of the other ones of its group. Default: one of the group is the current one. */
+  readonly isToggle?: boolean;
   readonly run: () => void;
 }
 

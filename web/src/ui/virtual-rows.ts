@@ -1,5 +1,5 @@
 import type { RefObject } from 'preact';
-import { useLayoutEffect, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 export interface VirtualRows {
   /** The rows to render: the visible ones, some around them, and the focused one. */
@@ -22,9 +22,7 @@ interface VirtualRow {
 
 interface VirtualRowsOptions {
   readonly scroller: RefObject<HTMLElement | null>;
-  readonly count: number;
-  /** Pixels. */
-  readonly rowHeight: number;
+  readonly positions: RowPositions;
   /** Pixels above the rows: the header of a list, which stays visible. */
   readonly headerHeight: number;
   /** Pixels covered at the lower edge. `scrollTo` keeps rows clear of them. */
@@ -33,6 +31,28 @@ interface VirtualRowsOptions {
   readonly pinned: number;
   /** Rows rendered above and below the visible ones. */
   readonly overscan: number;
+}
+
+/** Where rows are, in pixels from the top of the first row. */
+export interface RowPositions {
+  readonly count: number;
+  /** The height of all rows. */
+  readonly height: number;
+  readonly topOf: (row: number) => number;
+  readonly heightOf: (row: number) => number;
+  /** Returns the row at a position. Outside of all rows, it can be negative, or at least `count`. */
+  readonly rowAt: (top: number) => number;
+}
+
+/** Returns the positions of rows that all have one height. */
+export function uniformRows(count: number, rowHeight: number): RowPositions {
+  return {
+    count,
+    height: count * rowHeight,
+    topOf: (row) => row * rowHeight,
+    heightOf: () => rowHeight,
+    rowAt: (top) => Math.floor(top / rowHeight),
+  };
 }
 
 /** The visible range of the rows, in pixels. */
@@ -45,12 +65,16 @@ interface Viewport {
 /** Milliseconds without a scroll event after which scrolling has ended. Not every supported browser has `scrollend`. */
 const SCROLL_END_MS = 150;
 
-/** Renders only the visible rows, and some around them, of a list with a constant row height. */
+/** Renders only the visible rows, and some around them. */
 export function useVirtualRows(options: VirtualRowsOptions): VirtualRows {
-  const { scroller, count, rowHeight, headerHeight, coveredHeight = 0, pinned, overscan } = options;
+  const { scroller, positions, headerHeight, coveredHeight = 0, pinned, overscan } = options;
+  const { count, height } = positions;
+  const latest = useRef(positions);
+  latest.current = positions;
+  const measured = useRef(() => {});
   const [viewport, setViewport] = useState<Viewport>({ top: 0, origin: 0, height: 0 });
   const [position] = useState(() => new ScrollPosition(() => scroller.current));
-  position.height = count * rowHeight;
+  position.height = height;
   const [isScrolling, setScrolling] = useState(false);
 
   useLayoutEffect(() => {
@@ -60,8 +84,9 @@ export function useVirtualRows(options: VirtualRowsOptions): VirtualRows {
     const measure = () => {
       position.update();
       const next = { top: position.top - headerHeight, origin: position.origin, height: element.clientHeight };
-      setViewport((previous) => (isSameView(previous, next, rowHeight) ? previous : next));
+      setViewport((previous) => (isSameView(previous, next, latest.current) ? previous : next));
     };
+    measured.current = measure;
     const onScroll = () => {
       measure();
       setScrolling(true);
@@ -82,7 +107,7 @@ export function useVirtualRows(options: VirtualRowsOptions): VirtualRows {
       clearTimeout(timer);
       setScrolling(false);
     };
-  }, [rowHeight, headerHeight]);
+  }, [headerHeight]);
 
   // After a render, when the element has its height.
   useLayoutEffect(() => {
@@ -90,18 +115,19 @@ export function useVirtualRows(options: VirtualRowsOptions): VirtualRows {
     setViewport((previous) =>
       previous.origin === position.origin ? previous : { ...previous, origin: position.origin },
     );
-  }, [count * rowHeight]);
+    measured.current();
+  }, [positions]);
 
-  const range = rangeOf(viewport, rowHeight);
+  const range = rangeOf(viewport, positions);
   return {
     rows: renderedRows(range, { count, pinned, overscan }).map((index) => ({
       index,
-      start: index * rowHeight - viewport.origin,
+      start: positions.topOf(index) - viewport.origin,
       isInView: index >= range.first && index <= range.last,
     })),
     style:
-      count * rowHeight <= MAX_HEIGHT
-        ? { blockSize: `${count * rowHeight}px` }
+      height <= MAX_HEIGHT
+        ? { blockSize: `${height}px` }
         : // Rows below the end would make the element taller.
           { blockSize: `${MAX_HEIGHT}px`, overflowY: 'clip' },
     isScrolling,
@@ -109,8 +135,8 @@ export function useVirtualRows(options: VirtualRowsOptions): VirtualRows {
     scrollTo(row) {
       const element = scroller.current;
       if (!element) return;
-      const atTop = row * rowHeight;
-      const atBottom = atTop + rowHeight + headerHeight + coveredHeight - element.clientHeight;
+      const atTop = positions.topOf(row);
+      const atBottom = atTop + positions.heightOf(row) + headerHeight + coveredHeight - element.clientHeight;
       position.top = Math.min(atTop, Math.max(atBottom, position.top));
     },
   };
@@ -122,20 +148,20 @@ interface Range {
   readonly last: number;
 }
 
-function rangeOf({ top, height }: Viewport, rowHeight: number): Range {
+function rangeOf({ top, height }: Viewport, { rowAt }: RowPositions): Range {
   if (height === 0) return { first: 0, last: -1 };
-  return { first: Math.max(0, Math.floor(top / rowHeight)), last: Math.ceil((top + height) / rowHeight) - 1 };
+  return { first: Math.max(0, rowAt(top)), last: rowAt(top + height - 0.01) };
 }
 
 /** Returns whether both show the same rows at the same positions, so no render is necessary. */
-function isSameView(left: Viewport, right: Viewport, rowHeight: number): boolean {
-  const [before, after] = [rangeOf(left, rowHeight), rangeOf(right, rowHeight)];
+function isSameView(left: Viewport, right: Viewport, positions: RowPositions): boolean {
+  const [before, after] = [rangeOf(left, positions), rangeOf(right, positions)];
   return left.origin === right.origin && before.first === after.first && before.last === after.last;
 }
 
 function renderedRows(
   range: Range,
-  { count, pinned, overscan }: Pick<VirtualRowsOptions, 'count' | 'pinned' | 'overscan'>,
+  { count, pinned, overscan }: { count: number } & Pick<VirtualRowsOptions, 'pinned' | 'overscan'>,
 ): readonly number[] {
   // Rows can be removed before the browser reports the new scroll position.
   const first = Math.max(0, Math.min(range.first, count - 1) - overscan);

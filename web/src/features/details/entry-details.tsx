@@ -1,6 +1,5 @@
 import { type ComponentChildren, Fragment } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { typeLabel } from '../../platform/file-kinds.ts';
 import { nameOf, ROOT } from '../../platform/paths.ts';
 import { pages } from '../../platform/service/pages.ts';
 import type { Entry, FileEntry } from '../../platform/service/service.ts';
@@ -14,6 +13,7 @@ import { useActions } from '../actions/actions.ts';
 import { countLabel } from '../folder/count-label.ts';
 import { Name } from '../folder/entry-parts.tsx';
 import { EntryIcon, Thumbnail } from '../folder/thumbnail.tsx';
+import { TypeName } from '../folder/type-name.tsx';
 import { useFolder, useRetention, useService, useUrls, useVisit } from '../models.ts';
 
 /** Shows all details of one entry. */
@@ -116,7 +116,7 @@ function FileFacts({ file }: { file: FileEntry }) {
   return (
     <dl>
       <Fact name={text.folder.type}>
-        {typeLabel(file, text)}
+        <TypeName entry={file} />
         <span class="secondary">{file.contentType}</span>
       </Fact>
       <Fact name={text.folder.size}>

@@ -4,7 +4,7 @@ import type { Selection } from '../../model/selection.ts';
 import { isRightToLeft } from '../../ui/direction.ts';
 import { EdgeScroll } from '../../ui/edge-scroll.ts';
 import type { ScrollPosition } from '../../ui/virtual-rows.ts';
-import type { GridLayout } from './grid-layout.ts';
+import type { EntryLayout } from './grid-layout.ts';
 
 /** A rectangle, in pixels relative to the upper left corner of the first entry. */
 export interface Band {
@@ -26,7 +26,7 @@ interface BandSelectionOptions {
   readonly folder: Folder;
   readonly selection: Selection;
   /** Returns the current layout and scroll position. */
-  readonly layout: () => GridLayout & Pick<ScrollPosition, 'top'>;
+  readonly layout: () => EntryLayout & Pick<ScrollPosition, 'top'>;
   /** Ends the selection by bands. */
   readonly signal: AbortSignal;
 }
@@ -42,10 +42,7 @@ export function selectByBand({ element, band, folder, selection, layout, signal 
         band.value = bandBetween(from, to);
         const current = layout();
         const entries = folder.entries.peek();
-        const inside = cellsIn(band.value, current).flatMap(([row, column]) => {
-          const path = entries[row * current.columns + column]?.path;
-          return path === undefined ? [] : [path];
-        });
+        const inside = indicesIn(band.value, current).flatMap((index) => entries[index]?.path ?? []);
         selection.set([...before, ...inside]);
       },
       locate: (x, y) => pointAt(element, layout(), x, y),
@@ -121,7 +118,7 @@ function preventDrag(event: Event): void {
 
 function pointAt(
   element: HTMLElement,
-  { headerHeight, padding, top }: GridLayout & Pick<ScrollPosition, 'top'>,
+  { headerHeight, padding, top }: EntryLayout & Pick<ScrollPosition, 'top'>,
   x: number,
   y: number,
 ): Point {
@@ -139,18 +136,21 @@ function bandBetween(from: Point, to: Point): Band {
   };
 }
 
-/** Returns the rows and columns that a band touches. */
-function cellsIn(band: Band, { columns, columnWidth, rowHeight }: GridLayout): readonly (readonly [number, number])[] {
-  const columnAt = (x: number) => Math.floor(x / columnWidth);
-  const cells: (readonly [number, number])[] = [];
-  const lastRow = Math.floor(band.bottom / rowHeight);
-  for (let row = Math.max(0, Math.floor(band.top / rowHeight)); row <= lastRow; row++) {
-    const lastColumn = Math.min(columns - 1, columnAt(band.right));
-    for (let column = Math.max(0, columnAt(band.left)); column <= lastColumn; column++) {
-      cells.push([row, isRightToLeft() ? columns - 1 - column : column]);
+/** Returns the indices of the entries that a band touches. */
+function indicesIn(band: Band, { rows, entriesOf, boxOf, width, padding }: EntryLayout): readonly number[] {
+  const line = width - 2 * padding;
+  const [start, end] = isRightToLeft() ? [line - band.right, line - band.left] : [band.left, band.right];
+  const indices: number[] = [];
+  const lastRow = Math.min(rows.rowAt(band.bottom), rows.count - 1);
+  for (let row = Math.max(0, rows.rowAt(band.top)); row <= lastRow; row++) {
+    const [first, after] = entriesOf(row);
+    for (let index = first; index < after; index++) {
+      const box = boxOf(index);
+      const isInLine = box.start <= end && box.end > start;
+      if (isInLine && box.top <= band.bottom && box.bottom > band.top) indices.push(index);
     }
   }
-  return cells;
+  return indices;
 }
 
 /** Returns whether a press starts a band: not on a draggable or clickable element, nor on the scroll bar. */

@@ -1,47 +1,61 @@
 import type { RefObject } from 'preact';
-import { useRef } from 'preact/hooks';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { useLanguage } from '../../platform/text/language.ts';
 import { folderName } from '../../platform/text/names.ts';
 import { useVirtualRows } from '../../ui/virtual-rows.ts';
+import { whenIdle } from '../../ui/when-idle.ts';
 import { useFolder, usePreferences } from '../models.ts';
 import { useEntryFocus } from './entry-focus.ts';
-import { useGridLayout } from './grid-layout.ts';
-import { ListHeader, ListRow } from './list.tsx';
+import type { EntryView } from './entry-view.ts';
+import { useLayoutInput } from './grid-layout.ts';
+import { ListHeader } from './list.tsx';
 import { usePointing } from './pointing.ts';
 import { RubberBand, useRubberBand } from './rubber-band.tsx';
 import { useCoveredHeight, useScrollAnchoring, useScrollToRevealed } from './scrolling.ts';
 import type { ThumbnailPriority } from './thumbnail.tsx';
-import { TileRow } from './tile-row.tsx';
+import { preloadViews, useEntryView } from './views.ts';
 
-/** Rows rendered beyond the visible ones. A row of tiles has many thumbnails, which compete with the visible ones. */
-const OVERSCAN = { list: 8, grid: 1 } as const;
+interface EntriesProps {
+  scroller: RefObject<HTMLDivElement | null>;
+}
 
 /** The entries of the folder as list rows or tiles, with the ARIA role of a grid. */
-export function Entries({ scroller }: { scroller: RefObject<HTMLDivElement | null> }) {
+export function Entries({ scroller }: EntriesProps) {
+  const view = useEntryView(usePreferences().view.value);
+  useEffect(() => whenIdle(preloadViews), []);
+  return view ? <EntryGrid scroller={scroller} view={view} /> : null;
+}
+
+function EntryGrid({ scroller, view }: EntriesProps & { view: EntryView }) {
   const folder = useFolder();
   const preferences = usePreferences();
   const { text } = useLanguage();
   const grid = useRef<HTMLDivElement>(null);
 
-  const view = preferences.view.value;
   const entries = folder.entries.value;
-  const layout = useGridLayout(view, scroller, preferences.density.value);
-  const { columns, rowHeight, headerHeight } = layout;
-  const headerRows = view === 'list' && headerHeight > 0 ? 1 : 0;
+  const measured = useLayoutInput(scroller, preferences.density.value);
+  const columns = preferences.columns.value;
+  const tileSize = preferences.tileSize.value;
+  const layout = useMemo(
+    () => view.layOut(entries, { ...measured, columns, tileSize }),
+    [view, entries, measured, columns, tileSize],
+  );
+  const { rows, rowOf, headerHeight } = layout;
+  const isList = view.name === 'list';
+  const headerRows = isList && headerHeight > 0 ? 1 : 0;
   const focused = folder.focused.value;
   const tabStop = focused === null ? 0 : Math.max(0, folder.indexOf(focused));
   const coveredHeight = useCoveredHeight(scroller);
   const virtual = useVirtualRows({
     scroller,
-    count: Math.ceil(entries.length / columns),
-    rowHeight,
+    positions: rows,
     headerHeight,
     coveredHeight,
-    pinned: Math.floor(tabStop / columns),
-    overscan: OVERSCAN[view],
+    pinned: rowOf(tabStop),
+    overscan: view.overscan,
   });
   useScrollAnchoring(scroller, virtual.position, layout);
-  const scrollToIndex = (index: number) => virtual.scrollTo(Math.floor(index / columns));
+  const scrollToIndex = (index: number) => virtual.scrollTo(rowOf(index));
   useEntryFocus(grid, layout, scrollToIndex);
   useScrollToRevealed(grid, coveredHeight, scrollToIndex);
   const pointing = usePointing();
@@ -51,32 +65,34 @@ export function Entries({ scroller }: { scroller: RefObject<HTMLDivElement | nul
     <div
       ref={grid}
       role="grid"
-      class={`entries ${view}`}
+      class={`entries ${view.class}`}
+      style={{ '--columns': layout.columns?.template }}
       aria-label={text.folder.contents({ folder: folderName(folder.path.value, text) })}
       aria-multiselectable="true"
-      aria-rowcount={Math.ceil(entries.length / columns) + headerRows}
-      {...(view === 'grid' && { 'aria-colcount': columns })}
+      aria-rowcount={rows.count + headerRows}
+      aria-colcount={layout.columnCount}
       {...pointing}
     >
-      {headerRows > 0 && <ListHeader />}
+      {headerRows > 0 && layout.columns && <ListHeader columns={layout.columns} />}
       <div role="rowgroup" class="rows" style={virtual.style}>
-        {virtual.rows.map(({ index, start, isInView }) => {
-          const besideView = view === 'grid' ? 'low' : 'none';
+        {virtual.rows.map(({ index: row, start, isInView }) => {
+          const [first, end] = layout.entriesOf(row);
+          const besideView = isList ? 'none' : 'low';
           const thumbnailPriority: ThumbnailPriority = virtual.isScrolling ? 'none' : isInView ? 'auto' : besideView;
-          const shared = { start, height: rowHeight, thumbnailPriority };
-          if (view === 'grid') {
-            const tiles = entries.slice(index * columns, (index + 1) * columns);
-            return <TileRow key={index} {...shared} tiles={tiles} row={index} columns={columns} tabStop={tabStop} />;
-          }
-          const entry = entries[index];
+          const shown = entries.slice(first, end);
+          // Rows of the list keep their elements when entries are added above them.
           return (
-            entry && (
-              <ListRow
-                key={entry.path}
-                {...shared}
-                entry={entry}
-                position={index + 1 + headerRows}
-                isTabStop={index === tabStop}
+            shown[0] && (
+              <view.Row
+                key={isList ? shown[0].path : row}
+                entries={shown}
+                first={first}
+                row={row + headerRows}
+                layout={layout}
+                start={start}
+                height={rows.heightOf(row)}
+                tabStop={tabStop}
+                thumbnailPriority={thumbnailPriority}
               />
             )
           );

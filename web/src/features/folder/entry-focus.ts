@@ -7,7 +7,7 @@ import { useLanguage } from '../../platform/text/language.ts';
 import { isForPage, TypeAhead } from '../../ui/keyboard.ts';
 import { type Actions, useActions } from '../actions/actions.ts';
 import { useChanges, useFolder, useRouter, useSelection } from '../models.ts';
-import { type GridLayout, targetIndex } from './grid-layout.ts';
+import { type EntryLayout, targetIndex } from './grid-layout.ts';
 
 /**
  * Moves the focus and the selection by the keyboard. Keeps the focus on its entry when entries are added, removed or
@@ -15,7 +15,7 @@ import { type GridLayout, targetIndex } from './grid-layout.ts';
  */
 export function useEntryFocus(
   grid: RefObject<HTMLElement | null>,
-  { columns, rowHeight, headerHeight, height }: GridLayout,
+  layout: EntryLayout,
   scrollToIndex: (index: number) => void,
 ): void {
   const actions = useActions();
@@ -25,10 +25,11 @@ export function useEntryFocus(
   useFocusInNewFolder();
   useFocusOnElement(grid, scrollToIndex);
 
-  const visibleRows = Math.floor((height - headerHeight) / rowHeight);
+  const { rows, headerHeight, height } = layout;
+  const visibleRows = Math.floor(((height - headerHeight) * rows.count) / Math.max(1, rows.height));
   const isRightToLeft = useLanguage().direction === 'rtl';
   const [typeAhead] = useState(() => new TypeAhead());
-  const context = { columns, visibleRows, isRightToLeft, actions, folder, selection, typeAhead, scrollToIndex };
+  const context = { layout, visibleRows, isRightToLeft, actions, folder, selection, typeAhead, scrollToIndex };
   useGridKeys((event) => handleKey(event, context), grid);
 }
 
@@ -53,7 +54,7 @@ interface KeyContext {
   readonly actions: Actions;
   readonly folder: Folder;
   readonly selection: Selection;
-  readonly columns: number;
+  readonly layout: EntryLayout;
   readonly visibleRows: number;
   readonly isRightToLeft: boolean;
   readonly typeAhead: TypeAhead;
@@ -61,7 +62,7 @@ interface KeyContext {
 }
 
 function handleKey(event: KeyboardEvent, context: KeyContext): void {
-  const { actions, folder, selection, typeAhead } = context;
+  const { actions, folder, selection, typeAhead, layout, visibleRows, isRightToLeft } = context;
   const { key, shiftKey, altKey } = event;
   const isModified = event.ctrlKey || event.metaKey;
   if (isModified || altKey || (key.length > 1 && key !== 'Shift')) typeAhead.reset();
@@ -70,7 +71,7 @@ function handleKey(event: KeyboardEvent, context: KeyContext): void {
   const entries = folder.entries.value;
   const focused = folder.focused.value ?? '';
   const index = folder.indexOf(focused);
-  const target = targetIndex(key, index, { ...context, count: entries.length });
+  const target = targetIndex(key, index, { ...layout, visibleRows, isRightToLeft });
   if (target !== undefined && !(event.metaKey && key.startsWith('Arrow'))) {
     event.preventDefault();
     if (target !== index || !shiftKey) moveTo(target, event, context);

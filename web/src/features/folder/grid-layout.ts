@@ -1,24 +1,68 @@
 import type { RefObject } from 'preact';
 import { useLayoutEffect, useMemo, useState } from 'preact/hooks';
-import type { Density, View } from '../../platform/preferences.ts';
+import type { ColumnChoice, Density } from '../../platform/preferences.ts';
+import type { Entry } from '../../platform/service/service.ts';
 import { NARROW, useMedia } from '../../ui/responsive.ts';
+import { type RowPositions, uniformRows } from '../../ui/virtual-rows.ts';
+import { type ListColumns, layOutColumns } from './columns.ts';
 
-/** The layout of the entries as rows and columns. All lengths are in pixels. */
-export interface GridLayout {
-  readonly columns: number;
-  readonly columnWidth: number;
-  readonly rowHeight: number;
+/** The entries as cells in rows. */
+export interface Cells {
+  readonly count: number;
+  readonly rowOf: (index: number) => number;
+  /** Returns the index of the first entry of a row, and the index after its last one. */
+  readonly entriesOf: (row: number) => readonly [first: number, end: number];
+  /** Returns where the middle of an entry is in its row, in any unit. */
+  readonly middleOf: (index: number) => number;
+  /** Whether no row has more than one entry. */
+  readonly isSingleColumn: boolean;
+}
+
+/** A rectangle in pixels: from the start of the line, and from the top of the first row. */
+export interface CellBox {
+  readonly start: number;
+  readonly end: number;
+  readonly top: number;
+  readonly bottom: number;
+}
+
+/** The layout of the entries in a view. All lengths are in pixels. */
+export interface EntryLayout extends Cells {
+  readonly rows: RowPositions;
+  readonly boxOf: (index: number) => CellBox;
   /** The height above the rows: the header of a list, or the space above tiles. */
   readonly headerHeight: number;
-  /** The height of the visible part. */
+  /** The size of the visible part. */
+  readonly width: number;
   readonly height: number;
   /** The space around the tiles, on each side. */
   readonly padding: number;
+  /** The most entries in a row; undefined for a list. */
+  readonly columnCount?: number;
+  /** The columns of a list. */
+  readonly columns?: ListColumns;
 }
 
-/** Returns the layout of a view in its scroller, and updates it when the scroller's size changes. */
-export function useGridLayout(view: View, scroller: RefObject<HTMLElement | null>, density: Density): GridLayout {
-  const [size, setSize] = useState<Size>({ width: 0, height: 0 });
+/** What layouts depend on, except the entries. */
+export interface LayoutInput {
+  /** Pixels of the scroller, without its scroll bar. */
+  readonly width: number;
+  readonly height: number;
+  readonly isNarrow: boolean;
+  /** Pixels. */
+  readonly rem: number;
+  readonly rowHeight: number;
+  readonly columns: ColumnChoice;
+  /** The position in `TILE_SIZES`. */
+  readonly tileSize: number;
+}
+
+/** Returns the size of the scroller and the lengths of the style sheet, and updates them. */
+export function useLayoutInput(
+  scroller: RefObject<HTMLElement | null>,
+  density: Density,
+): Omit<LayoutInput, 'columns' | 'tileSize'> {
+  const [size, setSize] = useState({ width: 0, height: 0 });
   const isNarrow = useMedia(NARROW);
 
   useLayoutEffect(() => {
@@ -31,87 +75,103 @@ export function useGridLayout(view: View, scroller: RefObject<HTMLElement | null
     return () => observer.disconnect();
   }, []);
 
-  return useMemo(
-    () => (view === 'list' ? listLayout(size, isNarrow) : tileLayout(size, isNarrow)),
+  return useMemo(() => {
+    const style = getComputedStyle(document.documentElement);
+    const rem = Number.parseFloat(style.fontSize);
+    return { ...size, isNarrow, rem, rowHeight: Number.parseFloat(style.getPropertyValue('--row')) * rem };
     // The style sheet derives the row height from the density.
-    [view, size.width, size.height, isNarrow, density],
-  );
+  }, [size.width, size.height, isNarrow, density]);
 }
 
-interface Size {
-  readonly width: number;
-  readonly height: number;
+/** Returns the layout of a list of other items than entries. */
+export function useListLayout(scroller: RefObject<HTMLElement | null>, density: Density) {
+  const { height, rowHeight, isNarrow } = useLayoutInput(scroller, density);
+  return { height, rowHeight, headerHeight: headerHeightOf({ rowHeight, isNarrow }) };
 }
 
 /** Narrow windows have one column and a sort menu, so they need no header. */
-function listLayout({ width, height }: Size, isNarrow: boolean): GridLayout {
-  const rowHeight = Number.parseFloat(rootStyle().getPropertyValue('--row')) * pixelsPerRem();
-  return { columns: 1, columnWidth: width, rowHeight, headerHeight: isNarrow ? 0 : rowHeight, height, padding: 0 };
+const headerHeightOf = ({ rowHeight, isNarrow }: Pick<LayoutInput, 'rowHeight' | 'isNarrow'>) =>
+  isNarrow ? 0 : rowHeight;
+
+export function listLayout(entries: readonly Entry[], input: LayoutInput): EntryLayout {
+  const { width, height, rowHeight, rem } = input;
+  return {
+    ...uniformCells(entries.length, 1),
+    rows: uniformRows(entries.length, rowHeight),
+    boxOf: (index) => ({ start: 0, end: width, top: index * rowHeight, bottom: (index + 1) * rowHeight }),
+    headerHeight: headerHeightOf(input),
+    width,
+    height,
+    padding: 0,
+    columns: layOutColumns(width / rem, input.columns),
+  };
 }
 
-/** Lengths of tiles in `rem`, which follow the user's text size. */
-const TILE = { minWidth: 10.5, minWidthIfNarrow: 8.5, caption: 4.5, padding: 0.75 };
-
-function tileLayout({ width, height }: Size, isNarrow: boolean): GridLayout {
-  const rem = pixelsPerRem();
-  const padding = TILE.padding * rem;
-  const available = Math.max(0, width - 2 * padding);
-  const minWidth = (isNarrow ? TILE.minWidthIfNarrow : TILE.minWidth) * rem;
-  const columns = Math.max(1, Math.floor(available / minWidth));
-  const columnWidth = available / columns;
-  // The picture has an aspect ratio of 4:3.
-  const rowHeight = Math.round((columnWidth * 3) / 4 + TILE.caption * rem);
-  return { columns, columnWidth, rowHeight, headerHeight: padding, height, padding };
+/** Returns the cells of entries in rows of equal length. */
+export function uniformCells(count: number, columns: number): Cells {
+  return {
+    count,
+    rowOf: (index) => Math.floor(index / columns),
+    entriesOf: (row) => [row * columns, Math.min(count, (row + 1) * columns)],
+    middleOf: (index) => index % columns,
+    isSingleColumn: columns === 1,
+  };
 }
-
-const rootStyle = () => getComputedStyle(document.documentElement);
-const pixelsPerRem = () => Number.parseFloat(rootStyle().fontSize);
 
 /** The entries as the keyboard moves through them. */
-export interface NavigationGrid {
-  readonly count: number;
-  readonly columns: number;
+export interface NavigationGrid extends Cells {
   readonly visibleRows: number;
   readonly isRightToLeft: boolean;
 }
 
 /** Returns the index that a key moves to from `index` (-1 for none); undefined for keys that don't move. */
 export function targetIndex(key: string, index: number, grid: NavigationGrid): number | undefined {
-  const { count, columns, visibleRows } = grid;
-  const step = stepOf(key, grid);
+  const { count, rowOf } = grid;
+  const last = count - 1;
   if (count === 0) return undefined;
   if (key === 'Home') return 0;
-  if (key === 'End') return count - 1;
-  if (step === undefined) return undefined;
-  if (index < 0) return step > 0 ? 0 : count - 1;
+  if (key === 'End') return last;
+  const [unit, step] = stepOf(key, grid) ?? [];
+  if (unit === undefined || step === undefined) return undefined;
+  if (index < 0) return step > 0 ? 0 : last;
+  if (unit === 'entry') return Math.max(0, Math.min(index + step, last));
 
-  const target = index + step;
-  if (target >= 0 && target < count) return target;
-  if (Math.abs(step) < columns) return index;
-  if (step > 0) {
-    const isInLastRow = Math.floor(index / columns) === Math.floor((count - 1) / columns);
-    return isInLastRow ? index : count - 1;
-  }
-  const isPage = key.startsWith('Page') && visibleRows > 1;
-  return isPage ? index % columns : index;
+  const row = rowOf(index);
+  const target = row + step;
+  if (target > rowOf(last)) return row === rowOf(last) ? index : last;
+  if (target < 0 && !key.startsWith('Page')) return index;
+  return nearestInRow(Math.max(0, target), index, grid);
 }
 
-function stepOf(key: string, { columns, visibleRows, isRightToLeft }: NavigationGrid): number | undefined {
+/** Returns the entry of a row that is nearest to being above or below another entry. */
+function nearestInRow(row: number, index: number, { entriesOf, middleOf }: Cells): number {
+  const [first, end] = entriesOf(row);
+  const distance = (candidate: number) => Math.abs(middleOf(candidate) - middleOf(index));
+  let nearest = first;
+  for (let candidate = first; candidate < end; candidate++) {
+    if (distance(candidate) < distance(nearest)) nearest = candidate;
+  }
+  return nearest;
+}
+
+type Step = readonly [unit: 'entry' | 'row', step: number];
+
+function stepOf(key: string, { isSingleColumn, visibleRows, isRightToLeft }: NavigationGrid): Step | undefined {
   const forward = isRightToLeft ? -1 : 1;
-  const page = Math.max(1, visibleRows - 1) * columns;
+  const page = Math.max(1, visibleRows - 1);
   switch (key) {
     case 'ArrowDown':
-      return columns;
+      return ['row', 1];
     case 'ArrowUp':
-      return -columns;
+      return ['row', -1];
     case 'ArrowRight':
-      return columns > 1 ? forward : undefined;
+      return isSingleColumn ? undefined : ['entry', forward];
     case 'ArrowLeft':
-      return columns > 1 ? -forward : undefined;
+      return isSingleColumn ? undefined : ['entry', -forward];
     case 'PageDown':
-      return page;
+      return ['row', page];
     case 'PageUp':
-      return -page;
+      return ['row', -page];
     default:
       return undefined;
   }

@@ -1,21 +1,37 @@
 import type { VNode } from 'preact';
-import { typeLabel } from '../../platform/file-kinds.ts';
-import { COLUMNS, type Column } from '../../platform/preferences.ts';
+import { useEffect, useState } from 'preact/hooks';
+import type { Column } from '../../platform/preferences.ts';
 import type { Entry, FileEntry } from '../../platform/service/service.ts';
-import { type Language, useLanguage } from '../../platform/text/language.ts';
+import { completeLanguage, type Language, useLanguage, useLanguageSignal } from '../../platform/text/language.ts';
+import { deferred } from '../../ui/deferred.tsx';
 import { Icon } from '../../ui/icon.tsx';
+import { whenIdle } from '../../ui/when-idle.ts';
 import { useMessages, usePreferences } from '../models.ts';
+import type { ListColumns } from './columns.ts';
 import { Check, EntryName, MoreButton, SharedBadge, useEntryState } from './entry-parts.tsx';
+import type { RowProps } from './entry-view.ts';
 import { NameField } from './lazy-name-field.ts';
 import { Thumbnail, type ThumbnailPriority } from './thumbnail.tsx';
+import { TypeName } from './type-name.tsx';
 import './entries.css';
 
+/** Buttons that change the columns. */
+const ColumnMenu = deferred(async () => (await import('./column-controls.tsx')).ColumnMenu);
+const ColumnResizer = deferred(async () => (await import('./column-controls.tsx')).ColumnResizer);
+
 /** The header of the list, with buttons that sort. */
-export function ListHeader() {
+export function ListHeader({ columns }: { columns: ListColumns }) {
   const preferences = usePreferences();
   const messages = useMessages();
+  const language = useLanguageSignal();
   const { text } = useLanguage();
+  const [hasControls, setHasControls] = useState(false);
   const { by, descending } = preferences.order.value;
+
+  useEffect(() => {
+    const show = () => setHasControls(true);
+    return whenIdle(() => void completeLanguage(language).then(show, () => {}));
+  }, []);
 
   const sort = (column: Column) => {
     // Users look for the largest and for the newest files first.
@@ -28,41 +44,51 @@ export function ListHeader() {
 
   return (
     <div role="row" class="list-header" aria-rowindex={1}>
-      {COLUMNS.map((column) => (
+      {columns.shown.map((column) => (
         <div
           key={column}
           role="columnheader"
           class={column}
           aria-sort={column === by ? (descending ? 'descending' : 'ascending') : 'none'}
         >
-          <button type="button" onClick={() => sort(column)}>
+          <button class="sort" type="button" onClick={() => sort(column)}>
             {text.folder[column]}
             {column === by && <Icon name={descending ? 'chevron-down' : 'chevron-up'} />}
           </button>
+          {hasControls && <ColumnResizer column={column} />}
         </div>
       ))}
       <div role="columnheader" class="more">
         <span class="visually-hidden">{text.shell.actions}</span>
+        {hasControls && <ColumnMenu />}
       </div>
     </div>
   );
 }
 
-interface ListRowProps {
+/** One entry of the list. */
+export function ListRow({ entries: [entry], first, row, layout, start, height, tabStop, thumbnailPriority }: RowProps) {
+  const { columns } = layout;
+  if (!entry || !columns) return null;
+  const state = { entry, columns, isTabStop: first === tabStop, thumbnailPriority };
+  return <EntryRow position={row + 1} start={start} height={height} {...state} />;
+}
+
+interface EntryRowProps {
   entry: Entry;
+  columns: ListColumns;
   /** The 1-based position among all rows of the grid, including the header. */
   position: number;
-  /** Pixels from the top of all rows. */
   start: number;
   height: number;
   isTabStop: boolean;
   thumbnailPriority: ThumbnailPriority;
 }
 
-/** One entry of the list. */
-export function ListRow({ entry, position, start, height, isTabStop, thumbnailPriority }: ListRowProps) {
+function EntryRow({ entry, columns, position, start, height, isTabStop, thumbnailPriority }: EntryRowProps) {
+  const language = useLanguage();
   const { isSelected, isRenamed, attributes, nameAttributes } = useEntryState(entry, isTabStop);
-
+  const hasSummary = columns.isReduced && entry.type === 'file';
   return (
     <div
       role="row"
@@ -75,11 +101,18 @@ export function ListRow({ entry, position, start, height, isTabStop, thumbnailPr
         {/* Without a role, Chromium omits a draggable element from the row's accessible name. */}
         <span role="presentation" class="label" {...nameAttributes}>
           <Thumbnail entry={entry} priority={thumbnailPriority} />
-          {isRenamed ? <NameField entry={entry} /> : <NameWithSummary entry={entry} />}
+          {isRenamed ? (
+            <NameField entry={entry} />
+          ) : (
+            <span class="words">
+              <EntryName entry={entry} />
+              {hasSummary && <Summary entry={entry} shown={columns.shown} />}
+            </span>
+          )}
           <SharedBadge path={entry.path} />
         </span>
       </div>
-      <OtherCells entry={entry} />
+      {columns.shown.map((column) => column !== 'name' && CELLS[column](entry, language))}
       <div role="gridcell" class="more">
         <MoreButton name={entry.name} />
       </div>
@@ -87,31 +120,16 @@ export function ListRow({ entry, position, start, height, isTabStop, thumbnailPr
   );
 }
 
-/** The name, and below it the details whose columns narrow windows hide. */
-function NameWithSummary({ entry }: { entry: Entry }) {
-  return (
-    <span class="words">
-      <EntryName entry={entry} />
-      {entry.type === 'file' && <Summary entry={entry} />}
-    </span>
-  );
-}
-
-function Summary({ entry }: { entry: FileEntry }) {
+/** The details for whose columns there is no room. */
+function Summary({ entry, shown }: { entry: FileEntry; shown: readonly Column[] }) {
   const { formats } = useLanguage();
-  const time = entry.modified === null ? '' : ` · ${formats.time(new Date(entry.modified))}`;
+  const size = !shown.includes('size') && formats.size(entry.size);
+  const time = !shown.includes('modified') && entry.modified !== null && formats.time(new Date(entry.modified));
   return (
     <span class="summary numbers" aria-hidden="true">
-      {formats.size(entry.size)}
-      {time}
+      {[size, time].filter(Boolean).join(' · ')}
     </span>
   );
-}
-
-/** The cells of all columns except the name. */
-function OtherCells({ entry }: { entry: Entry }) {
-  const language = useLanguage();
-  return <>{COLUMNS.map((column) => column !== 'name' && CELLS[column](entry, language))}</>;
 }
 
 /** Folders have neither a size nor a time. The title of a cell is the exact value. */
@@ -126,7 +144,7 @@ const CELLS: Readonly<Record<Exclude<Column, 'name'>, (entry: Entry, language: L
     ),
   type: (entry, { text }) => (
     <div role="gridcell" class="type" title={entry.type === 'folder' ? undefined : entry.contentType}>
-      {entry.type === 'folder' ? text.types.folder : typeLabel(entry, text)}
+      {entry.type === 'folder' ? text.types.folder : <TypeName entry={entry} />}
     </div>
   ),
   modified(entry, { text, formats }) {

@@ -4,7 +4,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import type { ScrollPosition } from '../../ui/virtual-rows.ts';
 import { useFolder, useSelection } from '../models.ts';
 import type { Band } from './band-selection.ts';
-import type { GridLayout } from './grid-layout.ts';
+import type { EntryLayout } from './grid-layout.ts';
 import './folder-view.css';
 
 /**
@@ -14,7 +14,7 @@ import './folder-view.css';
 export function useRubberBand(
   scroller: RefObject<HTMLElement | null>,
   position: ScrollPosition,
-  layout: GridLayout,
+  layout: EntryLayout,
 ): ReadonlySignal<Band | null> {
   const folder = useFolder();
   const selection = useSelection();

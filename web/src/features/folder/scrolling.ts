@@ -2,7 +2,7 @@ import type { RefObject } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { ScrollPosition } from '../../ui/virtual-rows.ts';
 import { useFolder, useMessages, useRouter, useSelection } from '../models.ts';
-import type { GridLayout } from './grid-layout.ts';
+import type { EntryLayout } from './grid-layout.ts';
 
 /**
  * Keeps the first visible entry in place when entries above it are added or removed, and when the layout changes. Restores
@@ -11,10 +11,11 @@ import type { GridLayout } from './grid-layout.ts';
 export function useScrollAnchoring(
   scroller: RefObject<HTMLElement | null>,
   position: ScrollPosition,
-  { columns, rowHeight }: GridLayout,
+  layout: EntryLayout,
 ): void {
   const folder = useFolder();
   const router = useRouter();
+  const { rows } = layout;
   const entries = folder.entries.value;
   const path = folder.path.value;
   const anchor = useRef<{ path: string; offset: number } | null>(null);
@@ -46,18 +47,18 @@ export function useScrollAnchoring(
       if (Math.abs(position.top - restored.current) < 1) restored.current = null;
     } else if (anchor.current) {
       const index = folder.indexOf(anchor.current.path);
-      if (index >= 0) position.top = Math.floor(index / columns) * rowHeight + anchor.current.offset;
+      if (index >= 0) position.top = rows.topOf(layout.rowOf(index)) + anchor.current.offset;
     }
     const updateAnchor = () => {
-      const row = Math.floor(position.top / rowHeight);
-      const first = folder.entries.peek()[row * columns];
+      const row = Math.max(0, Math.min(rows.rowAt(position.top), rows.count - 1));
+      const first = folder.entries.peek()[layout.entriesOf(row)[0]];
       // At the very top, new entries above the first one become visible.
-      anchor.current = first && position.top > 0 ? { path: first.path, offset: position.top - row * rowHeight } : null;
+      anchor.current = first && position.top > 0 ? { path: first.path, offset: position.top - rows.topOf(row) } : null;
     };
     updateAnchor();
     element.addEventListener('scroll', updateAnchor, { passive: true });
     return () => element.removeEventListener('scroll', updateAnchor);
-  }, [entries, columns, rowHeight]);
+  }, [entries, layout]);
 }
 
 /** Returns the height in pixels that messages cover at the lower edge of the scroller. */

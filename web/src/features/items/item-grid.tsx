@@ -1,14 +1,14 @@
 import type { ComponentChildren, RefObject } from 'preact';
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Item, ItemList } from '../../model/item-list.ts';
 import type { Entry } from '../../platform/service/service.ts';
 import { useFullLanguage } from '../../platform/text/language.ts';
 import { isForPage, isKey, TypeAhead } from '../../ui/keyboard.ts';
 import { type MenuItem, useMenus } from '../../ui/menus.tsx';
 import type { Box } from '../../ui/placement.ts';
-import { useVirtualRows } from '../../ui/virtual-rows.ts';
+import { uniformRows, useVirtualRows } from '../../ui/virtual-rows.ts';
 import { Check, EntryName, MoreButton } from '../folder/entry-parts.tsx';
-import { targetIndex, useGridLayout } from '../folder/grid-layout.ts';
+import { targetIndex, uniformCells, useListLayout } from '../folder/grid-layout.ts';
 import { pointOf } from '../folder/pointing.ts';
 import { useCoveredHeight } from '../folder/scrolling.ts';
 import { EntryIcon } from '../folder/thumbnail.tsx';
@@ -55,14 +55,14 @@ export function ItemGrid<Kind extends Item>({ list, kind }: ItemGridProps<Kind>)
   const scroller = useRef<HTMLDivElement>(null);
   const grid = useRef<HTMLDivElement>(null);
   const items = list.items.value;
-  const { rowHeight, headerHeight, height } = useGridLayout('list', scroller, preferences.density.value);
+  const { rowHeight, headerHeight, height } = useListLayout(scroller, preferences.density.value);
+  const positions = useMemo(() => uniformRows(items.length, rowHeight), [items.length, rowHeight]);
   const focused = list.focused.value;
   const tabStop = focused === null ? 0 : Math.max(0, list.indexOf(focused));
   const headerRows = headerHeight > 0 ? 1 : 0;
   const virtual = useVirtualRows({
     scroller,
-    count: items.length,
-    rowHeight,
+    positions,
     headerHeight,
     coveredHeight: useCoveredHeight(scroller),
     pinned: tabStop,
@@ -278,7 +278,7 @@ function handleKey<Kind extends Item>(
     if (isExtended) list.extendTo(id);
     else if (!isModified) list.selectOnly(id);
   };
-  const target = targetIndex(key, index, { count: items.length, columns: 1, visibleRows, isRightToLeft: false });
+  const target = targetIndex(key, index, { ...uniformCells(items.length, 1), visibleRows, isRightToLeft: false });
   if (target !== undefined && !event.altKey) {
     typeAhead.reset();
     moveTo(target, event.shiftKey);

@@ -14,7 +14,7 @@ import { Button, IconButton } from '../../ui/button.tsx';
 import { focusRegion } from '../../ui/focus.ts';
 import { Icon, type IconName } from '../../ui/icon.tsx';
 import { ProgressBar } from '../../ui/progress-bar.tsx';
-import { useVirtualRows } from '../../ui/virtual-rows.ts';
+import { uniformRows, useVirtualRows } from '../../ui/virtual-rows.ts';
 import { Name } from '../folder/entry-parts.tsx';
 import { usePermissions } from '../models.ts';
 
@@ -29,11 +29,11 @@ export function UploadList({ uploads }: { uploads: UploadModel }) {
   const { failed, interrupted } = uploads.summary.value.count;
   const items = useOrdered(uploads.items.value, failed + interrupted);
   const rowHeight = ROW_HEIGHT_REM * Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
+  const positions = useMemo(() => uniformRows(items.length, rowHeight), [items.length, rowHeight]);
   const pinned = focused.value === null ? -1 : items.findIndex(({ id }) => id === focused.value);
   const { rows, style, scrollTo } = useVirtualRows({
     scroller,
-    count: items.length,
-    rowHeight,
+    positions,
     headerHeight: 0,
     pinned,
     overscan: 8,

@@ -1,7 +1,6 @@
 import type { ComponentChild } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { Visit } from '../../model/visit/visit.ts';
-import { typeLabel } from '../../platform/file-kinds.ts';
 import { StoreAccessError } from '../../platform/service/content.ts';
 import type { FileEntry } from '../../platform/service/service.ts';
 import { ServiceError } from '../../platform/service/service-error.ts';
@@ -10,6 +9,7 @@ import { Button } from '../../ui/button.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { useLoaded } from '../../ui/loading.ts';
 import { Thumbnail } from '../folder/thumbnail.tsx';
+import { TypeName } from '../folder/type-name.tsx';
 import { useAccount, useFolder, usePermissions, useRouter, useService, useVisit } from '../models.ts';
 import { useDownloadLink } from './download-link.ts';
 import { Loading, Notice } from './notices.tsx';
@@ -73,7 +73,6 @@ interface NoPreviewProps {
 /** The details, thumbnail and download button of a file without a preview. */
 export function NoPreview({ entry, reason, hint, action, canDownload = true }: NoPreviewProps) {
   const { text, formats } = useFullLanguage();
-  const type = typeLabel(entry, text);
   const title = reason ?? (entry.size === 0 ? text.previews.empty : text.previews.noPreview);
   const actions = (
     <>
@@ -85,7 +84,7 @@ export function NoPreview({ entry, reason, hint, action, canDownload = true }: N
     <Notice icon={<Thumbnail entry={entry} />} title={title} actions={actions}>
       {hint !== undefined && <p>{hint}</p>}
       <p class="numbers">
-        {type} · {formats.size(entry.size)}
+        <TypeName entry={entry} /> · {formats.size(entry.size)}
       </p>
     </Notice>
   );

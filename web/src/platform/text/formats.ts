@@ -11,7 +11,10 @@ export interface Formats {
   readonly speed: (bytesPerSecond: number) => string;
   /** A duration, rounded to one unit: `3 min`. */
   readonly duration: (seconds: number) => string;
-  /** A time for lists: the time of day if it is today, otherwise the date, with the year if it is another one. */
+  /**
+   * A time for lists: `today, 8:41 PM`, `yesterday, 8:41 PM`, `Wednesday, 8:41 PM` in the last week, otherwise
+   * `Nov 3, 2026`. Lower case as within a sentence.
+   */
   readonly time: (time: Date) => string;
   /** Date and time to the second, with the time zone. */
   readonly exactTime: (time: Date) => string;
@@ -21,12 +24,14 @@ export interface Formats {
 
 const UNITS = ['byte', 'kilobyte', 'megabyte', 'gigabyte', 'terabyte', 'petabyte'] as const;
 
-export function createFormats(locale: string): Formats {
+export function createFormats(locale: string, now = () => new Date()): Formats {
   const numbers = new Intl.NumberFormat(locale);
   const percents = new Intl.NumberFormat(locale, { style: 'percent' });
   const bytes = new Intl.NumberFormat(locale, { style: 'unit', unit: 'byte', unitDisplay: 'long' });
-  const today = new Intl.DateTimeFormat(locale, { timeStyle: 'short' });
-  const thisYear = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short' });
+  const days = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' });
+  const weekday = new Intl.DateTimeFormat(locale, { weekday: 'long' });
+  const timeOfDay = new Intl.DateTimeFormat(locale, { timeStyle: 'short' });
+  const separator = separatorOf(locale);
   const anyYear = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', year: 'numeric' });
   const exactly = new Intl.DateTimeFormat(locale, { dateStyle: 'full', timeStyle: 'long' });
   const collator = new Intl.Collator(locale, { numeric: true, sensitivity: 'base', ignorePunctuation: false });
@@ -65,15 +70,32 @@ export function createFormats(locale: string): Formats {
       return unitOf('hour 1').format(seconds / 3600);
     },
     time(time) {
-      const now = new Date();
-      if (time.toDateString() === now.toDateString()) return today.format(time);
-      return (time.getFullYear() === now.getFullYear() ? thisYear : anyYear).format(time);
+      const ago = daysBetween(time, now());
+      if (!(ago >= -1 && ago < 7)) return anyYear.format(time);
+      const day = ago < 2 ? days.format(-ago, 'day') : weekday.format(time);
+      return day + separator + timeOfDay.format(time);
     },
     exactTime: (time) => exactly.format(time),
     // The collator ignores case. Names that differ only in case need a fixed order as well.
     compareNames: (left, right) => collator.compare(left, right) || (left < right ? -1 : left > right ? 1 : 0),
   };
 }
+
+/** Returns what a language writes between a date and a time of day. */
+function separatorOf(locale: string): string {
+  const parts = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' }).formatToParts(0);
+  const time = parts.findIndex(({ type }) => type === 'hour' || type === 'dayPeriod');
+  // In Chinese, the part before the time also has a character of the date.
+  return /[\s\p{P}]*$/u.exec(parts[time - 1]?.value ?? '')?.[0] || ' ';
+}
+
+/** Returns the number of midnights from `from` to `to`, in the time zone of the browser. */
+function daysBetween(from: Date, to: Date): number {
+  const [start, end] = [from, to].map((time) => Date.UTC(time.getFullYear(), time.getMonth(), time.getDate()));
+  return ((end ?? 0) - (start ?? 0)) / DAY_MS;
+}
+
+const DAY_MS = 86_400_000;
 
 function cached<Value>(make: (key: string) => Value): (key: string) => Value {
   const made = new Map<string, Value>();

@@ -45,6 +45,7 @@ export interface InitialText {
     readonly clearFilter: string;
     readonly listView: string;
     readonly gridView: string;
+    readonly photosView: string;
     readonly view: string;
     readonly theme: string;
     readonly themes: {
@@ -208,6 +209,21 @@ export interface LazyText {
       readonly pageDown: string;
       readonly menu: string;
     };
+  };
+  readonly view: {
+    readonly options: string;
+    readonly columns: string;
+    readonly columnWidth: (parameters: { column: string }) => string;
+    readonly resetColumns: string;
+    readonly tileSize: string;
+    readonly tileSizes: {
+      readonly smallest: string;
+      readonly small: string;
+      readonly medium: string;
+      readonly large: string;
+      readonly largest: string;
+    };
+    readonly otherFiles: string;
   };
   readonly previews: {
     readonly position: (parameters: { position: number; count: number }) => string;

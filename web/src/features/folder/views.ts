@@ -1,0 +1,25 @@
+import { useRef } from 'preact/hooks';
+import type { View } from '../../platform/preferences.ts';
+import { lazyValue } from '../../ui/lazy-value.ts';
+import type { EntryView } from './entry-view.ts';
+import { listLayout } from './grid-layout.ts';
+import { ListRow } from './list.tsx';
+
+const LIST: EntryView = { name: 'list', class: 'list', layOut: listLayout, Row: ListRow, overscan: 8 };
+
+/** The views that load on demand. */
+const TILES = lazyValue(async () => (await import('./tiles.tsx')).TILES);
+
+/**
+ * Returns the view. Until its code is loaded, returns the previous one, or undefined if there is none. If it can't be
+ * loaded, returns the list.
+ */
+export function useEntryView(wanted: View): EntryView | undefined {
+  const tiles = TILES.use(wanted !== 'list');
+  const last = useRef<EntryView | undefined>(undefined);
+  last.current = (wanted === 'list' || tiles === null ? LIST : tiles) ?? last.current;
+  return last.current;
+}
+
+/** Loads the views when the browser is idle, so that switching takes no time. */
+export const preloadViews = () => TILES.preload();
