@@ -267,6 +267,19 @@ export const OPERATIONS: Readonly<Record<string, OperationDescription>> = {
       'thumbnail-failed',
     ],
   },
+  'GET /-/preview/{path}': {
+    operationId: 'getPreview',
+    errors: [
+      ...READ,
+      'invalid-parameter',
+      'unsupported-image',
+      'damaged-image',
+      'condition-failed',
+      'image-too-large',
+      'image-too-complex',
+      'thumbnail-failed',
+    ],
+  },
   'GET /-/zip/{path}': { operationId: 'downloadFolder', errors: ARCHIVE },
   'HEAD /-/zip/{path}': { operationId: 'headFolderArchive', errors: ARCHIVE },
   'POST /-/zip': {

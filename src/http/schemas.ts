@@ -388,6 +388,13 @@ const version = Type.Optional(
 /** The query of a request for the file or one of its versions. */
 export const VersionQuery = Type.Object({ version });
 
+export const PreviewQuery = Type.Object({
+  version,
+  width: Type.String({
+    description: 'The maximum width in pixels: 256, 512, 1024, 1600 or 2560. The maximum height is twice as much.',
+  }),
+});
+
 export const FileQuery = Type.Object({
   version,
   download: Type.Optional(Type.String({ description: '`1` sends the file as an attachment, which browsers save.' })),

@@ -3,6 +3,7 @@ import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LRUCache } from 'lru-cache';
 import { type CacheFolder, createCacheFolder, isMissing, noteUse } from '../cache/cache-folder.ts';
+import { MAX_RENDITION_BYTES } from './limits.ts';
 
 export interface CacheOptions {
   /** The folder of the cache. Created if missing; unused if `size` is 0. */
@@ -76,10 +77,10 @@ export interface DiskCache {
   close(): Promise<void>;
 }
 
-/** Maximum bytes of a cache file, far above any thumbnail. A larger file is not from this cache and is not read. */
-const MAX_FILE_BYTES = 4 * 1024 * 1024;
-
 const CHECKSUM_BYTES = 32;
+
+/** Maximum bytes of a cache file. A larger file is not from this cache and is not read. */
+const MAX_FILE_BYTES = CHECKSUM_BYTES + MAX_RENDITION_BYTES;
 
 const KEY_PATTERN = /^[0-9a-f]{64}$/;
 

@@ -105,7 +105,7 @@ export function encodeFailure(error: RenderError, { memoryLimit, now }: FailureC
   return Buffer.from(JSON.stringify({ until: now + time, memoryLimit, error: serializeRenderError(error) }));
 }
 
-/** Returns whether a cache entry is a failure. A thumbnail is a JPEG, which never begins with `{`. */
+/** Returns whether a cache entry is a failure. No JPEG, WebP or AVIF begins with `{`. */
 export function isFailure(entry: Buffer): boolean {
   return entry[0] === 0x7b;
 }

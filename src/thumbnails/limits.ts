@@ -1,5 +1,4 @@
-/** Width and height of every thumbnail, in pixels. */
-export const THUMBNAIL_SIZE = 320;
+import { type Rendition, shrinkOf, THUMBNAIL_SIZE } from './renditions.ts';
 
 /** Maximum bytes of a source file: 50 MB. For a compressed SVG, the limit also applies to the unpacked size. */
 export const MAX_SOURCE_BYTES = 50 * 1024 * 1024;
@@ -12,6 +11,9 @@ export const MAX_PIXELS = 100_000_000;
  * other.
  */
 export const MAX_AVIF_PIXELS = 50_000_000;
+
+/** Maximum bytes of a rendition. The largest preview of random pixels has 15 MB. */
+export const MAX_RENDITION_BYTES = 32 * 1024 * 1024;
 
 /**
  * Maximum estimated bytes of memory for drawing in the serving process. Other images are drawn in a child process.
@@ -26,17 +28,24 @@ export const MAX_CHILD_MEMORY_BYTES = 1024 * 1024 * 1024;
 export const MIN_CHILD_MEMORY_BYTES = 128 * 1024 * 1024;
 
 /**
- * Estimates from the header of an image how many bytes libvips needs to draw its thumbnail. The figures were measured
- * with libvips 8.18; `tests/thumbnails/memory.test.ts` compares the estimates with the real memory use.
+ * Estimates from the header of an image how many bytes libvips needs to draw a rendition of it. The figures were
+ * measured with libvips 8.18; `tests/thumbnails/memory.test.ts` compares the estimates with the real memory use.
  *
  * Returns `Infinity` for a format that is always drawn in a child process. Returns undefined for a file without a
  * supported image format.
  */
-export function estimateMemory(image: Buffer): number | undefined {
-  if (image[0] === 0xff && image[1] === 0xd8) return estimateJpeg(image);
-  if (image.subarray(0, 8).equals(PNG_SIGNATURE)) return estimatePng(image);
+export function estimateMemory(image: Buffer, rendition: Rendition): number | undefined {
+  const estimate = estimateFormat(image, rendition);
+  // The encoder of AVIF takes 30 to 45 bytes for each pixel, and can't be interrupted for seconds.
+  const isAvif = rendition.kind === 'preview' && rendition.format === 'avif';
+  return isAvif && estimate !== undefined ? Infinity : estimate;
+}
+
+function estimateFormat(image: Buffer, rendition: Rendition): number | undefined {
+  if (image[0] === 0xff && image[1] === 0xd8) return estimateJpeg(image, rendition);
+  if (image.subarray(0, 8).equals(PNG_SIGNATURE)) return estimatePng(image, rendition);
   if (image.toString('latin1', 0, 4) === 'RIFF' && image.toString('latin1', 8, 12) === 'WEBP') {
-    return estimateWebp(image);
+    return estimateWebp(image, rendition);
   }
   return isChildProcessFormat(image) ? Infinity : undefined;
 }
@@ -64,42 +73,66 @@ interface Raster {
  * Returns the bytes that libvips holds of an image that is decoded row by row. It scales down in steps, and holds the
  * source rows of a step: a band, or all rows of a very wide image. If rotation needs more, that amount counts.
  */
-function decodedRowBytes(image: Raster): number {
-  return Math.max(bandBytes(image), rotationBytes(image));
+function decodedRowBytes(image: Raster, rendition: Rendition): number {
+  return Math.max(bandBytes(image, rendition), rotationBytes(image, rendition));
 }
 
 /**
- * Returns the bytes that libvips holds to rotate an image upright: all rows, scaled so that the shorter side is that of
- * the thumbnail. A very thin image is rotated unscaled. Images without an orientation count too: their share is small,
- * except for very long images.
+ * Returns the bytes that libvips holds to rotate an image upright: all rows, scaled to the rendition. For a thumbnail, a
+ * very thin image is rotated unscaled. Images without an orientation count too: their share is small, except for very
+ * long images and large renditions.
  */
-function rotationBytes({ width, height, bytesPerPixel }: Raster): number {
+function rotationBytes(image: Raster, rendition: Rendition): number {
+  const { width, height, bytesPerPixel } = image;
   const [shorter, longer] = [Math.max(1, Math.min(width, height)), Math.max(width, height)];
-  const isSliver = shorter < THUMBNAIL_SIZE && longer > 100 * shorter;
-  return bytesPerPixel * (isSliver ? width * height : (THUMBNAIL_SIZE ** 2 * longer) / shorter);
+  const isSliver = rendition.kind === 'thumbnail' && shorter < THUMBNAIL_SIZE && longer > 100 * shorter;
+  if (isSliver) return bytesPerPixel * width * height;
+  if (rendition.kind === 'thumbnail') return bytesPerPixel * ((THUMBNAIL_SIZE ** 2 * longer) / shorter);
+  return bytesPerPixel * drawnPixels(image, rendition);
 }
 
-function bandBytes({ width, height, bytesPerPixel }: Raster): number {
-  const scale = Math.max(1, Math.min(width, height) / THUMBNAIL_SIZE);
-  const rows = width > 16 * height ? height : Math.min(height, 64 * scale);
+function bandBytes(image: Raster, rendition: Rendition): number {
+  const { width, height, bytesPerPixel } = image;
+  const rows = width > 16 * height ? height : Math.min(height, 64 * shrinkOf(rendition, image));
   return width * bytesPerPixel * rows;
 }
+
+/** Returns the pixels of a preview. */
+function drawnPixels(image: { readonly width: number; readonly height: number }, rendition: Rendition): number {
+  return (image.width * image.height) / shrinkOf(rendition, image) ** 2;
+}
+
+/**
+ * Returns the bytes that the encoder of a preview needs: it holds all pixels, in RGB or RGBA, and again in its own
+ * format. That of a thumbnail is included in the estimates of the formats.
+ */
+function encoderBytes(
+  image: { readonly width: number; readonly height: number },
+  rendition: Rendition,
+  bytesPerPixel: number,
+): number {
+  return rendition.kind === 'thumbnail' ? 0 : bytesPerPixel * drawnPixels(image, rendition);
+}
+
+/** Bytes per pixel for encoding a preview of an opaque image, and of one that can have transparency. */
+const ENCODER_BYTES = { opaque: 8, transparent: 14 };
 
 /**
  * Estimates the memory for a JPEG. libjpeg decodes it row by row, scaled down to an eighth at most. If the JPEG is
  * progressive, or its first scan lacks a component, each pixel has several scans. libjpeg then holds two bytes per
  * sample.
  */
-function estimateJpeg(image: Buffer): number {
+function estimateJpeg(image: Buffer, rendition: Rendition): number {
   let frame: { marker: number; height: number; width: number; components: number; samples: number } | undefined;
   for (const { marker, offset } of jpegSegments(image)) {
     if (marker === START_OF_SCAN) {
       if (!frame) return Infinity;
       const isWhole = PROGRESSIVE.has(frame.marker) || (image[offset] ?? 0) < frame.components;
-      const divisor = 2 ** Math.min(3, Math.max(0, Math.floor(Math.log2(Math.min(frame.width, frame.height) / 640))));
+      const divisor = 2 ** Math.min(3, Math.max(0, Math.floor(Math.log2(shrinkOf(rendition, frame) / 2))));
       const { components } = frame;
       const [width, height] = [frame.width / divisor, frame.height / divisor];
-      return decodedRowBytes({ width, height, bytesPerPixel: components }) + (isWhole ? 2 * frame.samples : 0);
+      const rows = decodedRowBytes({ width, height, bytesPerPixel: components }, rendition);
+      return rows + encoderBytes(frame, rendition, ENCODER_BYTES.opaque) + (isWhole ? 2 * frame.samples : 0);
     }
     if (!START_OF_FRAME.has(marker) || offset + 6 > image.length) continue;
     const [height, width] = [image.readUInt16BE(offset + 1), image.readUInt16BE(offset + 3)];
@@ -148,12 +181,14 @@ function* jpegSegments(image: Buffer): Generator<{ marker: number; offset: numbe
  * Estimates the memory for a PNG. It is decoded row by row, or as a whole if it is interlaced. It can contain any
  * number of compressed texts and profiles, each of which can need up to 8 MB.
  */
-function estimatePng(image: Buffer): number {
+function estimatePng(image: Buffer, rendition: Rendition): number {
   if (image.length < 33) return 0;
   const [width, height] = [image.readUInt32BE(16), image.readUInt32BE(20)];
   const [depth = 8, colour = 0, , , interlaced] = image.subarray(24, 29);
   const bytesPerPixel = (PNG_CHANNELS[colour] ?? 4) * (depth > 8 ? 2 : 1);
-  let memory = interlaced ? 1.2 * width * height * bytesPerPixel : decodedRowBytes({ width, height, bytesPerPixel });
+  const size = { width, height };
+  let memory = encoderBytes(size, rendition, ENCODER_BYTES.transparent);
+  memory += interlaced ? 1.2 * width * height * bytesPerPixel : decodedRowBytes({ ...size, bytesPerPixel }, rendition);
   for (let position = 8; position + 8 <= image.length; ) {
     const length = image.readUInt32BE(position);
     const type = image.toString('latin1', position + 4, position + 8);
@@ -171,17 +206,27 @@ const MAX_CHUNK_MEMORY_BYTES = 8_000_000;
 /** Maximum ratio of unpacked to packed bytes of deflate. */
 const MAX_DEFLATE_RATIO = 1032;
 
-/** Estimates the memory for a WebP. It is decoded at reduced size, unless it is lossless, transparent or animated. */
-function estimateWebp(image: Buffer): number {
+/**
+ * Estimates the memory for a WebP. It is decoded at reduced size, unless it is lossless, transparent or animated. The
+ * decoder holds all pixels that it returns.
+ */
+function estimateWebp(image: Buffer, rendition: Rendition): number {
   if (image.length < 30) return 0;
   const first = image.toString('latin1', 12, 16);
-  if (first === 'VP8 ') return 0;
+  const preview = (width: number, height: number) =>
+    encoderBytes({ width, height }, rendition, DECODED_BYTES + ENCODER_BYTES.transparent);
+  if (first === 'VP8 ') return preview(image.readUInt16LE(26) & 0x3fff, image.readUInt16LE(28) & 0x3fff);
   if (first === 'VP8L') {
     const size = image.readUInt32LE(21);
-    return 5 * (1 + (size & 0x3fff)) * (1 + ((size >>> 14) & 0x3fff));
+    const [width, height] = [1 + (size & 0x3fff), 1 + ((size >>> 14) & 0x3fff)];
+    return 5 * width * height + preview(width, height);
   }
   if (first !== 'VP8X') return Infinity;
   const isAnimated = ((image[20] ?? 0) & 2) !== 0;
+  const [width, height] = [1 + image.readUIntLE(24, 3), 1 + image.readUIntLE(27, 3)];
   // Opening the file lists all frames, with some hundred bytes of memory per frame of 32 bytes.
-  return (isAnimated ? 9 : 5) * (1 + image.readUIntLE(24, 3)) * (1 + image.readUIntLE(27, 3)) + 4 * image.length;
+  return (isAnimated ? 9 : 5) * width * height + 4 * image.length + preview(width, height);
 }
+
+/** Bytes per pixel that the decoder of WebP returns. */
+const DECODED_BYTES = 4;

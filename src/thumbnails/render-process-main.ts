@@ -1,17 +1,19 @@
 import { writeFileSync, writeSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
-import { allowAllFormats, drawThumbnail } from './draw.ts';
+import { allowAllFormats, drawRendition } from './draw.ts';
 import { RenderError, serializeRenderError } from './errors.ts';
 import { MAX_SOURCE_BYTES } from './limits.ts';
 import { RENDER_ERROR_EXIT_CODE } from './render.ts';
+import { renditionOfName } from './renditions.ts';
 
 /*
- * The process that `render.ts` starts for one image. Reads the image from stdin, and writes the thumbnail to
- * stdout. Arguments: size of the image in bytes, timeout in milliseconds, memory limit in bytes.
+ * The process that `render.ts` starts for one image. Reads the image from stdin, and writes the rendition to stdout.
+ * Arguments: name of the rendition, size of the image in bytes, timeout in milliseconds, memory limit in bytes.
  */
 
-const [size = 0, timeoutMs = 0, memoryLimit = 0] = process.argv.slice(2).map(Number);
+const [rendition = '', ...figures] = process.argv.slice(2);
+const [size = 0, timeoutMs = 0, memoryLimit = 0] = figures.map(Number);
 
 // If the machine runs out of memory, Linux kills this process first instead of the service.
 try {
@@ -37,7 +39,8 @@ setInterval(() => {
 
 allowAllFormats();
 try {
-  process.stdout.write(await drawThumbnail(await unpack(await readImage()), timeoutMs));
+  const image = await unpack(await readImage());
+  process.stdout.write(await drawRendition(image, renditionOfName(rendition), timeoutMs));
 } catch (error) {
   if (!(error instanceof RenderError)) throw error;
   process.exitCode = RENDER_ERROR_EXIT_CODE;

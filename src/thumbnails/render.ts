@@ -7,12 +7,13 @@ import { quoted, StoreError } from '../model/error.ts';
 import type { FileEntry } from '../model/store.ts';
 import { freeMemory, recyclerOf } from '../streams/chunk-recycling.ts';
 import { parseRenderError, RenderError } from './errors.ts';
-import { estimateMemory, MAX_INLINE_MEMORY_BYTES } from './limits.ts';
+import { estimateMemory, MAX_INLINE_MEMORY_BYTES, MAX_RENDITION_BYTES } from './limits.ts';
+import { nameOfRendition, type Rendition } from './renditions.ts';
 
 /** A render in progress. */
 export interface Render {
-  /** Settles within the timeout, with a JPEG or a `RenderError`. */
-  readonly thumbnail: Promise<Buffer>;
+  /** Settles within the timeout, with the image that was drawn or a `RenderError`. */
+  readonly drawn: Promise<Buffer>;
   /** Resolves when the render has actually ended, which can be later. Never rejects. */
   readonly ended: Promise<void>;
 }
@@ -21,8 +22,8 @@ export interface Render {
  * Returns whether an image must be drawn in a child process, because drawing can take much memory or time. Reads
  * only the header of the image. Throws `RenderError` if it is not an image.
  */
-export function needsChildProcess(image: Buffer): boolean {
-  const memory = estimateMemory(image);
+export function needsChildProcess(image: Buffer, rendition: Rendition): boolean {
+  const memory = estimateMemory(image, rendition);
   if (memory === undefined) throw new RenderError('unsupported', 'The file has the signature of no image format.');
   return memory > MAX_INLINE_MEMORY_BYTES;
 }
@@ -32,21 +33,21 @@ export interface RenderOptions extends ChildRenderOptions {
 }
 
 /**
- * Starts to draw the thumbnail of an image, in a child process if `inChildProcess` is set. The render owns the image
+ * Starts to draw a rendition of an image, in a child process if `inChildProcess` is set. The render owns the image
  * and frees its whole `ArrayBuffer`. `signal` kills a child process. A render in this process always runs to its end,
  * because libvips can't be aborted; that takes seconds at most.
  */
 export function startRender(image: Buffer<ArrayBuffer>, options: RenderOptions): Render {
   const drawing = draw(image, options);
-  return { thumbnail: withTimeout(drawing, options.timeoutMs), ended: drawing.then(ignore, ignore) };
+  return { drawn: withTimeout(drawing, options.timeoutMs), ended: drawing.then(ignore, ignore) };
 }
 
 async function draw(image: Buffer<ArrayBuffer>, options: RenderOptions): Promise<Buffer> {
   try {
     if (options.inChildProcess) return await drawInChildProcess(image, options);
     // Load libvips with the first image: it takes 50 ms, and 23 MB that a process without images does not need.
-    const { drawThumbnail } = await import('./draw.ts');
-    return await drawThumbnail(image, options.timeoutMs);
+    const { drawRendition } = await import('./draw.ts');
+    return await drawRendition(image, options.rendition, options.timeoutMs);
   } finally {
     // Otherwise, images of a megabyte cause a full garbage collection after every eighth image. That costs 3 ms of CPU
     // time per thumbnail, in addition to 16 ms for drawing.
@@ -127,18 +128,16 @@ function readTimedOut(file: FileEntry, timeoutMs: number): StoreError {
   return new StoreError('store-busy', message, { retryAfter: 1 });
 }
 
-/** The exit status if stdout contains a serialized `RenderError` instead of a thumbnail. */
+/** The exit status if stdout contains a serialized `RenderError` instead of an image. */
 export const RENDER_ERROR_EXIT_CODE = 3;
 
 // The script is next to this file and has the same extension: TypeScript in the source, JavaScript in the build.
 const SCRIPT = join(import.meta.dirname, `render-process-main${extname(import.meta.filename)}`);
 
-/** Maximum bytes of the output, far above any thumbnail. */
-const MAX_OUTPUT_BYTES = 4 * 1024 * 1024;
-
 const run = promisify(execFile);
 
 export interface ChildRenderOptions {
+  readonly rendition: Rendition;
   /** Milliseconds. */
   readonly timeoutMs: number;
   /** Maximum memory of the process in bytes, including Node.js and libvips themselves. */
@@ -147,7 +146,7 @@ export interface ChildRenderOptions {
 }
 
 /**
- * Draws a thumbnail of any supported format in a child process. Kills the process if it exceeds a limit or `signal`
+ * Draws a rendition of an image in any supported format, in a child process. Kills the process if it exceeds a limit or `signal`
  * aborts. Settles when the process has exited. Throws `RenderError`.
  *
  * A kilobyte of nested references and filters in an SVG can take hours or gigabytes. Only the end of the process stops
@@ -156,15 +155,16 @@ export interface ChildRenderOptions {
  */
 export async function drawInChildProcess(
   image: Buffer,
-  { timeoutMs, memoryLimitBytes, signal }: ChildRenderOptions,
+  { rendition, timeoutMs, memoryLimitBytes, signal }: ChildRenderOptions,
 ): Promise<Buffer> {
   signal?.throwIfAborted();
-  const running = run(process.execPath, [SCRIPT, ...[image.length, timeoutMs, memoryLimitBytes].map(String)], {
+  const figures = [image.length, timeoutMs, memoryLimitBytes].map(String);
+  const running = run(process.execPath, [SCRIPT, nameOfRendition(rendition), ...figures], {
     encoding: 'buffer',
     env: {},
     timeout: timeoutMs,
     killSignal: 'SIGKILL',
-    maxBuffer: MAX_OUTPUT_BYTES,
+    maxBuffer: MAX_RENDITION_BYTES,
     windowsHide: true,
   });
   const kill = () => running.child.kill('SIGKILL');

@@ -17,20 +17,25 @@ import {
 } from './errors.ts';
 import { MAX_CHILD_MEMORY_BYTES } from './limits.ts';
 import { needsChildProcess, readSource, startRender } from './render.ts';
+import { nameOfRendition, type Rendition, THUMBNAIL } from './renditions.ts';
 
 /** What a thumbnail is drawn from. */
 export interface ImageSource {
   readonly read: Files['read'];
 }
 
-/** `source`: reads a version that is not the current content of the file. Default: the files of the store. */
-export type ThumbnailOptions = { readonly source?: ImageSource | undefined } & Cancellable;
+export type RenditionOptions = {
+  /** Default: the thumbnail. */
+  readonly rendition?: Rendition;
+  /** Reads a version that is not the current content of the file. Default: the files of the store. */
+  readonly source?: ImageSource | undefined;
+} & Cancellable;
 
-/** Draws and caches the thumbnails of the files of one store. */
+/** Draws and caches the thumbnails and previews of the files of one store. */
 export interface Thumbnails {
   /**
-   * Returns the JPEG thumbnail of the version of the file that `file` describes, 320 × 320 pixels. Callers share the
-   * bytes and must not change them. A failure that the image itself causes is cached as well.
+   * Returns a rendition of the version of the file that `file` describes. Callers share the bytes and must not change
+   * them. A failure that the image itself causes is cached as well.
    *
    * Rejects at once with the abort reason of `signal`, and with any error of reading the file.
    *
@@ -39,9 +44,9 @@ export interface Thumbnails {
    * @throws condition-failed if the file has changed
    * @throws unavailable if the queue is full, the server runs out of memory, or after `close`
    */
-  get(file: FileEntry, options?: ThumbnailOptions): Promise<Buffer>;
-  /** Returns the thumbnail if it is in memory. */
-  peek(file: FileEntry): Buffer | undefined;
+  get(file: FileEntry, options?: RenditionOptions): Promise<Buffer>;
+  /** Returns the rendition if it is in memory. Default: the thumbnail. */
+  peek(file: FileEntry, rendition?: Rendition): Buffer | undefined;
   /** Returns the number of queued images. */
   queueLength(): number;
   /** Aborts all requests with `unavailable`. Resolves when all renders and writes have ended. */
@@ -68,11 +73,6 @@ export interface ThumbnailsOptions {
   readonly renderTimeoutMs?: number;
 }
 
-/**
- * The version of the rendering, a part of each cache key and ETag. Increase it when the output for an image changes.
- */
-const RENDER_VERSION = 1;
-
 /** Minimum length of the queue. A grid view in a browser requests as many thumbnails at once over HTTP/2. */
 const MIN_QUEUE_LENGTH = 64;
 
@@ -83,9 +83,9 @@ const RENDER_TIMEOUT_MS = 10_000;
  */
 const READ_TIMEOUT_MS = 60_000;
 
-/** Returns the ETag of a thumbnail, without quotes. It is unique per version of the file and of the rendering. */
-export function thumbnailEtag(file: FileEntry): string {
-  return `${file.etag}-thumb${RENDER_VERSION}`;
+/** Returns the ETag of a rendition, without quotes. It is unique per version of the file and of the drawing. */
+export function renditionEtag(file: FileEntry, rendition: Rendition): string {
+  return `${file.etag}-${nameOfRendition(rendition)}`;
 }
 
 export function createThumbnails(options: ThumbnailsOptions): Thumbnails {
@@ -110,16 +110,16 @@ class CachedThumbnails implements Thumbnails {
     this.#onServed = onServed;
   }
 
-  peek(file: FileEntry): Buffer | undefined {
-    return this.#isClosed ? undefined : this.#peek(cacheKeyOf(file));
+  peek(file: FileEntry, rendition = THUMBNAIL): Buffer | undefined {
+    return this.#isClosed ? undefined : this.#peek(cacheKeyOf(file, rendition));
   }
 
-  async get(file: FileEntry, { source, signal }: ThumbnailOptions = {}): Promise<Buffer> {
+  async get(file: FileEntry, { rendition = THUMBNAIL, source, signal }: RenditionOptions = {}): Promise<Buffer> {
     signal?.throwIfAborted();
     if (this.#isClosed) throw this.#closed;
     requireUsableSize(file);
-    const key = cacheKeyOf(file);
-    const make = (flightSignal: AbortSignal) => this.#make(file, key, { source, signal: flightSignal });
+    const key = cacheKeyOf(file, rendition);
+    const make = (flightSignal: AbortSignal) => this.#make(file, key, { rendition, source, signal: flightSignal });
     return this.#peek(key) ?? this.#flights.run(key, make, signal);
   }
 
@@ -141,19 +141,19 @@ class CachedThumbnails implements Thumbnails {
     return entry;
   }
 
-  async #make(file: FileEntry, key: string, { source, signal }: RenderSource): Promise<Buffer> {
+  async #make(file: FileEntry, key: string, request: RenderRequest): Promise<Buffer> {
     try {
       const cached = this.#resultOf(await this.#cache.get(key), file);
       if (cached) {
         this.#onServed('cache');
         return cached;
       }
-      const thumbnail = await this.#renderer.render(file, { source, signal });
-      this.#cache.set(key, thumbnail);
+      const drawn = await this.#renderer.render(file, request);
+      this.#cache.set(key, drawn);
       this.#onServed('render');
-      return thumbnail;
+      return drawn;
     } catch (error) {
-      if (signal.aborted) throw error;
+      if (request.signal.aborted) throw error;
       this.#onServed('failed');
       const failure = error instanceof RenderError && encodeFailure(error, this.#failureConditions());
       if (failure) this.#cache.set(key, failure);
@@ -162,7 +162,7 @@ class CachedThumbnails implements Thumbnails {
   }
 
   /**
-   * Returns the thumbnail in a cache entry. Throws a valid cached failure, and returns undefined for an expired one.
+   * Returns the rendition in a cache entry. Throws a valid cached failure, and returns undefined for an expired one.
    */
   #resultOf(entry: Buffer | undefined, file: FileEntry): Buffer | undefined {
     if (!entry || !isFailure(entry)) return entry;
@@ -176,12 +176,13 @@ class CachedThumbnails implements Thumbnails {
   }
 }
 
-interface RenderSource {
+interface RenderRequest {
+  readonly rendition: Rendition;
   readonly source: ImageSource | undefined;
   readonly signal: AbortSignal;
 }
 
-/** Renders thumbnails within the limits of parallel renders and child processes. */
+/** Draws renditions within the limits of parallel renders and child processes. */
 class ThumbnailRenderer {
   readonly #files: ImageSource;
   readonly #limits: RenderLimits;
@@ -204,18 +205,18 @@ class ThumbnailRenderer {
     });
   }
 
-  async render(file: FileEntry, { source = this.#files, signal }: RenderSource): Promise<Buffer> {
+  async render(file: FileEntry, { rendition, source = this.#files, signal }: RenderRequest): Promise<Buffer> {
     const releaseRender = await this.#renders.acquire(signal);
     // The slots are released only when the render has ended, which can be after the response.
     let ended = Promise.resolve();
     let releaseChildProcess = () => {};
     try {
       const image = await readSource(source, file, { signal, timeoutMs: READ_TIMEOUT_MS });
-      const inChildProcess = needsChildProcess(image);
+      const inChildProcess = needsChildProcess(image, rendition);
       if (inChildProcess) releaseChildProcess = await this.#childProcesses.acquire(signal);
-      const render = startRender(image, { ...this.#limits, signal, inChildProcess });
+      const render = startRender(image, { ...this.#limits, rendition, signal, inChildProcess });
       ended = render.ended;
-      return await render.thumbnail;
+      return await render.drawn;
     } finally {
       void ended.then(releaseChildProcess).then(releaseRender);
     }
@@ -231,6 +232,6 @@ class ThumbnailRenderer {
   }
 }
 
-function cacheKeyOf(file: FileEntry): string {
-  return hash('sha256', `${RENDER_VERSION}\0${file.path}\0${file.etag}`);
+function cacheKeyOf(file: FileEntry, rendition: Rendition): string {
+  return hash('sha256', `${nameOfRendition(rendition)}\0${file.path}\0${file.etag}`);
 }

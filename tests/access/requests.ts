@@ -43,6 +43,10 @@ export const REQUESTS: Readonly<Record<string, readonly TableRequest[]>> = {
     { method: 'GET', path: '/thumb/top/ab/picture.png' },
     { method: 'HEAD', path: '/thumb/top/ab/picture.png' },
   ],
+  'Fetch a preview': [
+    { method: 'GET', path: '/-/preview/top/ab/picture.png?width=256' },
+    { method: 'HEAD', path: '/-/preview/top/ab/picture.png?width=256' },
+  ],
   'Upload a new file': uploads('new.txt'),
   'Upload over a file': uploads('x.txt'),
   'Delete a file': [
@@ -76,6 +80,9 @@ export const REQUESTS: Readonly<Record<string, readonly TableRequest[]>> = {
   ],
   'Fetch the thumbnail of a version': [
     { method: 'GET', path: '/thumb/top/ab/picture.png?version={version of top/ab/picture.png}' },
+  ],
+  'Fetch the preview of a version': [
+    { method: 'GET', path: '/-/preview/top/ab/picture.png?width=256&version={version of top/ab/picture.png}' },
   ],
   'Restore a version': [restoreVersion('top/ab/former.txt')],
   'Restore a version over a file': [restoreVersion('top/ab/x.txt')],

@@ -86,7 +86,16 @@ describe('A share link', () => {
     for (const goal of ['above.txt', 'folder2/secret.txt', '../other/secret.txt']) {
       const spellings = [...spell(goal, house.base), `../${goal}`, `..%2f${goal}`, `mine/folder/../../../${goal}`];
       for (const path of spellings) {
-        for (const route of ['/file/', '/thumb/', '/', '/-/zip/', '/-/signed/', '/?prefix=', '/?name=']) {
+        for (const route of [
+          '/file/',
+          '/thumb/',
+          '/-/preview/',
+          '/',
+          '/-/zip/',
+          '/-/signed/',
+          '/?prefix=',
+          '/?name=',
+        ]) {
           await attack(`${route}${path}`);
         }
       }
@@ -115,7 +124,7 @@ describe('A share link', () => {
     const nextToIt = ['note.txt.bak', 'above.txt', 'folder.txt', 'folder', 'folder/', 'folder/note.txt', 'other/'];
     const others = [...nextToIt, 'mine/note.txt', 'note.txt/../above.txt'];
     for (const path of others) {
-      for (const route of ['/file/', '/thumb/', '/', '/-/zip/', '/?prefix=']) {
+      for (const route of ['/file/', '/thumb/', '/-/preview/', '/', '/-/zip/', '/?prefix=']) {
         const { status } = await attack(route + path);
         assert.ok(status >= 400, `${route}${path}: ${status}`);
       }
@@ -135,7 +144,14 @@ describe('A share link', () => {
     symlinkSync('../above.txt', join(folder, 'link.txt'));
     symlinkSync('../folder2', join(folder, 'linked'));
     symlinkSync(join(house.base, 'secret.txt'), join(folder, 'far.txt'));
-    for (const path of ['/file/link.txt', '/file/linked/secret.txt', '/file/far.txt', '/linked/', '/thumb/link.txt']) {
+    for (const path of [
+      '/file/link.txt',
+      '/file/linked/secret.txt',
+      '/file/far.txt',
+      '/linked/',
+      '/thumb/link.txt',
+      '/-/preview/link.txt?width=256',
+    ]) {
       assert.ok((await attack(path)).status >= 400, path);
     }
     await attack('/-/zip/');

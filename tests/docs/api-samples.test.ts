@@ -107,7 +107,7 @@ describe('The samples of the HTTP API reference', () => {
       : `Samples in ${name} were not run: "${language.probe.join(' ')}" failed`;
     it(`get the documented responses in ${name}`, { skip }, async () => {
       const samples = samplesOf(language.label);
-      assert.equal(samples.length, 14);
+      assert.equal(samples.length, 15);
       const program = language.program(
         setupOf(language.label),
         samples.map(({ code }) => code),
@@ -121,6 +121,8 @@ describe('The samples of the HTTP API reference', () => {
         assert.deepEqual(comparable(outputs[index] ?? ''), comparable(response), heading);
       const { format, width } = await sharp(await readFile(join(folder, 'thumbnail.jpg'))).metadata();
       assert.deepEqual({ format, width }, { format: 'jpeg', width: 320 });
+      const preview = await sharp(await readFile(join(folder, 'preview.webp'))).metadata();
+      assert.deepEqual([preview.format, preview.width], ['webp', 64]);
       const archive = parseArchive(await readFile(join(folder, 'photos.zip')));
       assert.deepEqual(
         archive.map((entry) => entry.name),
@@ -169,6 +171,7 @@ describe('The error tables of the HTTP API reference', () => {
     'List a folder': 'GET /{path}',
     'Fetch a file': 'GET /file/{path}',
     'Get a thumbnail': 'GET /thumb/{path}',
+    'Get a preview': 'GET /-/preview/{path}',
     'Download an archive': 'POST /-/zip',
     'Create a folder': 'POST /create_folder',
     'Copy a file or folder': 'POST /copy',

@@ -74,6 +74,7 @@ describe('A visitor of a share link', () => {
         ['GET', '/file/missing'],
         ['GET', '/file/a.txt?download=1'],
         ['GET', '/thumb/a.txt'],
+        ['GET', '/-/preview/a.txt?width=256'],
         ['GET', '/-/link'],
         ['GET', '/-/signed/a.txt?expires=9999999999&signature=x'],
         ['POST', '/upload'],
@@ -194,7 +195,14 @@ describe('A visitor of a share link', () => {
 
     it('sees nothing, whether it exists or not', async () => {
       const link = await request();
-      for (const path of ['/file/a.txt', '/file/missing', '/thumb/a.txt', '/file/b/c.txt', '/file/a.txt/x']) {
+      for (const path of [
+        '/file/a.txt',
+        '/file/missing',
+        '/thumb/a.txt',
+        '/-/preview/a.txt?width=256',
+        '/file/b/c.txt',
+        '/file/a.txt/x',
+      ]) {
         is(await link.get(path), 403, 'permission-denied');
         assert.equal((await link.get(path, {}, { method: 'HEAD' })).status, 403, path);
       }
@@ -305,6 +313,21 @@ describe('A visitor of a share link', () => {
       const { downloads, inactiveReason } = await link.admin();
       assert.deepEqual([downloads, inactiveReason], [3, 'downloads']);
       is(await link.get('/file/a.txt'), 404, 'link-not-found');
+    });
+
+    it('gets small previews without limit, and large ones as downloads', async () => {
+      const picture =
+        '<svg xmlns="http://www.w3.org/2000/svg" width="30" height="20"><rect width="9" height="9"/></svg>';
+      await service.plant({ 'p/s/picture.svg': picture });
+      const link = await share({ maxDownloads: 1 });
+      const preview = (width: number, method = 'GET') =>
+        link.get(`/-/preview/picture.svg?width=${width}`, {}, { method });
+      for (const width of [512, 512]) assert.equal((await preview(width)).status, 200);
+      assert.equal((await preview(1024, 'HEAD')).status, 200);
+      assert.equal((await link.admin())['downloads'], 0);
+      assert.equal((await preview(1024)).status, 200);
+      assert.equal((await link.admin())['downloads'], 1);
+      is(await preview(1024), 404, 'link-not-found');
     });
 
     it('can resume a large file that was counted', async () => {

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { createCache, createDiskCache } from '../../src/thumbnails/cache.ts';
 import { decodeFailure, encodeFailure, RenderError, type RenderFault } from '../../src/thumbnails/errors.ts';
-import { thumbnailEtag } from '../../src/thumbnails/thumbnails.ts';
+import { THUMBNAIL } from '../../src/thumbnails/renditions.ts';
+import { renditionEtag } from '../../src/thumbnails/thumbnails.ts';
 import { until } from '../../testing/until.ts';
 import { atEnd, createGallery, temporaryFolder, thumbnailsOf } from './gallery.ts';
 import { assertThumbnail, BLUE, GREEN, noise, plain, RED, svg } from './images.ts';
@@ -103,10 +104,10 @@ test('derives the thumbnail ETag from the source ETag', () => {
   const gallery = createGallery();
   const one = gallery.put('image', Buffer.from('one'));
   const two = gallery.put('image', Buffer.from('two'));
-  assert.equal(thumbnailEtag(one), thumbnailEtag({ ...one, path: two.path, size: 7 }));
-  assert.notEqual(thumbnailEtag(one), thumbnailEtag(two));
-  assert.notEqual(thumbnailEtag(one), one.etag);
-  assert.doesNotMatch(thumbnailEtag(one), /"/);
+  assert.equal(renditionEtag(one, THUMBNAIL), renditionEtag({ ...one, path: two.path, size: 7 }, THUMBNAIL));
+  assert.notEqual(renditionEtag(one, THUMBNAIL), renditionEtag(two, THUMBNAIL));
+  assert.notEqual(renditionEtag(one, THUMBNAIL), one.etag);
+  assert.doesNotMatch(renditionEtag(one, THUMBNAIL), /"/);
 });
 
 test('keeps thumbnails across a restart in a folder readable only by its owner', async (t) => {

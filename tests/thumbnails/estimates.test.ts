@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { estimateMemory } from '../../src/thumbnails/limits.ts';
+import {
+  PREVIEW_WIDTHS,
+  type PreviewFormat,
+  type PreviewWidth,
+  type Rendition,
+  THUMBNAIL,
+} from '../../src/thumbnails/renditions.ts';
 
 const png = (colour: number, depth: number, interlaced: number, chunks: Buffer[] = []) => {
   const header = Buffer.alloc(33);
@@ -37,7 +44,7 @@ const jpeg = ({
     Buffer.from([0xff, 0xda, 0, 12, inScan, 1, 0, 2, 0x11, 3, 0x11, 0, 63, 0]),
   ]);
 
-const estimate = (image: Buffer) => estimateMemory(image) ?? Number.NaN;
+const estimate = (image: Buffer, rendition: Rendition = THUMBNAIL) => estimateMemory(image, rendition) ?? Number.NaN;
 
 describe('The memory estimate from an image header', () => {
   it('is higher for a PNG with 16 bits, interlacing or compressed metadata', () => {
@@ -80,5 +87,32 @@ describe('The memory estimate from an image header', () => {
     assert.equal(estimate(jpeg({}).subarray(0, 3)), 0);
     assert.equal(estimate(jpeg({}).subarray(0, 8)), 0);
     assert.equal(estimate(Buffer.from([0xff, 0xd8, 0xff, 0xda, 0, 2, 0, 0])), Number.POSITIVE_INFINITY);
+  });
+
+  it('is higher for a larger preview, and the same for all that are at least as large as the image', () => {
+    const preview = (width: PreviewWidth, format: PreviewFormat = 'webp'): Rendition => ({
+      kind: 'preview',
+      width,
+      format,
+    });
+    for (const image of [jpeg({}), png(6, 8, 0), webp('VP8X', 60)]) {
+      const estimates = PREVIEW_WIDTHS.map((width) => estimate(image, preview(width)));
+      assert.deepEqual(
+        estimates,
+        estimates.toSorted((a, b) => a - b),
+      );
+      assert.ok((estimates[0] ?? 0) < (estimates[2] ?? 0) || image.toString('latin1', 0, 4) === 'RIFF');
+      assert.equal(estimates.at(-1), estimates.at(-2));
+    }
+    // 1,600 × 1,600 pixels, with 8 bytes each for the encoder.
+    assert.ok(estimate(jpeg({}), preview(1600)) >= 8 * 1600 ** 2);
+  });
+
+  it('is unlimited for an AVIF preview of any image', () => {
+    const avif: Rendition = { kind: 'preview', width: 256, format: 'avif' };
+    for (const image of [jpeg({}), png(6, 8, 0), webp('VP8 ')]) {
+      assert.equal(estimate(image, avif), Number.POSITIVE_INFINITY);
+    }
+    assert.equal(estimateMemory(Buffer.from('plain text'), avif), undefined);
   });
 });

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import sharp from 'sharp';
-import { allowAllFormats, drawThumbnail } from '../../src/thumbnails/draw.ts';
+import { allowAllFormats, drawRendition } from '../../src/thumbnails/draw.ts';
+import { THUMBNAIL } from '../../src/thumbnails/renditions.ts';
 import { isFullForm } from '../full-forms.ts';
 import { thumbnailOf } from './gallery.ts';
 import {
@@ -23,7 +24,7 @@ import {
 allowAllFormats();
 
 /** Draws an image with the function that the service and its drawing processes use, without starting a process. */
-const drawn = (image: Buffer) => drawThumbnail(image, 60_000);
+const drawn = (image: Buffer) => drawRendition(image, THUMBNAIL, 60_000);
 
 const QUARTERS: [number, number, Colour][] = [
   [60, 60, RED],

@@ -7,6 +7,7 @@ import { before, describe, it, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
 import { isStoreError } from '../../src/model/error.ts';
 import { estimateMemory, MAX_INLINE_MEMORY_BYTES } from '../../src/thumbnails/limits.ts';
+import { type Rendition, THUMBNAIL } from '../../src/thumbnails/renditions.ts';
 import { isFullForm } from '../full-forms.ts';
 import { BOMBS, withScanOfOneComponent, withTexts } from './bombs.ts';
 import { createGallery, thumbnailsOf } from './gallery.ts';
@@ -22,7 +23,7 @@ const MARGIN = 24 * MIB;
 
 describe('An image that needs little memory', () => {
   const staysHere = (image: Buffer) => {
-    const estimate = estimateMemory(image);
+    const estimate = estimateMemory(image, THUMBNAIL);
     assert.ok(estimate !== undefined && estimate <= MAX_INLINE_MEMORY_BYTES, `${estimate} bytes`);
   };
 
@@ -37,7 +38,7 @@ describe('An image that needs little memory', () => {
 
   it('has no estimate if it is not an image', () => {
     for (const text of ['', 'I', 'plain text', 'IIx', '%PDF-1.7']) {
-      assert.equal(estimateMemory(Buffer.from(text)), undefined, text);
+      assert.equal(estimateMemory(Buffer.from(text), THUMBNAIL), undefined, text);
     }
   });
 
@@ -50,7 +51,7 @@ describe('An image that needs little memory', () => {
     ];
     for (const image of images) {
       for (let length = 12; length < Math.min(image.length, 1000); length++) {
-        const estimate = estimateMemory(image.subarray(0, length));
+        const estimate = estimateMemory(image.subarray(0, length), THUMBNAIL);
         assert.ok(estimate !== undefined && estimate >= 0, `${length} bytes: ${estimate}`);
       }
     }
@@ -59,7 +60,7 @@ describe('An image that needs little memory', () => {
 
 describe('An image that needs much memory', () => {
   const leaves = (name: string, image: Buffer) => {
-    const estimate = estimateMemory(image);
+    const estimate = estimateMemory(image, THUMBNAIL);
     assert.ok(estimate !== undefined && estimate > MAX_INLINE_MEMORY_BYTES, `${name}: ${estimate} bytes`);
   };
 
@@ -107,11 +108,33 @@ describe('The memory use of a small file with many pixels', { skip: process.plat
 
   it('stays below the size of its pixels for a large WebP, which is not fully decoded', async (t) => {
     const image = await quarters(60, 40).resize(6000, 4000, { kernel: 'nearest' }).webp({ effort: 0 }).toBuffer();
-    assert.ok(estimateMemory(image) === 0, 'It is drawn here.');
+    assert.ok(estimateMemory(image, THUMBNAIL) === 0, 'It is drawn here.');
     const { here, outcome } = await peaks(t, image);
     assert.equal(outcome, 'drawn');
     assert.ok(here < 6000 * 4000, `${here} bytes, and ${6000 * 4000 * 3} in full`);
     t.diagnostic(`${here / MIB} MiB here`);
+  });
+
+  it('stays below its estimate for the largest previews that are drawn in the serving process', async (t) => {
+    const rendition: Rendition = { kind: 'preview', width: 2560, format: 'webp' };
+    // All are turned, so that their rows are held.
+    const images = {
+      JPEG: await noise(1, 700)
+        .resize(2900, 1900, { kernel: 'cubic' })
+        .jpeg()
+        .withMetadata({ orientation: 6 })
+        .toBuffer(),
+      PNG: await noise(1, 700).resize(2000, 1400).ensureAlpha(0.5).png({ compressionLevel: 1 }).toBuffer(),
+      WebP: await noise(1, 700).resize(1900, 1400, { kernel: 'cubic' }).webp({ effort: 0 }).toBuffer(),
+    };
+    for (const [name, image] of Object.entries(images)) {
+      const estimate: number = estimateMemory(image, rendition) ?? Number.NaN;
+      assert.ok(estimate <= MAX_INLINE_MEMORY_BYTES, `${name}: ${estimate} bytes`);
+      const { here, apart, outcome } = await peaks(t, image, rendition);
+      assert.deepEqual([outcome, apart], ['drawn', 0], name);
+      t.diagnostic(`${name}: ${here / MIB} MiB here, and ${estimate / MIB} MiB by estimate`);
+      assert.ok(here <= estimate + MARGIN, `${name}: ${here} bytes, and ${estimate} by estimate`);
+    }
   });
 
   for (const [index, name] of MEASURED.entries()) {
@@ -125,8 +148,14 @@ describe('The memory use of a small file with many pixels', { skip: process.plat
   }
 });
 
+interface Peaks {
+  readonly here: number;
+  readonly apart: number;
+  readonly outcome: string;
+}
+
 /** Draws one image. Returns how far the memory of this process grew, and the peak memory of a drawing process. */
-async function peaks(t: TestContext, image: Buffer): Promise<{ here: number; apart: number; outcome: string }> {
+async function peaks(t: TestContext, image: Buffer, rendition = THUMBNAIL): Promise<Peaks> {
   const gallery = createGallery();
   const thumbnails = thumbnailsOf(t, gallery, { memoryLimit: MEMORY_LIMIT });
   const file = gallery.put('image', image);
@@ -144,7 +173,7 @@ async function peaks(t: TestContext, image: Buffer): Promise<{ here: number; apa
   }, 2);
   let outcome = 'drawn';
   try {
-    await thumbnails.get(file);
+    await thumbnails.get(file, { rendition });
   } catch (error) {
     if (!isStoreError(error, 'too-large')) throw error;
     outcome = error.message;

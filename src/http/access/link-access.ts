@@ -201,6 +201,11 @@ export class LinkRequestAccess implements RequestAccess {
     }
   }
 
+  /** Runs `send`, and counts it as a download if the link limits their number. */
+  countLimitedDownload<Result>(send: () => Promise<Result>): Promise<Result> {
+    return this.#link.maxDownloads === undefined ? send() : this.countDownload(send);
+  }
+
   /** Runs `receive`, which uploads a file, and counts it. Throws 403 if the link allows no more. */
   async countUpload<Result>(receive: () => Promise<Result>): Promise<Result> {
     const { table } = this.#links;

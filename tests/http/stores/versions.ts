@@ -195,23 +195,26 @@ export function versionsSuite(backend: Backend): void {
       }
     });
 
-    test('draws the thumbnail of a version', async () => {
+    test('draws the thumbnail and the preview of a version', async () => {
       const picture = (background: string) =>
         sharp({ create: { width: 2, height: 2, channels: 3, background } })
           .png()
           .toBuffer();
       await upload(port, 'a.png', await picture('red'));
       await upload(port, 'a.png', await picture('blue'));
-      const averageOf = async (query: string) => {
-        const { status, headers, body } = await send(port, `/thumb/a.png${query}`);
+      const averageOf = async (url: string) => {
+        const { status, headers, body } = await send(port, url);
         assert.equal(status, 200, body.toString());
         const { channels } = await sharp(body).stats();
         return { etag: headers.etag, isRed: (channels[0]?.mean ?? 0) > (channels[2]?.mean ?? 0) };
       };
-      const old = await averageOf(`?version=${await newest('a.png')}`);
-      const current = await averageOf('');
-      assert.deepEqual([old.isRed, current.isRed], [true, false]);
-      assert.notEqual(old.etag, current.etag);
+      const version = await newest('a.png');
+      for (const url of ['/thumb/a.png?', '/-/preview/a.png?width=256&']) {
+        const old = await averageOf(`${url}version=${version}`);
+        const current = await averageOf(url);
+        assert.deepEqual([old.isRed, current.isRed], [true, false]);
+        assert.notEqual(old.etag, current.etag);
+      }
     });
   });
 }
