@@ -11,8 +11,9 @@ const FIRST_LOAD = { script: 52_000, styles: 12_000 };
  * @type {Readonly<Record<string, number>>}
  */
 const ON_DEMAND = {
-  activity: 3_500,
+  activity: 3_700,
   'change-model': 11_800,
+  drawer: 6_600,
   'dialog-prompts': 5_000,
   'drag-events': 3_300,
   'file-page': 12_300,
@@ -27,13 +28,15 @@ const ON_DEMAND = {
   'markdown-preview': 20_600,
   'media-preview': 4_200,
   'links-view': 13_700,
-  'live-folder': 4_500,
+  'live-folder': 4_900,
   menu: 2_800,
   'open-tray': 5_500,
   'qr-code': 4_100,
   'share-dialog': 9_800,
   'request-page': 7_600,
+  'recent-view': 7_500,
   'sender-dialog': 3_500,
+  sidebar: 6_400,
   'sign-in-dialog': 3_500,
   'sign-in-page': 3_100,
   'table-preview': 9_300,

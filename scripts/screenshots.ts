@@ -98,7 +98,7 @@ async function takeChanges(page: Page): Promise<void> {
   for (const name of ['Morning fog.jpg', 'Pass road.jpg']) await photo(page, name).click({ modifiers: ['Control'] });
   await page.getByRole('button', { name: 'Move to trash' }).click();
   await page.getByText('3 items moved to trash').first().waitFor();
-  await page.getByRole('button', { name: 'Trash', exact: true }).click();
+  await page.getByRole('link', { name: 'Trash', exact: true }).click();
   await page.locator('[data-id]').nth(2).waitFor();
   await picture(page, 'trash');
   await page.keyboard.press('ControlOrMeta+z');

@@ -13,6 +13,8 @@ const CLIPBOARD = { permissions: ['clipboard-write', 'clipboard-read'] };
 describe('Keyboard shortcuts', () => {
   it('copy entries or selected text, move between regions, focus the filter, and can be turned off', async (t) => {
     const { page } = await openSite(t, { files: FILES, visit: CLIPBOARD });
+    // The sidebar is a part of the page, too.
+    await page.getByRole('treeitem', { name: 'Files' }).waitFor();
     // Menu items have `aria-keyshortcuts` for screen readers.
     await row(page, 'one.txt').hover();
     await button(row(page, 'one.txt'), 'More actions for \u2068one.txt\u2069').click();

@@ -205,7 +205,7 @@ describe('An unreachable service', () => {
   it('is reported above the list, and in a folder that is not loaded, until it is reachable again', async (t) => {
     const { page, site } = await openSite(t, {
       files: FILES,
-      visit: { expectedErrors: [/ERR_CONNECTION_(REFUSED|RESET)/] },
+      visit: { expectedErrors: [/ERR_(CONNECTION_(REFUSED|RESET)|EMPTY_RESPONSE)/] },
     });
     const banner = page.locator('.problem-banner');
     await site.stop();

@@ -100,7 +100,7 @@ describe('A folder deleted by mistake', () => {
     await row(page, 'Work/plan.txt').click();
     await button(toolbar(page), 'Move to trash').click();
     await waitForDeleted(site, 'Work/plan.txt');
-    await button(page, 'Trash').click();
+    await page.getByRole('link', { name: 'Trash' }).click();
     await waitForTitle(page, 'Trash');
     await trashed(page, 'plan.txt').click();
     await button(toolbar(page), 'Restore').click();
@@ -219,7 +219,8 @@ describe('The trash', () => {
     await page.getByText('The trash is empty.').waitFor();
 
     const off = await openSite(t, { files: FILES, settings: { TRASH_DAYS: '0' } });
-    assert.equal(await button(off.page, 'Trash').count(), 0);
+    await off.page.getByRole('link', { name: 'Recent' }).waitFor();
+    assert.equal(await off.page.getByRole('link', { name: 'Trash' }).count(), 0);
     await row(off.page, 'notes.txt').click();
     await button(toolbar(off.page), 'Delete').click();
     await off.page.getByRole('dialog').getByText('You can’t undo this.').waitFor();

@@ -17,6 +17,7 @@ import {
   LinksProvider,
   MessagesProvider,
   PermissionsProvider,
+  PlacesProvider,
   PreferencesProvider,
   RetentionProvider,
   RouterProvider,
@@ -27,6 +28,7 @@ import {
   useRouter,
   VisitProvider,
 } from '../features/models.ts';
+import { SidebarSlot } from '../features/sidebar/sidebar-slot.tsx';
 import { Toolbar } from '../features/toolbar/toolbar.tsx';
 import { TopBar } from '../features/toolbar/top-bar.tsx';
 import { Tray } from '../features/tray/tray.tsx';
@@ -68,6 +70,10 @@ const VIEWS: Readonly<Record<PageView, () => Promise<() => VNode>>> = {
     const { TrashView } = await import('../features/trash/trash-view.tsx');
     return () => <TrashView />;
   },
+  async recent() {
+    const { RecentView } = await import('../features/sidebar/recent-view.tsx');
+    return () => <RecentView />;
+  },
   async links() {
     const { LinksView } = await import('../features/links/links-view.tsx');
     return () => <LinksView />;
@@ -97,7 +103,10 @@ function WholePage() {
   return (
     <>
       <Sprite />
-      <div class="page">{view ? <LazyPage key={view} load={VIEWS[view]} /> : <FolderPage />}</div>
+      <div class="page">
+        <SidebarSlot />
+        {view ? <LazyPage key={view} load={VIEWS[view]} /> : <FolderPage />}
+      </div>
       <LazyDropHint />
       <Preview />
       <Floating />
@@ -156,6 +165,7 @@ function providersOf(page: Page) {
     provider(MenusProvider, page.menus),
     provider(MessagesProvider, page.messages),
     provider(PermissionsProvider, page.permissions),
+    provider(PlacesProvider, page.places),
     provider(PreferencesProvider, page.preferences),
     provider(RetentionProvider, page.retention),
     provider(RouterProvider, page.router),

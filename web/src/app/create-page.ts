@@ -11,6 +11,7 @@ import { createFolder, type Folder } from '../model/folder/folder.ts';
 import { createLinks, type Links } from '../model/links/links.ts';
 import { createMessages, type Messages, reportLoadFailure } from '../model/messages.ts';
 import { createPathLocks } from '../model/path-locks.ts';
+import { createPlaces, type Places } from '../model/places/places.ts';
 import { createSelection, type Selection } from '../model/selection.ts';
 import { createUploads, type Uploads } from '../model/uploads/uploads.ts';
 import type { Visit } from '../model/visit/visit.ts';
@@ -49,6 +50,8 @@ export interface Page extends Partial<Pick<OpenedLink, 'VisitPage'>> {
   readonly menus: Menus;
   readonly messages: Messages;
   readonly permissions: Permissions;
+  /** Null on the pages of visitors. */
+  readonly places: Places | null;
   readonly preferences: Preferences;
   readonly retention: Retention;
   readonly router: Router;
@@ -82,8 +85,8 @@ export async function createPage(embedded: Embedded): Promise<Page> {
   const preview = query.get('preview');
   const links = embedded.links && embedded.link === undefined ? createLinks() : null;
   const { view } = urls.routeOf(new URL(window.location.href));
-  const isServed = view === 'trash' ? embedded.trash !== null : links !== null;
-  const first = { folder: path, preview: preview ? path + preview : null, view: isServed ? view : null };
+  const isServed = { trash: embedded.trash !== null, recent: link === undefined, links: links !== null };
+  const first = { folder: path, preview: preview ? path + preview : null, view: view && isServed[view] ? view : null };
   const router = createRouter(urls, first);
   const dialogs = createDialogs();
   const menus = createMenus(() => void reportLoadFailure({ messages, language }));
@@ -108,13 +111,15 @@ export async function createPage(embedded: Embedded): Promise<Page> {
   // With these parameters, the embedded listing is only one part of the folder, made for browsers without scripts.
   if (query.has('cursor') || query.has('limit')) void folder.refresh();
   const selection = createSelection(folder);
-  const clipboard = createClipboard();
+  const storage = localStorageIfAllowed();
+  const places = visit ? null : createPlaces({ urls, storage, username: account?.username });
+  const clipboard = createClipboard((newPaths) => places?.remapPaths(newPaths));
   const details: Details = { isOpen: signal(false), feedListeners: new Set() };
   const loadPrompts = async () => (await import('../features/dialogs/dialog-prompts.tsx')).createDialogPrompts(dialogs);
   const shared = { service, folder, messages, loadPrompts, pathLocks: createPathLocks(), permissions, language };
   const changes = createChanges({ ...shared, account, selection, clipboard, hasTrash, hasJobs: visit === null });
   const username = account?.lastUsername;
-  const owner = visit ? null : { endpoint: urls.endpoint('-/uploads'), storage: localStorageIfAllowed(), username };
+  const owner = visit ? null : { endpoint: urls.endpoint('-/uploads'), storage, username };
   const uploads = createUploads({ ...shared, changes, selection, router, maxUploadSize, owner });
   busy.register(() => uploads.isBusy.value || changes.running.value.some(({ needsPage }) => needsPage.value));
 
@@ -131,6 +136,7 @@ export async function createPage(embedded: Embedded): Promise<Page> {
     links,
     messages,
     permissions,
+    places,
     retention: { trash, keepsVersions },
     router,
     selection,

@@ -1,8 +1,9 @@
-import { computed, effect, signal } from '@preact/signals';
+import { computed, effect, signal, untracked } from '@preact/signals';
 import { coalesce } from '../model/feed/coalesce.ts';
 import { FolderFollower } from '../model/feed/folder-follower.ts';
 import { followFeed } from '../model/feed/follow-feed.ts';
 import { type Folder, refreshUnlessLarge } from '../model/folder/folder.ts';
+import { ROOT } from '../platform/paths.ts';
 import { type FeedChange, openFeed } from '../platform/service/changes.ts';
 import { announceChanges } from './announcements.ts';
 import type { Page } from './create-page.ts';
@@ -17,6 +18,17 @@ export function keepFolderCurrent(page: Page, cursor: string | undefined): void 
   refreshOnReturn(page.folder);
   // The log of changes is not open to visitors.
   if (page.visit === null) followChanges(page, cursor);
+  recordVisits(page);
+}
+
+/** Remembers the files and folders that the user opens. */
+function recordVisits({ folder, places, router }: Page): void {
+  effect(() => {
+    const { folder: path, preview, view } = router.route.value;
+    const isShown = folder.path.value === path && folder.state.value === 'ready';
+    const visited = preview ?? path;
+    if (isShown && !view && visited !== ROOT) untracked(() => places?.visited.add(visited));
+  });
 }
 
 /** Shows the changes of other clients. */

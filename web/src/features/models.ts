@@ -6,6 +6,7 @@ import type { Clipboard } from '../model/clipboard.ts';
 import type { Folder } from '../model/folder/folder.ts';
 import type { Links } from '../model/links/links.ts';
 import type { Messages } from '../model/messages.ts';
+import type { Places } from '../model/places/places.ts';
 import type { Selection } from '../model/selection.ts';
 import type { Uploads } from '../model/uploads/uploads.ts';
 import type { Visit } from '../model/visit/visit.ts';
@@ -45,6 +46,8 @@ export const [useUploads, UploadsProvider] = createRequiredContext<Uploads>('upl
 export const [useDetails, DetailsProvider] = createRequiredContext<Details>('details');
 export const [useMessages, MessagesProvider] = createRequiredContext<Messages>('messages');
 export const [usePermissions, PermissionsProvider] = createRequiredContext<Permissions>('permissions');
+/** The favourites and recent files; null on the pages of visitors. */
+export const [usePlaces, PlacesProvider] = createRequiredContext<Places | null>('places');
 /** The user's share links; null if users can't share files and folders by links. */
 export const [useLinks, LinksProvider] = createRequiredContext<Links | null>('links');
 /** The visit of a share link; null on the pages of users. */

@@ -20,7 +20,8 @@ export interface Clipboard {
   forget(paths: readonly string[]): void;
 }
 
-export function createClipboard(): Clipboard {
+/** `onRemap` is called with the new paths of renamed and moved entries. */
+export function createClipboard(onRemap?: (newPaths: ReadonlyMap<string, string>) => void): Clipboard {
   const clip = signal<Clip | null>(null);
   const cut = computed(() => new Set(clip.value?.kind === 'move' ? clip.value.paths : []));
 
@@ -39,17 +40,22 @@ export function createClipboard(): Clipboard {
     clear() {
       clip.value = null;
     },
-    remapPaths: (newPaths) =>
-      update((path) => {
-        const from = outermost(path, newPaths);
-        const to = from === undefined ? undefined : newPaths.get(from);
-        return from === undefined || to === undefined ? [path] : [to + path.slice(from.length)];
-      }),
+    remapPaths(newPaths) {
+      update((path) => [remapPath(path, newPaths)]);
+      onRemap?.(newPaths);
+    },
     forget(paths) {
       const removed = new Set(paths);
       update((path) => (outermost(path, removed) === undefined ? [path] : []));
     },
   };
+}
+
+/** Returns the new path of an entry that was renamed or moved, or that is in a folder that was. */
+export function remapPath(path: string, newPaths: ReadonlyMap<string, string>): string {
+  const from = outermost(path, newPaths);
+  const to = from === undefined ? undefined : newPaths.get(from);
+  return from === undefined || to === undefined ? path : to + path.slice(from.length);
 }
 
 /** Returns the outermost of the `paths` that is `path` itself or a folder that contains it. */

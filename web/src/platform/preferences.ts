@@ -38,6 +38,8 @@ export interface Preferences {
   readonly columns: Signal<ColumnChoice>;
   /** The position in `TILE_SIZES`. */
   readonly tileSize: Signal<number>;
+  /** Whether wide windows show the sidebar. */
+  readonly sidebar: Signal<boolean>;
   /** Whether `/` and `?` are shortcuts. Speech input can trigger such shortcuts by mistake (WCAG 2.1.4). */
   readonly characterKeys: Signal<boolean>;
   /** Empty for the language that the browser requests. */
@@ -59,6 +61,7 @@ export function createPreferences(storage: Storage | undefined): Preferences {
     }),
     columns: signal(columnChoiceOf(stored)),
     tileSize: signal(tileSizeOf(stored['tileSize'])),
+    sidebar: signal(stored['sidebar'] !== false),
     characterKeys: signal(stored['characterKeys'] !== false),
     language: signal<LanguageTag | ''>(oneOf(['', ...LANGUAGE_TAGS], stored['language'])),
   } as const;

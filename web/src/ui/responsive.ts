@@ -7,6 +7,9 @@ import { useLayoutEffect, useState } from 'preact/hooks';
  */
 export const NARROW = '(width < 40rem)';
 
+/** Matches windows with space for the sidebar. */
+export const WIDE = '(width >= 64rem)';
+
 /** Returns whether a media query matches. */
 export function useMedia(query: string): boolean {
   const [matches, setMatches] = useState(() => window.matchMedia(query).matches);

@@ -6,6 +6,7 @@ import type { Clipboard } from '../../model/clipboard.ts';
 import { type Folder, isWritableTarget } from '../../model/folder/folder.ts';
 import type { Links } from '../../model/links/links.ts';
 import { type Messages, reportLoadFailure } from '../../model/messages.ts';
+import type { Places } from '../../model/places/places.ts';
 import type { Selection } from '../../model/selection.ts';
 import type { Uploads } from '../../model/uploads/uploads.ts';
 import type { Visit } from '../../model/visit/visit.ts';
@@ -31,6 +32,7 @@ export interface ActionModels {
   readonly links: Links | null;
   readonly messages: Messages;
   readonly permissions: Permissions;
+  readonly places: Places | null;
   readonly router: Router;
   readonly selection: Selection;
   readonly service: Service;
@@ -84,6 +86,13 @@ const only = (models: ActionModels): Entry | undefined =>
 const always = () => true;
 /** Anonymous users can share only in a service without users. */
 const canShare = ({ account }: ActionModels) => account?.username.value !== null;
+/** Returns whether the only selected entry, or the folder without a selection, is a favourite; undefined if it can't be one. */
+function isFavourite(models: ActionModels): boolean | undefined {
+  const { places, selection, folder } = models;
+  const path = sharedPath(models);
+  if (!places || selection.count.value > 1 || path === ROOT || folder.state.value !== 'ready') return undefined;
+  return places.favourites.items.value.some((item) => item.path === path);
+}
 /** Returns the path of the selected entry, or that of the folder without a selection. */
 const sharedPath = ({ selection, folder }: ActionModels): string =>
   selection.count.value > 0 ? (selection.entries.value[0]?.path ?? ROOT) : folder.path.value;
@@ -126,6 +135,22 @@ export const ACTIONS: readonly ActionDefinition[] = [
       models.folder.state.value === 'ready' &&
       (models.permissions.allows('read') || models.permissions.allows('write')),
     run: (models) => void share(models, sharedPath(models)),
+  },
+  {
+    id: 'addFavourite',
+    icon: 'star',
+    keys: ['alt+shift+f'],
+    group: 'open',
+    isAvailable: (models) => isFavourite(models) === false,
+    run: (models) => models.places?.favourites.add(sharedPath(models)),
+  },
+  {
+    id: 'removeFavourite',
+    icon: 'star',
+    keys: ['alt+shift+f'],
+    group: 'open',
+    isAvailable: (models) => isFavourite(models) === true,
+    run: (models) => models.places?.favourites.remove(sharedPath(models)),
   },
   {
     id: 'cut',
@@ -293,6 +318,14 @@ export const ACTIONS: readonly ActionDefinition[] = [
     run: ({ details }) => {
       details.isOpen.value = !details.isOpen.value;
     },
+  },
+  {
+    id: 'recent',
+    icon: 'clock',
+    keys: ['alt+shift+h'],
+    group: 'show',
+    isAvailable: always,
+    run: ({ router }) => router.openView('recent'),
   },
   {
     id: 'trash',

@@ -89,5 +89,7 @@ export function createActions(
 
 /** These are actions of the folder, whatever is selected in it. */
 const isForFolder = ({ id, group }: Action) =>
-  ['paste', 'undo', 'redo', 'share'].includes(id) || ['create', 'show'].includes(group);
-const isForSelection = (action: Action) => ['details', 'share'].includes(action.id) || !isForFolder(action);
+  ['paste', 'undo', 'redo', 'share', 'addFavourite', 'removeFavourite'].includes(id) ||
+  ['create', 'show'].includes(group);
+const isForSelection = (action: Action) =>
+  ['details', 'share', 'addFavourite', 'removeFavourite'].includes(action.id) || !isForFolder(action);

@@ -31,8 +31,10 @@ export function useShortcuts(): void {
       showShortcuts();
       return true;
     }
-    const action = actions.permitted().find(({ id, keys }) => id !== 'paste' && isKey(event, keys));
-    if (!action?.isAvailable()) return false;
+    const action = actions
+      .permitted()
+      .find((each) => each.id !== 'paste' && isKey(event, each.keys) && each.isAvailable());
+    if (!action) return false;
     // The browser copies selected text.
     if ((action.id === 'copy' || action.id === 'cut') && hasTextSelection()) return false;
     // Enter presses a button that has the focus.

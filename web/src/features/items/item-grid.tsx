@@ -34,6 +34,8 @@ export interface ItemKind<Kind extends Item> {
   readonly entryOf: (item: Kind) => Entry;
   /** Returns what narrow windows show below the name, instead of columns. */
   readonly summaryOf: (item: Kind) => ComponentChildren;
+  /** Opens an item, if items can be opened. */
+  readonly open?: (item: Kind) => void;
   /** Returns the menu of one or several items. */
   readonly menuOf: (items: readonly Kind[]) => readonly (readonly MenuItem[])[];
 }
@@ -76,8 +78,14 @@ export function ItemGrid<Kind extends Item>({ list, kind }: ItemGridProps<Kind>)
   const visibleRows = Math.floor((height - headerHeight) / rowHeight);
   useItemFocus(list, grid, virtual.scrollTo);
   const labelOf = (item: Kind) => kind.entryOf(item).name;
-  useItemKeys({ list, grid, visibleRows, scrollTo: virtual.scrollTo, openMenu, labelOf });
-  const pointing = useItemPointing(list, openMenu);
+  const open =
+    kind.open &&
+    ((id: string) => {
+      const item = items[list.indexOf(id)];
+      if (item) kind.open?.(item);
+    });
+  useItemKeys({ list, grid, visibleRows, scrollTo: virtual.scrollTo, openMenu, open, labelOf });
+  const pointing = useItemPointing(list, openMenu, open);
 
   return (
     <div class="scroller" data-scroller ref={scroller}>
@@ -236,10 +244,11 @@ interface ItemKeysOptions<Kind extends Item> {
   readonly visibleRows: number;
   readonly scrollTo: (index: number) => void;
   readonly openMenu: OpenMenu;
+  readonly open: ((id: string) => void) | undefined;
   readonly labelOf: (item: Kind) => string;
 }
 
-/** Moves the focus and the selection by the keyboard. Enter opens the menu of the focused item. */
+/** Moves the focus and the selection by the keyboard. Enter opens the focused item, or its menu. */
 function useItemKeys<Kind extends Item>(options: ItemKeysOptions<Kind>): void {
   const latest = useRef(options);
   latest.current = options;
@@ -262,7 +271,7 @@ function useItemKeys<Kind extends Item>(options: ItemKeysOptions<Kind>): void {
 /** Returns whether the key did something. */
 function handleKey<Kind extends Item>(
   event: KeyboardEvent,
-  { list, grid, visibleRows, scrollTo, openMenu, labelOf }: ItemKeysOptions<Kind>,
+  { list, grid, visibleRows, scrollTo, openMenu, open, labelOf }: ItemKeysOptions<Kind>,
   typeAhead: TypeAhead,
 ): boolean {
   const { key } = event;
@@ -287,7 +296,8 @@ function handleKey<Kind extends Item>(
     else list.toggle(focused);
   } else if (isKey(event, ['Enter']) && index >= 0) {
     const row = grid.current?.querySelector(`[data-id="${CSS.escape(focused)}"]`);
-    if (row) openMenu(focused, row.getBoundingClientRect());
+    if (open) open(focused);
+    else if (row) openMenu(focused, row.getBoundingClientRect());
   } else if (key.length === 1 && !isModified) {
     const found = typeAhead.find(key, index, items.length, (position) => {
       const item = items[position];
@@ -298,8 +308,12 @@ function handleKey<Kind extends Item>(
   return true;
 }
 
-/** Returns the pointer event listeners of the grid. A tap selects, because items can't be opened. */
-function useItemPointing<Kind extends Item>(list: ItemList<Kind>, openMenu: OpenMenu) {
+/** Returns the pointer event listeners of the grid. A tap opens an item, or selects it if it can't be opened. */
+function useItemPointing<Kind extends Item>(
+  list: ItemList<Kind>,
+  openMenu: OpenMenu,
+  open: ((id: string) => void) | undefined,
+) {
   const isTouch = useRef(false);
   return {
     onPointerDown({ pointerType }: PointerEvent) {
@@ -311,9 +325,14 @@ function useItemPointing<Kind extends Item>(list: ItemList<Kind>, openMenu: Open
       const button = closest(event, '[data-more]');
       list.focused.value = id;
       if (button) openMenu(id, button.getBoundingClientRect());
+      else if (open && isTouch.current && list.selected.value.size === 0) open(id);
       else if (event.shiftKey) list.extendTo(id);
       else if (isTouch.current || event.ctrlKey || event.metaKey || closest(event, '[data-check]')) list.toggle(id);
       else list.selectOnly(id);
+    },
+    onDblClick(event: MouseEvent) {
+      const id = idAt(event);
+      if (id !== undefined && !closest(event, '[data-more], [data-check]')) open?.(id);
     },
     onContextMenu(event: MouseEvent) {
       const id = idAt(event);

@@ -7,11 +7,11 @@ import { Button, IconButton } from '../../ui/button.tsx';
 import { useToolbarFocus } from '../../ui/focus.ts';
 import { Icon, type IconName } from '../../ui/icon.tsx';
 import { isForPage, isKey, keyLabel } from '../../ui/keyboard.ts';
-import mark from '../../ui/mark.svg';
 import { isPlainClick } from '../../ui/plain-click.ts';
 import { Name } from '../folder/entry-parts.tsx';
 import { Skeleton } from '../folder/states.tsx';
 import { useChanges, useRouter, useUrls } from '../models.ts';
+import { SidebarButton } from '../sidebar/sidebar-slot.tsx';
 import { AccountButton } from '../sign-in/account-button.tsx';
 import { AppearanceButton } from '../toolbar/top-bar.tsx';
 import { ItemGrid, type ItemKind } from './item-grid.tsx';
@@ -92,7 +92,7 @@ function TopBar({ folder, title, url }: { folder: string; title: string; url: st
   const { text } = useFullLanguage();
   return (
     <header class="top-bar of-items" data-region="top">
-      <img class="mark" src={mark} alt="Holdall" draggable={false} />
+      <SidebarButton />
       <nav class="breadcrumb" aria-label={text.shell.path}>
         <ol>
           <Ancestor folder={ROOT} />

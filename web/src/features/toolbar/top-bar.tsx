@@ -3,12 +3,12 @@ import { IconButton } from '../../ui/button.tsx';
 import { focusRegion } from '../../ui/focus.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { keyLabel } from '../../ui/keyboard.ts';
-import mark from '../../ui/mark.svg';
 import { MenuButton, type MenuGroup } from '../../ui/menus.tsx';
 import { NARROW, useMedia } from '../../ui/responsive.ts';
 import { useActions } from '../actions/actions.ts';
 import { useShortcutsDialog } from '../actions/shortcuts.ts';
 import { useDetails, useFolder, usePreferences } from '../models.ts';
+import { SidebarButton } from '../sidebar/sidebar-slot.tsx';
 import { AccountButton } from '../sign-in/account-button.tsx';
 import { Breadcrumb } from './breadcrumb.tsx';
 import './top-bar.css';
@@ -18,7 +18,7 @@ export function TopBar() {
   const isNarrow = useMedia(NARROW);
   return (
     <header class="top-bar" data-region="top">
-      <img class="mark" src={mark} alt="Holdall" draggable={false} />
+      <SidebarButton />
       <Breadcrumb />
       <FilterField />
       {isNarrow ? <NarrowMenu /> : <WideControls />}
@@ -81,7 +81,6 @@ function WideControls() {
   const showShortcuts = useShortcutsDialog();
   const actions = useActions();
   const details = actions.available('details');
-  const views = [actions.available('links'), actions.available('trash')];
   const { text } = useLanguage();
   const { view } = preferences;
   return (
@@ -105,10 +104,6 @@ function WideControls() {
         />
       </div>
       <div class="controls">
-        {views.map(
-          (action) =>
-            action && <IconButton icon={action.icon} label={text.actions[action.id]} onClick={() => action.run()} />,
-        )}
         <AppearanceButton />
         <IconButton icon="keyboard" label={text.shell.shortcuts} shortcut={keyLabel('?')} onClick={showShortcuts} />
         <IconButton

@@ -15,6 +15,8 @@ export interface Folder extends Pick<FolderReader, 'state' | 'problem' | 'listin
   readonly previousPath: ReadonlySignal<string | null>;
   /** The entries that match the filter, in display order. */
   readonly entries: ReadonlySignal<readonly Entry[]>;
+  /** All entries, by the bytes of their names. */
+  readonly all: ReadonlySignal<readonly Entry[]>;
   /** The number of entries without the filter. */
   readonly count: ReadonlySignal<number>;
   readonly filter: Signal<string>;
@@ -115,6 +117,7 @@ export function createFolder(
       return reader.isReading;
     },
     entries,
+    all: byName,
     count: computed(() => byName.value.length),
     filter,
     focused,

@@ -3,8 +3,11 @@ import { nameOf } from '../paths.ts';
 /** Query parameters. `URLSearchParams` can have several with one name. */
 export type Query = Readonly<Record<string, string>> | URLSearchParams;
 
-/** A list that the page shows instead of a folder: the trash, or the share links to a folder and everything in it. */
-export type PageView = 'trash' | 'links';
+/**
+ * A list that the page shows instead of a folder: the trash, the recent files, or the share links to a folder and everything
+ * in it.
+ */
+export type PageView = 'trash' | 'recent' | 'links';
 
 /** Builds the absolute URLs of the service. */
 export interface Urls {
@@ -50,7 +53,8 @@ export function createUrls(base: URL): Urls {
       const folder = withSlash(url.searchParams.get('prefix') || path);
       const preview = url.searchParams.get('preview');
       const name = url.searchParams.get('view');
-      const view = name === 'links' || (name === 'trash' && folder === '') ? name : null;
+      const isOfRoot = (name === 'trash' || name === 'recent') && folder === '';
+      const view = name === 'links' || isOfRoot ? name : null;
       return { folder, preview: preview ? folder + preview : null, view };
     },
     signIn: ({ pathname, search }) => endpoint('-/sign-in', { return: pathname.slice(base.pathname.length) + search }),

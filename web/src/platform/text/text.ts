@@ -28,6 +28,9 @@ export interface InitialText {
     readonly trash: string;
     readonly share: string;
     readonly links: string;
+    readonly addFavourite: string;
+    readonly removeFavourite: string;
+    readonly recent: string;
   };
   readonly controls: {
     readonly close: string;
@@ -73,6 +76,7 @@ export interface InitialText {
     readonly ascending: string;
     readonly descending: string;
     readonly hiddenFolders: string;
+    readonly sidebar: string;
   };
   readonly account: {
     readonly signIn: string;
@@ -295,6 +299,26 @@ export interface LazyText {
     readonly missing: string;
     readonly denied: string;
     readonly busy: string;
+  };
+  readonly sidebar: {
+    readonly favourites: string;
+    readonly folders: string;
+    readonly more: string;
+    readonly notRead: string;
+    readonly removeFavourite: (parameters: { name: string }) => string;
+  };
+  readonly recent: {
+    readonly items: string;
+    readonly folder: string;
+    readonly activity: string;
+    readonly time: string;
+    readonly opened: string;
+    readonly changed: string;
+    readonly changedBy: (parameters: { user: string }) => string;
+    readonly open: string;
+    readonly none: string;
+    readonly noneHint: string;
+    readonly failed: string;
   };
   readonly downloads: {
     readonly notDownloaded: string;
