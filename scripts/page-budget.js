@@ -40,6 +40,7 @@ const ON_DEMAND = {
   'sign-in-dialog': 3_500,
   'sign-in-page': 3_100,
   'table-preview': 9_300,
+  tiles: 3_600,
   'text-preview': 7_400,
   'trash-view': 10_500,
   versions: 2_600,

@@ -29,7 +29,6 @@ export const LAZY_GROUPS: readonly string[] = [
   'trash',
   'uploads',
   'versions',
-  'view',
   'visit',
 ];
 

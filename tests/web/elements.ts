@@ -90,6 +90,16 @@ export async function boxOf(locator: Locator) {
   return box;
 }
 
+/** Returns the box of the text of an element, or of its last characters. Runs in the page. */
+export function boxOfText(element: Element, from = 0): { left: number; right: number; bottom: number } {
+  const range = document.createRange();
+  range.selectNodeContents(element);
+  const text = element.lastChild;
+  if (from < 0 && text) range.setStart(text, (text.textContent?.length ?? 0) + from);
+  const { left, right, bottom } = range.getBoundingClientRect();
+  return { left, right, bottom };
+}
+
 /** Waits until the page is no wider than the window, and no control is outside. */
 export function waitForNoOverflow(page: Page): Promise<void> {
   return becomes(() => overflowOf(page), { scrolls: false, outside: [] });

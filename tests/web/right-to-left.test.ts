@@ -4,7 +4,7 @@ import type { Locator } from 'playwright-core';
 import { until } from '../../testing/until.ts';
 import type { Need } from '../runner/needs.ts';
 import { becomes } from './becomes.ts';
-import { boxOf, row, selectedPaths, swipe, waitForFocus } from './elements.ts';
+import { boxOf, boxOfText, row, selectedPaths, swipe, waitForFocus } from './elements.ts';
 import { textOf } from './models/languages.ts';
 import { DESKTOP, openSite, PHONE } from './open-site.ts';
 import { photo } from './samples.ts';
@@ -110,8 +110,8 @@ describe('In Arabic', () => {
       ['100.txt', '101.txt', '102.txt'].map((path) => boxOf(row(page, path))),
     );
     assert.ok(first && second && third);
-    const tileName = await boxOf(row(page, '100.txt').locator('.entry-name .tail'));
-    assertNear(tileName.x + tileName.width, (await endOf(row(page, '100.txt').locator('.caption'))) - 4);
+    const tileName = await row(page, '100.txt').locator('.entry-name').evaluate(boxOfText);
+    assertNear(tileName.right, (await endOf(row(page, '100.txt').locator('.caption'))) - 4);
     await page.mouse.move(second.x + second.width - 3, second.y + 2);
     await page.mouse.down();
     await page.mouse.move(third.x + 3, third.y + 60, { steps: 4 });

@@ -17,36 +17,66 @@ export function extensionOf(name: string): string {
   return extension.slice(extension.lastIndexOf('.') + 1).toLowerCase();
 }
 
-/** The families of entries that have icons of their own. */
+/** The families of entries that have icons of their own. Each is also the name of its icon. */
 export type Family =
   | 'folder'
   | 'image'
   | 'video'
   | 'audio'
-  | 'text'
-  | 'code'
-  | 'table'
+  | 'font'
+  | 'pdf'
+  | 'word'
+  | 'excel'
+  | 'powerpoint'
   | 'document'
+  | 'table'
+  | 'slides'
+  | 'book'
+  | 'mail'
   | 'archive'
-  | 'other';
+  | 'code'
+  | 'text'
+  | 'file';
 
-/** Returns the family of an entry, by its media type. */
+/** Returns the family of an entry: by its media type, or by its extension if that says nothing. */
 export function familyOf(entry: Entry): Family {
   if (entry.type === 'folder') return 'folder';
-  const [type = ''] = entry.contentType.split(';');
-  return FAMILIES.find(([, pattern]) => pattern.test(type))?.[0] ?? 'other';
+  const type = mediaTypeOf(entry.contentType);
+  const suffix = extensionOf(entry.name);
+  const isUnspecific = /^(|(application|binary)\/octet-stream|text\/plain)$/.test(type);
+  return (
+    FAMILIES.find(
+      ([, types, suffixes]) => (types.test(type) && type !== 'text/plain') || (isUnspecific && suffixes.test(suffix)),
+    )?.[0] ?? (type === 'text/plain' ? 'text' : 'file')
+  );
 }
 
-/** The first match decides. `video/mp2t` is usually TypeScript. */
-const FAMILIES: readonly (readonly [Family, RegExp])[] = [
-  ['image', /^image\//],
-  ['video', /^video\/(?!mp2t)/],
-  ['audio', /^audio\//],
-  ['table', /csv|tab-separated|spreadsheet|ms-excel/],
-  ['document', /pdf|msword|wordprocessing|presentation|powerpoint|opendocument|rtf|epub/],
-  ['archive', /zip|x-tar|gzip|x-bzip|x-xz|7z|rar|compressed|zstd|java-archive/],
-  ['code', /json|javascript|typescript|xml|html|css|x-sh|x-python|x-httpd|yaml|toml|sql|^text\/x-|mp2t/],
-  ['text', /^text\//],
+/** Media types and extensions. The first match decides. `video/mp2t` is usually TypeScript. */
+const FAMILIES: readonly (readonly [Family, RegExp, RegExp])[] = [
+  ['image', /^image\//, /^(jpe?g|png|gif|webp|avif|hei[cf]|jxl|tiff?|bmp|svg|raw|dng|cr[23]|nef|arw|psd)$/],
+  ['video', /^video\/(?!mp2t)/, /^(mp4|m4v|mov|mkv|webm|avi|ogv)$/],
+  ['audio', /^audio\//, /^(mp3|m4a|wav|flac|ogg|opus|aac)$/],
+  ['font', /^font\/|font-/, /^(ttf|otf|woff2?)$/],
+  ['pdf', /\/pdf$/, /^pdf$/],
+  ['word', /msword|ms-word|wordprocessingml/, /^do[ct][xm]?$/],
+  ['excel', /ms-excel|spreadsheetml/, /^xl[st][xmb]?$/],
+  ['powerpoint', /powerpoint|presentationml/, /^p[po][tps]x?$/],
+  ['slides', /presentation|keynote/, /^(odp|key)$/],
+  ['table', /csv|tab-separated|spreadsheet|numbers/, /^(csv|tsv|ods|numbers)$/],
+  ['book', /epub|mobipocket/, /^(epub|mobi|azw3?)$/],
+  ['document', /opendocument|rtf|pages$/, /^(odt|rtf|pages)$/],
+  ['mail', /^message\/|ms-outlook/, /^(eml|msg|mbox)$/],
+  [
+    'archive',
+    /zip|x-tar|gzip|x-bzip|x-xz|7z|rar|compressed|zstd|java-archive|diskimage/,
+    /^(zip|tar|t?gz|bz2|xz|7z|rar|zst|jar|dmg|iso)$/,
+  ],
+  [
+    'code',
+    /json|javascript|typescript|xml|html|css|x-sh|x-python|x-httpd|yaml|toml|sql|^text\/x-|mp2t/,
+    /^([cm]?[jt]sx?|json5?|jsonl|ya?ml|toml|xml|html?|s?css|py|rb|php|go|rs|java|kt|swift|c|h|cc|cpp|hpp|cs|lua|r|sql|sh|bash|zsh|ps1|bat|vue|ini|conf|env|dockerfile)$/,
+  ],
+  ['text', /^text\//, /^(txt|log|md|markdown)$/],
 ];
 
 /** Media types for which the service creates thumbnails, and the maximum size of a source image in bytes. */

@@ -21,6 +21,7 @@ export interface ColumnChoice {
 
 /** The sizes of tiles and photos: the width of a tile, which follows the user's text size, in `rem`. */
 export const TILE_SIZES = [6.5, 8.5, 10.5, 14, 19] as const;
+export const TILE_SIZE_NAMES = ['smallest', 'small', 'medium', 'large', 'largest'] as const;
 const DEFAULT_TILE_SIZE = 2;
 
 /** The order of the entries. Folders always come before files. */

@@ -1,6 +1,6 @@
 import { useRef } from 'preact/hooks';
 import { COLUMNS, type Column, type ColumnChoice } from '../../platform/preferences.ts';
-import { useFullLanguage } from '../../platform/text/language.ts';
+import { useLanguage } from '../../platform/text/language.ts';
 import { isRightToLeft } from '../../ui/direction.ts';
 import { MenuButton, type MenuGroup } from '../../ui/menus.tsx';
 import { usePreferences } from '../models.ts';
@@ -9,14 +9,14 @@ import { COLUMN_WIDTHS, widthOf } from './columns.ts';
 /** The menu that shows and hides columns. */
 export function ColumnMenu() {
   const groups = useColumnChoices();
-  const { text } = useFullLanguage();
+  const { text } = useLanguage();
   return <MenuButton icon="columns" label={text.view.columns} groups={groups} />;
 }
 
 /** Returns the columns as choices, and what resets them. */
 export function useColumnChoices(): () => readonly MenuGroup[] {
   const { columns } = usePreferences();
-  const { text } = useFullLanguage();
+  const { text } = useLanguage();
   return () => {
     const { hidden, widths } = columns.value;
     const items = COLUMNS.filter((column) => column !== 'name').map((column) => {
@@ -45,7 +45,7 @@ const STEP = 1;
 /** The edge of a column, which resizes it by the pointer or by the arrow keys. A double click resets the width. */
 export function ColumnResizer({ column }: { column: Column }) {
   const { columns } = usePreferences();
-  const { text } = useFullLanguage();
+  const { text } = useLanguage();
   const drag = useRef<{ readonly x: number; readonly width: number } | null>(null);
   const { min, max } = COLUMN_WIDTHS[column];
   const width = widthOf(column, columns.value);

@@ -5,6 +5,7 @@ import { shownName } from '../../platform/text/names.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { useDragging } from '../dragging/dragging.ts';
 import { useChanges, useClipboard, useLinks, useSelection } from '../models.ts';
+import { endOf } from './name-end.ts';
 import './entries.css';
 
 /** Returns the state of an entry as attributes of its element, for rows and tiles alike. */
@@ -122,24 +123,3 @@ export function EntryName({ entry }: { entry: Entry }) {
     </>
   );
 }
-
-/**
- * The maximum and the default length of the part of a stem that stays with the extension. The default applies without
- * a separator.
- */
-const MAX_END = 14;
-const DEFAULT_END = 8;
-
-/** Returns the index at which the end of a stem begins: after a separator if possible, and never inside a character. */
-function endOf(stem: string): number {
-  const earliest = Math.max(0, stem.length - MAX_END);
-  const separator = stem.slice(earliest, -1).search(/[\s_.-]/);
-  if (separator >= 0) return earliest + separator + 1;
-  let end = Math.max(0, stem.length - DEFAULT_END);
-  while (end > 0 && (CONTINUES.test(stem.slice(end)) || stem[end - 1] === JOINER)) end -= 1;
-  return end;
-}
-
-/** Matches code units that continue a character: low surrogates, marks, joiners and variation selectors. */
-const CONTINUES = /^[\udc00-\udfff\p{M}\p{Cf}\p{Emoji_Modifier}]/u;
-const JOINER = '\u200d';

@@ -39,6 +39,8 @@ export interface EntryLayout extends Cells {
   readonly padding: number;
   /** The most entries in a row; undefined for a list. */
   readonly columnCount?: number;
+  /** Returns how many entries have room in a row of tiles. */
+  readonly columnsOf?: (row: number) => number;
   /** The columns of a list. */
   readonly columns?: ListColumns;
 }

@@ -1,11 +1,9 @@
 import type { VNode } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
 import type { Column } from '../../platform/preferences.ts';
 import type { Entry, FileEntry } from '../../platform/service/service.ts';
-import { completeLanguage, type Language, useLanguage, useLanguageSignal } from '../../platform/text/language.ts';
+import { type Language, useLanguage } from '../../platform/text/language.ts';
 import { deferred } from '../../ui/deferred.tsx';
 import { Icon } from '../../ui/icon.tsx';
-import { whenIdle } from '../../ui/when-idle.ts';
 import { useMessages, usePreferences } from '../models.ts';
 import type { ListColumns } from './columns.ts';
 import { Check, EntryName, MoreButton, SharedBadge, useEntryState } from './entry-parts.tsx';
@@ -23,15 +21,8 @@ const ColumnResizer = deferred(async () => (await import('./column-controls.tsx'
 export function ListHeader({ columns }: { columns: ListColumns }) {
   const preferences = usePreferences();
   const messages = useMessages();
-  const language = useLanguageSignal();
   const { text } = useLanguage();
-  const [hasControls, setHasControls] = useState(false);
   const { by, descending } = preferences.order.value;
-
-  useEffect(() => {
-    const show = () => setHasControls(true);
-    return whenIdle(() => void completeLanguage(language).then(show, () => {}));
-  }, []);
 
   const sort = (column: Column) => {
     // Users look for the largest and for the newest files first.
@@ -55,12 +46,12 @@ export function ListHeader({ columns }: { columns: ListColumns }) {
             {text.folder[column]}
             {column === by && <Icon name={descending ? 'chevron-down' : 'chevron-up'} />}
           </button>
-          {hasControls && <ColumnResizer column={column} />}
+          <ColumnResizer column={column} />
         </div>
       ))}
       <div role="columnheader" class="more">
         <span class="visually-hidden">{text.shell.actions}</span>
-        {hasControls && <ColumnMenu />}
+        <ColumnMenu />
       </div>
     </div>
   );

@@ -1,3 +1,4 @@
+import type { FunctionComponent } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { familyOf, hasThumbnail } from '../../platform/file-kinds.ts';
 import type { Entry, FileEntry } from '../../platform/service/service.ts';
@@ -8,7 +9,7 @@ import './entries.css';
 /** The icon of an entry's family, in the color of the family. */
 export function EntryIcon({ entry }: { entry: Entry }) {
   const family = familyOf(entry);
-  return <Icon name={family === 'other' ? 'file' : family} class={`entry-icon ${family}`} />;
+  return <Icon name={family} class={`entry-icon ${family}`} />;
 }
 
 /** The delay before the only retry of a failed thumbnail: the service might have been busy. */
@@ -20,21 +21,24 @@ export type ThumbnailPriority = 'auto' | 'low' | 'none';
 interface ThumbnailProps<Shown extends Entry> {
   entry: Shown;
   priority?: ThumbnailPriority;
+  /** What is shown instead of a thumbnail. Default: the icon of the type. */
+  Fallback?: FunctionComponent<{ entry: Entry }>;
 }
 
 /**
  * The thumbnail of an image, otherwise the icon of the entry's type. An entry that is being created has no ETag and
  * no thumbnail.
  */
-export function Thumbnail({ entry, priority = 'auto' }: ThumbnailProps<Entry>) {
+export function Thumbnail({ entry, priority = 'auto', Fallback = EntryIcon }: ThumbnailProps<Entry>) {
   const account = useAccount();
-  if (!hasThumbnail(entry)) return <EntryIcon entry={entry} />;
+  if (!hasThumbnail(entry)) return <Fallback entry={entry} />;
   // After the user signs in, the page requests a denied thumbnail again.
   const signedIn = account?.signInCount.value ?? 0;
-  return <Picture key={`${signedIn} ${entry.path} ${entry.etag}`} entry={entry} priority={priority} />;
+  const key = `${signedIn} ${entry.path} ${entry.etag}`;
+  return <Picture key={key} entry={entry} priority={priority} Fallback={Fallback} />;
 }
 
-function Picture({ entry, priority = 'auto' }: ThumbnailProps<FileEntry>) {
+function Picture({ entry, priority = 'auto', Fallback = EntryIcon }: ThumbnailProps<FileEntry>) {
   const urls = useUrls();
   const [isRequested, setRequested] = useState(priority !== 'none');
   const [state, setState] = useState<'loading' | 'loaded' | 'failed' | 'unavailable'>('loading');
@@ -45,7 +49,7 @@ function Picture({ entry, priority = 'auto' }: ThumbnailProps<FileEntry>) {
   }, [priority]);
   useEffect(() => (state === 'failed' ? retry(url, setState) : undefined), [state, url]);
 
-  if (state === 'failed' || state === 'unavailable') return <EntryIcon entry={entry} />;
+  if (state === 'failed' || state === 'unavailable') return <Fallback entry={entry} />;
   return (
     <span class={`thumbnail ${state}`}>
       {isRequested && entry.etag !== '' && (

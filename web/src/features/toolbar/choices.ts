@@ -1,5 +1,12 @@
 import type { Signal } from '@preact/signals';
-import { COLUMNS, type Density, type Preferences, type Theme, type View } from '../../platform/preferences.ts';
+import {
+  COLUMNS,
+  type Density,
+  type Preferences,
+  type Theme,
+  TILE_SIZE_NAMES,
+  type View,
+} from '../../platform/preferences.ts';
 import type { InitialText } from '../../platform/text/language.ts';
 import { LANGUAGE_TAGS, LANGUAGES } from '../../platform/text/supported-languages.ts';
 import type { MenuGroup, MenuItem } from '../../ui/menus.tsx';
@@ -17,10 +24,19 @@ export function appearanceChoices(preferences: Preferences, { shell }: InitialTe
   ];
 }
 
-/** Returns the menu of the list and the grid. */
-export function viewChoices(preferences: Preferences, { shell }: InitialText): MenuGroup {
+/** Returns the menus of the view and of the size of its tiles. */
+export function viewChoices({ view, tileSize }: Preferences, { shell, view: text }: InitialText): readonly MenuGroup[] {
   const views: readonly View[] = ['list', 'grid'];
-  return choices(shell.view, preferences.view, views, (view) => (view === 'list' ? shell.listView : shell.gridView));
+  const sizes = TILE_SIZE_NAMES.map((name, size): MenuItem => {
+    const run = () => {
+      tileSize.value = size;
+    };
+    return { id: name, label: text.tileSizes[name], isChecked: tileSize.value === size, run };
+  });
+  return [
+    choices(shell.view, view, views, (name) => (name === 'list' ? shell.listView : shell.gridView)),
+    ...(view.value === 'list' ? [] : [{ label: text.tileSize, items: sizes }]),
+  ];
 }
 
 /** Returns the menu of the columns and the direction by which the entries are sorted. */

@@ -1,5 +1,6 @@
 import { useLanguage } from '../../platform/text/language.ts';
 import { IconButton } from '../../ui/button.tsx';
+import { deferred } from '../../ui/deferred.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { keyLabel } from '../../ui/keyboard.ts';
 import { MenuButton } from '../../ui/menus.tsx';
@@ -34,6 +35,8 @@ export function Toolbar() {
   );
 }
 
+const TileSize = deferred(async () => (await import('../folder/tile-size.tsx')).TileSize);
+
 function FolderState() {
   const preferences = usePreferences();
   const isNarrow = useMedia(NARROW);
@@ -42,6 +45,7 @@ function FolderState() {
     <div class="folder-state">
       <Restriction />
       <Count />
+      {preferences.view.value !== 'list' && !isNarrow && <TileSize />}
       {!hasColumnHeader && <OrderMenu />}
     </div>
   );

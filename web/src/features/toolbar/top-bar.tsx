@@ -134,7 +134,7 @@ function NarrowMenu() {
   const groups = async (): Promise<readonly MenuGroup[]> => {
     const { appearanceChoices, viewChoices } = await import('./choices.ts');
     return [
-      viewChoices(preferences, text),
+      ...viewChoices(preferences, text),
       ...appearanceChoices(preferences, text),
       [{ id: 'shortcuts', label: text.shell.shortcuts, icon: 'keyboard', run: showShortcuts }],
     ];

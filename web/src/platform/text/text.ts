@@ -112,6 +112,20 @@ export interface InitialText {
     readonly unknownTime: string;
     readonly shared: string;
   };
+  readonly view: {
+    readonly columns: string;
+    readonly columnWidth: (parameters: { column: string }) => string;
+    readonly resetColumns: string;
+    readonly tileSize: string;
+    readonly tileSizes: {
+      readonly smallest: string;
+      readonly small: string;
+      readonly medium: string;
+      readonly large: string;
+      readonly largest: string;
+    };
+    readonly otherFiles: string;
+  };
   readonly names: {
     readonly rename: (parameters: { name: string }) => string;
     readonly notRenamed: (parameters: { name: string }) => string;
@@ -213,21 +227,6 @@ export interface LazyText {
       readonly pageDown: string;
       readonly menu: string;
     };
-  };
-  readonly view: {
-    readonly options: string;
-    readonly columns: string;
-    readonly columnWidth: (parameters: { column: string }) => string;
-    readonly resetColumns: string;
-    readonly tileSize: string;
-    readonly tileSizes: {
-      readonly smallest: string;
-      readonly small: string;
-      readonly medium: string;
-      readonly large: string;
-      readonly largest: string;
-    };
-    readonly otherFiles: string;
   };
   readonly previews: {
     readonly position: (parameters: { position: number; count: number }) => string;

@@ -1,0 +1,21 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { fitName } from '../../../web/src/features/folder/fit-name.ts';
+
+/** Each character is one pixel wide. */
+const fit = (name: string, width: number) => fitName(name, width, (text) => text.length);
+
+it('The name of a tile takes up to two lines, and breaks between words if it fits that way', () => {
+  assert.deepEqual(fit('short.txt', 10), { lines: 'short.txt', isCut: false });
+  assert.deepEqual(fit('Annual report.pdf', 10), { lines: 'Annual report.pdf', isCut: false });
+  assert.deepEqual(fit('IMG_20260704_15.jpg', 10), { lines: 'IMG_20260704_15.jpg', isCut: true });
+});
+
+it('A longer name keeps its end and its extension', () => {
+  const { lines, isCut } = fit('IMG_20260704_at_the_lake_153012_HDR.mov', 12);
+  assert.equal(lines, 'IMG_20260…153012_HDR.mov');
+  assert.equal(isCut, true);
+  // No emoji is split, and a name that has no room at all keeps its end.
+  assert.equal(fit(`${'👨‍👩‍👧'.repeat(4)} and many more_12345678.jpg`, 13).lines, '👨‍👩‍👧…more_12345678.jpg');
+  assert.equal(fit('a very long name_12345678.jpg', 4).lines, '…name_12345678.jpg');
+});
