@@ -15,6 +15,7 @@ export const LAZY_GROUPS: readonly string[] = [
   'details',
   'downloads',
   'drops',
+  'editor',
   'errors',
   'folderPicker',
   'links',

@@ -33,6 +33,12 @@ export function previewKindOf({ name, size, contentType }: FileEntry): PreviewKi
   return 'text';
 }
 
+/** Returns whether the editor opens a file. An empty one has no preview. */
+export function isEditable(entry: FileEntry): boolean {
+  const kind = previewKindOf(entry.size === 0 ? { ...entry, size: 1 } : entry);
+  return ['text', 'markdown', 'json', 'table'].includes(kind) || (isSvg(entry) && !/z$/i.test(entry.name));
+}
+
 /** Returns whether browsers might draw the file as an SVG. The service sends an SVG only under the name of one. */
 export function isSvg({ name, contentType }: Pick<FileEntry, 'name' | 'contentType'>): boolean {
   return mediaTypeOf(contentType) === 'image/svg+xml' || /^svgz?$/.test(extensionOf(name));

@@ -14,9 +14,12 @@ export interface Dialogs {
   readonly shown: ReadonlySignal<readonly OpenDialog[]>;
   /**
    * Opens a dialog: `render` returns a `Dialog` that calls `close`. Resolves with the result that `close` receives, or
-   * with null if the user dismisses the dialog.
+   * with null if the user dismisses the dialog. `dismiss` replaces closing it when the user goes back.
    */
-  open<Result>(render: (close: (result: Result | null) => void) => ComponentChild): Promise<Result | null>;
+  open<Result>(
+    render: (close: (result: Result | null) => void) => ComponentChild,
+    dismiss?: () => void,
+  ): Promise<Result | null>;
 }
 
 export const [useDialogs, DialogsProvider] = createRequiredContext<Dialogs>('dialogs');
@@ -26,14 +29,14 @@ export function createDialogs(): Dialogs {
   let lastId = 0;
   return {
     shown,
-    open<Result>(render: (close: (result: Result | null) => void) => ComponentChild) {
+    open<Result>(render: (close: (result: Result | null) => void) => ComponentChild, dismiss?: () => void) {
       const { promise, resolve } = Promise.withResolvers<Result | null>();
       const id = ++lastId;
       const close = (result: Result | null) => {
         shown.value = shown.value.filter((dialog) => dialog.id !== id);
         resolve(result);
       };
-      shown.value = [...shown.value, { id, dismiss: () => close(null), render: () => render(close) }];
+      shown.value = [...shown.value, { id, dismiss: dismiss ?? (() => close(null)), render: () => render(close) }];
       return promise;
     },
   };

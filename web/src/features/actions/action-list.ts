@@ -83,6 +83,9 @@ const canAdd = ({ folder }: ActionModels) => isWritableTarget(folder);
 const hasSelection = ({ selection }: ActionModels) => selection.count.value > 0;
 const only = (models: ActionModels): Entry | undefined =>
   models.selection.count.value === 1 ? selected(models)[0] : undefined;
+/** The viewer offers to edit some more files, such as those without a media type. */
+const isText = (entry: Entry | undefined) =>
+  entry?.type === 'file' && /^text|[/+](json|xml|javascript|x-sh)|yaml|toml|sql|mp2t/.test(entry.contentType);
 const always = () => true;
 /** Anonymous users can share only in a service without users. */
 const canShare = ({ account }: ActionModels) => account?.username.value !== null;
@@ -106,6 +109,15 @@ export const ACTIONS: readonly ActionDefinition[] = [
     group: 'open',
     isAvailable: (models) => only(models) !== undefined,
     run: (models) => open(models, only(models)),
+  },
+  {
+    id: 'edit',
+    icon: 'rename',
+    keys: ['alt+shift+e'],
+    group: 'open',
+    needs: ['read', 'manage'],
+    isAvailable: (models) => isText(only(models)),
+    run: (models) => void edit(models, only(models)?.path ?? ''),
   },
   {
     id: 'download',
@@ -268,6 +280,15 @@ export const ACTIONS: readonly ActionDefinition[] = [
     run: (models) => void models.changes.createFolder(),
   },
   {
+    id: 'newFile',
+    icon: 'text',
+    keys: ['alt+shift+n'],
+    group: 'create',
+    needs: ['read', 'write', 'manage'],
+    isAvailable: canAdd,
+    run: (models) => void edit(models),
+  },
+  {
     id: 'upload',
     icon: 'upload',
     keys: ['alt+u'],
@@ -361,6 +382,20 @@ async function download(models: ActionModels): Promise<void> {
     await startDownload(models, language.value, entries);
   } catch {
     await reportLoadFailure(models, () => void download(models));
+  }
+}
+
+/** Opens a text file in the editor. Without a path, asks for the name of a new one. Never throws. */
+export async function edit(models: ActionModels, path?: string): Promise<void> {
+  try {
+    const [{ openEditor, createTextFile }, language] = await Promise.all([
+      import('../editor/open-editor.tsx'),
+      completeLanguage(models.language),
+    ]);
+    if (path === undefined) await createTextFile({ ...models, language });
+    else openEditor(models.dialogs, path);
+  } catch {
+    await reportLoadFailure(models, () => void edit(models, path));
   }
 }
 

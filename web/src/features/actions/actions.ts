@@ -8,6 +8,7 @@ import {
   type ActionDefinition,
   type ActionId,
   type ActionModels,
+  edit,
   open,
   paste,
   share,
@@ -21,6 +22,8 @@ export interface Actions {
   available(id: ActionId): Action | undefined;
   /** Opens a folder, or the preview of a file. Does nothing without an entry. */
   open(entry: Entry | undefined): void;
+  /** Opens a text file in the editor. */
+  edit(path: string): void;
   /** Opens the dialog with the links to a file or folder. */
   share(path: string): void;
   /** Copies or moves the entries of the clipboard into the shown folder, if that folder exists. */
@@ -75,6 +78,7 @@ export function createActions(
     permitted,
     available: (id) => permitted().find((action) => action.id === id && action.isAvailable()),
     open: (entry) => open(models, entry),
+    edit: (path) => void edit(models, path),
     share: (path) => void share(models, path),
     paste: () => paste(models),
     menuGroups,

@@ -1,7 +1,7 @@
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { NewFolderParent } from '../../model/prompts.ts';
 import { freeName } from '../../platform/free-name.ts';
-import { findNameProblem } from '../../platform/paths.ts';
+import { findNameProblem, splitName } from '../../platform/paths.ts';
 import { useFullLanguage } from '../../platform/text/language.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
@@ -9,23 +9,36 @@ import type { Dialogs } from '../../ui/dialogs.tsx';
 
 /** Asks for the name of a new folder. Resolves to null if the user cancels. */
 export function askForFolderName(dialogs: Dialogs, parent: NewFolderParent): Promise<string | null> {
-  return dialogs.open<string>((close) => <NewFolderDialog parent={parent} close={close} />);
+  return dialogs.open<string>((close) => <NameDialog kind="folder" parent={parent} close={close} />);
 }
 
-function NewFolderDialog({ parent, close }: { parent: NewFolderParent; close: (name: string | null) => void }) {
+/** Asks for the name of a new text file. Resolves to null if the user cancels. */
+export function askForFileName(dialogs: Dialogs, parent: NewFolderParent): Promise<string | null> {
+  return dialogs.open<string>((close) => <NameDialog kind="file" parent={parent} close={close} />);
+}
+
+interface NameDialogProps {
+  kind: 'file' | 'folder';
+  parent: NewFolderParent;
+  close: (name: string | null) => void;
+}
+
+function NameDialog({ kind, parent, close }: NameDialogProps) {
   const { text } = useFullLanguage();
-  const [name, setName] = useState(() => freeName(text.changes.newFolderName, parent.isTaken, true));
+  const isFolder = kind === 'folder';
+  const first = isFolder ? text.changes.newFolderName : text.editor.newName;
+  const [name, setName] = useState(() => freeName(first, parent.isTaken, isFolder));
   const input = useRef<HTMLInputElement>(null);
   const inputId = useId();
   const problemId = useId();
-  const problem = findNameProblem(name, { ...parent, isFolder: true });
+  const problem = findNameProblem(name, { ...parent, isFolder });
 
   // The dialog has moved the focus to its first field by now.
-  useLayoutEffect(() => input.current?.select(), []);
+  useLayoutEffect(() => input.current?.setSelectionRange(0, isFolder ? name.length : splitName(name).stem.length), []);
 
   return (
     <Dialog
-      title={text.changes.newFolder}
+      title={isFolder ? text.changes.newFolder : text.actions.newFile}
       onClose={() => close(null)}
       onSubmit={() => {
         if (problem === undefined) close(name);

@@ -13,6 +13,7 @@ import { Name } from '../folder/entry-parts.tsx';
 import { useDetails, usePreferences, useUrls } from '../models.ts';
 import { useDownloadLink } from './download-link.ts';
 import type { Gallery } from './gallery.ts';
+import { EDIT_KEY, useEdit } from './use-edit.ts';
 import type { ViewerState } from './viewer-tools.ts';
 
 interface ViewerHeaderProps {
@@ -104,8 +105,18 @@ function FileButtons({ entry }: { entry: FileEntry }) {
   // On a phone, the buttons are in one row without space for it. The details have it, too.
   const isNarrow = useMedia(NARROW);
   const action = actions.available('details');
+  const edit = useEdit(entry);
+  const { characterKeys } = usePreferences();
   return (
     <Group>
+      {edit && (
+        <IconButton
+          icon="rename"
+          label={text.actions.edit}
+          shortcut={characterKeys.value ? keyLabel(EDIT_KEY) : undefined}
+          onClick={edit}
+        />
+      )}
       {!isNarrow && actions.available('share') && (
         <IconButton icon="share" label={text.actions.share} onClick={() => actions.share(entry.path)} />
       )}

@@ -17,6 +17,7 @@ import { useDetails, useFolder, usePreferences, useRouter, useSelection, useVisi
 import { CountedFile, NoPreview, PendingFile } from './file-notices.tsx';
 import { useGallery } from './gallery.ts';
 import { Loading, NotLoadedNotice } from './notices.tsx';
+import { EDIT_KEY, useEdit } from './use-edit.ts';
 import { ViewerHeader } from './viewer-header.tsx';
 import { createViewerState, type PreviewProps, type ViewerTool } from './viewer-tools.ts';
 import './viewer.css';
@@ -40,6 +41,8 @@ export function Viewer({ path, isInPlace, close }: ViewerProps) {
   const stage = useRef<HTMLDivElement>(null);
   const titleId = useId();
 
+  const edit = useEdit(entry);
+
   const { dialog, listeners } = useModalDialog(close);
   useFocusOfLastFile(path);
   const show = (file: FileEntry) => router.openPreview(file.path);
@@ -56,7 +59,11 @@ export function Viewer({ path, isInPlace, close }: ViewerProps) {
       onKeyDown={(event) =>
         handleKey(event, {
           stage: stage.current,
-          tools: [...viewer.tools.peek(), detailsTool(actions)],
+          tools: [
+            ...viewer.tools.peek(),
+            detailsTool(actions),
+            ...(edit ? [{ id: 'edit', keys: [EDIT_KEY], run: edit }] : []),
+          ],
           characterKeys: preferences.characterKeys.peek(),
           ...steps,
         })

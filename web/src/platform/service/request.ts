@@ -1,7 +1,7 @@
 import { asServiceError, noResponse, type ServiceError, serviceErrorOf } from './service-error.ts';
 
 export interface RequestOptions {
-  readonly method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Sent as JSON. */
   readonly body?: object;
   readonly signal?: AbortSignal | undefined;

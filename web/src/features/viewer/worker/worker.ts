@@ -1,4 +1,5 @@
 import type { Root } from 'hast';
+import { type MergedText, mergeTexts, type Versions } from '../../../model/editing/merge.ts';
 import { isLightSvg } from '../image/svg-cost.ts';
 import { type MarkdownLabels, renderableMarkdown } from '../markdown/parse-markdown.ts';
 import { type ParsedTable, parseTable } from '../table/parse-table.ts';
@@ -12,7 +13,8 @@ export type Job =
   | { readonly kind: 'markdown'; readonly text: string; readonly labels: MarkdownLabels }
   | { readonly kind: 'highlight'; readonly text: string; readonly grammar: string }
   | { readonly kind: 'table'; readonly text: string; readonly isTabbed: boolean }
-  | { readonly kind: 'svg'; readonly text: string };
+  | { readonly kind: 'svg'; readonly text: string }
+  | ({ readonly kind: 'merge' } & Versions);
 
 /** The result of each kind of job; undefined if the page can't render it. */
 export interface Results {
@@ -21,6 +23,7 @@ export interface Results {
   readonly table: ParsedTable;
   /** Whether browsers draw it quickly. */
   readonly svg: boolean;
+  readonly merge: MergedText;
 }
 
 /** A message of the worker: ready for its job, or done with a result. */
@@ -39,6 +42,8 @@ function run(job: Job): Results[Job['kind']] {
       return parseTable(job.text, job.isTabbed);
     case 'svg':
       return isLightSvg(job.text);
+    case 'merge':
+      return mergeTexts(job);
   }
 }
 

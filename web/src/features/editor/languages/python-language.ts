@@ -1,0 +1,1 @@
+export { python } from '@codemirror/lang-python';
