@@ -28,6 +28,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   stores: ['cache', 'checks', 'concurrency', 'files', 'model', 'observability', 'settings', 'streams', 'system.ts'],
   config: ['model', 'settings', 'stores', 'system.ts'],
   thumbnails: ['cache', 'concurrency', 'files', 'model', 'streams'],
+  media: ['concurrency', 'files', 'model', 'thumbnails'],
   zip: ['cache', 'concurrency', 'database', 'files', 'model', 'streams'],
   http: [
     'access',
@@ -39,6 +40,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'jobs',
     'links',
     'uploads',
+    'media',
     'model',
     'observability',
     'streams',
@@ -58,6 +60,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'jobs',
     'links',
     'uploads',
+    'media',
     'model',
     'observability',
     'settings',

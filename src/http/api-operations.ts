@@ -280,6 +280,50 @@ export const OPERATIONS: Readonly<Record<string, OperationDescription>> = {
       'thumbnail-failed',
     ],
   },
+  'GET /-/media/{path}': {
+    operationId: 'getMedia',
+    errors: [...READ, 'unsupported-image', 'condition-failed', 'file-busy'],
+    response: {
+      success: true,
+      media: {
+        width: 4000,
+        height: 6000,
+        takenAt: '2026-11-01T20:41:00+01:00',
+        camera: 'Canon EOS R6',
+        lens: 'RF50mm F1.8 STM',
+        focalLength: 50,
+        aperture: 2.8,
+        exposureTime: 0.004,
+        iso: 400,
+        location: { latitude: 52.51, longitude: 13.375 },
+      },
+    },
+  },
+  'POST /-/media': {
+    operationId: 'listMedia',
+    errors: [
+      'invalid-path',
+      ...ACCESS,
+      ...STORE,
+      'json-required',
+      'invalid-json',
+      'invalid-parameter',
+      'body-too-large',
+    ],
+    request: { paths: ['photos/cat.jpg', 'notes/hello.txt'] },
+    response: {
+      success: true,
+      items: [
+        {
+          path: 'photos/cat.jpg',
+          etag: '"1a0rw-g-dn0b18zm6jcb"',
+          width: 4000,
+          height: 6000,
+          takenAt: '2026-11-01T20:41:00',
+        },
+      ],
+    },
+  },
   'GET /-/zip/{path}': { operationId: 'downloadFolder', errors: ARCHIVE },
   'HEAD /-/zip/{path}': { operationId: 'headFolderArchive', errors: ARCHIVE },
   'POST /-/zip': {

@@ -18,6 +18,7 @@ import { deleteFileRoutes, deleteFolderRoute, folderRoutes, renameFileRoute, tra
 import { createJobStarter, jobRoutes } from './routes/jobs.ts';
 import { changeLinkRoutes, linkRoutes } from './routes/links.ts';
 import { listingRoutes } from './routes/listing.ts';
+import { mediaListRoute, mediaRoute } from './routes/media.ts';
 import { putFileRoute } from './routes/put.ts';
 import { renditionRoutes } from './routes/renditions.ts';
 import { endSessionRoutes, sessionRoutes, signInRoutes } from './routes/session.ts';
@@ -149,6 +150,7 @@ async function registerRoutes(app: App, service: Service): Promise<void> {
     transferRoutes(json, { operations, jobs });
     restoreTrashRoute(json, { operations, jobs });
     restoreVersionRoute(json);
+    mediaListRoute(json, service);
     if (uploads) presignPartsRoute(json, service, uploads);
     if (service.changes) undoRoute(json, { log: service.changes.feed.log, operations, readOnly: service.readOnly });
     if (service.webhooks) changeWebhookRoutes(json, service, service.webhooks);
@@ -166,6 +168,7 @@ async function registerRoutes(app: App, service: Service): Promise<void> {
   await app.register(async (assets: App) => assetRoutes(assets, service));
   await app.register(async (fetching: App) => fetchRoute(fetching, service));
   renditionRoutes(app, service);
+  mediaRoute(app, service);
   listTrashRoute(app);
   listVersionsRoute(app);
   await app.register(async (signIn: App) => signInRoutes(signIn, service));

@@ -659,5 +659,66 @@ export const ZipRequest = Type.Object(
   { title: 'ZipRequest' },
 );
 
+/** Maximum paths in a request for the details of images. */
+const MAX_MEDIA_PATHS = 500;
+
+export const MediaRequest = Type.Object(
+  {
+    paths: Type.Array(Type.String(), {
+      minItems: 1,
+      maxItems: MAX_MEDIA_PATHS,
+      description: `Paths of files. At most ${MAX_MEDIA_PATHS}.`,
+    }),
+  },
+  { title: 'MediaRequest' },
+);
+
+const imageSize = {
+  width: Type.Integer({ description: 'Pixels of the upright image.' }),
+  height: Type.Integer({ description: 'Pixels of the upright image.' }),
+  takenAt: Type.Optional(
+    Type.String({
+      description:
+        'The local date and time at which the photo was taken, with the offset from UTC only if the camera has recorded it: `2026-11-01T20:41:00+01:00`.',
+    }),
+  ),
+};
+
+export const MediaList = Type.Object(
+  {
+    success,
+    items: Type.Array(Type.Object({ path: Type.String(), etag: Type.String(), ...imageSize })),
+  },
+  { title: 'MediaList' },
+);
+export type MediaList = Static<typeof MediaList>;
+
+export const MediaResponse = Type.Object(
+  {
+    success,
+    media: Type.Object({
+      ...imageSize,
+      camera: Type.Optional(Type.String({ description: 'The maker and the model of the camera.' })),
+      lens: Type.Optional(Type.String()),
+      focalLength: Type.Optional(Type.Number({ description: 'Millimeters.' })),
+      focalLength35mm: Type.Optional(Type.Number({ description: 'Millimeters, for a sensor of 36 × 24 mm.' })),
+      aperture: Type.Optional(Type.Number({ description: 'The f-number.' })),
+      exposureTime: Type.Optional(Type.Number({ description: 'Seconds.' })),
+      exposureBias: Type.Optional(Type.Number({ description: 'Stops.' })),
+      iso: Type.Optional(Type.Number()),
+      flash: Type.Optional(Type.Boolean({ description: 'Whether the flash fired.' })),
+      location: Type.Optional(
+        Type.Object({
+          latitude: Type.Number({ description: 'Degrees, positive in the north.' }),
+          longitude: Type.Number({ description: 'Degrees, positive in the east.' }),
+          altitude: Type.Optional(Type.Number({ description: 'Meters above sea level.' })),
+        }),
+      ),
+    }),
+  },
+  { title: 'MediaResponse' },
+);
+export type MediaResponse = Static<typeof MediaResponse>;
+
 /** The path parameter of routes for a file or folder. It can contain "/". */
 export const PathParameter = Type.Object({ '*': Type.String({ description: 'The path. It can contain "/".' }) });

@@ -8,6 +8,7 @@ import type { Link } from '../links/link.ts';
 import type { LinkWatch } from '../links/link-watch.ts';
 import type { Links } from '../links/links.ts';
 import type { SealedCursors } from '../links/sealed-cursors.ts';
+import type { MediaDetails } from '../media/media.ts';
 import type { Store } from '../model/store.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Tracer } from '../observability/tracer.ts';
@@ -29,6 +30,8 @@ import type { SignedUrls } from './signed-urls.ts';
 export interface Service {
   readonly files: Files;
   readonly thumbnails: Thumbnails;
+  /** Reads what the headers of images say. */
+  readonly media: MediaDetails;
   /** Verifies the service's own signed URLs; undefined if the service has none. */
   readonly signedUrls?: SignedUrls | undefined;
   /** The web UI, for users who open a folder in a browser. */

@@ -11,6 +11,7 @@ import type { Service } from '../http/service.ts';
 import { SignedUrls } from '../http/signed-urls.ts';
 import { createExpiryKind } from '../jobs/expiry.ts';
 import type { JobKind } from '../jobs/job.ts';
+import { createMediaDetails, type MediaDetails } from '../media/media.ts';
 import type { Store } from '../model/store.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Tracer } from '../observability/tracer.ts';
@@ -126,6 +127,8 @@ async function openService(
   const files = openFiles(store, config, { signedUrls, tracer });
   const thumbnails = openThumbnails(files, config, { opened, logger, metrics });
   resources.defer(() => thumbnails.close());
+  const media = openMediaDetails(files, config, { opened, logger });
+  resources.defer(() => media.close());
   const changes = await startChanges(database, { config, store, metrics }, environment);
   const uploads = createUploads(database, store, {
     days: config.UPLOAD_EXPIRES,
@@ -141,6 +144,7 @@ async function openService(
   return {
     files,
     thumbnails,
+    media,
     signedUrls,
     page,
     contentOrigins: opened.contentOrigins,
@@ -271,6 +275,19 @@ function openThumbnails(
     ...renderLimitsOf(config),
     warn: (message, error) => logger.warn({ err: error }, message),
     onServed: (source) => metrics?.thumbnailServed(source),
+  });
+}
+
+function openMediaDetails(
+  files: Files,
+  config: Config,
+  { opened, logger }: { opened: OpenedStore; logger: Logger },
+): MediaDetails {
+  return createMediaDetails({
+    files,
+    cacheFolder: config.CACHE_DIR ?? opened.cacheFolder,
+    cacheSize: config.CACHE_SIZE,
+    warn: (message, error) => logger.warn({ err: error }, message),
   });
 }
 

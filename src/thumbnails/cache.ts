@@ -10,6 +10,8 @@ export interface CacheOptions {
   readonly folder: string;
   /** Maximum bytes on disk. 0 stores thumbnails in memory only. */
   readonly size: number;
+  /** Maximum bytes in memory. Default: 16 MiB. */
+  readonly memory?: number;
   readonly warn: Warn;
 }
 
@@ -24,8 +26,13 @@ export interface ThumbnailCache {
   close(): Promise<void>;
 }
 
-/** Maximum bytes of thumbnails in memory. */
 const MAX_MEMORY_BYTES = 16 * 1024 * 1024;
+
+/**
+ * Maximum bytes of an entry in memory, if the disk has it too. The previews of a screen would otherwise displace hundreds
+ * of thumbnails and tiles.
+ */
+const MAX_MEMORY_ENTRY_BYTES = 256 * 1024;
 
 /**
  * Milliseconds after which a thumbnail in memory is read from disk again. The read records its use on disk: otherwise,
@@ -33,10 +40,11 @@ const MAX_MEMORY_BYTES = 16 * 1024 * 1024;
  */
 const MEMORY_TTL_MS = 60 * 60 * 1000;
 
-export function createCache({ folder, size, warn }: CacheOptions): ThumbnailCache {
+export function createCache({ folder, size, memory: maxSize = MAX_MEMORY_BYTES, warn }: CacheOptions): ThumbnailCache {
   const disk = size > 0 ? createDiskCache({ folder, size, warn }) : undefined;
   const memory = new LRUCache<string, Buffer>({
-    maxSize: MAX_MEMORY_BYTES,
+    maxSize,
+    maxEntrySize: disk ? MAX_MEMORY_ENTRY_BYTES : maxSize,
     sizeCalculation: (thumbnail) => thumbnail.length,
     ttl: disk ? MEMORY_TTL_MS : 0,
   });

@@ -47,6 +47,8 @@ export const REQUESTS: Readonly<Record<string, readonly TableRequest[]>> = {
     { method: 'GET', path: '/-/preview/top/ab/picture.png?width=256' },
     { method: 'HEAD', path: '/-/preview/top/ab/picture.png?width=256' },
   ],
+  'Get the details of an image': [{ method: 'GET', path: '/-/media/top/ab/picture.png' }],
+  'Get the details of images': [json('/-/media', { paths: ['top/ab/picture.png'] })],
   'Upload a new file': uploads('new.txt'),
   'Upload over a file': uploads('x.txt'),
   'Delete a file': [
@@ -83,6 +85,9 @@ export const REQUESTS: Readonly<Record<string, readonly TableRequest[]>> = {
   ],
   'Fetch the preview of a version': [
     { method: 'GET', path: '/-/preview/top/ab/picture.png?width=256&version={version of top/ab/picture.png}' },
+  ],
+  'Get the details of a version': [
+    { method: 'GET', path: '/-/media/top/ab/picture.png?version={version of top/ab/picture.png}' },
   ],
   'Restore a version': [restoreVersion('top/ab/former.txt')],
   'Restore a version over a file': [restoreVersion('top/ab/x.txt')],

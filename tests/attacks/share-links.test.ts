@@ -90,6 +90,7 @@ describe('A share link', () => {
           '/file/',
           '/thumb/',
           '/-/preview/',
+          '/-/media/',
           '/',
           '/-/zip/',
           '/-/signed/',
@@ -124,7 +125,7 @@ describe('A share link', () => {
     const nextToIt = ['note.txt.bak', 'above.txt', 'folder.txt', 'folder', 'folder/', 'folder/note.txt', 'other/'];
     const others = [...nextToIt, 'mine/note.txt', 'note.txt/../above.txt'];
     for (const path of others) {
-      for (const route of ['/file/', '/thumb/', '/-/preview/', '/', '/-/zip/', '/?prefix=']) {
+      for (const route of ['/file/', '/thumb/', '/-/preview/', '/-/media/', '/', '/-/zip/', '/?prefix=']) {
         const { status } = await attack(route + path);
         assert.ok(status >= 400, `${route}${path}: ${status}`);
       }
@@ -151,6 +152,7 @@ describe('A share link', () => {
       '/linked/',
       '/thumb/link.txt',
       '/-/preview/link.txt?width=256',
+      '/-/media/link.txt',
     ]) {
       assert.ok((await attack(path)).status >= 400, path);
     }

@@ -107,7 +107,7 @@ describe('The samples of the HTTP API reference', () => {
       : `Samples in ${name} were not run: "${language.probe.join(' ')}" failed`;
     it(`get the documented responses in ${name}`, { skip }, async () => {
       const samples = samplesOf(language.label);
-      assert.equal(samples.length, 15);
+      assert.equal(samples.length, 16);
       const program = language.program(
         setupOf(language.label),
         samples.map(({ code }) => code),
@@ -172,6 +172,7 @@ describe('The error tables of the HTTP API reference', () => {
     'Fetch a file': 'GET /file/{path}',
     'Get a thumbnail': 'GET /thumb/{path}',
     'Get a preview': 'GET /-/preview/{path}',
+    'Get the details of an image': 'GET /-/media/{path}',
     'Download an archive': 'POST /-/zip',
     'Create a folder': 'POST /create_folder',
     'Copy a file or folder': 'POST /copy',

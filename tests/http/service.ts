@@ -17,6 +17,7 @@ import { BUILT_PAGE, readWebPage } from '../../src/http/page/web-page.ts';
 import type { LinkService, Service } from '../../src/http/service.ts';
 import { SignedUrls } from '../../src/http/signed-urls.ts';
 import type { JobKind } from '../../src/jobs/job.ts';
+import { createMediaDetails } from '../../src/media/media.ts';
 import { parseFolder } from '../../src/model/path.ts';
 import type { Store } from '../../src/model/store.ts';
 import { MIN_KEY_BYTES } from '../../src/model/url-signer.ts';
@@ -148,6 +149,7 @@ export async function startService(
   const retention = { trash: true, versions: true };
   const files = createFiles(store, { presignExpires: 60, signer: signedUrls, contentUrl, retention, ...options });
   const thumbnails = createThumbnails({ files, cacheFolder, cacheSize: 1024 * 1024, maxRenders: 2 });
+  const media = createMediaDetails({ files, cacheFolder, cacheSize: 1024 * 1024 });
   const { maxUploadSize } = options;
   const resources = new AsyncDisposableStack();
   const database = hasJobs || isVisited ? await startTestDatabase(cacheFolder, resources) : undefined;
@@ -183,6 +185,7 @@ export async function startService(
     {
       files,
       thumbnails,
+      media,
       signedUrls,
       page,
       contentOrigins,
@@ -234,6 +237,7 @@ export async function startService(
       await app.close();
       await resources.disposeAsync();
       await thumbnails.close();
+      await media.close();
       await close();
       await rm(cacheFolder, { recursive: true, force: true });
     },

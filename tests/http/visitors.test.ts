@@ -75,6 +75,8 @@ describe('A visitor of a share link', () => {
         ['GET', '/file/a.txt?download=1'],
         ['GET', '/thumb/a.txt'],
         ['GET', '/-/preview/a.txt?width=256'],
+        ['GET', '/-/media/a.txt'],
+        ['POST', '/-/media'],
         ['GET', '/-/link'],
         ['GET', '/-/signed/a.txt?expires=9999999999&signature=x'],
         ['POST', '/upload'],

@@ -24,6 +24,8 @@ for (const backend of [memory, disk]) {
       '/file/{path}': ['delete', 'get', 'head', 'put'],
       '/thumb/{path}': ['get'],
       '/-/preview/{path}': ['get'],
+      '/-/media/{path}': ['get'],
+      '/-/media': ['post'],
       '/rename/{path}': ['post'],
       '/delete_folder/{path}': ['delete', 'post'],
       '/rename_folder/{path}': ['post'],
