@@ -69,13 +69,16 @@ describe('The folder view', () => {
     await page.keyboard.press('End');
     await isShown(page, 'deep/er/299.txt');
     await waitForFocus(page, 'deep/er/299.txt');
-    const scrolled = await page.locator('[data-scroller]').evaluate((element) => element.scrollTop);
+    const scrolled = await page.locator('.folder-view [data-scroller]').evaluate((element) => element.scrollTop);
     assert.ok(scrolled > 1000);
     await page.keyboard.press('Alt+ArrowUp');
     await isShown(page, 'deep/er/');
     await page.goBack();
     await isShown(page, 'deep/er/299.txt');
-    await becomes(() => page.locator('[data-scroller]').evaluate((element) => element.scrollTop), scrolled);
+    await becomes(
+      () => page.locator('.folder-view [data-scroller]').evaluate((element) => element.scrollTop),
+      scrolled,
+    );
     await waitForFocus(page, 'deep/er/299.txt');
 
     // Going back closes an open dialog or menu instead.
@@ -251,7 +254,7 @@ describe('The selection', () => {
     await becomes(() => selectedPaths(page), ['Music/', 'file 2.txt', 'Änderung.md'].toSorted());
     await row(page, 'zebra.bin').locator('[data-check]').click();
     await becomes(() => selectedPaths(page), ['Music/', 'file 2.txt', 'zebra.bin', 'Änderung.md'].toSorted());
-    const view = await boxOf(page.locator('[data-scroller]'));
+    const view = await boxOf(page.locator('.folder-view [data-scroller]'));
     await page.mouse.click(view.x + view.width / 2, view.y + view.height - 20);
     await becomes(() => selectedPaths(page), []);
 
@@ -444,7 +447,7 @@ describe('A folder of 3,000 files', () => {
     await file(3_000).and(page.locator(':focus')).waitFor();
     /** Returns the distance in pixels of a row from the upper edge of the list. */
     const startOf = async (position: number) => {
-      const list = await boxOf(page.locator('[data-scroller]'));
+      const list = await boxOf(page.locator('.folder-view [data-scroller]'));
       return Math.round((await boxOf(file(position))).y - list.y);
     };
     await becomes(() => startOf(3_000), 0);
@@ -455,7 +458,7 @@ describe('A folder of 3,000 files', () => {
     await page.mouse.wheel(0, 300);
     await becomes(() => startOf(2_999), -300);
 
-    await page.locator('[data-scroller]').evaluate((element) => {
+    await page.locator('.folder-view [data-scroller]').evaluate((element) => {
       element.scrollTop = (element.scrollHeight - element.clientHeight) / 2;
     });
     await until('the middle is visible', async () => Math.abs(await startOf(1_500)) <= 6_400);
@@ -464,6 +467,6 @@ describe('A folder of 3,000 files', () => {
     await page.mouse.wheel(0, 500);
     await becomes(() => startOf(1), -500);
     await page.mouse.wheel(0, -500);
-    await becomes(() => page.locator('[data-scroller]').evaluate((element) => element.scrollTop), 0);
+    await becomes(() => page.locator('.folder-view [data-scroller]').evaluate((element) => element.scrollTop), 0);
   });
 });

@@ -48,7 +48,7 @@ describe('A page', () => {
     const { site, page } = await openSite(t, { files, folder: 'many/', visit: { expectedErrors: [/404/] } });
     const other = await openPage(t, { ...DESKTOP, url: `${site.url}many/` });
     await row(page, 'many/1000.txt').click();
-    await page.locator('[data-scroller]').evaluate((element) => {
+    await page.locator('.folder-view [data-scroller]').evaluate((element) => {
       element.scrollTop = 4_001;
     });
     await row(page, 'many/1104.txt').click();

@@ -120,7 +120,7 @@ async function useTallList(engine: Engine, site: Site): Promise<void> {
   await engine.click(`[data-path="${first}"]`);
   await engine.press('End');
   await isTrue(engine, waitForElementFocus(last));
-  const listTop = `document.querySelector('[data-scroller]').getBoundingClientRect().top`;
+  const listTop = `document.querySelector('.folder-view [data-scroller]').getBoundingClientRect().top`;
   await isTrue(engine, `Math.abs(${rowOf(last)}.getBoundingClientRect().top - ${listTop}) < 2`);
 }
 

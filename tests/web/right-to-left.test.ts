@@ -84,7 +84,7 @@ describe('In Arabic', () => {
     const { page } = await openSite(t, { files: FILES, folder: 'تقارير/2026 Budget/', visit: ARABIC });
     await row(page, 'تقارير/2026 Budget/x.txt').click();
     await page.keyboard.press('Alt+Enter');
-    const details = page.getByRole('complementary');
+    const details = page.locator('.details-sheet');
     const [reports, budget] = [details.getByText('تقارير'), details.getByText('2026 Budget')];
     assert.ok((await boxOf(reports.last())).x < (await boxOf(budget.last())).x);
 

@@ -74,7 +74,7 @@ test('Paste duplicates entries in their own folder, moves are undone, and imposs
   await row(page, 'gone/').dblclick();
   await page.getByText('This folder doesn’t exist.').first().waitFor();
   await page.keyboard.press('Control+v');
-  assert.equal(await page.locator('[data-drop-folder="gone/"]').count(), 0);
+  assert.equal(await page.locator('.folder-view[data-drop-folder="gone/"]').count(), 0);
   await page.goBack();
   await row(page, 'report.pdf').waitFor();
   await page.keyboard.press('Control+v');
