@@ -4,6 +4,7 @@ import { zoomedBy } from '../../../web/src/features/viewer/image/zoom.ts';
 import { parseJson } from '../../../web/src/features/viewer/json/parse-json.ts';
 import { resolveDestination } from '../../../web/src/features/viewer/markdown/links.ts';
 import { parseTable } from '../../../web/src/features/viewer/table/parse-table.ts';
+import { type ColumnOrder, sortRows } from '../../../web/src/features/viewer/table/sort-rows.ts';
 import { bidiPartsOf } from '../../../web/src/features/viewer/text/bidi-parts.ts';
 import { blocksOf, createTextDecoder } from '../../../web/src/features/viewer/text/read-text.ts';
 import { previewKindOf } from '../../../web/src/platform/preview-kinds.ts';
@@ -64,6 +65,8 @@ test('The preview of a file is chosen by its media type, otherwise by its extens
     ['a.html', 'text/html', 1, 'text'],
     ['LICENSE', 'application/octet-stream', 1e5, 'text'],
     ['image.iso', 'application/octet-stream', 2e6, 'none'],
+    ['large.csv', 'text/csv', 20e6, 'table'],
+    ['larger.csv', 'text/csv', 20e6 + 1, 'text'],
     ['a.log', 'application/octet-stream', 2e9, 'text'],
     ['a.zip', 'application/zip', 1, 'none'],
     ['a.txt', 'text/plain', 0, 'none'],
@@ -202,7 +205,10 @@ test('JSON is too deep for a tree of nested objects, also inside of lists', () =
 
 test('A column of a table is numeric when each of its cells is a number or empty', () => {
   const columns = (...cells: readonly string[]) =>
-    parseTable(`name\n${cells.map((cell) => `"${cell}"`).join('\n')}`, false).columns;
+    parseTable(`name\n${cells.map((cell) => `"${cell}"`).join('\n')}`, false).columns.map(({ name, isNumeric }) => ({
+      name,
+      isNumeric,
+    }));
   for (const cell of ['1', '-1,000.50', '+1 000', ' 12 %', '12%', '.5', '  ', '1.']) {
     assert.deepEqual(columns('7', cell), [{ name: 'name', isNumeric: true }], JSON.stringify(cell));
   }
@@ -213,17 +219,45 @@ test('A column of a table is numeric when each of its cells is a number or empty
 
 test('A table shows a limited number of rows and columns, and counts all rows', () => {
   const line = Array.from({ length: 300 }, (_, index) => index).join('\t');
-  const { columns, rows, rowCount } = parseTable(`${line}\n`.repeat(1_501), true);
-  assert.deepEqual([columns.length, rows.length, rows[0]?.length, rowCount], [200, 1_000, 200, 1_500]);
+  const { columns, rows, rowCount } = parseTable(`${line}\n`.repeat(16_001), true);
+  assert.deepEqual([columns.length, rows.length, rows[0]?.length, rowCount], [200, 15_000, 200, 16_000]);
+  const narrow = parseTable('x\n'.repeat(200_002), true);
+  assert.deepEqual([narrow.rows.length, narrow.rowCount], [200_000, 200_001]);
   assert.deepEqual(parseTable('', false), { columns: [], rows: [], rowCount: 0 });
 });
 
 test('A table is parsed without backtracking over a cell of spaces, digits and separators', { timeout: 10_000 }, () => {
   const cell = `${' '.repeat(2_000)}${'0,'.repeat(2_000)}${' '.repeat(2_000)}x`;
   assert.deepEqual(parseTable(`n,x\n"${cell}",1\n`, false).columns, [
-    { name: 'n', isNumeric: false },
-    { name: 'x', isNumeric: true },
+    { name: 'n', isNumeric: false, width: 200 },
+    { name: 'x', isNumeric: true, width: 1 },
   ]);
+});
+
+test('Rows are sorted by numbers in any notation, or as people sort texts, and empty cells are last', () => {
+  const sorted = (cells: readonly string[], options: Partial<ColumnOrder> = {}) =>
+    [...sortRows({ cells, isNumeric: false, isDescending: false, locale: 'en', ...options })].map(
+      (index) => cells[index],
+    );
+  const numbers = ['10', '', '9.5', '1,000', '-3', '1.000,5', '12 %', '9,75', '1 000 000'];
+  const ascending = ['-3', '9.5', '9,75', '10', '12 %', '1,000', '1.000,5', '1 000 000', ''];
+  assert.deepEqual(sorted(numbers, { isNumeric: true }), ascending);
+  const descending = [...ascending.slice(0, -1).toReversed(), ''];
+  assert.deepEqual(sorted(numbers, { isNumeric: true, isDescending: true }), descending);
+  assert.deepEqual(sorted(['b', 'file 10', '', 'a', 'file 9', 'Ä', 'B']), [
+    'a',
+    'Ä',
+    'b',
+    'B',
+    'file 9',
+    'file 10',
+    '',
+  ]);
+  assert.deepEqual(sorted(['Ö', 'z', 'o'], { locale: 'sv' }), ['o', 'z', 'Ö']);
+  // Equal cells keep their order, also in the other direction.
+  const equal = { cells: ['b', 'a ', 'b', ' a'], isNumeric: false, locale: 'en' };
+  assert.deepEqual([...sortRows({ ...equal, isDescending: false })], [1, 3, 0, 2]);
+  assert.deepEqual([...sortRows({ ...equal, isDescending: true })], [0, 2, 1, 3]);
 });
 
 test('Zooming keeps the point under the pointer, within the image', () => {

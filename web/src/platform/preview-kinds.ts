@@ -5,8 +5,10 @@ import type { FileEntry } from './service/service.ts';
 /** The kind of preview of a file; `none` without a preview. */
 export type PreviewKind = 'image' | 'video' | 'audio' | 'pdf' | 'markdown' | 'json' | 'table' | 'text' | 'none';
 
-/** The maximum size in bytes of Markdown, JSON and tables. Larger files are shown as text, in parts. */
+/** The maximum size in bytes of Markdown and JSON. Larger files are shown as text, in parts. */
 const MAX_STRUCTURED_BYTES = 2e6;
+/** The same for tables, of which only the visible rows are rendered. */
+const MAX_TABLE_BYTES = 20e6;
 /** The maximum size in bytes of a file of unknown type that is read to detect text. */
 const MAX_SNIFFED_BYTES = 1e6;
 
@@ -26,10 +28,11 @@ export function previewKindOf({ name, size, contentType }: FileEntry): PreviewKi
   if (!isUnspecific && !TEXT_TYPES.test(type) && !isSource(type, suffix) && !TEXT_EXTENSIONS.test(suffix))
     return 'none';
 
+  const isTable = /^text\/(csv|tab-separated-values)$/.test(type) || /^(csv|tsv)$/.test(suffix);
+  if (isTable && size <= MAX_TABLE_BYTES) return 'table';
   if (size > MAX_STRUCTURED_BYTES) return 'text';
   if (type === 'text/markdown' || /^(md|markdown|mdown)$/.test(suffix)) return 'markdown';
   if (/[/+]json$/.test(type) || /^(json|geojson|webmanifest)$/.test(suffix)) return 'json';
-  if (/^text\/(csv|tab-separated-values)$/.test(type) || /^(csv|tsv)$/.test(suffix)) return 'table';
   return 'text';
 }
 

@@ -1,13 +1,14 @@
 import Papa from 'papaparse';
 
-/** The maximum number of rendered rows and columns. Further rows are only counted. */
-const MAX_ROWS = 1000;
+/** The maximum number of shown rows, columns and cells. Further rows are only counted. */
+const MAX_ROWS = 200_000;
 const MAX_COLUMNS = 200;
+const MAX_CELLS = 3_000_000;
 
-/** The number of rows that determine whether a column is numeric. */
+/** The number of rows that determine whether a column is numeric, and how wide it is. */
 const SAMPLE_ROWS = 50;
 
-/** The rendered part of a table of separated values. */
+/** The shown part of a table of separated values. */
 export interface ParsedTable {
   readonly columns: readonly Column[];
   readonly rows: readonly (readonly string[])[];
@@ -18,6 +19,8 @@ export interface ParsedTable {
 interface Column {
   readonly name: string;
   readonly isNumeric: boolean;
+  /** The greatest number of characters in a line of the first cells. */
+  readonly width: number;
 }
 
 /**
@@ -27,13 +30,31 @@ interface Column {
 export function parseTable(source: string, isTabbed: boolean): ParsedTable {
   const { data } = Papa.parse<string[]>(source, { delimiter: isTabbed ? '\t' : '', skipEmptyLines: true });
   const [names = [], ...all] = data;
-  const rows = all.slice(0, MAX_ROWS).map((row) => row.slice(0, MAX_COLUMNS));
-  const width = Math.min(MAX_COLUMNS, Math.max(...[names, ...rows].map(({ length }) => length)));
-  const columns = Array.from({ length: width }, (_, index) => ({
-    name: names[index] ?? '',
-    isNumeric: rows.slice(0, SAMPLE_ROWS).every((row) => isNumericCell(row[index] ?? '')),
-  }));
-  return { columns, rows, rowCount: all.length };
+  return tableOf(names, all, all.length);
+}
+
+/** Returns the shown part of a table whose first cells are known. */
+export function tableOf(names: readonly string[], all: readonly (readonly string[])[], rowCount: number): ParsedTable {
+  let width = Math.min(MAX_COLUMNS, names.length);
+  for (const { length } of all) width = Math.max(width, Math.min(MAX_COLUMNS, length));
+  const shownRows = Math.min(MAX_ROWS, Math.floor(MAX_CELLS / Math.max(1, width)));
+  const rows = all.slice(0, shownRows).map((row) => row.slice(0, MAX_COLUMNS));
+  const sample = rows.slice(0, SAMPLE_ROWS);
+  const columns = Array.from({ length: width }, (_, index) => {
+    const cells = sample.map((row) => row[index] ?? '');
+    const name = names[index] ?? '';
+    return { name, isNumeric: cells.every(isNumericCell), width: Math.max(...[name, ...cells].map(lineLength)) };
+  });
+  return { columns, rows, rowCount };
+}
+
+function lineLength(cell: string): number {
+  return Math.max(
+    ...cell
+      .slice(0, 200)
+      .split('\n')
+      .map(({ length }) => length),
+  );
 }
 
 /** Returns whether a cell is empty or a number in any notation: `1,000.5`, `-1 000`, `12 %`. */

@@ -2,8 +2,11 @@ import type { Job, Message, Results } from './worker.ts';
 // oxlint-disable-next-line import/default -- Vite makes the URL of the built worker of it.
 import workerUrl from './worker.ts?worker&url';
 
-/** The timeout of a job, without loading the worker. */
+/** The timeout of a job, without loading the worker, and that of jobs on large files. */
 const JOB_TIMEOUT_MS = 5_000;
+const LARGE_JOB_TIMEOUT_MS = 20_000;
+
+const LARGE_JOBS: ReadonlySet<Job['kind']> = new Set(['table', 'sort']);
 
 /** Thrown if the code of the worker fails to load. */
 export class WorkerNotLoaded extends Error {
@@ -40,7 +43,7 @@ export function runJob<Kind extends Job['kind']>(
     if (data.kind === 'ready') {
       isReady = true;
       worker.postMessage(job, { transfer: [] });
-      timer = setTimeout(cancel, JOB_TIMEOUT_MS);
+      timer = setTimeout(cancel, LARGE_JOBS.has(job.kind) ? LARGE_JOB_TIMEOUT_MS : JOB_TIMEOUT_MS);
     } else {
       end();
       // The result has the kind of the job.

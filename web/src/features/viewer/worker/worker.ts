@@ -3,6 +3,7 @@ import { type MergedText, mergeTexts, type Versions } from '../../../model/editi
 import { isLightSvg } from '../image/svg-cost.ts';
 import { type MarkdownLabels, renderableMarkdown } from '../markdown/parse-markdown.ts';
 import { type ParsedTable, parseTable } from '../table/parse-table.ts';
+import { type ColumnOrder, sortRows } from '../table/sort-rows.ts';
 import { type HighlightedLine, highlightLines } from '../text/highlighter.ts';
 
 /**
@@ -13,6 +14,7 @@ export type Job =
   | { readonly kind: 'markdown'; readonly text: string; readonly labels: MarkdownLabels }
   | { readonly kind: 'highlight'; readonly text: string; readonly grammar: string }
   | { readonly kind: 'table'; readonly text: string; readonly isTabbed: boolean }
+  | ({ readonly kind: 'sort' } & ColumnOrder)
   | { readonly kind: 'svg'; readonly text: string }
   | ({ readonly kind: 'merge' } & Versions);
 
@@ -21,6 +23,8 @@ export interface Results {
   readonly markdown: Root | 'nothing' | undefined;
   readonly highlight: readonly HighlightedLine[] | undefined;
   readonly table: ParsedTable;
+  /** The indices of the rows in their new order. */
+  readonly sort: Uint32Array;
   /** Whether browsers draw it quickly. */
   readonly svg: boolean;
   readonly merge: MergedText;
@@ -40,6 +44,8 @@ function run(job: Job): Results[Job['kind']] {
       return highlightLines(job.text, job.grammar);
     case 'table':
       return parseTable(job.text, job.isTabbed);
+    case 'sort':
+      return sortRows(job);
     case 'svg':
       return isLightSvg(job.text);
     case 'merge':
