@@ -1,5 +1,6 @@
 import { effect, untracked } from '@preact/signals';
 import { preloaded } from '../model/preloaded.ts';
+import { isAlbum } from '../platform/file-kinds.ts';
 import type { Page } from './create-page.ts';
 
 /** Milliseconds after which the code is loaded that keeps the folder up to date, and announces changes. */
@@ -7,11 +8,12 @@ const LOAD_DELAY_MS = 300;
 
 /** Keeps the shown folder in sync with the route and the service, for the lifetime of the page. */
 export function syncFolder(page: Page): void {
-  const { account, cursor, folder, router } = page;
+  const { account, cursor, folder, router, visit } = page;
   effect(() => {
     const { folder: path } = router.route.value;
     untracked(() => folder.open(path));
   });
+  if (visit === null) followView(page);
   if (account?.isSignInPage) return;
   // After signing in as another user, the permissions and the visible entries can differ.
   effect(() => {
@@ -19,4 +21,15 @@ export function syncFolder(page: Page): void {
   });
   preloaded(LOAD_DELAY_MS, async () => (await import('./live-folder.ts')).keepFolderCurrent(page, cursor));
   if (page.links) preloaded(LOAD_DELAY_MS, async () => (await import('./shared-badges.ts')).keepBadgesCurrent(page));
+}
+
+/** Shows each folder in its own view, once its entries are known. */
+function followView({ folder, preferences }: Page): void {
+  let opened: string | undefined;
+  effect(() => {
+    const path = folder.path.value;
+    if (folder.state.value !== 'ready' || path === opened) return;
+    opened = path;
+    untracked(() => preferences.openFolder(path, isAlbum(folder.entries.value)));
+  });
 }

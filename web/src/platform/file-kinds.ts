@@ -97,3 +97,13 @@ export function hasThumbnail(entry: Entry): entry is FileEntry {
 export function isDisplayableImage({ type, size }: Blob): boolean {
   return /^image\/(jpeg|png|webp|gif|avif|bmp|svg\+xml)$/.test(type) && size <= MAX_THUMBNAIL_BYTES;
 }
+
+/** The minimum number of files in an album, and the part of them that are images. */
+const MIN_ALBUM_FILES = 8;
+const MIN_ALBUM_PART = 0.8;
+
+/** Returns whether a folder contains mostly photos. */
+export function isAlbum(entries: readonly Entry[]): boolean {
+  const files = entries.filter(({ type }) => type === 'file');
+  return files.length >= MIN_ALBUM_FILES && files.filter(hasThumbnail).length >= files.length * MIN_ALBUM_PART;
+}

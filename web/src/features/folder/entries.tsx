@@ -36,9 +36,10 @@ function EntryGrid({ scroller, view }: EntriesProps & { view: EntryView }) {
   const measured = useLayoutInput(scroller, preferences.density.value);
   const columns = preferences.columns.value;
   const tileSize = preferences.tileSize.value;
+  const viewState = view.state?.value;
   const layout = useMemo(
     () => view.layOut(entries, { ...measured, columns, tileSize }),
-    [view, entries, measured, columns, tileSize],
+    [view, entries, measured, columns, tileSize, viewState],
   );
   const { rows, rowOf, headerHeight } = layout;
   const isList = view.name === 'list';
@@ -59,6 +60,7 @@ function EntryGrid({ scroller, view }: EntriesProps & { view: EntryView }) {
   useEntryFocus(grid, layout, scrollToIndex);
   useScrollToRevealed(grid, coveredHeight, scrollToIndex);
   const pointing = usePointing();
+  const firstInView = virtual.rows.find(({ isInView }) => isInView)?.index ?? 0;
   const band = useRubberBand(scroller, virtual.position, layout);
 
   return (
@@ -73,6 +75,7 @@ function EntryGrid({ scroller, view }: EntriesProps & { view: EntryView }) {
       aria-colcount={layout.columnCount}
       {...pointing}
     >
+      {view.Loader && <view.Loader entries={entries} first={layout.entriesOf(firstInView)[0]} />}
       {headerRows > 0 && layout.columns && <ListHeader columns={layout.columns} />}
       <div role="rowgroup" class="rows" style={virtual.style}>
         {virtual.rows.map(({ index: row, start, isInView }) => {

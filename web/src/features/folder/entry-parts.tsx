@@ -6,6 +6,7 @@ import { Icon } from '../../ui/icon.tsx';
 import { useDragging } from '../dragging/dragging.ts';
 import { useChanges, useClipboard, useLinks, useSelection } from '../models.ts';
 import { endOf } from './name-end.ts';
+import { useMatches } from './use-matches.ts';
 import './entries.css';
 
 /** Returns the state of an entry as attributes of its element, for rows and tiles alike. */
@@ -110,15 +111,16 @@ export function Name({ of }: { of: string }) {
  */
 export function EntryName({ entry }: { entry: Entry }) {
   const name = shownName(entry.name);
-  const { stem, extension } = entry.type === 'file' ? splitName(name) : { stem: name, extension: '' };
+  const stem = entry.type === 'file' ? splitName(name).stem : name;
   const end = endOf(stem);
+  const mark = useMatches();
   return (
     <>
       {/* As one element, because screen readers would pause between the parts. */}
       <span class="visually-hidden">{name}</span>
       <bdi class="entry-name" title={entry.name} aria-hidden="true">
-        <span class="stem">{stem.slice(0, end)}</span>
-        <span class="tail">{stem.slice(end) + extension}</span>
+        <span class="stem">{mark(name, 0, end)}</span>
+        <span class="tail">{mark(name, end)}</span>
       </bdi>
     </>
   );

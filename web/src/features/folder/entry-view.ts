@@ -1,3 +1,4 @@
+import type { ReadonlySignal } from '@preact/signals';
 import type { FunctionComponent } from 'preact';
 import type { View } from '../../platform/preferences.ts';
 import type { Entry } from '../../platform/service/service.ts';
@@ -11,8 +12,18 @@ export interface EntryView {
   readonly class: string;
   readonly layOut: (entries: readonly Entry[], input: LayoutInput) => EntryLayout;
   readonly Row: FunctionComponent<RowProps>;
+  /** What the layout depends on, in addition to its arguments. */
+  readonly state?: ReadonlySignal<unknown>;
+  /** Loads what the view needs in addition to the entries. Renders nothing. */
+  readonly Loader?: FunctionComponent<LoaderProps>;
   /** Rows rendered beyond the visible ones. A row of tiles has many thumbnails, which compete with the visible ones. */
   readonly overscan: number;
+}
+
+export interface LoaderProps {
+  entries: readonly Entry[];
+  /** The index of the first visible entry. */
+  first: number;
 }
 
 export interface RowProps {

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { useLanguage } from '../../platform/text/language.ts';
 import { Button } from '../../ui/button.tsx';
-import { useFolder } from '../models.ts';
+import { useFolder, usePreferences } from '../models.ts';
 import './folder-view.css';
 
 /** The delay before the placeholder appears: most folders load faster. */
@@ -10,15 +10,16 @@ const SKELETON_DELAY_MS = 150;
 /** The placeholder of a folder that is loading. */
 export function Skeleton() {
   const { text } = useLanguage();
+  const view = usePreferences().view.value;
   const [isShown, setShown] = useState(false);
   useEffect(() => {
     const timer = setTimeout(() => setShown(true), SKELETON_DELAY_MS);
     return () => clearTimeout(timer);
   }, []);
   return (
-    <div class="skeleton" role="status">
+    <div class={`skeleton of-${view}`} role="status">
       <span class="visually-hidden">{text.folder.loading}</span>
-      {isShown && Array.from({ length: 12 }, (_, index) => <div key={index} class="bone" />)}
+      {isShown && Array.from({ length: 18 }, (_, index) => <div key={index} class="bone" />)}
     </div>
   );
 }

@@ -2,6 +2,7 @@ import type { FunctionComponent } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { familyOf, hasThumbnail } from '../../platform/file-kinds.ts';
 import type { Entry, FileEntry } from '../../platform/service/service.ts';
+import { PREVIEW_WIDTHS, type PreviewWidth } from '../../platform/service/urls.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { useAccount, useUrls } from '../models.ts';
 import './entries.css';
@@ -21,6 +22,8 @@ export type ThumbnailPriority = 'auto' | 'low' | 'none';
 interface ThumbnailProps<Shown extends Entry> {
   entry: Shown;
   priority?: ThumbnailPriority;
+  /** The width of the image in pixels of the screen, if it can be wider than a thumbnail. */
+  width?: number;
   /** What is shown instead of a thumbnail. Default: the icon of the type. */
   Fallback?: FunctionComponent<{ entry: Entry }>;
 }
@@ -29,20 +32,31 @@ interface ThumbnailProps<Shown extends Entry> {
  * The thumbnail of an image, otherwise the icon of the entry's type. An entry that is being created has no ETag and
  * no thumbnail.
  */
-export function Thumbnail({ entry, priority = 'auto', Fallback = EntryIcon }: ThumbnailProps<Entry>) {
+export function Thumbnail({ entry, width = 0, priority = 'auto', Fallback = EntryIcon }: ThumbnailProps<Entry>) {
+  const urls = useUrls();
   const account = useAccount();
   if (!hasThumbnail(entry)) return <Fallback entry={entry} />;
   // After the user signs in, the page requests a denied thumbnail again.
   const signedIn = account?.signInCount.value ?? 0;
   const key = `${signedIn} ${entry.path} ${entry.etag}`;
-  return <Picture key={key} entry={entry} priority={priority} Fallback={Fallback} />;
+  const url =
+    width > THUMBNAIL_WIDTH
+      ? urls.preview(entry.path, entry.etag, stepOf(width))
+      : urls.thumbnail(entry.path, entry.etag);
+  return <Picture key={key} entry={entry} url={url} priority={priority} Fallback={Fallback} />;
 }
 
-function Picture({ entry, priority = 'auto', Fallback = EntryIcon }: ThumbnailProps<FileEntry>) {
-  const urls = useUrls();
+/** Pixels of a thumbnail. */
+const THUMBNAIL_WIDTH = 320;
+
+/** Returns the width of the smallest preview that is sharp. */
+const stepOf = (width: number): PreviewWidth => PREVIEW_WIDTHS.find((step) => step >= width) ?? 2560;
+
+type PictureProps = Required<Omit<ThumbnailProps<FileEntry>, 'width'>> & { url: string };
+
+function Picture({ entry, url, priority, Fallback }: PictureProps) {
   const [isRequested, setRequested] = useState(priority !== 'none');
   const [state, setState] = useState<'loading' | 'loaded' | 'failed' | 'unavailable'>('loading');
-  const url = urls.thumbnail(entry.path, entry.etag);
 
   useEffect(() => {
     if (priority !== 'none') setRequested(true);

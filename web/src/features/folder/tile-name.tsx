@@ -1,6 +1,7 @@
 import type { Entry } from '../../platform/service/service.ts';
 import { shownName } from '../../platform/text/names.ts';
 import { fitName } from './fit-name.ts';
+import { useMatches } from './use-matches.ts';
 
 /** Pixels of a tile beside its name, and a reserve for the difference between measured and rendered text. */
 const BESIDE_NAME = 26;
@@ -8,13 +9,14 @@ const BESIDE_NAME = 26;
 /** A name on up to two lines. The middle of a longer one is omitted, so that its end and its extension stay visible. */
 export function TileName({ entry, tileWidth }: { entry: Entry; tileWidth: number }) {
   const name = shownName(entry.name);
+  const mark = useMatches();
   const { lines, isCut } = fitName(name, tileWidth - BESIDE_NAME, measureText);
   return (
     <>
       {/* As one element, because screen readers would pause between the parts. */}
       <span class="visually-hidden">{name}</span>
       <bdi class={`entry-name ${isCut ? 'cut-name' : ''}`} title={entry.name} aria-hidden="true">
-        {lines}
+        {mark(lines)}
       </bdi>
     </>
   );

@@ -107,14 +107,14 @@ function TileRow({ entries, first, row, layout, start, height, tabStop, thumbnai
   );
 }
 
-interface CellProps {
+export interface CellProps {
   entry: Entry;
   column: number;
   isTabStop: boolean;
 }
 
 /** A folder as one line. */
-function Chip({ entry, column, isTabStop }: CellProps) {
+export function Chip({ entry, column, isTabStop }: CellProps) {
   const { isRenamed, isSelected, attributes, nameAttributes } = useEntryState(entry, isTabStop);
   return (
     <div role="gridcell" aria-colindex={column + 1} {...attributes} class={`${attributes.class} chip`}>
@@ -135,13 +135,13 @@ interface TileProps extends CellProps {
   thumbnailPriority: ThumbnailPriority;
 }
 
-function Tile({ entry, column, isTabStop, width, thumbnailPriority }: TileProps) {
+export function Tile({ entry, column, isTabStop, width, thumbnailPriority }: TileProps) {
   const { formats } = useLanguage();
   const { isRenamed, isSelected, attributes, nameAttributes } = useEntryState(entry, isTabStop);
   return (
     <div role="gridcell" aria-colindex={column + 1} {...attributes} class={`${attributes.class} tile`}>
       <div class="sight" {...nameAttributes}>
-        <Thumbnail entry={entry} priority={thumbnailPriority} Fallback={Page} />
+        <Thumbnail entry={entry} width={width * window.devicePixelRatio} priority={thumbnailPriority} Fallback={Page} />
       </div>
       <Check entry={entry} isSelected={isSelected} />
       <SharedBadge path={entry.path} />

@@ -9,17 +9,23 @@ const LIST: EntryView = { name: 'list', class: 'list', layOut: listLayout, Row: 
 
 /** The views that load on demand. */
 const TILES = lazyValue(async () => (await import('./tiles.tsx')).TILES);
+const PHOTOS = lazyValue(async () => (await import('./photos.tsx')).PHOTOS);
 
 /**
  * Returns the view. Until its code is loaded, returns the previous one, or undefined if there is none. If it can't be
  * loaded, returns the list.
  */
 export function useEntryView(wanted: View): EntryView | undefined {
-  const tiles = TILES.use(wanted !== 'list');
+  const tiles = TILES.use(wanted === 'grid');
+  const photos = PHOTOS.use(wanted === 'photos');
+  const shown = { list: LIST, grid: tiles, photos }[wanted];
   const last = useRef<EntryView | undefined>(undefined);
-  last.current = (wanted === 'list' || tiles === null ? LIST : tiles) ?? last.current;
+  last.current = (shown === null ? LIST : shown) ?? last.current;
   return last.current;
 }
 
 /** Loads the views when the browser is idle, so that switching takes no time. */
-export const preloadViews = () => TILES.preload();
+export function preloadViews(): void {
+  TILES.preload();
+  PHOTOS.preload();
+}

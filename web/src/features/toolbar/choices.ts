@@ -26,7 +26,7 @@ export function appearanceChoices(preferences: Preferences, { shell }: InitialTe
 
 /** Returns the menus of the view and of the size of its tiles. */
 export function viewChoices({ view, tileSize }: Preferences, { shell, view: text }: InitialText): readonly MenuGroup[] {
-  const views: readonly View[] = ['list', 'grid'];
+  const views: readonly View[] = ['list', 'grid', 'photos'];
   const sizes = TILE_SIZE_NAMES.map((name, size): MenuItem => {
     const run = () => {
       tileSize.value = size;
@@ -34,7 +34,7 @@ export function viewChoices({ view, tileSize }: Preferences, { shell, view: text
     return { id: name, label: text.tileSizes[name], isChecked: tileSize.value === size, run };
   });
   return [
-    choices(shell.view, view, views, (name) => (name === 'list' ? shell.listView : shell.gridView)),
+    choices(shell.view, view, views, (name) => shell[`${name}View`]),
     ...(view.value === 'list' ? [] : [{ label: text.tileSize, items: sizes }]),
   ];
 }

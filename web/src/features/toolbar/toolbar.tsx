@@ -40,13 +40,15 @@ const TileSize = deferred(async () => (await import('../folder/tile-size.tsx')).
 function FolderState() {
   const preferences = usePreferences();
   const isNarrow = useMedia(NARROW);
-  const hasColumnHeader = preferences.view.value === 'list' && !isNarrow;
+  const view = preferences.view.value;
+  // The header of the list sorts, and photos are in the order of their dates.
+  const canSort = view === 'grid' || (view === 'list' && isNarrow);
   return (
     <div class="folder-state">
       <Restriction />
       <Count />
-      {preferences.view.value !== 'list' && !isNarrow && <TileSize />}
-      {!hasColumnHeader && <OrderMenu />}
+      {view !== 'list' && !isNarrow && <TileSize />}
+      {canSort && <OrderMenu />}
     </div>
   );
 }

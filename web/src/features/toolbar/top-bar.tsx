@@ -1,3 +1,4 @@
+import type { View } from '../../platform/preferences.ts';
 import { useLanguage } from '../../platform/text/language.ts';
 import { IconButton } from '../../ui/button.tsx';
 import { focusRegion } from '../../ui/focus.ts';
@@ -75,6 +76,8 @@ function FilterField() {
   );
 }
 
+const VIEWS: readonly View[] = ['list', 'grid', 'photos'];
+
 function WideControls() {
   const preferences = usePreferences();
   const { isOpen } = useDetails();
@@ -86,22 +89,17 @@ function WideControls() {
   return (
     <>
       <div class="switch" role="group" aria-label={text.shell.view}>
-        <IconButton
-          icon="list"
-          label={text.shell.listView}
-          pressed={view.value === 'list'}
-          onClick={() => {
-            view.value = 'list';
-          }}
-        />
-        <IconButton
-          icon="grid"
-          label={text.shell.gridView}
-          pressed={view.value === 'grid'}
-          onClick={() => {
-            view.value = 'grid';
-          }}
-        />
+        {VIEWS.map((name) => (
+          <IconButton
+            key={name}
+            icon={name === 'photos' ? 'image' : name}
+            label={text.shell[`${name}View`]}
+            pressed={view.value === name}
+            onClick={() => {
+              view.value = name;
+            }}
+          />
+        ))}
       </div>
       <div class="controls">
         <AppearanceButton />

@@ -4,7 +4,7 @@ import type { Entry, Listing, Service } from '../../platform/service/service.ts'
 import type { ServiceError } from '../../platform/service/service-error.ts';
 import { applyChanges, type Change, createChangeLog, type PendingChange } from './change-log.ts';
 import { createFolderCache, createFolderReader, type FolderReader } from './folder-reader.ts';
-import { type CompareNames, filterEntries, sortEntries } from './order.ts';
+import { type CompareNames, filterEntries, sortByTimes, sortEntries } from './order.ts';
 
 /** The shown folder and its entries. */
 export interface Folder extends Pick<FolderReader, 'state' | 'problem' | 'listing'> {
@@ -20,6 +20,11 @@ export interface Folder extends Pick<FolderReader, 'state' | 'problem' | 'listin
   /** The number of entries without the filter. */
   readonly count: ReadonlySignal<number>;
   readonly filter: Signal<string>;
+  /**
+   * The local times of photos by path, in the form `2026-11-01T20:41:00`. While they are set, photos are before all other
+   * files, and the newest comes first.
+   */
+  readonly photoTimes: Signal<ReadonlyMap<string, string> | null>;
   /** The path of the entry that has the keyboard focus. */
   readonly focused: Signal<string | null>;
   /** Returns the index of a path in `entries`; -1 if it is not shown. */
@@ -59,6 +64,7 @@ export function createFolder(
   const path = signal(first.path);
   const previousPath = signal<string | null>(null);
   const filter = signal('');
+  const photoTimes = signal<ReadonlyMap<string, string> | null>(null);
   const focused = signal<string | null>(null);
   const cache = createFolderCache();
   const log = createChangeLog(() => compactLog());
@@ -102,7 +108,9 @@ export function createFolder(
   };
 
   const byName = computed(() => changed(read.value, log.changes.value, path.value));
-  const sorted = computed(() => sortEntries(byName.value, order.value));
+  const sorted = computed(() =>
+    photoTimes.value ? sortByTimes(byName.value, photoTimes.value) : sortEntries(byName.value, order.value),
+  );
   const entries = computed(() => filterEntries(sorted.value, filter.value));
   const indices = computed(() => new Map(entries.value.map((entry, index) => [entry.path, index])));
   const byPath = computed(() => new Map(byName.value.map((entry) => [entry.path, entry])));
@@ -120,6 +128,7 @@ export function createFolder(
     all: byName,
     count: computed(() => byName.value.length),
     filter,
+    photoTimes,
     focused,
     indexOf: (searched) => indices.value.get(searched) ?? -1,
     entryOf: (searched) => byPath.value.get(searched),

@@ -58,6 +58,16 @@ export function sortEntries(byName: readonly Entry[], { by, descending }: Order)
   return folders.concat(files);
 }
 
+/** Sorts entries that are sorted by name: folders, files with a time from the newest to the oldest, all other files. */
+export function sortByTimes(byName: readonly Entry[], times: ReadonlyMap<string, string>): readonly Entry[] {
+  const isTimed = ({ path }: Entry) => times.has(path);
+  const timed = byName.filter(isTimed);
+  const folders = byName.filter(({ type }) => type === 'folder');
+  const others = byName.filter((entry) => entry.type !== 'folder' && !isTimed(entry));
+  timed.sort((left, right) => compareText(times.get(right.path) ?? '', times.get(left.path) ?? ''));
+  return folders.concat(timed, others);
+}
+
 /** Undefined for the order by name, which the entries already have. */
 const COMPARISONS: Readonly<Record<Order['by'], ((left: FileEntry, right: FileEntry) => number) | undefined>> = {
   name: undefined,
@@ -79,4 +89,4 @@ export function filterEntries(entries: readonly Entry[], filter: string): readon
 }
 
 /** Removes case and accents. */
-const fold = (text: string) => text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
+export const fold = (text: string) => text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();

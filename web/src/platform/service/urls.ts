@@ -9,6 +9,10 @@ export type Query = Readonly<Record<string, string>> | URLSearchParams;
  */
 export type PageView = 'trash' | 'recent' | 'links';
 
+/** The widths of previews, in pixels. */
+export const PREVIEW_WIDTHS = [256, 512, 1024, 1600, 2560] as const;
+export type PreviewWidth = (typeof PREVIEW_WIDTHS)[number];
+
 /** Builds the absolute URLs of the service. */
 export interface Urls {
   /** The page of a folder. `preview` is the path of a file in the folder whose preview is open. The trash is at the root. */
@@ -20,6 +24,8 @@ export interface Urls {
   download(path: string): string;
   /** The thumbnail of a version of a file. Each ETag has its own URL, so no cache returns an outdated thumbnail. */
   thumbnail(path: string, etag: string): string;
+  /** An image of a version of a file that is at most this many pixels wide. */
+  preview(path: string, etag: string, width: PreviewWidth): string;
   /** The page that signs the user in at the identity provider, and then redirects to `here`. */
   signIn(here: URL): string;
   /** An endpoint by its path relative to the service's root. */
@@ -61,6 +67,7 @@ export function createUrls(base: URL): Urls {
     file: (path) => endpoint(`file/${escapePath(path)}`),
     download: (path) => endpoint(`file/${escapePath(path)}`, { download: '1' }),
     thumbnail: (path, etag) => endpoint(`thumb/${escapePath(path)}`, { v: etag }),
+    preview: (path, etag, width) => endpoint(`-/preview/${escapePath(path)}`, { width: String(width), v: etag }),
   };
 }
 

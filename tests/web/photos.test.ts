@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import type { Page } from 'playwright-core';
+import sharp from 'sharp';
+import type { Need } from '../runner/needs.ts';
+import { assertAccessible } from './axe.ts';
+import { becomes } from './becomes.ts';
+import { boxOf, button, row, selectedPaths, waitForFocus, waitForNoOverflow } from './elements.ts';
+import { openSite } from './open-site.ts';
+
+export const needs: readonly Need[] = ['browser'];
+
+/** The photos from the newest to the oldest. The names are in another order. */
+const TAKEN: readonly (readonly [name: string, width: number, height: number, takenAt: string])[] = [
+  ['k.jpg', 300, 200, '2026:06:20 18:00:00'],
+  ['b.jpg', 200, 300, '2026:06:20 09:30:00'],
+  ['j.jpg', 400, 200, '2026:06:02 12:00:00'],
+  ['d.jpg', 300, 200, '2026:03:11 12:00:00'],
+  ['a.jpg', 200, 200, '2026:03:10 12:00:00'],
+  ['c.jpg', 300, 200, '2025:12:31 23:00:00'],
+  ['e.jpg', 300, 200, '2025:12:24 20:00:00'],
+  ['f.jpg', 200, 300, '2025:12:24 19:00:00'],
+];
+
+async function album(): Promise<Record<string, Buffer | string>> {
+  const files = await Promise.all(
+    TAKEN.map(async ([name, width, height, takenAt], index) => {
+      const background = { r: 20 * index, g: 120, b: 200 - 20 * index };
+      const image = sharp({ create: { width, height, channels: 3, background } });
+      return [
+        name,
+        await image
+          .withExif({ IFD2: { DateTimeOriginal: takenAt } })
+          .jpeg()
+          .toBuffer(),
+      ] as const;
+    }),
+  );
+  return { ...Object.fromEntries(files), 'notes.txt': 'The notes.', 'raw/x.txt': 'x' };
+}
+
+const shownPaths = (page: Page) =>
+  page.locator('[data-path]').evaluateAll((all) => {
+    const box = (element: Element) => element.getBoundingClientRect();
+    const sorted = all.toSorted((a, b) => box(a).top - box(b).top || box(a).left - box(b).left);
+    return sorted.map((element) => element.getAttribute('data-path'));
+  });
+
+it('A folder of photos shows them by date, in their natural aspect ratios', async (t) => {
+  const { page } = await openSite(t, { files: await album() });
+  const order = ['raw/', ...TAKEN.map(([name]) => name), 'notes.txt'];
+  await becomes(() => shownPaths(page), order);
+  await becomes(
+    () => page.getByRole('rowheader').allTextContents(),
+    ['June 2026', 'March 2026', 'December 2025', 'Other files'],
+  );
+  for (const [name, width, height] of TAKEN) {
+    const box = await boxOf(row(page, name));
+    assert.ok(
+      Math.abs(box.width / (box.height * (width / height)) - 1) < 0.06,
+      `${name}: ${box.width} × ${box.height}`,
+    );
+  }
+  await page
+    .locator('.photo .thumbnail.loaded')
+    .nth(TAKEN.length - 1)
+    .waitFor();
+  await waitForNoOverflow(page);
+  await assertAccessible(page, t, { state: 'photos' });
+
+  // The keyboard and the rubber band follow the rows.
+  await row(page, 'k.jpg').click();
+  await page.keyboard.press('ArrowRight');
+  await waitForFocus(page, 'b.jpg');
+  await page.keyboard.press('ArrowDown');
+  await becomes(async () => ['a.jpg', 'd.jpg'].includes((await selectedPaths(page))[0] ?? ''), true);
+  await page.keyboard.press('Home');
+  await waitForFocus(page, 'raw/');
+  const [first, last] = [await boxOf(row(page, 'd.jpg')), await boxOf(row(page, 'a.jpg'))];
+  await page.mouse.move(last.x + last.width + 40, last.y + last.height - 4);
+  await page.mouse.down();
+  await page.mouse.move(first.x + first.width - 5, first.y + 5, { steps: 4 });
+  await page.mouse.up();
+  await becomes(() => selectedPaths(page), ['a.jpg', 'd.jpg']);
+
+  // Larger tiles are higher.
+  const before = (await boxOf(row(page, 'e.jpg'))).height;
+  await page.getByRole('slider', { name: 'Tile size' }).press('ArrowRight');
+  await becomes(async () => (await boxOf(row(page, 'e.jpg'))).height > before * 1.2, true);
+
+  // The viewer shows the photos in the same order.
+  await row(page, 'k.jpg').dblclick();
+  await page.getByRole('dialog').waitFor();
+  await page.keyboard.press('ArrowRight');
+  await becomes(() => new URL(page.url()).searchParams.get('preview'), 'b.jpg');
+  await page.keyboard.press('Escape');
+
+  // The folder keeps the view that the user chooses.
+  await button(page, 'List').click();
+  await becomes(
+    () => shownPaths(page),
+    order.toSorted((left, right) => sortKey(left).localeCompare(sortKey(right))),
+  );
+  await page.reload();
+  await row(page, 'k.jpg').waitFor();
+  assert.equal(await page.locator('.photo').count(), 0);
+  await page.getByRole('searchbox').fill('NOT');
+  await becomes(() => page.locator('mark').allTextContents(), ['not']);
+});
+
+/** Folders are first. */
+const sortKey = (path: string) => (path.endsWith('/') ? ` ${path}` : path);
