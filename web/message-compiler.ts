@@ -19,6 +19,7 @@ export const LAZY_GROUPS: readonly string[] = [
   'errors',
   'folderPicker',
   'links',
+  'palette',
   'previews',
   'recent',
   'retries',

@@ -94,7 +94,7 @@ export function watchArrival({ rows, entryText, complete }: PageShape): void {
 
 /** Scrolls from the top to the end in equal steps, one per frame. Returns the milliseconds between frames. */
 export async function scrollToEnd(steps: number): Promise<number[]> {
-  const scroller = document.querySelector('[data-scroller]') ?? document.scrollingElement;
+  const scroller = document.querySelector('.folder-view [data-scroller]') ?? document.scrollingElement;
   if (!scroller) throw new Error('nothing to scroll');
   const frame = () => new Promise<number>((resolve) => void requestAnimationFrame(resolve));
   const end = scroller.scrollHeight;

@@ -67,7 +67,7 @@ it('The web UI works below the path of a reverse proxy and BASE_PATH, in the lan
   await row(page, 'photos/cat.jpg').dblclick();
   await page.getByRole('dialog').getByRole('img', { name: 'cat.jpg' }).waitFor();
   await page.keyboard.press('Escape');
-  await page.getByRole('navigation').getByRole('link').first().click();
+  await page.locator('.breadcrumb').getByRole('link').first().click();
   await row(page, 'large.txt').dblclick();
   await page
     .getByRole('dialog')

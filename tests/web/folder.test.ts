@@ -246,6 +246,8 @@ const entriesInView = (page: Page) =>
 describe('The selection', () => {
   it('follows clicks, modifier keys, checkboxes, the rubber band, right clicks and the preview', async (t) => {
     const { page, site } = await openSite(t, { files: FILES });
+    // All tiles fit into one row beside the sidebar.
+    await page.setViewportSize({ width: 1700, height: 900 });
     await row(page, 'Music/').click();
     await becomes(() => selectedPaths(page), ['Music/']);
     await row(page, 'file 2.txt').click({ modifiers: ['Shift'] });

@@ -66,7 +66,7 @@ describe('The sidebar', () => {
 
   it('has favourites, which follow a rename, and recent files, and is hidden on request', async (t) => {
     const { page } = await openSite(t, { files: FILES });
-    const favourites = page.getByRole('navigation', { name: 'Favourites' });
+    const favourites = page.getByRole('region', { name: 'Favourites' });
     await row(page, 'Docs/').click();
     await page.keyboard.press('Alt+Shift+KeyF');
     await favourites.getByRole('link', { name: 'Docs' }).waitFor();

@@ -6,7 +6,7 @@ import { DetailsPanel } from '../features/details/details-panel.tsx';
 import { DraggingProvider } from '../features/dragging/dragging.ts';
 import { LazyDropHint } from '../features/dragging/lazy-drop-hint.tsx';
 import { FolderView } from '../features/folder/folder-view.tsx';
-import { LazyProblemBanner } from '../features/folder/lazy-states.tsx';
+import { ProblemBanner } from '../features/folder/problem-banner.tsx';
 import { MessageList } from '../features/messages/message-list.tsx';
 import {
   AccountProvider,
@@ -124,7 +124,7 @@ function FolderPage() {
       <TopBar />
       <main>
         <Toolbar />
-        <LazyProblemBanner />
+        <ProblemBanner />
         <div class="content">
           <FolderView />
         </div>

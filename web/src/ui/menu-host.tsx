@@ -15,11 +15,13 @@ async function loadMenu(): Promise<void> {
 export function MenuHost() {
   const menus = useMenus();
   const menu = menus.shown.value;
+  const isRendered = menu !== null && Menu !== undefined;
   const [, render] = useReducer<number, void>((count) => count + 1, 0);
 
   useEffect(() => whenIdle(() => void loadMenu().catch(() => {})), []);
   useEffect(() => {
-    if (!menu || Menu) return;
+    // The code can have arrived since the render.
+    if (!menu || isRendered) return;
     loadMenu().then(render, () => {
       menus.close();
       menus.onNotLoaded();

@@ -14,10 +14,12 @@ import { parentOf, ROOT } from '../../platform/paths.ts';
 import type { Router } from '../../platform/router.ts';
 import type { Entry, Service } from '../../platform/service/service.ts';
 import type { Urls } from '../../platform/service/urls.ts';
-import { completeLanguage, type Language, type Text } from '../../platform/text/language.ts';
+import { completeLanguage, type Language } from '../../platform/text/language.ts';
 import type { Dialogs } from '../../ui/dialogs.tsx';
-import type { IconName } from '../../ui/icon.tsx';
 import type { Details } from '../models.ts';
+import type { ActionProperties } from './use-actions.ts';
+
+export type { Action, ActionId } from './use-actions.ts';
 
 /** The models that actions read and change. */
 export interface ActionModels {
@@ -41,22 +43,6 @@ export interface ActionModels {
   readonly visit: Visit | null;
 }
 
-export type ActionId = keyof Text['actions'];
-
-/** The part of an action that the toolbar, menus and the list of shortcuts show. */
-interface ActionProperties {
-  readonly id: ActionId;
-  readonly icon: IconName;
-  /**
-   * The keyboard shortcuts. Menus show the first one. Letters of new shortcuts have `alt` or `alt+shift`: browsers use
-   * `mod+shift` for their own tools.
-   */
-  readonly keys: readonly string[];
-  /** Menus show the items of one group together. */
-  readonly group: 'open' | 'clipboard' | 'change' | 'create' | 'show';
-  readonly isDangerous?: boolean;
-}
-
 /** An action of the user. `Actions` binds it to the models. */
 export interface ActionDefinition extends ActionProperties {
   /** The permissions that the action requires in the shown folder. Without them, the action is hidden. */
@@ -68,13 +54,6 @@ export interface ActionDefinition extends ActionProperties {
   /** Returns whether the action is currently possible. */
   readonly isAvailable: (models: ActionModels) => boolean;
   readonly run: (models: ActionModels) => void;
-}
-
-/** An action that the user's permissions allow. */
-export interface Action extends ActionProperties {
-  /** Returns whether the action is currently possible. Reads signals. */
-  isAvailable(): boolean;
-  run(): void;
 }
 
 const selected = ({ selection }: ActionModels): readonly Entry[] => selection.entries.value;
@@ -341,6 +320,22 @@ export const ACTIONS: readonly ActionDefinition[] = [
     },
   },
   {
+    id: 'palette',
+    icon: 'search',
+    keys: ['mod+k'],
+    group: 'show',
+    isAvailable: always,
+    run: (models) => void openPalette(models, ''),
+  },
+  {
+    id: 'goTo',
+    icon: 'folder',
+    keys: ['alt+g'],
+    group: 'show',
+    isAvailable: always,
+    run: (models) => void openPalette(models, `/${models.folder.path.value}`),
+  },
+  {
     id: 'recent',
     icon: 'clock',
     keys: ['alt+shift+h'],
@@ -396,6 +391,17 @@ export async function edit(models: ActionModels, path?: string): Promise<void> {
     else openEditor(models.dialogs, path);
   } catch {
     await reportLoadFailure(models, () => void edit(models, path));
+  }
+}
+
+/** Opens the command palette with a text in its field, unless a dialog is open. Never throws. */
+async function openPalette(models: ActionModels, query: string): Promise<void> {
+  const { dialogs, language } = models;
+  try {
+    const [palette] = await Promise.all([import('../palette/palette.tsx'), completeLanguage(language)]);
+    if (dialogs.shown.value.length === 0) await palette.openPalette(dialogs, query);
+  } catch {
+    await reportLoadFailure(models, () => void openPalette(models, query));
   }
 }
 

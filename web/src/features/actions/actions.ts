@@ -1,42 +1,17 @@
-import { createRequiredContext } from '../../platform/required-context.ts';
-import type { Entry } from '../../platform/service/service.ts';
 import type { MenuItem, Menus } from '../../ui/menus.tsx';
-import type { Box } from '../../ui/placement.ts';
 import {
   ACTIONS,
   type Action,
   type ActionDefinition,
-  type ActionId,
   type ActionModels,
   edit,
   open,
   paste,
   share,
 } from './action-list.ts';
+import type { Actions } from './use-actions.ts';
 
-/** The actions of the page. Toolbar, menus, keyboard shortcuts and buttons use this one list. */
-export interface Actions {
-  /** Returns the actions that the user's permissions in the shown folder allow. */
-  permitted(): readonly Action[];
-  /** Returns the action if it is permitted and currently possible. */
-  available(id: ActionId): Action | undefined;
-  /** Opens a folder, or the preview of a file. Does nothing without an entry. */
-  open(entry: Entry | undefined): void;
-  /** Opens a text file in the editor. */
-  edit(path: string): void;
-  /** Opens the dialog with the links to a file or folder. */
-  share(path: string): void;
-  /** Copies or moves the entries of the clipboard into the shown folder, if that folder exists. */
-  paste(): void;
-  /** Returns the available actions for the selection, or for the folder if nothing is selected, except those named. */
-  menuGroups(except?: readonly ActionId[]): readonly (readonly MenuItem[])[];
-  /** Returns an action as a menu item. */
-  menuItem(action: Action): MenuItem;
-  /** Opens the context menu of the selection, or of the folder if nothing is selected. */
-  openMenu(anchor: Box): void;
-}
-
-export const [useActions, ActionsProvider] = createRequiredContext<Actions>('actions');
+export { type Actions, ActionsProvider, useActions } from './use-actions.ts';
 
 /** The order of the groups in menus. */
 const GROUPS: readonly Action['group'][] = ['create', 'open', 'clipboard', 'change', 'show'];

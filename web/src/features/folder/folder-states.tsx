@@ -2,12 +2,11 @@ import { parentOf, ROOT } from '../../platform/paths.ts';
 import type { ServiceError } from '../../platform/service/service-error.ts';
 import { completeLanguage, type FullLanguage, useLanguage, useLanguageSignal } from '../../platform/text/language.ts';
 import { Button } from '../../ui/button.tsx';
-import { Icon } from '../../ui/icon.tsx';
 import { useLoaded } from '../../ui/loading.ts';
 import { useActions } from '../actions/actions.ts';
 import { useAccount, useFolder, usePermissions, useRouter } from '../models.ts';
 import { Drawing, type DrawingName } from './drawing.tsx';
-import { problemTitle, refreshProblem } from './problem-titles.ts';
+import { problemTitle } from './problem-titles.ts';
 import './folder-view.css';
 
 /** Shows that the folder is empty, and how to fill it. */
@@ -129,21 +128,4 @@ function detailOf(problem: ServiceError, { text: { states }, reasonOf }: FullLan
   if (problem.isSignInRequired) return '';
   if (problem.isPermissionDenied) return states.denied;
   return problem.isBusy ? states.busy : reasonOf(problem);
-}
-
-/** Shows that the shown entries can be outdated, because the last refresh failed. */
-export function ProblemBanner() {
-  const folder = useFolder();
-  const { text } = useLanguage();
-  const problem = refreshProblem(folder, text);
-  if (problem === undefined) return null;
-  return (
-    <div class="problem-banner">
-      <Icon name="warning" />
-      <p>
-        {problem} {text.problems.unreachableHint}
-      </p>
-      <Button onClick={() => void folder.refresh()}>{text.controls.retry}</Button>
-    </div>
-  );
 }

@@ -3,7 +3,6 @@ import { useEffect } from 'preact/hooks';
 import { useLanguage } from '../../platform/text/language.ts';
 import { Button } from '../../ui/button.tsx';
 import { whenIdle } from '../../ui/when-idle.ts';
-import { useFolder } from '../models.ts';
 
 type States = typeof import('./folder-states.tsx');
 
@@ -41,12 +40,4 @@ export function UnknownState() {
       <Button onClick={() => void load()}>{text.controls.retry}</Button>
     </div>
   );
-}
-
-/** Shows that the shown entries can be outdated, because the last refresh failed. */
-export function LazyProblemBanner() {
-  const folder = useFolder();
-  const isNeeded = folder.problem.value !== null;
-  const states = useFolderStates(isNeeded);
-  return isNeeded && states ? <states.ProblemBanner /> : null;
 }

@@ -8,6 +8,7 @@ import { useToolbarFocus } from '../../ui/focus.ts';
 import { Icon, type IconName } from '../../ui/icon.tsx';
 import { isForPage, isKey, keyLabel } from '../../ui/keyboard.ts';
 import { isPlainClick } from '../../ui/plain-click.ts';
+import { useActions } from '../actions/actions.ts';
 import { Name } from '../folder/entry-parts.tsx';
 import { Skeleton } from '../folder/states.tsx';
 import { useChanges, useRouter, useUrls } from '../models.ts';
@@ -66,6 +67,7 @@ export function useSelectionKeys<Kind extends Item>(
 ): void {
   const changes = useChanges();
   const router = useRouter();
+  const actions = useActions();
   const latest = useRef(remove);
   latest.current = remove;
   useEffect(() => {
@@ -77,6 +79,7 @@ export function useSelectionKeys<Kind extends Item>(
       else if (isKey(event, ['mod+shift+z'])) changes.redos.value.at(-1)?.();
       else if (isKey(event, ['alt+r'])) void list.refresh();
       else if (isKey(event, ['alt+ArrowUp', 'mod+ArrowUp', 'Backspace'])) router.openFolder(router.route.value.folder);
+      else if (isKey(event, ['mod+k'])) actions.available('palette')?.run();
       else return false;
       return true;
     };

@@ -12,12 +12,13 @@ import './sidebar-slot.css';
 export function SidebarSlot() {
   const { sidebar } = usePreferences();
   const isWide = useMedia(WIDE);
+  const { text } = useLanguage();
   // Visitors have no sidebar.
   if (usePlaces() === null || !isWide || !sidebar.value) return null;
   return (
-    <aside class="sidebar" data-region="sidebar">
+    <nav class="sidebar" aria-label={text.shell.sidebar} data-region="sidebar">
       <LazySidebar />
-    </aside>
+    </nav>
   );
 }
 

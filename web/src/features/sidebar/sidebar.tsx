@@ -5,6 +5,7 @@ import { useFullLanguage } from '../../platform/text/language.ts';
 import { shownName } from '../../platform/text/names.ts';
 import { IconButton } from '../../ui/button.tsx';
 import { Icon, type IconName } from '../../ui/icon.tsx';
+import { keyLabel } from '../../ui/keyboard.ts';
 import mark from '../../ui/mark.svg';
 import { isPlainClick } from '../../ui/plain-click.ts';
 import { useActions } from '../actions/actions.ts';
@@ -24,11 +25,23 @@ interface SidebarProps {
 /** Recent files, shared links, the trash, the favourites, and the tree of all folders. */
 export function Sidebar({ onChosen = () => {} }: SidebarProps) {
   const { text } = useFullLanguage();
+  const palette = useActions().available('palette');
   return (
     <>
       <div class="brand">
         <img src={mark} alt="" draggable={false} />
         <span>Holdall</span>
+        {palette && (
+          <IconButton
+            icon="search"
+            label={text.actions.palette}
+            shortcut={palette.keys[0] && keyLabel(palette.keys[0])}
+            onClick={() => {
+              onChosen();
+              palette.run();
+            }}
+          />
+        )}
       </div>
       <Views onChosen={onChosen} />
       <Favourites onChosen={onChosen} />
@@ -50,7 +63,7 @@ function Views({ onChosen }: Required<SidebarProps>) {
   const { text } = useFullLanguage();
   const { view } = router.route.value;
   return (
-    <nav class="group" aria-label={text.shell.sidebar}>
+    <div class="group">
       <ul>
         {VIEWS.map((id) => {
           const action = actions.available(id);
@@ -72,7 +85,7 @@ function Views({ onChosen }: Required<SidebarProps>) {
           );
         })}
       </ul>
-    </nav>
+    </div>
   );
 }
 
@@ -86,7 +99,7 @@ function Favourites({ onChosen }: Required<SidebarProps>) {
   const { folder, preview, view } = router.route.value;
   if (items.length === 0) return null;
   return (
-    <nav class="group favourites" aria-labelledby="sidebar-favourites">
+    <section class="group favourites" aria-labelledby="sidebar-favourites">
       <h2 class="heading" id="sidebar-favourites">
         {text.sidebar.favourites}
       </h2>
@@ -118,7 +131,7 @@ function Favourites({ onChosen }: Required<SidebarProps>) {
           );
         })}
       </ul>
-    </nav>
+    </section>
   );
 }
 

@@ -8,6 +8,7 @@ import { Icon } from '../../ui/icon.tsx';
 import { MenuButton, type MenuItem } from '../../ui/menus.tsx';
 import { isPlainClick } from '../../ui/plain-click.ts';
 import { countWithin, useFitting } from '../../ui/responsive.ts';
+import { useActions } from '../actions/actions.ts';
 import { useDragging } from '../dragging/dragging.ts';
 import { useFolder, useRouter, useUrls } from '../models.ts';
 
@@ -18,6 +19,7 @@ import { useFolder, useRouter, useUrls } from '../models.ts';
 export function Breadcrumb() {
   const folder = useFolder();
   const { text, tag } = useLanguage();
+  const goTo = useActions().available('goTo');
   const row = useRef<HTMLOListElement>(null);
   const path = folder.path.value;
   const nameFor = (ancestor: string) => folderName(ancestor, text);
@@ -28,7 +30,13 @@ export function Breadcrumb() {
   const hidden = ancestors.filter((ancestor) => !visible.has(ancestor));
 
   return (
-    <nav class="breadcrumb" aria-label={text.shell.path}>
+    <nav
+      class={`breadcrumb ${goTo ? 'editable' : ''}`}
+      aria-label={text.shell.path}
+      onClick={({ target }) => {
+        if (target instanceof Element && !target.closest('li')) goTo?.run();
+      }}
+    >
       <ol ref={row}>
         {visible.has(ROOT) && <Ancestor folder={ROOT} name={nameFor(ROOT)} isHidden={false} />}
         {hidden.length > 0 && <HiddenAncestors folders={hidden} nameFor={nameFor} />}

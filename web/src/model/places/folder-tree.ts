@@ -43,7 +43,7 @@ interface Children {
 
 interface FolderTreeOptions {
   readonly service: Pick<Service, 'list'>;
-  readonly folder: Pick<Folder, 'path' | 'state' | 'all' | 'listing'>;
+  readonly folder: Pick<Folder, 'path' | 'state' | 'problem' | 'all' | 'listing'>;
   readonly compareNames: Pick<ReadonlySignal<CompareNames>, 'value'>;
 }
 
@@ -152,6 +152,7 @@ export class FolderTree {
     // The shown folder is always in the tree, even if those before it were not read yet.
     const next = ancestorsOf(folder.path.value).find((ancestor) => parentOf(ancestor) === path);
     if (next !== undefined && folder.state.value === 'ready') known.add(next);
+    if (folder.problem.value?.isNotFound) known.delete(folder.path.value);
     return [...known].toSorted((left, right) => compareNames.value(nameOf(left), nameOf(right)));
   }
 

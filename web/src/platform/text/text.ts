@@ -33,6 +33,8 @@ export interface InitialText {
     readonly addFavourite: string;
     readonly removeFavourite: string;
     readonly recent: string;
+    readonly palette: string;
+    readonly goTo: string;
   };
   readonly controls: {
     readonly close: string;
@@ -393,6 +395,13 @@ export interface LazyText {
     readonly none: string;
     readonly noneHint: string;
     readonly failed: string;
+  };
+  readonly palette: {
+    readonly placeholder: string;
+    readonly results: string;
+    readonly found: (parameters: { count: number }) => string;
+    readonly none: (parameters: { query: string }) => string;
+    readonly noFolder: (parameters: { name: string }) => string;
   };
   readonly downloads: {
     readonly notDownloaded: string;

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Need } from '../runner/needs.ts';
+import { assertAccessible } from './axe.ts';
+import { becomes } from './becomes.ts';
+import { focusedName, row, toolbar, waitForFocus, waitForTitle } from './elements.ts';
+import { FILES, openSite } from './open-site.ts';
+
+export const needs: readonly Need[] = ['browser'];
+
+describe('The command palette', () => {
+  it('runs actions, opens folders and files, and completes paths', async (t) => {
+    const { page } = await openSite(t, { files: FILES, visit: { expectedErrors: [/404/] } });
+    const palette = page.getByRole('dialog', { name: 'Command palette' });
+    const field = palette.getByRole('combobox');
+    const options = palette.getByRole('option');
+    const active = () => palette.locator('[aria-selected="true"] .label').textContent();
+
+    await row(page, 'one.txt').click();
+    await page.keyboard.press('ControlOrMeta+k');
+    await field.fill('renam');
+    await becomes(active, 'Rename');
+    assert.deepEqual(await palette.locator('mark').allTextContents(), ['Renam']);
+    await becomes(() => field.getAttribute('aria-activedescendant'), await options.first().getAttribute('id'));
+    await assertAccessible(page, t, { state: 'the command palette' });
+    await page.keyboard.press('Enter');
+    await becomes(() => focusedName(page), 'New name for “\u2068one.txt\u2069”');
+    await page.keyboard.press('Escape');
+    await waitForFocus(page, 'one.txt');
+
+    // The selection decides which actions there are.
+    await page.keyboard.press('Escape');
+    await toolbar(page).getByRole('button', { name: 'New folder' }).waitFor();
+    await page.keyboard.press('ControlOrMeta+k');
+    await field.fill('rename');
+    await palette.getByRole('status').getByText('No results for').waitFor();
+    await field.fill('phot');
+    await becomes(active, 'Photos');
+    await page.keyboard.press('Enter');
+    await waitForTitle(page, 'Photos');
+
+    await page.keyboard.press('Alt+KeyG');
+    await becomes(() => field.inputValue(), '/Photos/');
+    await options.filter({ hasText: '2026' }).waitFor();
+    await page.keyboard.type('20');
+    await becomes(active, '2026');
+    await page.keyboard.press('Tab');
+    await becomes(() => field.inputValue(), '/Photos/2026/');
+    await options.filter({ hasText: 'Summer holidays' }).waitFor();
+    await page.keyboard.press('ArrowDown');
+    await becomes(active, 'Summer holidays');
+    await page.keyboard.press('Enter');
+    await waitForTitle(page, 'Summer holidays');
+
+    // Mistakes stay in the field.
+    await page.locator('.breadcrumb').click({ position: { x: 500, y: 16 } });
+    await field.fill('/Photos/x');
+    await palette.getByText('There is no folder “\u2068x\u2069” here.').waitFor();
+    await page.keyboard.press('Enter');
+    await field.fill('/Nowhere/');
+    await palette.getByText('This folder doesn’t exist.').waitFor();
+    await page.keyboard.press('Escape');
+    await palette.waitFor({ state: 'detached' });
+    await waitForTitle(page, 'Summer holidays');
+  });
+});
