@@ -3,12 +3,24 @@ import { splitName } from './paths.ts';
 import type { FileEntry } from './service/service.ts';
 
 /** The kind of preview of a file; `none` without a preview. */
-export type PreviewKind = 'image' | 'video' | 'audio' | 'pdf' | 'markdown' | 'json' | 'table' | 'text' | 'none';
+export type PreviewKind =
+  | 'image'
+  | 'video'
+  | 'audio'
+  | 'pdf'
+  | 'markdown'
+  | 'json'
+  | 'table'
+  | 'office'
+  | 'text'
+  | 'none';
 
 /** The maximum size in bytes of Markdown and JSON. Larger files are shown as text, in parts. */
 const MAX_STRUCTURED_BYTES = 2e6;
 /** The same for tables, of which only the visible rows are rendered. */
 const MAX_TABLE_BYTES = 20e6;
+/** The same for office documents and e-mails, of which the text is shown. */
+const MAX_OFFICE_BYTES = 20e6;
 /** The maximum size in bytes of a file of unknown type that is read to detect text. */
 const MAX_SNIFFED_BYTES = 1e6;
 
@@ -24,6 +36,7 @@ export function previewKindOf({ name, size, contentType }: FileEntry): PreviewKi
   // The service sends a PDF with another extension as an attachment, which frames don't show.
   if (mediaKind === 'pdf' && suffix !== 'pdf') return 'none';
   if (mediaKind !== undefined && !isSource(type, suffix)) return mediaKind;
+  if (officeFormatOf({ name, contentType })) return size <= MAX_OFFICE_BYTES ? 'office' : 'none';
   if (isUnspecific && !TEXT_EXTENSIONS.test(suffix) && size > MAX_SNIFFED_BYTES) return 'none';
   if (!isUnspecific && !TEXT_TYPES.test(type) && !isSource(type, suffix) && !TEXT_EXTENSIONS.test(suffix))
     return 'none';
@@ -34,6 +47,19 @@ export function previewKindOf({ name, size, contentType }: FileEntry): PreviewKi
   if (type === 'text/markdown' || /^(md|markdown|mdown)$/.test(suffix)) return 'markdown';
   if (/[/+]json$/.test(type) || /^(json|geojson|webmanifest)$/.test(suffix)) return 'json';
   return 'text';
+}
+
+/** The formats of documents whose text is shown. */
+export type OfficeFormat = 'docx' | 'xlsx' | 'pptx' | 'odt' | 'ods' | 'odp' | 'eml';
+
+/** Returns the format of an office document or an e-mail; undefined for any other file. Their extensions are unambiguous. */
+export function officeFormatOf({
+  name,
+  contentType,
+}: Pick<FileEntry, 'name' | 'contentType'>): OfficeFormat | undefined {
+  const suffix = extensionOf(name);
+  const found = /^(docx|xlsx|pptx|odt|ods|odp|eml)$/.exec(suffix)?.[0];
+  return mediaTypeOf(contentType).startsWith('image/') ? undefined : (found as OfficeFormat | undefined);
 }
 
 /** Returns whether the editor opens a file. An empty one has no preview. */

@@ -101,6 +101,7 @@ const MODULES: Readonly<Record<LazyKind, () => Promise<ComponentType<PreviewProp
   markdown: () => import('./markdown/markdown-preview.tsx').then(({ MarkdownPreview }) => MarkdownPreview),
   json: () => import('./json/json-preview.tsx').then(({ JsonPreview }) => JsonPreview),
   table: () => import('./table/table-preview.tsx').then(({ TablePreview }) => TablePreview),
+  office: () => import('./office/office-preview.tsx').then(({ OfficePreview }) => OfficePreview),
   text: () => import('./text/text-preview.tsx').then(({ TextPreview }) => TextPreview),
 };
 

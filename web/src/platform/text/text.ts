@@ -276,6 +276,19 @@ export interface LazyText {
     readonly externalImage: (parameters: { description: string }) => string;
     readonly done: string;
     readonly toDo: string;
+    readonly textOnly: string;
+    readonly textCut: string;
+    readonly noText: string;
+    readonly slide: (parameters: { number: number }) => string;
+    readonly sheets: string;
+    readonly mail: {
+      readonly subject: string;
+      readonly from: string;
+      readonly to: string;
+      readonly cc: string;
+      readonly date: string;
+      readonly attachments: string;
+    };
   };
   readonly editor: {
     readonly save: string;

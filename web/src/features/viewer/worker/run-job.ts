@@ -6,7 +6,7 @@ import workerUrl from './worker.ts?worker&url';
 const JOB_TIMEOUT_MS = 5_000;
 const LARGE_JOB_TIMEOUT_MS = 20_000;
 
-const LARGE_JOBS: ReadonlySet<Job['kind']> = new Set(['table', 'sort']);
+const LARGE_JOBS: ReadonlySet<Job['kind']> = new Set(['table', 'sort', 'office']);
 
 /** Thrown if the code of the worker fails to load. */
 export class WorkerNotLoaded extends Error {

@@ -1,7 +1,9 @@
 import type { Root } from 'hast';
 import { type MergedText, mergeTexts, type Versions } from '../../../model/editing/merge.ts';
+import type { OfficeFormat } from '../../../platform/preview-kinds.ts';
 import { isLightSvg } from '../image/svg-cost.ts';
 import { type MarkdownLabels, renderableMarkdown } from '../markdown/parse-markdown.ts';
+import type { ExtractedDocument } from '../office/document.ts';
 import { type ParsedTable, parseTable } from '../table/parse-table.ts';
 import { type ColumnOrder, sortRows } from '../table/sort-rows.ts';
 import { type HighlightedLine, highlightLines } from '../text/highlighter.ts';
@@ -16,7 +18,8 @@ export type Job =
   | { readonly kind: 'table'; readonly text: string; readonly isTabbed: boolean }
   | ({ readonly kind: 'sort' } & ColumnOrder)
   | { readonly kind: 'svg'; readonly text: string }
-  | ({ readonly kind: 'merge' } & Versions);
+  | ({ readonly kind: 'merge' } & Versions)
+  | { readonly kind: 'office'; readonly bytes: Uint8Array; readonly format: OfficeFormat };
 
 /** The result of each kind of job; undefined if the page can't render it. */
 export interface Results {
@@ -28,15 +31,20 @@ export interface Results {
   /** Whether browsers draw it quickly. */
   readonly svg: boolean;
   readonly merge: MergedText;
+  readonly office: ExtractedDocument | undefined;
 }
 
 /** A message of the worker: ready for its job, or done with a result. */
 export type Message = { readonly kind: 'ready' } | { readonly kind: 'done'; readonly result: Results[Job['kind']] };
 
-addEventListener('message', ({ data }: MessageEvent<Job>) => post({ kind: 'done', result: run(data) }));
+addEventListener('message', ({ data }: MessageEvent<Job>) => void finish(data).catch(reportError));
 post({ kind: 'ready' });
 
-function run(job: Job): Results[Job['kind']] {
+async function finish(job: Job): Promise<void> {
+  post({ kind: 'done', result: await run(job) });
+}
+
+function run(job: Job): Results[Job['kind']] | Promise<Results[Job['kind']]> {
   switch (job.kind) {
     case 'markdown':
       return renderableMarkdown(job.text, job.labels);
@@ -50,6 +58,9 @@ function run(job: Job): Results[Job['kind']] {
       return isLightSvg(job.text);
     case 'merge':
       return mergeTexts(job);
+    case 'office':
+      // Its libraries are as large as those of code highlighting.
+      return import('../office/extract.ts').then(({ extractDocument }) => extractDocument(job.bytes, job.format));
   }
 }
 

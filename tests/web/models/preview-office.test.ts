@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { extractDocument } from '../../../web/src/features/viewer/office/extract.ts';
+import { previewKindOf } from '../../../web/src/platform/preview-kinds.ts';
+import { BOMB, EXCEL, MAIL, ODP, ODS, ODT, POWERPOINT, WORD, word } from '../office-samples.ts';
+
+const blocksOf = async (bytes: Uint8Array, format: Parameters<typeof extractDocument>[1]) => {
+  const document = await extractDocument(bytes, format);
+  assert.ok(document);
+  return document.blocks;
+};
+
+describe('The text of', () => {
+  it('a Word document has headings, paragraphs, items and tables', async () => {
+    assert.deepEqual(await blocksOf(WORD, 'docx'), [
+      { kind: 'heading', level: 1, text: 'Plan & goals' },
+      { kind: 'paragraph', text: 'First line\nsecond 😀' },
+      { kind: 'item', text: 'An item' },
+      { kind: 'table', rows: [['a\nb', 'c']] },
+    ]);
+  });
+
+  it('a workbook has a table for each sheet', async () => {
+    const [prices, empty] = await blocksOf(EXCEL, 'xlsx');
+    assert.ok(prices?.kind === 'sheet' && empty?.kind === 'sheet');
+    assert.deepEqual([prices.name, empty.name, empty.table.rows], ['Prices', 'Empty', []]);
+    assert.deepEqual(
+      prices.table.columns.map(({ name }) => name),
+      ['A', 'B', 'C'],
+    );
+    assert.deepEqual(prices.table.rows, [['Tea', '', '3.5'], [], ['Coffee', 'TRUE', 'inline']]);
+  });
+
+  it('a presentation has the slides in their order', async () => {
+    assert.deepEqual(await blocksOf(POWERPOINT, 'pptx'), [
+      { kind: 'slide', number: 1 },
+      { kind: 'heading', level: 2, text: 'First' },
+      { kind: 'paragraph', text: 'two' },
+      { kind: 'slide', number: 2 },
+      { kind: 'heading', level: 2, text: 'Last' },
+      { kind: 'paragraph', text: 'ten' },
+    ]);
+  });
+
+  it('an OpenDocument file has the same', async () => {
+    assert.deepEqual(await blocksOf(ODT, 'odt'), [
+      { kind: 'heading', level: 2, text: 'Head' },
+      { kind: 'paragraph', text: 'One two x' },
+      { kind: 'item', text: 'item' },
+    ]);
+    const [sheet] = await blocksOf(ODS, 'ods');
+    assert.ok(sheet?.kind === 'sheet');
+    assert.deepEqual(sheet.table.rows, [['7', '7']]);
+    assert.deepEqual(await blocksOf(ODP, 'odp'), [
+      { kind: 'slide', number: 1 },
+      { kind: 'paragraph', text: 'Hello' },
+      { kind: 'slide', number: 2 },
+      { kind: 'paragraph', text: 'Bye' },
+    ]);
+  });
+
+  it('an e-mail has its fields, its HTML as text, and the names of attachments', async () => {
+    assert.deepEqual(await blocksOf(new TextEncoder().encode(MAIL), 'eml'), [
+      {
+        kind: 'fields',
+        fields: [
+          ['subject', 'Invoice'],
+          ['from', 'Jürgen <j@example.org>'],
+          ['to', 'ann@example.org, Bob <bob@example.org>'],
+          ['date', '2026-11-27T08:00:00.000Z'],
+          ['attachments', 'invoice.pdf'],
+        ],
+      },
+      { kind: 'paragraph', text: 'Hello <Ann>' },
+      { kind: 'paragraph', text: 'Bye' },
+    ]);
+  });
+});
+
+describe('A hostile document', () => {
+  it('has no preview if it is a bomb, truncated, or no archive at all', { timeout: 60_000 }, async () => {
+    assert.ok(BOMB.length < 1024 * 1024);
+    for (const bytes of [BOMB, WORD.subarray(0, 300), new TextEncoder().encode('no archive'), new Uint8Array()]) {
+      assert.equal(await extractDocument(bytes, 'docx'), undefined);
+    }
+  });
+
+  it('has no entities of its own, and no endless nesting', async () => {
+    const entity = '<!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/passwd">]><w:p><w:r><w:t>&a;</w:t></w:r></w:p>';
+    assert.equal(await extractDocument(word(entity), 'docx'), undefined);
+    assert.equal(await extractDocument(word('<w:p>'.repeat(100_000)), 'docx'), undefined);
+    assert.equal(await extractDocument(word('<w:p><w:r><w:t>unfinished'), 'docx').then((d) => d?.blocks.length), 0);
+  });
+
+  it('is shown up to its limits', async () => {
+    const paragraph = '<w:p><w:r><w:t>x</w:t></w:r></w:p>';
+    const document = await extractDocument(word(paragraph.repeat(20_000)), 'docx');
+    assert.deepEqual([document?.blocks.length, document?.isTruncated], [5_000, true]);
+  });
+});
+
+it('Only files up to 20 MB are read', () => {
+  const entry = { type: 'file', path: 'a.docx', name: 'a.docx', modified: null, contentType: '', etag: '' } as const;
+  assert.deepEqual(
+    [previewKindOf({ ...entry, size: 20e6 }), previewKindOf({ ...entry, size: 20e6 + 1 })],
+    ['office', 'none'],
+  );
+});

@@ -1,0 +1,34 @@
+import { test } from 'node:test';
+import type { Need } from '../runner/needs.ts';
+import { assertAccessibleInBothSchemes } from './axe.ts';
+import { EXCEL, MAIL, WORD } from './office-samples.ts';
+import { visitSite } from './open-site.ts';
+
+export const needs: readonly Need[] = ['browser'];
+
+test('The text of office documents and e-mails is shown, and nothing of them is loaded or runs', async (t) => {
+  const files = { '1.docx': WORD, '2.xlsx': EXCEL, '3.eml': MAIL, '4.docx': 'no archive' };
+  const { page } = await visitSite(t, { files, path: '?preview=1.docx' });
+  const viewer = page.getByRole('dialog');
+  await viewer.getByRole('heading', { name: 'Plan & goals' }).waitFor();
+  await viewer.getByRole('cell', { name: 'c', exact: true }).waitFor();
+  await viewer.getByText('Text only. Download the file to see its layout.').waitFor();
+  await assertAccessibleInBothSchemes(page, t, { state: 'a Word document' });
+  const next = () => page.keyboard.press('ArrowRight');
+
+  await next();
+  await viewer.getByRole('cell', { name: 'Coffee' }).waitFor();
+  await viewer.getByRole('columnheader', { name: 'C' }).getByRole('button').click();
+  await assertAccessibleInBothSchemes(page, t, { state: 'a workbook' });
+  await viewer.getByRole('button', { name: 'Empty' }).click();
+  await viewer.getByRole('cell', { name: 'Coffee' }).waitFor({ state: 'detached' });
+  await page.keyboard.press('Escape');
+  await viewer.waitFor({ state: 'detached' });
+
+  await page.locator('[data-path="3.eml"]').dblclick();
+  await viewer.getByText('Jürgen <j@example.org>').waitFor();
+  await viewer.getByText('Hello <Ann>').waitFor();
+  await viewer.getByText('invoice.pdf').waitFor();
+  await next();
+  await viewer.getByText('The text of this document can’t be shown').waitFor();
+});
