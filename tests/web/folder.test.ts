@@ -208,7 +208,7 @@ describe('Thumbnails', () => {
     // Few rows and tiles are in view.
     await page.setViewportSize({ width: 800, height: 500 });
     for (const view of VIEWS) {
-      await page.evaluate(`localStorage.setItem('holdall', '{"view":"${view}"}')`);
+      await page.evaluate(`localStorage.setItem('holdall-folders', '{"/":{"view":"${view}"}}')`);
       await page.goto(site.url);
       const loaded = page.locator('.thumbnail.loaded img');
       const imagesInView = async () => (await entriesInView(page)) - 1;

@@ -104,13 +104,13 @@ function unknownPhotos(entries: readonly Entry[], first: number): readonly FileE
   return fromVisible.filter(hasThumbnail).filter((entry) => !known.has(keyOf(entry)));
 }
 
-async function loadAll(service: Service, next: () => readonly FileEntry[], signal: AbortSignal): Promise<void> {
+async function loadAll(service: Service, next: () => readonly FileEntry[], ending: AbortSignal): Promise<void> {
   if (PHOTO_DETAILS.peek().size > MAX_REMEMBERED) PHOTO_DETAILS.value = new Map();
-  for (let size = FIRST_BATCH; !signal.aborted; size = BATCH) {
+  for (let size = FIRST_BATCH; !ending.aborted; size = BATCH) {
     const batch = next().slice(0, size);
     if (batch.length === 0) return;
-    const items = await request(service, batch, signal);
-    if (signal.aborted) return;
+    const items = await request(service, batch, ending);
+    if (ending.aborted) return;
     const found = new Map(items.map((item) => [item.path, item]));
     PHOTO_DETAILS.value = new Map([
       ...PHOTO_DETAILS.peek(),
@@ -123,11 +123,11 @@ async function loadAll(service: Service, next: () => readonly FileEntry[], signa
 async function request(
   service: Service,
   batch: readonly FileEntry[],
-  signal: AbortSignal,
+  ending: AbortSignal,
 ): Promise<readonly MediaItem[]> {
   try {
     const body = { paths: batch.map(({ path }) => path) };
-    return (await service.send<MediaList>('-/media', { method: 'POST', body, signal })).items;
+    return (await service.send<MediaList>('-/media', { method: 'POST', body, signal: ending })).items;
   } catch {
     return [];
   }

@@ -1,8 +1,8 @@
 import { useLanguage } from '../../platform/text/language.ts';
 import { shownName } from '../../platform/text/names.ts';
-import { isRightToLeft } from '../../ui/direction.ts';
 import { Check, MoreButton, SharedBadge, useEntryState } from './entry-parts.tsx';
 import type { EntryView, RowProps } from './entry-view.ts';
+import type { EntryLayout } from './grid-layout.ts';
 import { NameField } from './lazy-name-field.ts';
 import { layOutPhotos, type PhotoLayout, type PhotoRow as RowContents } from './photo-layout.ts';
 import { isAwaited, PHOTO_DETAILS, PHOTO_SOURCE, PhotoLoader } from './photo-times.ts';
@@ -21,7 +21,8 @@ export const PHOTOS: EntryView = {
 };
 
 function PhotoRow({ entries, first, row, layout, start, height, tabStop, thumbnailPriority }: RowProps) {
-  const { photoRow, widthOf, rows } = layout as PhotoLayout;
+  if (!isPhotoLayout(layout)) return null;
+  const { photoRow, widthOf } = layout;
   const { kind, header } = photoRow(row);
   return (
     <div
@@ -56,6 +57,8 @@ function PhotoRow({ entries, first, row, layout, start, height, tabStop, thumbna
     </div>
   );
 }
+
+const isPhotoLayout = (layout: EntryLayout): layout is PhotoLayout => 'photoRow' in layout;
 
 /** The month or the day of photos. */
 function Header({ header }: { header: NonNullable<RowContents['header']> }) {

@@ -86,7 +86,7 @@ function separatorOf(locale: string): string {
   const parts = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' }).formatToParts(0);
   const time = parts.findIndex(({ type }) => type === 'hour' || type === 'dayPeriod');
   // In Chinese, the part before the time also has a character of the date.
-  return /[\s\p{P}]*$/u.exec(parts[time - 1]?.value ?? '')?.[0] || ' ';
+  return parts[time - 1]?.value.replace(/^[^\s\p{P}]+/u, '') || ' ';
 }
 
 /** Returns the number of midnights from `from` to `to`, in the time zone of the browser. */
