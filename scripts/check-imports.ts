@@ -81,6 +81,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'settings',
     'stores',
     'system.ts',
+    'thumbnails',
   ],
   cli: [
     'access',

@@ -373,6 +373,12 @@ export const SETTINGS = {
     example: '512MiB',
     help: 'Maximum memory of the processes that draw large images. Default: half of the memory.',
   },
+  THUMBNAIL_PROGRAMS: {
+    read: yesOrNo,
+    defaultText: 'true',
+    example: 'false',
+    help: 'Whether ffmpeg and pdftoppm, if installed, draw videos and PDFs in a sandbox.',
+  },
   LOG_LEVEL: {
     read: oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'),
     defaultText: 'info',

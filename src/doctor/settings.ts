@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import { parseAccessFile } from '../access/access-file.ts';
 import { AccessFileError, readAccessFile } from '../access/access-file-syntax.ts';
-import { type Check, failed, ok, warning } from '../checks/check.ts';
+import { type Check, type Finding, failed, ok, warning } from '../checks/check.ts';
 import { isWritable, nearestFolder } from '../checks/probe.ts';
 import { servedFolder } from '../config/config.ts';
 import type { Config } from '../config/settings.ts';
@@ -17,6 +17,7 @@ import { connectRedis } from '../server/redis.ts';
 import { SettingsError } from '../settings/setting.ts';
 import { backendOf } from '../stores/registry.ts';
 import { isLoopback } from '../system.ts';
+import { type FoundPrograms, findPrograms, type StillKind } from '../thumbnails/programs.ts';
 
 /** Free space below which a file system is reported. */
 const MIN_FREE_BYTES = 2 ** 30;
@@ -141,6 +142,12 @@ export const SETTINGS_CHECKS: readonly Check<Config>[] = [
     explain: () => 'Check DISK_ROOT, CACHE_DIR and TMPDIR.',
   },
   {
+    name: 'thumbnail-programs',
+    concerns: ({ THUMBNAIL_PROGRAMS }) => THUMBNAIL_PROGRAMS,
+    run: async () => describePrograms(await findPrograms()),
+    explain: () => 'Check bubblewrap: bwrap --unshare-all --ro-bind / / true',
+  },
+  {
     name: 'open-files',
     concerns: () => process.platform === 'linux',
     async run({ MAX_CONNECTIONS }) {
@@ -219,3 +226,18 @@ async function describeDatabase(engine: Engine): Promise<string> {
 function unlessMissing(error: unknown): undefined {
   if (systemErrorCode(error) !== 'ENOENT') throw error;
 }
+
+/** Describes which programs draw videos and PDFs. They are optional, so that only a sandbox that fails is a warning. */
+export function describePrograms({ kinds, missing, sandboxError }: FoundPrograms): Finding {
+  if (sandboxError !== undefined) {
+    return warning(
+      `Videos and PDFs have no thumbnails, because the sandbox does not start: ${sandboxError}`,
+      'Allow user namespaces (docs/how-to/video-thumbnails.md#allow-the-sandbox), or set THUMBNAIL_PROGRAMS=false.',
+    );
+  }
+  const drawn = kinds.length === 0 ? 'Neither videos nor PDFs have' : `${kinds.map(nameOfKind).join(' and ')} have`;
+  const without = missing.length === 0 ? '' : ` Not installed in /usr/bin: ${missing.join(', ')}.`;
+  return ok(`${drawn} thumbnails.${without}`);
+}
+
+const nameOfKind = (kind: StillKind) => ({ video: 'Videos', pdf: 'PDFs' })[kind];

@@ -388,7 +388,8 @@ const STORE_ERRORS: Readonly<
   },
   'unsupported-image': {
     meaning: 'The file is empty, or is not an image of a supported format.',
-    action: 'Request thumbnails only for JPEG, PNG, WebP, GIF, AVIF, TIFF and SVG.',
+    action:
+      'Request thumbnails only for JPEG, PNG, WebP, GIF, AVIF, TIFF and SVG. Videos and PDFs need programs on the server.',
   },
   'damaged-image': {
     meaning: 'The image is damaged or incomplete.',

@@ -357,6 +357,8 @@ export interface Embedded {
   readonly trash: { readonly days: number | null } | null;
   /** Whether the earlier contents of replaced files are kept as versions. */
   readonly keepsVersions: boolean;
+  /** The kinds of files that have thumbnails in addition to images. */
+  readonly stills: readonly ('video' | 'pdf')[];
   /** Whether users can share files and folders by links. */
   readonly links: boolean;
   /** The user, and the available sign-in methods; null if access control has no users. */

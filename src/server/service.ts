@@ -23,6 +23,7 @@ import { retry } from '../stores/layers/retry.ts';
 import { timeout } from '../stores/layers/timeout.ts';
 import { openStore } from '../stores/registry.ts';
 import { MAX_CHILD_MEMORY_BYTES, MIN_CHILD_MEMORY_BYTES } from '../thumbnails/limits.ts';
+import { type FoundPrograms, findPrograms, NO_PROGRAMS } from '../thumbnails/programs.ts';
 import { createThumbnails, type Thumbnails } from '../thumbnails/thumbnails.ts';
 import { openAccess } from './access.ts';
 import { logFormatOf, openAuditLog } from './audit-log.ts';
@@ -125,7 +126,8 @@ async function openService(
   const store = layerStore(opened, config, { logger, metrics, observer });
   const signedUrls = await openSignedUrls(opened, config);
   const files = openFiles(store, config, { signedUrls, tracer });
-  const thumbnails = openThumbnails(files, config, { opened, logger, metrics });
+  const programs = config.THUMBNAIL_PROGRAMS ? await findPrograms() : NO_PROGRAMS;
+  const thumbnails = openThumbnails(files, config, { opened, logger, metrics, programs });
   resources.defer(() => thumbnails.close());
   const media = openMediaDetails(files, config, { opened, logger });
   resources.defer(() => media.close());
@@ -266,12 +268,18 @@ function expiryOf(store: Store, config: Config, logger: Logger): JobKind {
 function openThumbnails(
   files: Files,
   config: Config,
-  { opened, logger, metrics }: { opened: OpenedStore; logger: Logger; metrics: Metrics | undefined },
+  {
+    opened,
+    logger,
+    metrics,
+    programs,
+  }: { opened: OpenedStore; logger: Logger; metrics: Metrics | undefined; programs: FoundPrograms },
 ): Thumbnails {
   return createThumbnails({
     files,
     cacheFolder: config.CACHE_DIR ?? opened.cacheFolder,
     cacheSize: config.CACHE_SIZE,
+    stills: programs.kinds,
     ...renderLimitsOf(config),
     warn: (message, error) => logger.warn({ err: error }, message),
     onServed: (source) => metrics?.thumbnailServed(source),

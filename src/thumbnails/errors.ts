@@ -2,16 +2,29 @@ import { quoted, StoreError, type StoreErrorCode } from '../model/error.ts';
 import type { FilePath } from '../model/path.ts';
 import type { FileEntry } from '../model/store.ts';
 import { MAX_AVIF_PIXELS, MAX_PIXELS, MAX_SOURCE_BYTES } from './limits.ts';
+import type { StillKind } from './programs.ts';
 
-/** Throws `image-too-large` if the file is too large for a thumbnail, and `unsupported-image` if it is empty. */
-export function requireUsableSize({ path, size }: FileEntry): void {
+/**
+ * Throws `image-too-large` if the file is too large for a thumbnail, and `unsupported-image` if it is empty. Videos can
+ * have any size, because only parts of them are read.
+ */
+export function requireUsableSize({ path, size }: FileEntry, kind: StillKind | undefined): void {
   if (size === 0) {
     throw new StoreError('unsupported-image', `The file ${quoted(path)} is empty, so it has no thumbnail.`);
   }
-  if (size > MAX_SOURCE_BYTES) {
+  if (size > MAX_SOURCE_BYTES && kind !== 'video') {
     const limit = `Thumbnails support files of up to ${MAX_SOURCE_BYTES} bytes (50 MB).`;
     throw new StoreError('image-too-large', `The file ${quoted(path)} has ${size} bytes. ${limit}`);
   }
+}
+
+/** Returns the error for a file that only another program can draw, if the server has no such program. */
+export function noProgramFor({ path }: FileEntry, kind: StillKind): StoreError {
+  const [kindName, program] = kind === 'video' ? ['video', 'ffmpeg'] : ['PDF', 'pdftoppm'];
+  const message =
+    `The file ${quoted(path)} is a ${kindName}. This server has no ${program} in a sandbox, which draws ` +
+    `thumbnails of ${kindName}s.`;
+  return new StoreError('unsupported-image', message);
 }
 
 export interface RenderLimits {
@@ -33,6 +46,7 @@ export function asStoreError(error: unknown, file: FilePath, limits: RenderLimit
 
 const ERROR_CODES: Readonly<Record<RenderFault, StoreErrorCode>> = {
   unsupported: 'unsupported-image',
+  'no-still': 'unsupported-image',
   damaged: 'damaged-image',
   'too-many-pixels': 'image-too-large',
   'too-large-unpacked': 'image-too-large',
@@ -49,6 +63,8 @@ function messageOf(
   switch (fault) {
     case 'unsupported':
       return `The file ${name} is not a readable image. ${SUPPORTED_FORMATS}`;
+    case 'no-still':
+      return `No picture of the file ${name} could be drawn. It is damaged, encrypted or in an unknown format.`;
     case 'damaged':
       return `The image ${name} is damaged or incomplete. Upload it again.`;
     case 'too-many-pixels':
@@ -91,6 +107,7 @@ const DAY_MS = 24 * 60 * MINUTE_MS;
  */
 const FAILURE_TTL_MS: Partial<Readonly<Record<RenderFault, number>>> = {
   unsupported: DAY_MS,
+  'no-still': DAY_MS,
   damaged: DAY_MS,
   'too-many-pixels': DAY_MS,
   'too-large-unpacked': DAY_MS,
@@ -123,6 +140,8 @@ export function decodeFailure(entry: Buffer, { memoryLimit, now }: FailureCondit
 export type RenderFault =
   /** The file has no supported image format. */
   | 'unsupported'
+  /** The program that draws a video or a PDF can't read the file. */
+  | 'no-still'
   /** The format is supported, but no part of the image is readable. */
   | 'damaged'
   /** The image exceeds the limit of pixels. */
@@ -138,6 +157,7 @@ export type RenderFault =
 
 const RENDER_FAULTS: readonly RenderFault[] = [
   'unsupported',
+  'no-still',
   'damaged',
   'too-many-pixels',
   'too-large-unpacked',

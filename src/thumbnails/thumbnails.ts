@@ -11,13 +11,16 @@ import {
   encodeFailure,
   type FailureConditions,
   isFailure,
+  noProgramFor,
   RenderError,
   type RenderLimits,
   requireUsableSize,
 } from './errors.ts';
 import { MAX_CHILD_MEMORY_BYTES } from './limits.ts';
+import type { StillKind } from './programs.ts';
 import { needsChildProcess, readSource, startRender } from './render.ts';
 import { nameOfRendition, type Rendition, THUMBNAIL } from './renditions.ts';
+import { drawStill, stillKindOf } from './stills.ts';
 
 /** What a thumbnail is drawn from. */
 export interface ImageSource {
@@ -47,6 +50,8 @@ export interface Thumbnails {
   get(file: FileEntry, options?: RenditionOptions): Promise<Buffer>;
   /** Returns the rendition if it is in memory. Default: the thumbnail. */
   peek(file: FileEntry, rendition?: Rendition): Buffer | undefined;
+  /** The kinds of files other than images that are drawn. */
+  readonly stills: readonly StillKind[];
   /** Returns the number of queued images. */
   queueLength(): number;
   /** Aborts all requests with `unavailable`. Resolves when all renders and writes have ended. */
@@ -59,6 +64,8 @@ export interface ThumbnailsOptions {
   readonly cacheFolder: string;
   /** Maximum bytes in `cacheFolder`. 0 caches thumbnails in memory only and leaves the folder unused. */
   readonly cacheSize: number;
+  /** The kinds of files that programs on this machine draw. Default: none. */
+  readonly stills?: readonly StillKind[];
   /** Maximum parallel renders in this process. Eight times as many, and at least 64, can be queued. */
   readonly maxRenders: number;
   /** Maximum parallel child processes. Default: 1. */
@@ -93,6 +100,7 @@ export function createThumbnails(options: ThumbnailsOptions): Thumbnails {
 }
 
 class CachedThumbnails implements Thumbnails {
+  readonly stills: readonly StillKind[];
   readonly #cache: ThumbnailCache;
   readonly #renderer: ThumbnailRenderer;
   readonly #limits: RenderLimits;
@@ -104,9 +112,10 @@ class CachedThumbnails implements Thumbnails {
   constructor(options: ThumbnailsOptions) {
     const { cacheFolder, cacheSize, warn = () => {}, onServed = () => {} } = options;
     const { renderTimeoutMs = RENDER_TIMEOUT_MS, memoryLimit = MAX_CHILD_MEMORY_BYTES } = options;
+    this.stills = options.stills ?? [];
     this.#cache = createCache({ folder: cacheFolder, size: cacheSize, warn });
     this.#limits = { timeoutMs: renderTimeoutMs, memoryLimitBytes: memoryLimit };
-    this.#renderer = new ThumbnailRenderer(options, this.#limits);
+    this.#renderer = new ThumbnailRenderer(options, { cache: this.#cache, limits: this.#limits });
     this.#onServed = onServed;
   }
 
@@ -117,7 +126,9 @@ class CachedThumbnails implements Thumbnails {
   async get(file: FileEntry, { rendition = THUMBNAIL, source, signal }: RenditionOptions = {}): Promise<Buffer> {
     signal?.throwIfAborted();
     if (this.#isClosed) throw this.#closed;
-    requireUsableSize(file);
+    const kind = stillKindOf(file);
+    requireUsableSize(file, kind);
+    if (kind && !this.stills.includes(kind)) throw noProgramFor(file, kind);
     const key = cacheKeyOf(file, rendition);
     const make = (flightSignal: AbortSignal) => this.#make(file, key, { rendition, source, signal: flightSignal });
     return this.#peek(key) ?? this.#flights.run(key, make, signal);
@@ -185,12 +196,17 @@ interface RenderRequest {
 /** Draws renditions within the limits of parallel renders and child processes. */
 class ThumbnailRenderer {
   readonly #files: ImageSource;
+  readonly #cache: ThumbnailCache;
   readonly #limits: RenderLimits;
   readonly #renders: Semaphore;
   readonly #childProcesses: Semaphore;
 
-  constructor({ files, maxRenders, maxChildProcesses = 1 }: ThumbnailsOptions, limits: RenderLimits) {
+  constructor(
+    { files, maxRenders, maxChildProcesses = 1 }: ThumbnailsOptions,
+    { cache, limits }: { readonly cache: ThumbnailCache; readonly limits: RenderLimits },
+  ) {
     this.#files = files;
+    this.#cache = cache;
     this.#limits = limits;
     this.#renders = createSemaphore({
       limit: maxRenders,
@@ -211,7 +227,10 @@ class ThumbnailRenderer {
     let ended = Promise.resolve();
     let releaseChildProcess = () => {};
     try {
-      const image = await readSource(source, file, { signal, timeoutMs: READ_TIMEOUT_MS });
+      const kind = stillKindOf(file);
+      const image = kind
+        ? await this.#still(source, file, { kind, signal })
+        : await readSource(source, file, { signal, timeoutMs: READ_TIMEOUT_MS });
       const inChildProcess = needsChildProcess(image, rendition);
       if (inChildProcess) releaseChildProcess = await this.#childProcesses.acquire(signal);
       const render = startRender(image, { ...this.#limits, rendition, signal, inChildProcess });
@@ -219,6 +238,25 @@ class ThumbnailRenderer {
       return await render.drawn;
     } finally {
       void ended.then(releaseChildProcess).then(releaseRender);
+    }
+  }
+
+  /** Returns the still of a video or PDF, from which all of its renditions are drawn. The caller may free its bytes. */
+  async #still(
+    source: ImageSource,
+    file: FileEntry,
+    { kind, signal }: { readonly kind: StillKind; readonly signal: AbortSignal },
+  ): Promise<Buffer<ArrayBuffer>> {
+    const key = hash('sha256', `${STILL_NAME}\0${file.path}\0${file.etag}`);
+    const cached = await this.#cache.get(key);
+    if (cached) return copyOf(cached);
+    const release = await this.#childProcesses.acquire(signal);
+    try {
+      const still = await drawStill(source, file, { ...this.#limits, kind, signal, readTimeoutMs: READ_TIMEOUT_MS });
+      this.#cache.set(key, copyOf(still));
+      return still;
+    } finally {
+      release();
     }
   }
 
@@ -230,6 +268,16 @@ class ThumbnailRenderer {
   async idle(): Promise<void> {
     await Promise.all([this.#renders.idle(), this.#childProcesses.idle()]);
   }
+}
+
+/** The name of stills in cache keys. Increase its number when the stills of a file change. */
+const STILL_NAME = 'still1';
+
+/** Returns a copy in an `ArrayBuffer` of its own. */
+function copyOf(bytes: Buffer): Buffer<ArrayBuffer> {
+  const copy = Buffer.allocUnsafeSlow(bytes.length);
+  bytes.copy(copy);
+  return copy;
 }
 
 function cacheKeyOf(file: FileEntry, rendition: Rendition): string {

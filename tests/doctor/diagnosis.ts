@@ -21,7 +21,7 @@ export interface Diagnosis {
 }
 
 /** What a machine has little of, or not, whatever is tested on it. */
-const OF_MACHINE = ['open-files', 'disk-space', 'disk-kind', 'disk-copies'];
+const OF_MACHINE = ['thumbnail-programs', 'open-files', 'disk-space', 'disk-kind', 'disk-copies'];
 
 /** Runs `holdall doctor` in this process. */
 export async function diagnose(

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { Finding } from '../../src/checks/check.ts';
 import { readConfig } from '../../src/config/config.ts';
-import { SETTINGS_CHECKS } from '../../src/doctor/settings.ts';
+import { describePrograms, SETTINGS_CHECKS } from '../../src/doctor/settings.ts';
 import { temporaryFolder } from '../../testing/holdall.ts';
 
 /** Runs one check as the doctor does. Returns undefined if it does not concern the settings. */
@@ -122,6 +122,20 @@ describe('The checks of the settings', () => {
     const many = await check('open-files', { MAX_CONNECTIONS: '1000000' });
     if (process.platform === 'linux') assert.notDeepEqual(few, many);
     else assert.deepEqual([few, many], [undefined, undefined]);
+  });
+
+  it('report what draws videos and PDFs, and why nothing does', () => {
+    const all = describePrograms({ kinds: ['video', 'pdf'], missing: [] });
+    assert.deepEqual([all.status, all.found], ['ok', 'Videos and PDFs have thumbnails.']);
+    const some = describePrograms({ kinds: ['pdf'], missing: ['ffmpeg'] });
+    assert.deepEqual([some.status, some.found], ['ok', 'PDFs have thumbnails. Not installed in /usr/bin: ffmpeg.']);
+    const none = describePrograms({ kinds: [], missing: ['bwrap', 'ffmpeg', 'pdftoppm'] });
+    assert.equal(none.status, 'ok');
+    assert.match(none.found, /^Neither videos nor PDFs .*bwrap, ffmpeg, pdftoppm\.$/);
+    const forbidden = describePrograms({ kinds: [], missing: [], sandboxError: 'bwrap: No permissions' });
+    assert.equal(forbidden.status, 'warning');
+    assert.match(forbidden.found, /sandbox does not start: bwrap: No permissions/);
+    assert.match(forbidden.advice ?? '', /THUMBNAIL_PROGRAMS=false/);
   });
 
   it('report files of the service inside the served folder', async (t) => {

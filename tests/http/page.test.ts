@@ -405,6 +405,7 @@ describe('The document', () => {
     status: 200,
     response,
     readOnly: false,
+    stills: [],
     maxUploadSize: null,
     uploadPartBytes: null,
     trash: { days: 30 },

@@ -72,6 +72,11 @@ const NEEDS = {
   redis: { description: 'Redis', commands: { 'redis-server': 'redis-server' } },
   root: { description: 'root', isMet: () => process.getuid?.() === 0, alternative: 'Run the tests as root' },
   setpriv: { description: 'setpriv', commands: { setpriv: 'util-linux' } },
+  stills: {
+    description: 'ffmpeg and Poppler, and bubblewrap with permission for user namespaces',
+    commands: { ffmpeg: 'ffmpeg', pdftoppm: 'poppler-utils', bwrap: 'bubblewrap', prlimit: 'util-linux' },
+    isMet: canStartSandbox,
+  },
   strace: { description: 'strace', commands: { strace: 'strace' } },
   swift: { description: 'OpenStack Swift', commands: SWIFT_COMMANDS },
   systemd: { description: 'systemd-analyze', commands: { 'systemd-analyze': 'systemd' } },
@@ -174,4 +179,10 @@ function canMount(): boolean {
   if (status === 0) spawnSync('umount', [folder], { stdio: 'ignore' });
   rmdirSync(folder);
   return status === 0;
+}
+
+/** Returns whether bubblewrap starts a sandbox, which containers often forbid. Before it is installed, that is unknown. */
+function canStartSandbox(): boolean {
+  if (!isInstalled('bwrap')) return true;
+  return spawnSync('bwrap', ['--unshare-all', '--ro-bind', '/', '/', 'true'], { stdio: 'ignore' }).status === 0;
 }

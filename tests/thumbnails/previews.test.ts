@@ -149,3 +149,19 @@ test('has a name and an ETag for each rendition', () => {
   for (const rendition of all) assert.deepEqual(renditionOfName(nameOfRendition(rendition)), rendition);
   for (const name of ['', 'preview1-257-webp', 'constructor']) assert.throws(() => renditionOfName(name), TypeError);
 });
+
+test('rejects videos and PDFs without reading them if the server has no programs for them', async (t) => {
+  const gallery = createGallery();
+  const thumbnails = thumbnailsOf(t, gallery, { stills: ['pdf'] });
+  const put = (path: string, type: string) => ({ ...gallery.put(path, Buffer.from('x')), type });
+  const refused = { code: 'unsupported-image', message: /"a\.mp4" is a video\. This server has no ffmpeg/ };
+  await assert.rejects(thumbnails.get(put('a.mp4', 'video/mp4')), refused);
+  await assert.rejects(thumbnails.get({ ...put('a.mp4', 'application/octet-stream'), size: 2 ** 40 }), refused);
+  await assert.rejects(thumbnails.get({ ...put('a.pdf', 'application/pdf'), size: 2 ** 40 }), {
+    code: 'image-too-large',
+  });
+  assert.deepEqual(gallery.reads, []);
+  // TypeScript has the media type of a video.
+  await assert.rejects(thumbnails.get(put('a.ts', 'video/mp2t')), { message: /not a readable image/ });
+  assert.deepEqual(gallery.reads, ['a.ts']);
+});

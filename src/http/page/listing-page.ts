@@ -36,6 +36,7 @@ export async function sendListing(
     status: reply.statusCode,
     response,
     readOnly: service.readOnly,
+    stills: service.thumbnails.stills,
     ...(linkTokenOf(request) === undefined
       ? {
           maxUploadSize: service.maxUploadSize ?? null,

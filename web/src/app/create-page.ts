@@ -54,6 +54,7 @@ export interface Page extends Partial<Pick<OpenedLink, 'VisitPage'>> {
   readonly places: Places | null;
   readonly preferences: Preferences;
   readonly retention: Retention;
+  readonly stills: Embedded['stills'];
   readonly router: Router;
   readonly selection: Selection;
   readonly service: Service;
@@ -138,6 +139,7 @@ export async function createPage(embedded: Embedded): Promise<Page> {
     permissions,
     places,
     retention: { trash, keepsVersions },
+    stills: embedded.stills,
     router,
     selection,
     service,

@@ -37,6 +37,8 @@ export const [useUrls, UrlsProvider] = createRequiredContext<Urls>('URLs');
 export const [useService, ServiceProvider] = createRequiredContext<Service>('the service');
 export const [usePreferences, PreferencesProvider] = createRequiredContext<Preferences>('preferences');
 export const [useRetention, RetentionProvider] = createRequiredContext<Retention>('the retention');
+/** The kinds of files that have thumbnails in addition to images. */
+export const [useStills, StillsProvider] = createRequiredContext<Embedded['stills']>('the stills');
 export const [useRouter, RouterProvider] = createRequiredContext<Router>('the router');
 export const [useFolder, FolderProvider] = createRequiredContext<Folder>('the folder');
 export const [useSelection, SelectionProvider] = createRequiredContext<Selection>('the selection');

@@ -1,3 +1,4 @@
+import type { Embedded } from './embedded.ts';
 import { splitName } from './paths.ts';
 import type { Entry, FileEntry } from './service/service.ts';
 
@@ -83,15 +84,17 @@ const FAMILIES: readonly (readonly [Family, RegExp, RegExp])[] = [
 const THUMBNAIL_TYPES = /^image\/(jpeg|png|webp|gif|avif|tiff|svg\+xml)/;
 const MAX_THUMBNAIL_BYTES = 50e6;
 
-/** Returns whether the service creates a thumbnail of the entry. */
-export function hasThumbnail(entry: Entry): entry is FileEntry {
-  return (
-    entry.type === 'file' &&
-    THUMBNAIL_TYPES.test(entry.contentType) &&
-    entry.size > 0 &&
-    entry.size <= MAX_THUMBNAIL_BYTES
-  );
+/** Returns whether the service creates a thumbnail of the entry: of an image, or of a file of the kinds in `stills`. */
+export function hasThumbnail(entry: Entry, stills: Embedded['stills'] = []): entry is FileEntry {
+  if (entry.type !== 'file' || entry.size === 0) return false;
+  const still = stills.find((kind) => STILL_TYPES[kind].test(entry.contentType));
+  const isDrawn = still !== undefined || THUMBNAIL_TYPES.test(entry.contentType);
+  // Of a video, the service reads only parts.
+  return isDrawn && (still === 'video' || entry.size <= MAX_THUMBNAIL_BYTES);
 }
+
+/** Media types of the files that only other programs draw. `video/mp2t` is usually TypeScript. */
+const STILL_TYPES = { video: /^video\/(?!mp2t)/, pdf: /^application\/pdf/ };
 
 /** Returns whether all supported browsers show a local file of this type in an `img` element. SVG scripts don't run there. */
 export function isDisplayableImage({ type, size }: Blob): boolean {

@@ -4,7 +4,7 @@ import { familyOf, hasThumbnail } from '../../platform/file-kinds.ts';
 import type { Entry, FileEntry } from '../../platform/service/service.ts';
 import { PREVIEW_WIDTHS, type PreviewWidth } from '../../platform/service/urls.ts';
 import { Icon } from '../../ui/icon.tsx';
-import { useAccount, useUrls } from '../models.ts';
+import { useAccount, useStills, useUrls } from '../models.ts';
 import './entries.css';
 
 /** The icon of an entry's family, in the color of the family. */
@@ -29,13 +29,14 @@ interface ThumbnailProps<Shown extends Entry> {
 }
 
 /**
- * The thumbnail of an image, otherwise the icon of the entry's type. An entry that is being created has no ETag and
+ * The thumbnail of an image, video or PDF, otherwise the icon of the entry's type. An entry that is being created has no ETag and
  * no thumbnail.
  */
 export function Thumbnail({ entry, width = 0, priority = 'auto', Fallback = EntryIcon }: ThumbnailProps<Entry>) {
   const urls = useUrls();
   const account = useAccount();
-  if (!hasThumbnail(entry)) return <Fallback entry={entry} />;
+  const stills = useStills();
+  if (!hasThumbnail(entry, stills)) return <Fallback entry={entry} />;
   // After the user signs in, the page requests a denied thumbnail again.
   const signedIn = account?.signInCount.value ?? 0;
   const key = `${signedIn} ${entry.path} ${entry.etag}`;

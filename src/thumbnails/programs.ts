@@ -1,0 +1,67 @@
+import { execFile } from 'node:child_process';
+import { access, constants } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { sandboxed } from './sandbox.ts';
+
+/** Kinds of files of which another program draws a still image. */
+export const STILL_KINDS = ['video', 'pdf'] as const;
+export type StillKind = (typeof STILL_KINDS)[number];
+
+/** The programs that draw still images: ffmpeg a frame of a video, and pdftoppm of Poppler the first page of a PDF. */
+export const STILL_PROGRAMS: Readonly<Record<StillKind, string>> = { video: 'ffmpeg', pdf: 'pdftoppm' };
+
+/** The programs that make up the sandbox: bubblewrap, and prlimit of util-linux. */
+export const SANDBOX_PROGRAMS = ['bwrap', 'prlimit'] as const;
+
+/** The folder of the programs. The sandbox has no other one. */
+const PROGRAM_FOLDER = '/usr/bin';
+
+/** What is installed to draw videos and PDFs. */
+export interface FoundPrograms {
+  /** The kinds of files that can be drawn. */
+  readonly kinds: readonly StillKind[];
+  /** The programs that are missing. */
+  readonly missing: readonly string[];
+  /** Why the sandbox does not start, although its programs are installed. */
+  readonly sandboxError?: string;
+}
+
+/** Nothing: the setting turned it off. */
+export const NO_PROGRAMS: FoundPrograms = { kinds: [], missing: [] };
+
+/** Timeout of the test of the sandbox, in milliseconds. */
+const PROBE_TIMEOUT_MS = 10_000;
+
+/** Finds out which kinds of files can be drawn on this machine, by starting the sandbox once. Never rejects. */
+export async function findPrograms(): Promise<FoundPrograms> {
+  const all = [...SANDBOX_PROGRAMS, ...Object.values(STILL_PROGRAMS)];
+  const installed = await Promise.all(all.map(isInstalled));
+  const missing = all.filter((_, index) => !installed[index]);
+  const present = STILL_KINDS.filter((kind) => !missing.includes(STILL_PROGRAMS[kind]));
+  if (present.length === 0 || SANDBOX_PROGRAMS.some((name) => missing.includes(name))) return { kinds: [], missing };
+  const sandboxError = await probeSandbox();
+  return sandboxError === undefined ? { kinds: present, missing } : { kinds: [], missing, sandboxError };
+}
+
+async function isInstalled(name: string): Promise<boolean> {
+  try {
+    await access(join(PROGRAM_FOLDER, name), constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Returns why the sandbox does not start; undefined if it does. Containers often forbid it. */
+async function probeSandbox(): Promise<string | undefined> {
+  const [file, ...args] = sandboxed(['true'], { input: '/usr/bin/true', memoryBytes: 2 ** 30, seconds: 5 });
+  try {
+    await promisify(execFile)(file, args, { env: {}, timeout: PROBE_TIMEOUT_MS, killSignal: 'SIGKILL' });
+    return undefined;
+  } catch (error) {
+    const { stderr } = error as { stderr?: unknown };
+    const [line = ''] = (typeof stderr === 'string' ? stderr.trim() : '').split('\n');
+    return line || String(error);
+  }
+}

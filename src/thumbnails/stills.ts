@@ -1,0 +1,226 @@
+import { execFile } from 'node:child_process';
+import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { addAbortSignal } from 'node:stream';
+import { promisify } from 'node:util';
+import type { Files } from '../files/files.ts';
+import { mediaTypeOf, UNKNOWN_TYPE } from '../model/presentation.ts';
+import type { FileEntry } from '../model/store.ts';
+import { recyclerOf } from '../streams/chunk-recycling.ts';
+import { RenderError } from './errors.ts';
+import { MAX_RENDITION_BYTES } from './limits.ts';
+import { STILL_PROGRAMS, type StillKind } from './programs.ts';
+import { SANDBOX_INPUT, sandboxed } from './sandbox.ts';
+
+/*
+ * Still images of files that libvips can't draw: a frame of a video, and the first page of a PDF. Another program draws
+ * them as a JPEG, which is then drawn like any image.
+ */
+
+/**
+ * Returns the kind of a file by its media type, or by its name if it has none; undefined for a file that may be an image.
+ * `video/mp2t` is usually TypeScript.
+ */
+export function stillKindOf({ path, type }: FileEntry): StillKind | undefined {
+  const mediaType = type.startsWith(UNKNOWN_TYPE) ? mediaTypeOf(path) : type;
+  if (/^application\/pdf(?![\w+.-])/i.test(mediaType)) return 'pdf';
+  return /^video\/(?!mp2t)/i.test(mediaType) ? 'video' : undefined;
+}
+
+/**
+ * The parts of a video that are read. The index of an MP4 is at its start or its end, and the frame near the start.
+ * Everything in between is a hole in the input of the program.
+ */
+const VIDEO_HEAD_BYTES = 16 * 1024 * 1024;
+const VIDEO_TAIL_BYTES = 8 * 1024 * 1024;
+
+/** The longest side of a still, in pixels: the width of the largest preview. */
+const STILL_SIZE = 2560;
+
+/** Seconds into the video of its frame: after the first one, which is often black. Shorter videos have the first one. */
+const FRAME_SECONDS = [2, 0];
+
+/** Bytes of address space for the libraries and threads of a program, in addition to what it allocates. */
+const LIBRARY_BYTES = 512 * 1024 * 1024;
+
+export interface StillOptions {
+  readonly kind: StillKind;
+  /** Milliseconds for the program. */
+  readonly timeoutMs: number;
+  /** Maximum memory of the program, in bytes, without its libraries. */
+  readonly memoryLimitBytes: number;
+  readonly signal: AbortSignal;
+  /** Milliseconds for reading the file. */
+  readonly readTimeoutMs: number;
+}
+
+/**
+ * Draws a still image of a file, as a JPEG, in a sandboxed process. Settles when the process has ended, and its input is
+ * removed. Throws `RenderError`, and any error of reading the file.
+ */
+export async function drawStill(
+  files: Pick<Files, 'read'>,
+  file: FileEntry,
+  options: StillOptions,
+): Promise<Buffer<ArrayBuffer>> {
+  const folder = await mkdtemp(join(tmpdir(), 'holdall-still-'));
+  try {
+    const input = join(folder, 'input');
+    await copyParts(files, file, { input, ...options });
+    return await runPrograms(input, options);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Copies the parts of the file that the program needs to the same positions of a sparse file. */
+async function copyParts(
+  files: Pick<Files, 'read'>,
+  file: FileEntry,
+  { input, kind, signal, readTimeoutMs }: StillOptions & { readonly input: string },
+): Promise<void> {
+  const stop = AbortSignal.any([signal, AbortSignal.timeout(readTimeoutMs)]);
+  const isWhole = kind === 'pdf' || file.size <= VIDEO_HEAD_BYTES + VIDEO_TAIL_BYTES;
+  const parts = isWhole
+    ? [{ start: 0, end: file.size - 1 }]
+    : [
+        { start: 0, end: VIDEO_HEAD_BYTES - 1 },
+        { start: file.size - VIDEO_TAIL_BYTES, end: file.size - 1 },
+      ];
+  const copy = await open(input, 'wx', 0o600);
+  try {
+    for (const range of parts) {
+      const { bytes, body } = await files.read(file.path, { range, ifMatch: file.etag, isOnce: true, signal: stop });
+      await writeAt(copy, range, bytes ? [bytes] : addAbortSignal(stop, body), recyclerOf(body));
+    }
+    await copy.truncate(file.size);
+  } catch (error) {
+    signal.throwIfAborted();
+    throw stop.aborted ? new RenderError('too-slow', 'The file was not read in time.', { cause: error }) : error;
+  } finally {
+    await copy.close();
+  }
+}
+
+async function writeAt(
+  copy: FileHandle,
+  { start, end }: { readonly start: number; readonly end: number },
+  chunks: Iterable<Buffer> | AsyncIterable<Buffer>,
+  recycle: ((chunk: Buffer) => void) | undefined,
+): Promise<void> {
+  let position = start;
+  for await (const chunk of chunks) {
+    const part = chunk.subarray(0, end + 1 - position);
+    // A write can be short.
+    for (let done = 0; done < part.length; ) {
+      done += (await copy.write(part, done, part.length - done, position + done)).bytesWritten;
+    }
+    position += part.length;
+    recycle?.(chunk);
+    if (position > end) return;
+  }
+}
+
+async function runPrograms(input: string, options: StillOptions): Promise<Buffer<ArrayBuffer>> {
+  const commands = options.kind === 'pdf' ? [PDF_COMMAND] : FRAME_SECONDS.map(videoCommand);
+  for (const command of commands) {
+    const still = await run(command, input, options);
+    // ffmpeg succeeds without a frame if the video is shorter.
+    if (still.length > 0) return still;
+  }
+  throw new RenderError('no-still', 'The program returned no image.');
+}
+
+const PDF_COMMAND = [
+  STILL_PROGRAMS.pdf,
+  ...['-q', '-f', '1', '-l', '1', '-singlefile', '-scale-to', String(STILL_SIZE)],
+  ...['-jpeg', '-jpegopt', 'quality=90', SANDBOX_INPUT],
+];
+
+/** Container formats of videos, as ffmpeg calls them. Playlists, which name other files and URLs, are not among them. */
+const CONTAINERS = [
+  'mov',
+  'matroska',
+  'avi',
+  'ogg',
+  'flv',
+  'mpegts',
+  'mpeg',
+  'mpegvideo',
+  'asf',
+  'h264',
+  'hevc',
+  'm4v',
+];
+
+/** Returns the command for a frame, upright and with square pixels. */
+function videoCommand(seconds: number): string[] {
+  const scale = `scale=w='trunc(min(iw*sar,${STILL_SIZE})/2)*2':h='trunc(min(ow/dar,${2 * STILL_SIZE})/2)*2',setsar=1`;
+  return [
+    STILL_PROGRAMS.video,
+    ...['-nostdin', '-hide_banner', '-v', 'error', '-threads', '1', '-protocol_whitelist', 'file'],
+    ...['-format_whitelist', CONTAINERS.join(','), '-max_pixels', '100000000'],
+    ...['-ss', String(seconds), '-i', `file:${SANDBOX_INPUT}`, '-map', '0:V:0', '-frames:v', '1'],
+    ...[
+      '-vf',
+      scale,
+      '-pix_fmt',
+      'yuvj420p',
+      '-c:v',
+      'mjpeg',
+      '-q:v',
+      '2',
+      '-threads',
+      '1',
+      '-f',
+      'image2pipe',
+      'pipe:1',
+    ],
+  ];
+}
+
+async function run(
+  command: readonly string[],
+  input: string,
+  { timeoutMs, memoryLimitBytes, signal }: StillOptions,
+): Promise<Buffer<ArrayBuffer>> {
+  signal.throwIfAborted();
+  const limits = { input, memoryBytes: memoryLimitBytes + LIBRARY_BYTES, seconds: timeoutMs / 1000 };
+  const [file, ...args] = sandboxed(command, limits);
+  const running = promisify(execFile)(file, args, {
+    encoding: 'buffer',
+    env: {},
+    timeout: timeoutMs,
+    killSignal: 'SIGKILL',
+    maxBuffer: MAX_RENDITION_BYTES,
+  });
+  const kill = () => running.child.kill('SIGKILL');
+  signal.addEventListener('abort', kill, { once: true });
+  try {
+    const { stdout } = await running;
+    const still = Buffer.allocUnsafeSlow(stdout.length);
+    stdout.copy(still);
+    return still;
+  } catch (error) {
+    signal.throwIfAborted();
+    throw asRenderError(error);
+  } finally {
+    signal.removeEventListener('abort', kill);
+  }
+}
+
+/** Exit status of a program that prlimit ended for its CPU time: 128 and SIGXCPU. */
+const CPU_TIME_EXIT_CODE = 128 + 24;
+
+function asRenderError(error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  const { killed, code, stderr } = error as Error & { killed?: unknown; code?: unknown; stderr?: unknown };
+  const text = Buffer.isBuffer(stderr) ? stderr.toString('utf8', 0, 500) : '';
+  if (code === CPU_TIME_EXIT_CODE || (killed && code !== 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER')) {
+    return new RenderError('too-slow', 'The program was killed.', { cause: error });
+  }
+  // The sandbox itself failed: the file is not the reason.
+  if (code === 'ENOENT' || text.startsWith('bwrap: ')) return new RenderError('killed', text, { cause: error });
+  return new RenderError('no-still', text, { cause: error });
+}

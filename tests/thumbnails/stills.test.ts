@@ -1,0 +1,197 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { promisify } from 'node:util';
+import sharp from 'sharp';
+import type { FileEntry } from '../../src/model/store.ts';
+import { findPrograms } from '../../src/thumbnails/programs.ts';
+import type { Rendition } from '../../src/thumbnails/renditions.ts';
+import { sandboxed } from '../../src/thumbnails/sandbox.ts';
+import type { Need } from '../runner/needs.ts';
+import { createGallery, type Gallery, temporaryFolder, thumbnailsOf } from './gallery.ts';
+import { assertThumbnail, BLUE, RED } from './images.ts';
+import { onePage } from './pdf.ts';
+
+export const needs: readonly Need[] = ['stills'];
+
+const run = promisify(execFile);
+
+let folder: string;
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'holdall-videos-'));
+});
+after(() => rm(folder, { recursive: true, force: true }));
+
+/** Makes a video of one colour in a format that ffmpeg knows by the extension. */
+async function video(name: string, options: readonly string[] = [], seconds = 3): Promise<Buffer> {
+  const path = join(folder, name);
+  const source = `color=c=0xC82828:s=320x180:r=10:d=${seconds}`;
+  await run('ffmpeg', ['-v', 'error', '-y', '-f', 'lavfi', '-i', source, '-pix_fmt', 'yuv420p', ...options, path]);
+  return readFile(path);
+}
+
+const put = (gallery: Gallery, path: string, bytes: Buffer, type = 'video/mp4'): FileEntry => ({
+  ...gallery.put(path, bytes),
+  type,
+});
+
+const STILLS = { stills: ['video', 'pdf'] } as const;
+const PREVIEW: Rendition = { kind: 'preview', width: 256, format: 'webp' };
+
+/** The input files of programs that are left. */
+const leftInputs = () => readdirSync(tmpdir()).filter((name) => name.startsWith('holdall-still-'));
+
+test('finds the programs and starts their sandbox', async () => {
+  assert.deepEqual(await findPrograms(), { kinds: ['video', 'pdf'], missing: [] });
+});
+
+test('draws a frame of a video, upright and with square pixels, once for all renditions', async (t) => {
+  const gallery = createGallery();
+  const options = { ...STILLS, cacheFolder: await temporaryFolder(t), cacheSize: 2 ** 20 };
+  const thumbnails = thumbnailsOf(t, gallery, options);
+  const file = put(gallery, 'film.mp4', await video('film.mp4', ['-vf', 'setsar=1/2']));
+  await assertThumbnail(await thumbnails.get(file), [160, 160, RED], [10, 10, RED]);
+  const { width, height } = await sharp(await thumbnails.get(file, { rendition: PREVIEW })).metadata();
+  assert.deepEqual([width, height], [160, 180]);
+  assert.deepEqual(gallery.reads, ['film.mp4']);
+  assert.deepEqual(leftInputs(), []);
+});
+
+test('draws short videos and other containers', async (t) => {
+  const gallery = createGallery();
+  const thumbnails = thumbnailsOf(t, gallery, STILLS);
+  const short = put(gallery, 'short.mp4', await video('short.mp4', [], 0.3));
+  await assertThumbnail(await thumbnails.get(short), [160, 160, RED]);
+  const film = put(gallery, 'film.webm', await video('film.webm', ['-c:v', 'libvpx']), 'application/octet-stream');
+  await assertThumbnail(await thumbnails.get(film), [160, 160, RED]);
+});
+
+test('reads only the head and the tail of a large video, whose index is at the end', async (t) => {
+  const gallery = createGallery();
+  const film = await video('index.mp4');
+  // The free space between the content and the index is what a long video has as content.
+  const index = film.lastIndexOf('moov') - 4;
+  const free = Buffer.alloc(40 * 2 ** 20);
+  free.writeUInt32BE(free.length, 0);
+  free.write('free', 4);
+  const file = put(gallery, 'large.mp4', Buffer.concat([film.subarray(0, index), free, film.subarray(index)]));
+  let bytes = 0;
+  const counting: Gallery = {
+    ...gallery,
+    files: {
+      async read(path, options) {
+        const { range } = options ?? {};
+        assert.ok(range && 'start' in range && range.end !== undefined);
+        const content = await gallery.files.read(path, options);
+        const chunks = await content.body.toArray();
+        const part = Buffer.concat(chunks).subarray(range.start, range.end + 1);
+        bytes += part.length;
+        return { ...content, bytes: part };
+      },
+    },
+  };
+  await assertThumbnail(await thumbnailsOf(t, counting, STILLS).get(file), [160, 160, RED]);
+  assert.equal(bytes, 24 * 2 ** 20);
+});
+
+test('draws the first page of a PDF', async (t) => {
+  const gallery = createGallery();
+  const file = put(gallery, 'page.pdf', onePage('0.157 0.235 0.784 rg 0 0 300 400 re f'), 'application/pdf');
+  await assertThumbnail(await thumbnailsOf(t, gallery, STILLS).get(file), [160, 160, BLUE]);
+});
+
+test('rejects files that the programs can not read, and remembers it', async (t) => {
+  const gallery = createGallery();
+  const thumbnails = thumbnailsOf(t, gallery, STILLS);
+  const film = await video('film2.mp4');
+  const files = [
+    put(gallery, 'text.mp4', Buffer.from('just text')),
+    put(gallery, 'truncated.mp4', film.subarray(0, film.length / 2)),
+    put(gallery, 'text.pdf', Buffer.from('%PDF-1.7\njust text'), 'application/pdf'),
+  ];
+  for (const file of [...files, ...files]) {
+    await assert.rejects(thumbnails.get(file), { code: 'unsupported-image', message: /No picture of the file/ });
+  }
+  assert.equal(gallery.reads.length, files.length);
+  assert.deepEqual(leftInputs(), []);
+});
+
+test('reads neither files nor URLs that a playlist names', async (t) => {
+  const requests: string[] = [];
+  const server = createServer((request, response) => {
+    requests.push(request.url ?? '');
+    response.end(film);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => server.close());
+  const film = await video('secret.mp4');
+  const secret = join(folder, 'secret.mp4');
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/film.mp4`;
+  const gallery = createGallery();
+  const thumbnails = thumbnailsOf(t, gallery, STILLS);
+  for (const target of [url, secret]) {
+    const playlists = [
+      `#EXTM3U\n#EXT-X-TARGETDURATION:3\n#EXTINF:3,\n${target}\n#EXT-X-ENDLIST\n`,
+      `ffconcat version 1.0\nfile '${target}'\n`,
+      `<?xml version="1.0"?><MPD xmlns="urn:mpeg:dash:schema:mpd:2011"><Period><BaseURL>${target}</BaseURL></Period></MPD>`,
+    ];
+    for (const [index, playlist] of playlists.entries()) {
+      const file = put(gallery, `list ${index} ${target.replaceAll('/', '-')}.mp4`, Buffer.from(playlist));
+      await assert.rejects(thumbnails.get(file), { code: 'unsupported-image' });
+    }
+  }
+  assert.deepEqual(requests, []);
+});
+
+test('ends a program after the timeout, and when no request waits', async (t) => {
+  const gallery = createGallery();
+  const slow = thumbnailsOf(t, gallery, { ...STILLS, renderTimeoutMs: 1 });
+  const file = put(gallery, 'film.mp4', await video('film3.mp4'));
+  await assert.rejects(slow.get(file), { code: 'image-too-complex' });
+  const thumbnails = thumbnailsOf(t, gallery, STILLS);
+  const leaving = new AbortController();
+  const left = thumbnails.get(file, { signal: leaving.signal });
+  setImmediate(() => leaving.abort(new Error('left')));
+  await assert.rejects(left, /left/);
+  await thumbnails.close();
+  assert.deepEqual(leftInputs(), []);
+});
+
+test('runs programs without network, environment, other files and other processes, within limits', async () => {
+  const input = join(folder, 'input');
+  await writeFile(input, 'the input');
+  const inSandbox = (script: string) => {
+    const [file, ...args] = sandboxed(['sh', '-c', script], { input, memoryBytes: 2 ** 30, seconds: 10 });
+    return run(file, args, { env: { SECRET: 'secret' } });
+  };
+  const { stdout } = await inSandbox('cat /input; echo; ls /; prlimit --noheadings --output RESOURCE,SOFT');
+  const lines = stdout.split('\n').map((line) => line.trim().replaceAll(/\s+/g, ' '));
+  assert.equal(lines[0], 'the input');
+  const roots = ['dev', 'etc', 'input', 'lib', 'lib64', 'usr'];
+  assert.deepEqual(
+    lines.filter((line) => roots.includes(line) || ['home', 'root', 'tmp', 'proc', 'var', 'run'].includes(line)),
+    roots,
+  );
+  for (const limit of ['AS 1073741824', 'CPU 10', 'FSIZE 0', 'CORE 0', 'NOFILE 64']) {
+    assert.ok(lines.includes(limit), limit);
+  }
+  assert.doesNotMatch((await inSandbox('env')).stdout, /secret/);
+  for (const script of [
+    'cat /etc/passwd',
+    'echo x > /input',
+    'echo x > /usr/x',
+    'echo x > /x',
+    'echo x > /dev/x',
+    'ls /proc/1',
+  ]) {
+    await assert.rejects(inSandbox(script), script);
+  }
+  const connect = 'exec 3<>/dev/tcp/127.0.0.1/80';
+  await assert.rejects(inSandbox(`bash -c '${connect}'`), /Network is unreachable|Connection refused/);
+});
