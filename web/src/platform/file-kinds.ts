@@ -108,5 +108,5 @@ const MIN_ALBUM_PART = 0.8;
 /** Returns whether a folder contains mostly photos. */
 export function isAlbum(entries: readonly Entry[]): boolean {
   const files = entries.filter(({ type }) => type === 'file');
-  return files.length >= MIN_ALBUM_FILES && files.filter(hasThumbnail).length >= files.length * MIN_ALBUM_PART;
+  return files.length >= MIN_ALBUM_FILES && files.filter((entry) => hasThumbnail(entry)).length >= files.length * MIN_ALBUM_PART;
 }

@@ -62,7 +62,7 @@ export function PhotoLoader({ entries, first }: LoaderProps) {
   latest.current = entries;
 
   useEffect(() => {
-    folder.photoTimes.value = new Map(entries.filter(hasThumbnail).map((entry) => [entry.path, timeOf(entry)]));
+    folder.photoTimes.value = new Map(entries.filter((entry) => hasThumbnail(entry)).map((entry) => [entry.path, timeOf(entry)]));
   }, [membersOf(entries), details]);
   useEffect(
     () => () => {
@@ -101,7 +101,7 @@ const memberships = new WeakMap<readonly Entry[], string>();
 function unknownPhotos(entries: readonly Entry[], first: number): readonly FileEntry[] {
   const known = PHOTO_DETAILS.peek();
   const fromVisible = [...entries.slice(first), ...entries.slice(0, first)];
-  return fromVisible.filter(hasThumbnail).filter((entry) => !known.has(keyOf(entry)));
+  return fromVisible.filter((entry) => hasThumbnail(entry)).filter((entry) => !known.has(keyOf(entry)));
 }
 
 async function loadAll(service: Service, next: () => readonly FileEntry[], ending: AbortSignal): Promise<void> {
