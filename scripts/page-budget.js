@@ -27,7 +27,7 @@ const ON_DEMAND = {
   interrupted: 4_000,
   'json-preview': 10_700,
   'markdown-preview': 20_900,
-  'media-preview': 4_400,
+  'media-preview': 4_500,
   'links-view': 14_200,
   'live-folder': 4_900,
   menu: 2_800,
