@@ -119,6 +119,6 @@ function maxUploadSizeOf({ maxUploadSize, link }: Embedded): number | null {
 /** The actions of a visitor, without those that need an account or the log of changes. */
 function actionsOf(visit: Visit): readonly ActionDefinition[] {
   const asksSender = visit.link.peek()?.askSender === true;
-  const excluded = ['undo', 'redo', 'trash', ...(asksSender ? ['newFolder'] : [])];
+  const excluded = ['undo', 'redo', 'trash', 'edit', 'newFile', ...(asksSender ? ['newFolder'] : [])];
   return [DOWNLOAD_ALL, ...ACTIONS.filter(({ id }) => !excluded.includes(id))];
 }

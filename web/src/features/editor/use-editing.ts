@@ -391,13 +391,7 @@ export class Editing {
       return;
     }
     const { path } = this.#file;
-    if (!change) {
-      const entry = await findFile(this.#models.service, path);
-      if (!entry) this.notice.value = { kind: 'gone' };
-      else if (entry.etag !== this.#file.etag)
-        this.notice.value = { kind: 'changed', user: undefined, etag: entry.etag };
-      return;
-    }
+    if (!change) return this.#compare(undefined);
     const { type, from, user, etag } = change;
     const isMove = type === 'file.moved' || type === 'folder.moved';
     if (isMove && from !== undefined && (from === path || (from.endsWith('/') && path.startsWith(from)))) {
@@ -410,7 +404,15 @@ export class Editing {
       if (path === change.path || (change.path.endsWith('/') && path.startsWith(change.path))) {
         this.notice.value = { kind: 'gone' };
       }
-    } else if (change.path === path && etag !== this.#file.etag) this.notice.value = { kind: 'changed', user, etag };
+    } else if (change.path === path && etag === undefined) await this.#compare(user);
+    else if (change.path === path && etag !== this.#file.etag) this.notice.value = { kind: 'changed', user, etag };
+  }
+
+  /** Finds out whether the file is still the version that the user edits. */
+  async #compare(user: string | undefined): Promise<void> {
+    const entry = await findFile(this.#models.service, this.#file.path);
+    if (!entry) this.notice.value = { kind: 'gone' };
+    else if (entry.etag !== this.#file.etag) this.notice.value = { kind: 'changed', user, etag: entry.etag };
   }
 }
 

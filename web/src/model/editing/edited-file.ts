@@ -7,7 +7,7 @@ import type { Draft, Drafts } from './drafts.ts';
 import { decodeUtf8, encodeText, type TextFormat } from './text-file.ts';
 
 /** The maximum size in bytes of a file that the editor opens. */
-export const MAX_EDITED_BYTES = 2 * 1024 * 1024;
+export const MAX_EDITED_BYTES = 2_000_000;
 
 /** The content of a file that the editor can't merge. */
 export type OtherVersion =
