@@ -83,7 +83,7 @@ export async function openLink(options: VisitPageOptions): Promise<OpenedLink> {
     permissions,
     service,
     // The stored view does not change: the visitor can also be a user of the service.
-    preferences: isAlbum(response) ? { ...preferences, view: signal<View>('grid') } : preferences,
+    preferences: isAlbum(response) ? { ...preferences, view: signal<View>('photos') } : preferences,
     actions: actionsOf(visit),
     embedded: {
       ...embedded,

@@ -62,7 +62,10 @@ export function PhotoLoader({ entries, first }: LoaderProps) {
   latest.current = entries;
 
   useEffect(() => {
-    folder.photoTimes.value = new Map(entries.filter((entry) => hasThumbnail(entry)).map((entry) => [entry.path, timeOf(entry)]));
+    // Photos that a filter hides keep their times, so that they are in order when they return.
+    const before = folder.photoTimes.peek() ?? [];
+    const times = entries.filter((entry) => hasThumbnail(entry)).map((entry) => [entry.path, timeOf(entry)] as const);
+    folder.photoTimes.value = new Map([...before, ...times]);
   }, [membersOf(entries), details]);
   useEffect(
     () => () => {
