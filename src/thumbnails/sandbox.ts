@@ -24,15 +24,22 @@ export function sandboxed(
   { input, memoryBytes, seconds }: SandboxLimits,
 ): [file: string, ...args: string[]] {
   const readOnly = ['/lib', '/lib64', ...CONFIGURATION].flatMap((path) => ['--ro-bind-try', path, path]);
+  // Everything in memory is read-only, because no limit of the process would count it.
+  const isolation = '--unshare-all --die-with-parent --new-session --cap-drop ALL --clearenv --ro-bind /usr /usr';
+  const mounts = '--dev /dev --remount-ro /dev --remount-ro / --chdir /';
+  const limits = `--as=${Math.ceil(memoryBytes)} --cpu=${Math.ceil(seconds)} --fsize=0 --nofile=${MAX_FILES} --core=0`;
   return [
     '/usr/bin/bwrap',
-    ...['--unshare-all', '--die-with-parent', '--new-session', '--cap-drop', 'ALL', '--clearenv'],
-    ...['--ro-bind', '/usr', '/usr', ...readOnly, '--ro-bind', input, SANDBOX_INPUT],
-    // Both are in memory, which no limit of the process would count.
-    ...['--dev', '/dev', '--remount-ro', '/dev', '--remount-ro', '/', '--chdir', '/'],
+    ...isolation.split(' '),
+    ...readOnly,
+    '--ro-bind',
+    input,
+    SANDBOX_INPUT,
+    ...mounts.split(' '),
     '/usr/bin/prlimit',
-    ...[`--as=${Math.ceil(memoryBytes)}`, `--cpu=${Math.ceil(seconds)}`, '--fsize=0'],
-    ...[`--nofile=${MAX_FILES}`, '--core=0', `/usr/bin/${program}`, ...args],
+    ...limits.split(' '),
+    `/usr/bin/${program}`,
+    ...args,
   ];
 }
 

@@ -134,8 +134,7 @@ async function runPrograms(input: string, options: StillOptions): Promise<Buffer
 
 const PDF_COMMAND = [
   STILL_PROGRAMS.pdf,
-  ...['-q', '-f', '1', '-l', '1', '-singlefile', '-scale-to', String(STILL_SIZE)],
-  ...['-jpeg', '-jpegopt', 'quality=90', SANDBOX_INPUT],
+  ...`-q -f 1 -l 1 -singlefile -scale-to ${STILL_SIZE} -jpeg -jpegopt quality=90 ${SANDBOX_INPUT}`.split(' '),
 ];
 
 /** Container formats of videos, as ffmpeg calls them. Playlists, which name other files and URLs, are not among them. */
@@ -156,28 +155,12 @@ const CONTAINERS = [
 
 /** Returns the command for a frame, upright and with square pixels. */
 function videoCommand(seconds: number): string[] {
+  const safety = `-protocol_whitelist file -format_whitelist ${CONTAINERS.join(',')} -max_pixels 100000000`;
+  const input = `-nostdin -hide_banner -v error -threads 1 ${safety} -ss ${seconds} -i file:${SANDBOX_INPUT}`;
   const scale = `scale=w='trunc(min(iw*sar,${STILL_SIZE})/2)*2':h='trunc(min(ow/dar,${2 * STILL_SIZE})/2)*2',setsar=1`;
-  return [
-    STILL_PROGRAMS.video,
-    ...['-nostdin', '-hide_banner', '-v', 'error', '-threads', '1', '-protocol_whitelist', 'file'],
-    ...['-format_whitelist', CONTAINERS.join(','), '-max_pixels', '100000000'],
-    ...['-ss', String(seconds), '-i', `file:${SANDBOX_INPUT}`, '-map', '0:V:0', '-frames:v', '1'],
-    ...[
-      '-vf',
-      scale,
-      '-pix_fmt',
-      'yuvj420p',
-      '-c:v',
-      'mjpeg',
-      '-q:v',
-      '2',
-      '-threads',
-      '1',
-      '-f',
-      'image2pipe',
-      'pipe:1',
-    ],
-  ];
+  const output = '-pix_fmt yuvj420p -c:v mjpeg -q:v 2 -threads 1 -f image2pipe pipe:1';
+  const frame = `-map 0:V:0 -frames:v 1 -vf ${scale}`;
+  return [STILL_PROGRAMS.video, ...`${input} ${frame} ${output}`.split(' ')];
 }
 
 async function run(

@@ -104,10 +104,7 @@ const MIN_ALBUM_PART = 0.8;
 function isAlbum(response: Embedded['response']): boolean {
   if (response instanceof Error) return false;
   const files = response.entries.filter(({ type }) => type === 'file');
-  return (
-    files.length >= MIN_ALBUM_FILES &&
-    files.filter((file) => hasThumbnail(file)).length >= files.length * MIN_ALBUM_PART
-  );
+  return files.length >= MIN_ALBUM_FILES && files.filter(hasThumbnail).length >= files.length * MIN_ALBUM_PART;
 }
 
 /** Returns the smaller one of the limits of the service and of the link; null without a limit. */

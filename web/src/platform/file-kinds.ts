@@ -84,13 +84,21 @@ const FAMILIES: readonly (readonly [Family, RegExp, RegExp])[] = [
 const THUMBNAIL_TYPES = /^image\/(jpeg|png|webp|gif|avif|tiff|svg\+xml)/;
 const MAX_THUMBNAIL_BYTES = 50e6;
 
-/** Returns whether the service creates a thumbnail of the entry: of an image, or of a file of the kinds in `stills`. */
-export function hasThumbnail(entry: Entry, stills: Embedded['stills'] = []): entry is FileEntry {
+/** Returns whether the entry is an image of which the service creates a thumbnail. */
+export function hasThumbnail(entry: Entry): entry is FileEntry {
+  return (
+    entry.type === 'file' &&
+    THUMBNAIL_TYPES.test(entry.contentType) &&
+    entry.size > 0 &&
+    entry.size <= MAX_THUMBNAIL_BYTES
+  );
+}
+
+/** Returns whether the service draws the entry as a file of the kinds in `stills`. Of a video, it reads only parts. */
+export function hasStill(entry: Entry, stills: Embedded['stills']): entry is FileEntry {
   if (entry.type !== 'file' || entry.size === 0) return false;
-  const still = stills.find((kind) => STILL_TYPES[kind].test(entry.contentType));
-  const isDrawn = still !== undefined || THUMBNAIL_TYPES.test(entry.contentType);
-  // Of a video, the service reads only parts.
-  return isDrawn && (still === 'video' || entry.size <= MAX_THUMBNAIL_BYTES);
+  const kind = stills.find((each) => STILL_TYPES[each].test(entry.contentType));
+  return kind === 'video' || (kind === 'pdf' && entry.size <= MAX_THUMBNAIL_BYTES);
 }
 
 /** Media types of the files that only other programs draw. `video/mp2t` is usually TypeScript. */
@@ -108,5 +116,8 @@ const MIN_ALBUM_PART = 0.8;
 /** Returns whether a folder contains mostly photos. */
 export function isAlbum(entries: readonly Entry[]): boolean {
   const files = entries.filter(({ type }) => type === 'file');
-  return files.length >= MIN_ALBUM_FILES && files.filter((entry) => hasThumbnail(entry)).length >= files.length * MIN_ALBUM_PART;
+  return (
+    files.length >= MIN_ALBUM_FILES &&
+    files.filter((entry) => hasThumbnail(entry)).length >= files.length * MIN_ALBUM_PART
+  );
 }

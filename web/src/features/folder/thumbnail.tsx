@@ -1,6 +1,6 @@
 import type { FunctionComponent } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { familyOf, hasThumbnail } from '../../platform/file-kinds.ts';
+import { familyOf, hasStill, hasThumbnail } from '../../platform/file-kinds.ts';
 import type { Entry, FileEntry } from '../../platform/service/service.ts';
 import { PREVIEW_WIDTHS, type PreviewWidth } from '../../platform/service/urls.ts';
 import { Icon } from '../../ui/icon.tsx';
@@ -36,7 +36,7 @@ export function Thumbnail({ entry, width = 0, priority = 'auto', Fallback = Entr
   const urls = useUrls();
   const account = useAccount();
   const stills = useStills();
-  if (!hasThumbnail(entry, stills)) return <Fallback entry={entry} />;
+  if (!hasThumbnail(entry) && !hasStill(entry, stills)) return <Fallback entry={entry} />;
   // After the user signs in, the page requests a denied thumbnail again.
   const signedIn = account?.signInCount.value ?? 0;
   const key = `${signedIn} ${entry.path} ${entry.etag}`;
