@@ -20,10 +20,10 @@ const ON_DEMAND = {
   'file-page': 12_700,
   'folder-states': 4_200,
   'upload-model': 10_200,
-  'details-sheet': 4_600,
+  'details-sheet': 4_900,
   'direct-parts': 3_900,
   'folder-picker': 5_700,
-  'image-preview': 8_000,
+  'image-preview': 10_500,
   interrupted: 4_000,
   'json-preview': 10_700,
   'markdown-preview': 20_900,
@@ -40,6 +40,8 @@ const ON_DEMAND = {
   'office-preview': 12_500,
   'open-tray': 5_500,
   palette: 6_500,
+  'quick-look': 8_400,
+  'rotate-photo': 3_400,
   'qr-code': 4_100,
   'share-dialog': 9_800,
   'request-page': 7_600,
@@ -48,13 +50,14 @@ const ON_DEMAND = {
   sidebar: 6_400,
   'sign-in-dialog': 3_500,
   'sign-in-page': 3_100,
+  slideshow: 3_300,
   'table-preview': 10_700,
   photos: 6_600,
   'text-preview': 7_900,
   tiles: 3_900,
   'trash-view': 10_500,
   versions: 2_600,
-  viewer: 8_700,
+  viewer: 12_300,
   visit: 6_100,
   worker: 108_000,
 };
@@ -64,7 +67,7 @@ const IS_INITIAL_CATALOGUE = /\/text\/catalogues\/.*\?initial$/;
 const IS_CATALOGUE = /\/text\/catalogues\//;
 
 /** The maximum of the texts of one language, and that of each part without an entry in `ON_DEMAND`. */
-const LANGUAGE = 12_000;
+const LANGUAGE = 12_500;
 const OTHER = 2_800;
 
 /**

@@ -15,11 +15,14 @@ interface PageElement {
 }
 
 interface PageImage extends PageElement {
-  readonly alt: string;
+  readonly alt: string | undefined;
+  readonly width: number;
   readonly complete: boolean;
   readonly naturalWidth: number;
   checkVisibility(options: { readonly checkOpacity: boolean }): boolean;
-  decode(): Promise<void>;
+  getAttribute(name: string): string | null;
+  /** Canvases lack it. */
+  decode?(): Promise<void>;
 }
 
 declare const document: {
@@ -69,12 +72,12 @@ export function watchTiles(): void {
  */
 export function watchPhoto(name: string): void {
   const minWidth = 1000;
+  // Images have these sizes once they are loaded, and canvases once they are drawn.
   const find = () =>
-    [...document.querySelectorAll('dialog img')].find(
+    [...document.querySelectorAll('dialog :is(img, canvas)')].find(
       (image) =>
-        image.alt === name &&
-        image.complete &&
-        image.naturalWidth >= minWidth &&
+        (image.alt ?? image.getAttribute('aria-label')) === name &&
+        (image.alt === undefined ? image.width : image.complete ? image.naturalWidth : 0) >= minWidth &&
         image.checkVisibility({ checkOpacity: true }),
     );
   const frame = () => new Promise<number>((resolve) => void requestAnimationFrame(resolve));
@@ -82,7 +85,7 @@ export function watchPhoto(name: string): void {
     const onKey = async ({ timeStamp }: { timeStamp: number }) => {
       let image: PageImage | undefined;
       while (!(image = find())) await frame();
-      await image.decode();
+      await image.decode?.();
       await frame();
       setTimeout(() => resolve(performance.now() - timeStamp));
     };

@@ -33,7 +33,7 @@ it('The focus stays in the folder view when its contents change to another state
   await page.keyboard.press('Enter');
   await waitForElementFocus(row(page, 'only/one.txt'));
 
-  await page.keyboard.press('Space');
+  await page.keyboard.press('Control+Space');
   await page.keyboard.press('Delete');
   await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).press('Enter');
   await waitForElementFocus(upload);
@@ -49,7 +49,7 @@ it('The focus stays in the folder view when its contents change to another state
   await row(page, 'only/').waitFor({ state: 'detached' });
   await page.keyboard.press('ArrowDown');
   await waitForElementFocus(row(page, 'file.txt'));
-  await page.keyboard.press('Space');
+  await page.keyboard.press('Control+Space');
   await page.keyboard.press('F2');
   await page.keyboard.type('other');
   await page.keyboard.press('Enter');

@@ -331,7 +331,7 @@ describe('The selection', () => {
     await assertState('Music/', ['album/', 'Music/']);
     await page.keyboard.press('Control+End');
     await assertState('zebra.bin', ['album/', 'Music/']);
-    await page.keyboard.press('Space');
+    await page.keyboard.press('Control+Space');
     await assertState('zebra.bin', ['album/', 'Music/', 'zebra.bin']);
     await page.keyboard.press('PageUp');
     await assertState('album/', ['album/']);

@@ -64,7 +64,7 @@ describe('Keyboard shortcuts', () => {
     for (const [name, key] of [
       ['Rename', 'F2'],
       ['Next or previous section', 'F6'],
-      ['Select or deselect', 'Space'],
+      ['Select or deselect', 'Ctrl\\+Space'],
     ] as const) {
       const entry = dialog.locator('dl > div', { has: page.getByText(name, { exact: true }) });
       assert.match((await entry.textContent()) ?? '', new RegExp(key));

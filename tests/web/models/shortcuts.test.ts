@@ -18,6 +18,7 @@ const DOCUMENTED_AS: Readonly<Record<string, readonly string[]>> = {
   arrows: ['ArrowUp', 'ArrowDown', 'ArrowLeft', 'ArrowRight'],
   letters: ['A–Z'],
   Space: [' '],
+  'Ctrl Space': ['ctrl+ '],
   Menu: ['ContextMenu'],
   'Page Up': ['PageUp'],
   'Page Down': ['PageDown'],

@@ -37,10 +37,10 @@ export function keyLabel(keys: string, names: Readonly<Record<string, string>> =
   const shown = names[key] ?? LABELS[key] ?? (key.length === 1 ? key.toUpperCase() : key);
   const modifiers = parts.slice(0, -1);
   if (isMac) {
-    const signs: Readonly<Record<string, string>> = { mod: '⌘', alt: '⌥', shift: '⇧' };
+    const signs: Readonly<Record<string, string>> = { mod: '⌘', ctrl: '⌃', alt: '⌥', shift: '⇧' };
     return [...modifiers.map((modifier) => signs[modifier] ?? ''), shown].join('');
   }
-  const words: Readonly<Record<string, string>> = { mod: 'Ctrl', alt: 'Alt', shift: 'Shift' };
+  const words: Readonly<Record<string, string>> = { mod: 'Ctrl', ctrl: 'Ctrl', alt: 'Alt', shift: 'Shift' };
   return [...modifiers.map((modifier) => words[modifier] ?? modifier), shown].join('+');
 }
 

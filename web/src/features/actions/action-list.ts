@@ -99,6 +99,14 @@ export const ACTIONS: readonly ActionDefinition[] = [
     run: (models) => void edit(models, only(models)?.path ?? ''),
   },
   {
+    id: 'quickLook',
+    icon: 'eye',
+    keys: [' '],
+    group: 'open',
+    isAvailable: ({ folder }) => folder.entryOf(folder.focused.value ?? '') !== undefined,
+    run: (models) => void quickLook(models),
+  },
+  {
     id: 'download',
     icon: 'download',
     keys: ['alt+shift+d'],
@@ -415,6 +423,21 @@ export async function share(models: ActionModels, path: string): Promise<void> {
     openShareDialog(models.dialogs, path);
   } catch {
     await reportLoadFailure(models, () => void share(models, path));
+  }
+}
+
+/** Opens or closes the quick look of the focused entry, which is then selected. Never throws. */
+async function quickLook(models: ActionModels): Promise<void> {
+  const { dialogs, folder, selection } = models;
+  try {
+    const [{ toggleQuickLook }] = await Promise.all([
+      import('../viewer/quick-look.tsx'),
+      completeLanguage(models.language),
+    ]);
+    if (selection.count.value === 0 && folder.focused.value !== null) selection.only(folder.focused.value);
+    toggleQuickLook({ dialogs, folder, open: (entry) => open(models, entry) });
+  } catch {
+    await reportLoadFailure(models, () => void quickLook(models));
   }
 }
 

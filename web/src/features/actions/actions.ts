@@ -1,3 +1,4 @@
+import { signal } from '@preact/signals';
 import type { MenuItem, Menus } from '../../ui/menus.tsx';
 import {
   ACTIONS,
@@ -52,6 +53,10 @@ export function createActions(
   return {
     permitted,
     available: (id) => permitted().find((action) => action.id === id && action.isAvailable()),
+    on(entry) {
+      const alone = { ...selection, entries: signal([entry]), count: signal(1) };
+      return createActions({ ...models, selection: alone }, menus, definitions);
+    },
     open: (entry) => open(models, entry),
     edit: (path) => void edit(models, path),
     share: (path) => void share(models, path),

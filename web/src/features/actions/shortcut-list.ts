@@ -8,7 +8,7 @@ export const LIST_SHORTCUTS = [
   ['move', ['ArrowUp', 'ArrowDown', 'ArrowLeft', 'ArrowRight']],
   ['edges', ['Home', 'End']],
   ['pages', ['PageUp', 'PageDown']],
-  ['toggle', [' ']],
+  ['toggle', ['ctrl+ ']],
   ['extend', ['shift+ArrowUp', 'shift+ArrowDown']],
   ['typing', ['A–Z']],
 ] as const satisfies readonly Shortcut<string>[];

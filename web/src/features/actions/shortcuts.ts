@@ -37,8 +37,9 @@ export function useShortcuts(): void {
     if (!action) return false;
     // The browser copies selected text.
     if ((action.id === 'copy' || action.id === 'cut') && hasTextSelection()) return false;
-    // Enter presses a button that has the focus.
-    if (event.key === 'Enter' && event.target instanceof Element && event.target.closest('button, a')) return false;
+    // Enter and Space press a button that has the focus.
+    if (['Enter', ' '].includes(event.key) && event.target instanceof Element && event.target.closest('button, a'))
+      return false;
     action.run();
     return true;
   };

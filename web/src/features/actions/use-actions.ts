@@ -34,6 +34,8 @@ export interface Actions {
   permitted(): readonly Action[];
   /** Returns the action if it is permitted and currently possible. */
   available(id: ActionId): Action | undefined;
+  /** Returns the actions for one entry, whatever is selected. */
+  on(entry: Entry): Actions;
   /** Opens a folder, or the preview of a file. Does nothing without an entry. */
   open(entry: Entry | undefined): void;
   /** Opens a text file in the editor. */

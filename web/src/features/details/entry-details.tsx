@@ -1,5 +1,6 @@
-import { type ComponentChildren, Fragment } from 'preact';
+import { Fragment } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { hasThumbnail } from '../../platform/file-kinds.ts';
 import { nameOf, ROOT } from '../../platform/paths.ts';
 import { pages } from '../../platform/service/pages.ts';
 import type { Entry, FileEntry } from '../../platform/service/service.ts';
@@ -15,6 +16,7 @@ import { Name } from '../folder/entry-parts.tsx';
 import { EntryIcon, Thumbnail } from '../folder/thumbnail.tsx';
 import { TypeName } from '../folder/type-name.tsx';
 import { useFolder, useRetention, useService, useUrls, useVisit } from '../models.ts';
+import { Fact } from './fact.tsx';
 
 /** Shows all details of one entry. */
 export function EntryDetails({ entry }: { entry: Entry }) {
@@ -47,6 +49,12 @@ function ShareButton({ path }: { path: string }) {
       </Button>
     </p>
   );
+}
+
+/** Shows the properties of a photo once their code is loaded. Shows nothing if that fails. */
+function LazyPhotoFacts({ file }: { file: FileEntry }) {
+  const loaded = useLoaded(() => import('./photo-facts.tsx'));
+  return loaded.state === 'ready' ? <loaded.value.PhotoFacts file={file} /> : null;
 }
 
 /** Shows the versions of a file once their code is loaded. Shows nothing if that fails. */
@@ -129,6 +137,7 @@ function FileFacts({ file }: { file: FileEntry }) {
           text.folder.unknownTime
         )}
       </Fact>
+      {hasThumbnail(file) && file.etag !== '' && <LazyPhotoFacts file={file} />}
       <PathFact path={file.path} />
       <LinkFact name={details.link} url={urls.file(file.path)} label={details.copyLink} />
       {file.publicUrl !== undefined && (
@@ -184,7 +193,7 @@ function PathName({ of }: { of: string }) {
 function LinkFact({ name, url, label }: { name: string; url: string; label: string }) {
   return (
     <Fact name={name} button={<CopyButton label={label} value={url} />}>
-      <a href={url} target="_blank" rel="noopener noreferrer" dir="ltr">
+      <a class="address" href={url} title={url} target="_blank" rel="noopener noreferrer" dir="ltr">
         {url}
       </a>
     </Fact>
@@ -198,18 +207,6 @@ function Size({ bytes }: { bytes: number }) {
       {formats.size(bytes)}
       {bytes >= 1000 && <span class="secondary">{formats.exactSize(bytes)}</span>}
     </span>
-  );
-}
-
-function Fact({ name, children, button }: { name: string; children: ComponentChildren; button?: ComponentChildren }) {
-  return (
-    <div class="fact">
-      <dt>{name}</dt>
-      <dd>
-        <div>{children}</div>
-        {button}
-      </dd>
-    </div>
   );
 }
 

@@ -75,7 +75,9 @@ function handleKey(event: KeyboardEvent, context: KeyContext): void {
   if (target !== undefined && !(event.metaKey && key.startsWith('Arrow'))) {
     event.preventDefault();
     if (target !== index || !shiftKey) moveTo(target, event, context);
-  } else if (key === ' ' && index >= 0 && !typeAhead.isTyping) {
+  } else if (key === ' ' && (isModified || !typeAhead.isTyping)) {
+    // The space bar alone opens the quick look.
+    if (index < 0 || !(shiftKey || isModified)) return;
     event.preventDefault();
     if (shiftKey) selection.extendTo(focused, true);
     else selection.toggle(focused);

@@ -4,7 +4,7 @@ import { useLanguage } from '../../platform/text/language.ts';
 import { shownName } from '../../platform/text/names.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { useDragging } from '../dragging/dragging.ts';
-import { useChanges, useClipboard, useLinks, useSelection } from '../models.ts';
+import { useChanges, useClipboard, useLinks, useRouter, useSelection } from '../models.ts';
 import { endOf } from './name-end.ts';
 import { useMatches } from './use-matches.ts';
 import './entries.css';
@@ -15,9 +15,11 @@ export function useEntryState(entry: Entry, isTabStop: boolean) {
   const clipboard = useClipboard();
   const changes = useChanges();
   const dragging = useDragging();
+  const { preview } = useRouter().route.value;
   const { path } = entry;
   const isSelected = selection.paths.value.has(path);
-  const isRenamed = changes.renaming.value === path;
+  // The viewer has a name field of its own.
+  const isRenamed = changes.renaming.value === path && preview === null;
   const isTarget = entry.type === 'folder' && dragging.target.value === path;
   const classes = [
     'entry',

@@ -1,112 +1,167 @@
-import type { ComponentChildren } from 'preact';
 import { nameOf } from '../../platform/paths.ts';
 import type { FileEntry } from '../../platform/service/service.ts';
 import { useFullLanguage } from '../../platform/text/language.ts';
 import { IconButton } from '../../ui/button.tsx';
-import { CopyButton } from '../../ui/copy-button.tsx';
 import { rowKeys } from '../../ui/direction.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { keyLabel } from '../../ui/keyboard.ts';
+import { MenuButton, type MenuItem } from '../../ui/menus.tsx';
 import { NARROW, useMedia } from '../../ui/responsive.ts';
-import { useActions } from '../actions/actions.ts';
 import { Name } from '../folder/entry-parts.tsx';
-import { useDetails, usePreferences, useUrls } from '../models.ts';
+import { NameField } from '../folder/lazy-name-field.ts';
+import { useChanges, useDetails, usePreferences } from '../models.ts';
+import type { FileAction } from './culling.ts';
 import { useDownloadLink } from './download-link.ts';
 import type { Gallery } from './gallery.ts';
+import { Group, ToolGroup, Tools } from './tool-group.tsx';
 import { EDIT_KEY, useEdit } from './use-edit.ts';
-import type { ViewerState } from './viewer-tools.ts';
+import type { ViewerState, ViewerTool } from './viewer-tools.ts';
 
 interface ViewerHeaderProps {
   path: string;
   gallery: Gallery;
   viewer: ViewerState;
+  /** The tools that do not depend on the kind of file. */
+  viewTools: readonly ViewerTool[];
   titleId: string;
+  /** Whether the file is a photo or a video. */
+  isDark: boolean;
+  /** Whether the header has the buttons for the previous and the next file. */
+  hasSteps: boolean;
+  actions: () => readonly FileAction[];
   onShow: (file: FileEntry) => void;
   onClose: () => void;
 }
 
 /** The name of the shown file, and its buttons. On a phone, some buttons are below the file. */
-export function ViewerHeader({ path, gallery, viewer, titleId, onShow, onClose }: ViewerHeaderProps) {
+export function ViewerHeader(props: ViewerHeaderProps) {
+  const { path, gallery, viewer, viewTools, titleId, isDark, hasSteps, actions, onShow, onClose } = props;
   const { text, formats } = useFullLanguage();
   const { entry, index, count } = gallery;
+  const isNarrow = useMedia(NARROW);
+  // On a phone, two fingers zoom. The menu has the buttons.
+  const hasTools = !isNarrow || !isDark;
   return (
     <div class="top">
       <div class="heading">
         <IconButton icon="close" label={text.controls.close} shortcut={keyLabel('Escape')} onClick={onClose} />
         <div class="name">
-          <h1 id={titleId} class="truncated-name" title={nameOf(path)}>
-            <Name of={nameOf(path)} />
-          </h1>
+          <Title {...{ path, entry, titleId }} />
           <p class="numbers">
-            {index >= 0 && <span class="position">{text.previews.position({ position: index + 1, count })}</span>}
+            {index >= 0 && (
+              <span class={hasSteps ? 'position' : ''}>{text.previews.position({ position: index + 1, count })}</span>
+            )}
             {entry && <span>{formats.size(entry.size)}</span>}
           </p>
         </div>
       </div>
       <div class="bar">
-        <Steps gallery={gallery} onShow={onShow} />
-        <Tools viewer={viewer} />
-        {entry && <FileButtons entry={entry} />}
+        {hasSteps && <Steps gallery={gallery} onShow={onShow} />}
+        {hasTools && <Tools viewer={viewer} />}
+        {!isNarrow && <ToolGroup tools={viewTools} />}
+        {entry && <FileButtons {...{ entry, actions, isNarrow }} />}
+        {entry && (
+          <MoreButton
+            {...{ viewer, actions, isNarrow }}
+            tools={isNarrow ? viewTools : []}
+            hasPreviewTools={!hasTools}
+          />
+        )}
       </div>
     </div>
   );
 }
 
-function Steps({ gallery: { index, count, previous, next }, onShow }: Pick<ViewerHeaderProps, 'gallery' | 'onShow'>) {
+/** The name of the file, or the field that renames it. */
+function Title({
+  path,
+  entry,
+  titleId,
+}: Pick<ViewerHeaderProps, 'path' | 'titleId'> & { entry: FileEntry | undefined }) {
+  const { renaming } = useChanges();
+  const isRenamed = entry !== undefined && renaming.value === entry.path;
+  return (
+    <>
+      <h1 id={titleId} class={isRenamed ? 'visually-hidden' : 'truncated-name'} title={nameOf(path)}>
+        <Name of={nameOf(path)} />
+      </h1>
+      {isRenamed && <NameField entry={entry} />}
+    </>
+  );
+}
+
+type StepProps = Pick<ViewerHeaderProps, 'gallery' | 'onShow'>;
+
+function Steps({ gallery, onShow }: StepProps) {
   const { text } = useFullLanguage();
-  const keys = rowKeys();
-  const step = (icon: 'chevron-left' | 'chevron-right', label: string, key: string, file: FileEntry | undefined) => (
+  const { index, count } = gallery;
+  return (
+    <Group>
+      <Step to="previous" {...{ gallery, onShow }} />
+      <span class="position numbers" aria-hidden="true">
+        {index >= 0 && text.previews.position({ position: index + 1, count })}
+      </span>
+      <Step to="next" {...{ gallery, onShow }} />
+    </Group>
+  );
+}
+
+/** The buttons for the previous and the next file at the sides of the stage. */
+export function SideSteps({ gallery, onShow }: StepProps) {
+  return (
+    <>
+      <div class="side-step previous">
+        <Step to="previous" {...{ gallery, onShow }} />
+      </div>
+      <div class="side-step next">
+        <Step to="next" {...{ gallery, onShow }} />
+      </div>
+    </>
+  );
+}
+
+function Step({ to, gallery, onShow }: StepProps & { to: 'previous' | 'next' }) {
+  const { text } = useFullLanguage();
+  const file = gallery[to];
+  return (
     <IconButton
-      icon={icon}
-      label={label}
-      shortcut={keyLabel(key)}
+      icon={to === 'next' ? 'chevron-right' : 'chevron-left'}
+      label={text.previews[to]}
+      shortcut={keyLabel(rowKeys()[to])}
       disabled={!file}
       onClick={() => file && onShow(file)}
     />
   );
-  return (
-    <Group>
-      {step('chevron-left', text.previews.previous, keys.previous, previous)}
-      <span class="position numbers" aria-hidden="true">
-        {index >= 0 && text.previews.position({ position: index + 1, count })}
-      </span>
-      {step('chevron-right', text.previews.next, keys.next, next)}
-    </Group>
-  );
 }
 
-/** The tools of the preview. A component of its own, because they change with every step of a zoom. */
-export function Tools({ viewer }: Pick<ViewerHeaderProps, 'viewer'>) {
-  const { characterKeys } = usePreferences();
-  const tools = viewer.tools.value;
-  if (tools.length === 0) return null;
-  return (
-    <Group>
-      {tools.map(
-        ({ id, button, keys: [key], run }) =>
-          button && (
-            <IconButton
-              key={id}
-              {...button}
-              shortcut={key && characterKeys.value ? keyLabel(key) : undefined}
-              onClick={run}
-            />
-          ),
-      )}
-    </Group>
-  );
+interface FileButtonsProps {
+  entry: FileEntry;
+  actions: () => readonly FileAction[];
+  isNarrow: boolean;
 }
 
-function FileButtons({ entry }: { entry: FileEntry }) {
-  const urls = useUrls();
+/** The actions with buttons. The menu has the others. */
+function FileButtons({ entry, actions, isNarrow }: FileButtonsProps) {
   const details = useDetails();
-  const { text } = useFullLanguage();
-  const actions = useActions();
-  // On a phone, the buttons are in one row without space for it. The details have it, too.
-  const isNarrow = useMedia(NARROW);
-  const action = actions.available('details');
   const edit = useEdit(entry);
   const { characterKeys } = usePreferences();
+  const { text } = useFullLanguage();
+  const available = actions();
+  const button = (...ids: readonly FileAction['id'][]) => {
+    const action = available.find(({ id }) => ids.includes(id));
+    if (!action) return null;
+    const shortcut = action.keys[0] && keyLabel(action.keys[0]);
+    const pressed = action.id === 'details' ? { pressed: details.isOpen.value } : {};
+    return (
+      <IconButton
+        icon={action.icon}
+        label={text.actions[action.id]}
+        shortcut={shortcut}
+        {...pressed}
+        onClick={action.run}
+      />
+    );
+  };
   return (
     <Group>
       {edit && (
@@ -117,9 +172,7 @@ function FileButtons({ entry }: { entry: FileEntry }) {
           onClick={edit}
         />
       )}
-      {!isNarrow && actions.available('share') && (
-        <IconButton icon="share" label={text.actions.share} onClick={() => actions.share(entry.path)} />
-      )}
+      {!isNarrow && button('share')}
       <a
         class="icon-button"
         {...useDownloadLink(entry)}
@@ -128,16 +181,45 @@ function FileButtons({ entry }: { entry: FileEntry }) {
       >
         <Icon name="download" />
       </a>
-      <CopyButton icon="link" label={text.actions.copyLink} value={urls.file(entry.path)} />
-      <IconButton
-        icon="details"
-        label={text.actions.details}
-        shortcut={action?.keys[0] && keyLabel(action.keys[0])}
-        pressed={details.isOpen.value}
-        onClick={() => action?.run()}
-      />
+      {button('delete', 'moveToTrash')}
+      {button('details')}
     </Group>
   );
 }
 
-const Group = ({ children }: { children: ComponentChildren }) => <div class="group">{children}</div>;
+interface MoreButtonProps {
+  viewer: ViewerState;
+  actions: () => readonly FileAction[];
+  /** Tools without buttons. */
+  tools: readonly ViewerTool[];
+  hasPreviewTools: boolean;
+  isNarrow: boolean;
+}
+
+/** The actions that have buttons in wide windows. */
+const WITH_BUTTONS: readonly FileAction['id'][] = ['share', 'download', 'delete', 'moveToTrash', 'details'];
+
+/** The menu of the remaining actions. */
+function MoreButton({ viewer, actions, tools, hasPreviewTools, isNarrow }: MoreButtonProps) {
+  const { text } = useFullLanguage();
+  const { characterKeys } = usePreferences();
+  const groups = () => {
+    const toolItems = [...(hasPreviewTools ? viewer.tools.peek() : []), ...tools].flatMap((tool) =>
+      tool.button ? [toolItem(tool, characterKeys.peek())] : [],
+    );
+    const shown = actions().filter(({ id }) => isNarrow || !WITH_BUTTONS.includes(id));
+    const items = shown.map(({ id, icon, keys, isDangerous = false, run, group }) => ({
+      item: { id, icon, isDangerous, label: text.actions[id], keys: keys[0], run },
+      group,
+    }));
+    const inGroup = (group: FileAction['group']) =>
+      items.filter((item) => item.group === group).map(({ item }) => item);
+    return [toolItems, inGroup('open'), inGroup('change'), inGroup('clipboard')].filter((group) => group.length > 0);
+  };
+  return <MenuButton label={text.controls.more} icon="more" groups={groups} />;
+}
+
+function toolItem({ id, button, keys: [key], run }: ViewerTool, hasKey: boolean): MenuItem {
+  const { icon, label = '', disabled = false } = button ?? {};
+  return { id, icon, label, isDisabled: disabled, keys: hasKey ? key : undefined, run };
+}

@@ -24,10 +24,19 @@ export interface ViewerState {
   readonly tools: Signal<readonly ViewerTool[]>;
   /** Whether lines wrap. Applies to all files until the viewer closes. */
   readonly isWrapped: Signal<boolean>;
+  /** The path of the photo that is visible and sharp. */
+  readonly shownPhoto: Signal<string | null>;
+  /** Aborted when the viewer closes. */
+  readonly closed: AbortSignal;
 }
 
-export function createViewerState(): ViewerState {
-  return { tools: signal<readonly ViewerTool[]>([]), isWrapped: signal(true) };
+export function createViewerState(closed = new AbortController().signal): ViewerState {
+  return {
+    tools: signal<readonly ViewerTool[]>([]),
+    isWrapped: signal(true),
+    shownPhoto: signal(null),
+    closed,
+  };
 }
 
 /** Props of all previews. Each file, and each version of it, has its own component instance. */

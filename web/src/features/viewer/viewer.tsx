@@ -1,25 +1,29 @@
-import type { ComponentType, RefObject } from 'preact';
+import type { RefObject } from 'preact';
 import { useEffect, useId, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import { nameOf } from '../../platform/paths.ts';
-import { type PreviewKind, previewKindOf } from '../../platform/preview-kinds.ts';
+import { previewKindOf } from '../../platform/preview-kinds.ts';
 import type { FileEntry } from '../../platform/service/service.ts';
 import { useFullLanguage } from '../../platform/text/language.ts';
 import { shownName } from '../../platform/text/names.ts';
 import { rowKeys } from '../../ui/direction.ts';
 import { isField, keysOf } from '../../ui/keyboard.ts';
-import { useLoaded } from '../../ui/loading.ts';
 import { useModalDialog } from '../../ui/modal.ts';
+import { NARROW, useMedia } from '../../ui/responsive.ts';
 import { useSwipes } from '../../ui/use-swipes.ts';
-import { type Actions, useActions } from '../actions/actions.ts';
 import { LazyDetails } from '../details/details-panel.tsx';
 import { MessageList } from '../messages/message-list.tsx';
-import { useDetails, useFolder, usePreferences, useRouter, useSelection, useVisit } from '../models.ts';
-import { CountedFile, NoPreview, PendingFile } from './file-notices.tsx';
+import { useDetails, useFolder, usePreferences, useRouter, useSelection } from '../models.ts';
+import { type FileAction, useFileActions } from './culling.ts';
+import { PendingFile } from './file-notices.tsx';
+import { Filmstrip } from './filmstrip.tsx';
+import { useFullscreen } from './fullscreen.ts';
 import { useGallery } from './gallery.ts';
-import { Loading, NotLoadedNotice } from './notices.tsx';
+import { ShownFile } from './lazy-preview.tsx';
+import { handleSlideshowKey, LazySlideshow, useIdle, useSlideshow } from './lazy-slideshow.tsx';
 import { EDIT_KEY, useEdit } from './use-edit.ts';
-import { ViewerHeader } from './viewer-header.tsx';
-import { createViewerState, type PreviewProps, type ViewerTool } from './viewer-tools.ts';
+import { useViewTools } from './view-tools.ts';
+import { SideSteps, ViewerHeader } from './viewer-header.tsx';
+import { createViewerState, type ViewerState, type ViewerTool } from './viewer-tools.ts';
 import './viewer.css';
 
 export interface ViewerProps {
@@ -31,98 +35,95 @@ export interface ViewerProps {
 
 /** Shows a file over the whole window, with buttons for the previous and the next file. */
 export function Viewer({ path, isInPlace, close }: ViewerProps) {
-  const actions = useActions();
   const router = useRouter();
   const details = useDetails();
   const preferences = usePreferences();
-  const viewer = useMemo(createViewerState, []);
+  const viewer = useViewerState();
   const gallery = useGallery(path);
   const { entry, previous, next } = gallery;
   const stage = useRef<HTMLDivElement>(null);
   const titleId = useId();
+  const isFullscreen = useFullscreen();
+  const isNarrow = useMedia(NARROW);
+  const slideshow = useSlideshow();
+  const isIdle = useIdle(slideshow.state !== 'off');
 
   const edit = useEdit(entry);
 
-  const { dialog, listeners } = useModalDialog(close);
+  const { dialog, listeners } = useModalDialog(() => (slideshow.state === 'off' ? close() : slideshow.end()));
   useFocusOfLastFile(path);
   const show = (file: FileEntry) => router.openPreview(file.path);
   const steps = { previous: previous && (() => show(previous)), next: next && (() => show(next)) };
+  const actions = useFileActions({ path, gallery, show: router.openPreview, close });
   useSwipes(dialog, { ...steps, down: close });
   useUnfocusedKeys(dialog);
+
+  const isPhoto = entry !== undefined && previewKindOf(entry) === 'image';
+  const isDark = isPhoto || (entry !== undefined && previewKindOf(entry) === 'video');
+  const hasSideSteps = isDark && !isNarrow;
+  const viewTools = useViewTools({ isPhoto, isFullscreen, startSlideshow: slideshow.start });
+  const classes = [
+    'viewer',
+    isInPlace && 'in-place',
+    isDark && 'dark',
+    isIdle && 'idle',
+    slideshow.state !== 'off' && 'slideshow',
+  ];
+  const header = { path, gallery, viewer, viewTools, titleId, isDark, actions };
 
   return (
     <dialog
       ref={dialog}
-      class={`viewer ${isInPlace ? 'in-index' : ''}`}
+      class={classes.filter(Boolean).join(' ')}
       aria-labelledby={titleId}
       {...listeners}
-      onKeyDown={(event) =>
+      onKeyDown={(event) => {
+        if (slideshow.state !== 'off' && handleSlideshowKey(event, slideshow)) return;
         handleKey(event, {
           stage: stage.current,
           tools: [
             ...viewer.tools.peek(),
-            detailsTool(actions),
+            ...viewTools,
+            ...actions().map(toolOf),
             ...(edit ? [{ id: 'edit', keys: [EDIT_KEY], run: edit }] : []),
           ],
           characterKeys: preferences.characterKeys.peek(),
           ...steps,
-        })
-      }
+        });
+      }}
     >
-      <ViewerHeader {...{ path, gallery, viewer, titleId }} onShow={show} onClose={close} />
+      <ViewerHeader {...header} hasSteps={!hasSideSteps} onShow={show} onClose={close} />
       {/* Has the initial focus, so that keys reach the viewer, and no button looks selected. */}
       <div ref={stage} class="stage" tabIndex={-1} autofocus>
-        {entry ? <LazyPreview key={`${path} ${entry.etag}`} {...{ entry, viewer }} /> : <PendingFile />}
+        {entry ? <ShownFile {...{ entry, viewer }} /> : <PendingFile />}
       </div>
-      {entry && details.isOpen.value && <LazyDetails entries={[entry]} />}
+      {hasSideSteps && <SideSteps gallery={gallery} onShow={show} />}
+      {isDark && gallery.count > 1 && <Filmstrip gallery={gallery} onShow={show} />}
+      {slideshow.state !== 'off' && <LazySlideshow {...{ path, gallery, viewer, slideshow, isIdle }} onShow={show} />}
+      {entry && details.isOpen.value && slideshow.state === 'off' && <LazyDetails entries={[entry]} />}
       <Announcement path={path} gallery={gallery} />
       <MessageList />
     </dialog>
   );
 }
 
-/** The preview of a file. The code of each kind loads when the first file of that kind is shown. */
-export function LazyPreview(props: PreviewProps) {
-  const visit = useVisit();
-  const kind = previewKindOf(props.entry);
-  if (visit?.countsDownloads) return <CountedFile visit={visit} entry={props.entry} />;
-  return kind === 'none' ? <NoPreview {...props} /> : <LoadedPreview kind={kind} {...props} />;
+/** Returns the state of the viewer. Releases the photos when the viewer closes. */
+function useViewerState(): ViewerState {
+  const { viewer, close } = useMemo(() => {
+    const closing = new AbortController();
+    return { viewer: createViewerState(closing.signal), close: () => closing.abort() };
+  }, []);
+  useEffect(() => close, []);
+  return viewer;
 }
 
-type LazyKind = Exclude<PreviewKind, 'none'>;
-
-const media = () => import('./media/media-preview.tsx').then(({ MediaPreview }) => MediaPreview);
-
-const MODULES: Readonly<Record<LazyKind, () => Promise<ComponentType<PreviewProps>>>> = {
-  image: () => import('./image/image-preview.tsx').then(({ ImagePreview }) => ImagePreview),
-  video: media,
-  audio: media,
-  pdf: () => import('./pdf/pdf-preview.tsx').then(({ PdfPreview }) => PdfPreview),
-  markdown: () => import('./markdown/markdown-preview.tsx').then(({ MarkdownPreview }) => MarkdownPreview),
-  json: () => import('./json/json-preview.tsx').then(({ JsonPreview }) => JsonPreview),
-  table: () => import('./table/table-preview.tsx').then(({ TablePreview }) => TablePreview),
-  office: () => import('./office/office-preview.tsx').then(({ OfficePreview }) => OfficePreview),
-  text: () => import('./text/text-preview.tsx').then(({ TextPreview }) => TextPreview),
-};
-
-/** The loaded previews, so that the next file of a kind appears immediately. */
-const loadedPreviews = new Map<LazyKind, ComponentType<PreviewProps>>();
-
-function LoadedPreview({ kind, ...props }: PreviewProps & { kind: LazyKind }) {
-  const loaded = useLoaded(async () => {
-    if (!loadedPreviews.has(kind)) loadedPreviews.set(kind, await MODULES[kind]());
-  });
-
-  const Component = loadedPreviews.get(kind);
-  if (Component) return <Component {...props} />;
-  return loaded.state === 'failed' ? <NotLoadedNotice retry={loaded.retry} /> : <Loading />;
-}
-
-/** Returns the tool for the page's action "Details". */
-function detailsTool(actions: Actions): ViewerTool {
-  const action = actions.available('details');
-  return { id: 'details', keys: action?.keys ?? [], run: () => action?.run() };
-}
+/** An action of the file by its shortcuts. */
+const toolOf = ({ id, keys, run }: FileAction): ViewerTool => ({
+  id,
+  // As in other viewers of photos.
+  keys: id === 'details' ? [...keys, 'i'] : keys,
+  run,
+});
 
 interface Targets {
   readonly stage: HTMLElement | null;

@@ -8,9 +8,9 @@ import { FolderProblem } from '../folder/folder-states.tsx';
 import { useFolder, usePreferences, useVisit } from '../models.ts';
 import { AppearanceButton } from '../toolbar/top-bar.tsx';
 import { DownloadLink, MissingFile } from '../viewer/file-notices.tsx';
+import { LazyPreview } from '../viewer/lazy-preview.tsx';
 import { Loading } from '../viewer/notices.tsx';
-import { LazyPreview } from '../viewer/viewer.tsx';
-import { Tools } from '../viewer/viewer-header.tsx';
+import { Tools } from '../viewer/tool-group.tsx';
 import { createViewerState, type ViewerState } from '../viewer/viewer-tools.ts';
 import { Frame } from './frame.tsx';
 import './visit.css';
@@ -18,7 +18,7 @@ import './visit.css';
 /** The page of a link to one file: its preview, its name and size, and a button that downloads it. */
 export function FilePage() {
   const folder = useFolder();
-  const viewer = useMemo(createViewerState, []);
+  const viewer = useMemo(() => createViewerState(), []);
   const file = folder.entries.value.find((entry): entry is FileEntry => entry.type === 'file');
   useToolKeys(viewer);
   return (

@@ -1,5 +1,6 @@
 /** Formats of numbers, times and names in a language. */
 export interface Formats {
+  readonly locale: string;
   /** A whole number, with its separators. */
   readonly number: (value: number) => string;
   /** A rounded number of bytes: `1.4 MB`. */
@@ -52,6 +53,7 @@ export function createFormats(locale: string, now = () => new Date()): Formats {
   const digitsOf = (amount: number, unit: string) => (unit !== 'byte' && amount < 10 ? 1 : 0);
 
   return {
+    locale,
     number: (value) => numbers.format(value),
     percent: (part) => percents.format(part),
     exactSize: (size) => bytes.format(size),

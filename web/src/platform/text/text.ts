@@ -5,6 +5,7 @@ export interface InitialText {
   readonly actions: {
     readonly open: string;
     readonly edit: string;
+    readonly quickLook: string;
     readonly download: string;
     readonly downloadAll: string;
     readonly copyLink: string;
@@ -241,6 +242,19 @@ export interface LazyText {
     readonly zoomOut: string;
     readonly fit: string;
     readonly zoom: (parameters: { percentage: string }) => string;
+    readonly filmstrip: string;
+    readonly fullscreen: string;
+    readonly leaveFullscreen: string;
+    readonly startSlideshow: string;
+    readonly slideshow: string;
+    readonly pauseSlideshow: string;
+    readonly resumeSlideshow: string;
+    readonly endSlideshow: string;
+    readonly interval: string;
+    readonly seconds: (parameters: { count: number }) => string;
+    readonly rotateLeft: string;
+    readonly rotateRight: string;
+    readonly rotatesOnlyJpeg: string;
     readonly wrap: string;
     readonly source: string;
     readonly contentsOf: (parameters: { name: string }) => string;
@@ -289,6 +303,7 @@ export interface LazyText {
       readonly date: string;
       readonly attachments: string;
     };
+    readonly moreThan: (parameters: { count: number }) => string;
   };
   readonly editor: {
     readonly save: string;
@@ -366,6 +381,18 @@ export interface LazyText {
   readonly details: {
     readonly title: string;
     readonly close: string;
+    readonly takenAt: string;
+    readonly camera: string;
+    readonly lens: string;
+    readonly exposure: string;
+    readonly dimensions: string;
+    readonly location: string;
+    readonly openMap: string;
+    readonly megapixels: (parameters: { value: string }) => string;
+    readonly shutter: (parameters: { time: string }) => string;
+    readonly aperture: (parameters: { value: string }) => string;
+    readonly focalLength: (parameters: { value: string }) => string;
+    readonly iso: (parameters: { value: string }) => string;
     readonly path: string;
     readonly link: string;
     readonly publicLink: string;
@@ -556,6 +583,9 @@ export interface LazyText {
     readonly restoredAs: (parameters: { count: number; before: string; name: string }) => string;
     readonly notRestored: (parameters: { count: number; name: string }) => string;
     readonly someNotRestored: (parameters: { count: number; all: number }) => string;
+    readonly rotating: (parameters: { name: string }) => string;
+    readonly notRotated: (parameters: { name: string }) => string;
+    readonly notRotatable: string;
   };
   readonly trash: {
     readonly expiry: (parameters: { days: number }) => string;

@@ -1,6 +1,7 @@
 import { type Signal, useSignal } from '@preact/signals';
 import type { RefObject } from 'preact';
-import { useEffect, useMemo } from 'preact/hooks';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { type Size, type Surface, sizeOfPicture } from './surface.ts';
 
 export interface ZoomControl {
   readonly zoom: Signal<Zoom>;
@@ -14,13 +15,22 @@ export interface ZoomControl {
   readonly percentage: (zoom: Zoom) => number;
 }
 
-/** Zooms and moves an image in its stage by wheel, touch, dragging and double clicks. */
-export function useZoom(stage: RefObject<HTMLElement | null>, image: RefObject<HTMLImageElement | null>): ZoomControl {
+/**
+ * Zooms and moves an image in its stage by wheel, touch, dragging and double clicks. `original` is the size of the file if the
+ * image has fewer pixels.
+ */
+export function useZoom(
+  stage: RefObject<HTMLElement | null>,
+  image: RefObject<Surface | null>,
+  original: Size | undefined,
+): ZoomControl {
+  const size = useRef(original);
+  size.current = original;
   const zoom = useSignal(FITTED);
   const isStep = useSignal(false);
   const control = useMemo<ZoomControl & ZoomGestures>(() => {
     const change = (make: (zoom: Zoom, frame: Frame) => Zoom, step: boolean) => {
-      const frame = frameOf(stage.current, image.current);
+      const frame = frameOf(stage.current, image.current, size.current);
       if (!frame) return;
       isStep.value = step;
       zoom.value = make(zoom.peek(), frame);
@@ -32,7 +42,7 @@ export function useZoom(stage: RefObject<HTMLElement | null>, image: RefObject<H
       fit: () => change(() => FITTED, true),
       move: (by) => change((now, frame) => movedBy(now, by, frame), true),
       percentage({ scale }) {
-        const frame = frameOf(stage.current, image.current);
+        const frame = frameOf(stage.current, image.current, size.current);
         return frame && frame.natural.width > 0 ? (scale * frame.fitted.width) / frame.natural.width : scale;
       },
       zoomAndMove: (factor, point, by) =>
@@ -54,14 +64,19 @@ interface ZoomGestures {
   readonly toggle: (point: Point) => void;
 }
 
-function frameOf(stage: HTMLElement | null, image: HTMLImageElement | null): Frame | undefined {
+function frameOf(stage: HTMLElement | null, image: Surface | null, original: Size | undefined): Frame | undefined {
   if (!stage || !image) return undefined;
   return {
     stage: { width: stage.clientWidth, height: stage.clientHeight },
-    // The layout size does not depend on the transformation.
-    fitted: { width: image.offsetWidth, height: image.offsetHeight },
-    natural: { width: image.naturalWidth, height: image.naturalHeight },
+    fitted: layoutSizeOf(image),
+    natural: original ?? sizeOfPicture(image),
   };
+}
+
+/** Returns the size of an element without its transformation, to fractions of a pixel. */
+function layoutSizeOf(element: HTMLElement): Size {
+  const { width, height } = getComputedStyle(element);
+  return { width: Number.parseFloat(width), height: Number.parseFloat(height) };
 }
 
 /** Returns a function that removes the listeners. */
@@ -132,11 +147,6 @@ export interface Zoom {
   readonly scale: number;
   readonly x: number;
   readonly y: number;
-}
-
-export interface Size {
-  readonly width: number;
-  readonly height: number;
 }
 
 interface Point {

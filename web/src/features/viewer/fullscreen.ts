@@ -1,0 +1,27 @@
+import { useEffect, useState } from 'preact/hooks';
+
+/** Whether the browser can show the page on the whole screen. Browsers of iPhones can't. */
+export const canBeFullscreen = () => document.fullscreenEnabled;
+
+/** Shows the page on the whole screen, if the browser allows it. The whole page, because dialogs can't be shown so. */
+export async function enterFullscreen(): Promise<void> {
+  if (canBeFullscreen()) await document.documentElement.requestFullscreen().catch(() => {});
+}
+
+export async function leaveFullscreen(): Promise<void> {
+  if (document.fullscreenElement) await document.exitFullscreen().catch(() => {});
+}
+
+/** Returns whether the page is on the whole screen. Leaves it when the component is unmounted. */
+export function useFullscreen(): boolean {
+  const [isFullscreen, setFullscreen] = useState(document.fullscreenElement !== null);
+  useEffect(() => {
+    const update = () => setFullscreen(document.fullscreenElement !== null);
+    document.addEventListener('fullscreenchange', update);
+    return () => {
+      document.removeEventListener('fullscreenchange', update);
+      void leaveFullscreen();
+    };
+  }, []);
+  return isFullscreen;
+}
