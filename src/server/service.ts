@@ -113,6 +113,8 @@ async function openService(
 ): Promise<Service & { readonly serves: string; drainJobs(): Promise<void> }> {
   const { logger, resources } = environment;
   await requirePrivatePaths(config);
+  // Starts a process, so it runs while the store is opened.
+  const programs = config.THUMBNAIL_PROGRAMS ? findPrograms() : NO_PROGRAMS;
   const metrics = await openMetrics(config);
   const tracer = await openTracer(config, logger);
   // Closed last, so that all earlier work still has its spans.
@@ -126,8 +128,7 @@ async function openService(
   const store = layerStore(opened, config, { logger, metrics, observer });
   const signedUrls = await openSignedUrls(opened, config);
   const files = openFiles(store, config, { signedUrls, tracer });
-  const programs = config.THUMBNAIL_PROGRAMS ? await findPrograms() : NO_PROGRAMS;
-  const thumbnails = openThumbnails(files, config, { opened, logger, metrics, programs });
+  const thumbnails = openThumbnails(files, config, { opened, logger, metrics, programs: await programs });
   resources.defer(() => thumbnails.close());
   const media = openMediaDetails(files, config, { opened, logger });
   resources.defer(() => media.close());
