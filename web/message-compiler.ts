@@ -22,6 +22,7 @@ export const LAZY_GROUPS: readonly string[] = [
   'palette',
   'previews',
   'recent',
+  'renameSeveral',
   'retries',
   'shortcuts',
   'sidebar',

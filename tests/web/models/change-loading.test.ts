@@ -14,6 +14,7 @@ import { createMemoryService } from './upload-service.ts';
 const unexpected = () => assert.fail('Unexpected question.');
 const PROMPTS: Prompts = {
   promptName: unexpected,
+  promptNames: unexpected,
   confirmDelete: unexpected,
   resolveConflict: unexpected,
   pickFolder: unexpected,

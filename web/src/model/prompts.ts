@@ -4,6 +4,11 @@ import type { Entry } from '../platform/service/service.ts';
 export interface Prompts {
   /** Asks for the name of a new folder. */
   promptName(parent: NewFolderParent): Promise<string | null>;
+  /** Asks for new names of several entries. */
+  promptNames(
+    entries: readonly Entry[],
+    isTaken: (name: string) => boolean,
+  ): Promise<readonly { readonly entry: Entry; readonly name: string }[] | null>;
   confirmDelete(entries: readonly Entry[]): Promise<true | null>;
   /** Asks what to do with an item whose name is taken. */
   resolveConflict(conflict: Conflict): Promise<ConflictAnswer | null>;

@@ -201,9 +201,11 @@ export const ACTIONS: readonly ActionDefinition[] = [
     keys: ['F2'],
     group: 'change',
     needs: ['manage'],
-    isAvailable: (models) => mayRename(models, only(models)),
+    isAvailable: (models) => hasSelection(models) && selected(models).every((entry) => mayRename(models, entry)),
     run: (models) => {
-      models.changes.renaming.value = only(models)?.path ?? null;
+      const entry = only(models);
+      if (entry) models.changes.renaming.value = entry.path;
+      else void models.changes.perform(({ renameSeveral }) => renameSeveral(selected(models)));
     },
   },
   {

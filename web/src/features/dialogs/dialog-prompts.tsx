@@ -12,6 +12,10 @@ export function createDialogPrompts(dialogs: Dialogs): Prompts {
       if (name !== null) await releaseFocus();
       return name;
     },
+    async promptNames(entries, isTaken) {
+      const { askForNewNames } = await import('../rename/rename-dialog.tsx');
+      return askForNewNames(dialogs, entries, isTaken);
+    },
     confirmDelete: (entries) => confirmDelete(dialogs, entries),
     resolveConflict: (conflict) => askAboutConflict(dialogs, conflict),
     async pickFolder(transfer) {

@@ -1,4 +1,5 @@
 import { effect, type Signal, untracked } from '@preact/signals';
+import { parentOf } from '../../platform/paths.ts';
 import { pauseWhileVisible } from '../../platform/pause.ts';
 import { withFileOperations } from '../../platform/service/file-operations.ts';
 import { SESSION_JOBS } from '../../platform/service/job-memory.ts';
@@ -28,6 +29,8 @@ export interface ChangeModel {
   /** Asks for a name, and creates a folder in the shown folder. */
   createFolder(): Promise<void>;
   rename(entry: Entry, newName: string): Promise<void>;
+  /** Asks for rules, and renames several entries of one folder by them. */
+  renameSeveral(entries: readonly Entry[]): Promise<void>;
   /** Copies or moves into `folder`. Asks the user about each name that is taken there. */
   transfer(kind: TransferKind, paths: readonly string[], folder: string): Promise<void>;
   /** Asks for a folder, and copies or moves into it. */
@@ -47,12 +50,25 @@ export function createChangeModel(options: ChangesOptions, state: ChangesState, 
   return {
     createFolder: () => createNamedFolder(context),
     rename: (entry, newName) => renameEntry(context, entry, newName),
+    async renameSeveral(entries) {
+      const [{ renameSeveral }, newNames] = await Promise.all([
+        import('./rename-several.ts'),
+        prompts.promptNames(entries, (name) => isNameTaken(context, entries, name)),
+      ]);
+      if (newNames) await renameSeveral(context, newNames);
+    },
     transfer: (kind, paths, folder) => transfer(context, kind, paths, folder),
     transferElsewhere: (kind, paths) => transferElsewhere(context, kind, paths, create),
     remove: (entries) => removeEntries(context, entries),
     moveToTrash: (entries) => moveEntriesToTrash(context, entries),
     context,
   };
+}
+
+/** Returns whether the folder of the entries contains a file or folder of a name, as far as is known. */
+function isNameTaken({ folder }: ChangeContext, [first]: readonly Entry[], name: string): boolean {
+  const parent = parentOf(first?.path ?? '');
+  return folder.entryOf(parent + name) !== undefined || folder.entryOf(`${parent}${name}/`) !== undefined;
 }
 
 interface ConnectedOptions extends Omit<ChangesOptions, 'service'> {

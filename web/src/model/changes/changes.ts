@@ -14,7 +14,7 @@ export type { Operation } from './operations.ts';
 
 /** Changes files and folders, and holds the running changes. */
 export interface Changes
-  extends Omit<ChangeModel, 'moveToTrash' | 'context'>,
+  extends Omit<ChangeModel, 'moveToTrash' | 'renameSeveral' | 'context'>,
     Readonly<Pick<ChangesState, 'undos' | 'redos' | 'trashChanges'>> {
   readonly running: ReadonlySignal<readonly Operation[]>;
   /** The path of the entry whose name is being edited; null if there is none. */

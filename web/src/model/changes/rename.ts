@@ -15,7 +15,7 @@ export interface Draft {
   readonly problem: string | undefined;
 }
 
-interface RenameContext extends ChangeContext {
+export interface RenameContext extends ChangeContext {
   /** The path of the entry whose name is being edited. */
   readonly renaming: Signal<string | null>;
   readonly draft: Signal<Draft | null>;
@@ -102,7 +102,7 @@ async function sendRename(context: RenameContext, entry: Entry, newName: string)
 }
 
 /** Returns whether the service renamed the entry, although the user cancelled the request or its response was lost. */
-async function hasRenamed(
+export async function hasRenamed(
   { transfers }: RenameContext,
   { path, destination, error }: { readonly path: string; readonly destination: string; readonly error: unknown },
 ): Promise<boolean> {

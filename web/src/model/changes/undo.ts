@@ -117,7 +117,9 @@ type Work = (item: Undoable, options: ItemContext) => Promise<string | undefined
 function afterLaterChanges(work: Work): Work {
   const started: { readonly path: string; readonly settled: Promise<unknown> }[] = [];
   return async (item, options) => {
-    const later = started.filter(({ path }) => isWithin(path, item.path));
+    // An earlier item can have the name that this one gets back.
+    const names = new Set(item.added.map((entry) => entry.path));
+    const later = started.filter(({ path }) => isWithin(path, item.path) || names.has(path));
     const working = Promise.all(later.map(({ settled }) => settled)).then(() => work(item, options));
     started.push({ path: item.path, settled: working.catch(() => {}) });
     return working;

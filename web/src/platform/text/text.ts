@@ -586,6 +586,9 @@ export interface LazyText {
     readonly rotating: (parameters: { name: string }) => string;
     readonly notRotated: (parameters: { name: string }) => string;
     readonly notRotatable: string;
+    readonly renamingSeveral: (parameters: { count: number }) => string;
+    readonly renamedSeveral: (parameters: { all: number; count: number }) => string;
+    readonly notRenamedSeveral: (parameters: { count: number; name: string }) => string;
   };
   readonly trash: {
     readonly expiry: (parameters: { days: number }) => string;
@@ -833,6 +836,23 @@ export interface LazyText {
     readonly in: (parameters: { message: string; wait: string }) => string;
     readonly soon: (parameters: { message: string }) => string;
     readonly status: (parameters: { status: string }) => string;
+  };
+  readonly renameSeveral: {
+    readonly title: (parameters: { count: number }) => string;
+    readonly find: string;
+    readonly replace: string;
+    readonly template: string;
+    readonly hint: (parameters: { name: string; n: string; date: string; ext: string }) => string;
+    readonly start: string;
+    readonly letterCase: string;
+    readonly keepCase: string;
+    readonly lowerCase: string;
+    readonly upperCase: string;
+    readonly summary: (parameters: { all: number; count: number }) => string;
+    readonly problems: (parameters: { count: number }) => string;
+    readonly preview: string;
+    readonly before: string;
+    readonly after: string;
   };
 }
 
