@@ -14,7 +14,7 @@ function Drawer({ close }: { close: () => void }) {
   const { text } = useLanguage();
   return (
     <dialog ref={dialog} class="drawer" aria-label={text.shell.sidebar} {...listeners}>
-      <div class="sidebar">
+      <div class="sidebar-slot sidebar">
         <Sidebar onChosen={close} />
       </div>
     </dialog>

@@ -16,7 +16,7 @@ export function SidebarSlot() {
   // Visitors have no sidebar.
   if (usePlaces() === null || !isWide || !sidebar.value) return null;
   return (
-    <nav class="sidebar" aria-label={text.shell.sidebar} data-region="sidebar">
+    <nav class="sidebar-slot sidebar" aria-label={text.shell.sidebar} data-region="sidebar">
       <LazySidebar />
     </nav>
   );

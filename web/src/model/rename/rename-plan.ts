@@ -63,7 +63,7 @@ export function inOrder<Rename extends Pick<PlannedRename, 'entry' | 'name'>>(
     renames.filter(({ entry, name }) => name !== entry.name).map((rename) => [rename.entry.name, rename]),
   );
   const ordered: Rename[] = [];
-  for (const first of [...waiting.values()]) {
+  for (const first of waiting.values()) {
     // The entry that has the new name comes first, and so on.
     const chain: Rename[] = [];
     for (let next = waiting.get(first.entry.name); next; next = waiting.get(next.name)) {
