@@ -16,7 +16,7 @@ export function Tools({ isSelection }: { isSelection: boolean }) {
   const row = useRef<HTMLDivElement>(null);
   const focus = useToolbarFocus(row);
 
-  const ids = useToolIds(isSelection);
+  const ids = useToolIds(isSelection, isNarrow);
   const ranked = BY_IMPORTANCE.filter((id) => ids.includes(id));
   const fitting = useFitting(row, isNarrow ? () => MAX_NARROW_TOOLS : countFittingTools, [isNarrow, tag, ids.join()]);
   const shown = ranked.slice(0, fitting);
@@ -42,13 +42,16 @@ export function Tools({ isSelection }: { isSelection: boolean }) {
   );
 }
 
-/** Returns the actions that have a button, in the order of the buttons. */
-function useToolIds(isSelection: boolean): readonly ActionId[] {
+/**
+ * Returns the actions that have a button, in the order of the buttons. Those for the selection have fixed places, so that
+ * no button moves when the selection changes. On a phone, which has few places, only available ones have a button.
+ */
+function useToolIds(isSelection: boolean, isNarrow: boolean): readonly ActionId[] {
   const actions = useActions().permitted();
   return (isSelection ? FOR_SELECTION : FOR_FOLDER).filter((id) => {
     const action = actions.find((candidate) => candidate.id === id);
     // While a folder loads, these actions are unavailable for a moment. Their buttons stay, so that others don't move.
-    return action && (PERMANENT.includes(id) || action.isAvailable());
+    return action && ((isSelection && !isNarrow) || PERMANENT.includes(id) || action.isAvailable());
   });
 }
 
