@@ -62,5 +62,10 @@ describe('The command palette', () => {
     await page.keyboard.press('Escape');
     await palette.waitFor({ state: 'detached' });
     await waitForTitle(page, 'Summer holidays');
+
+    // Folders in the root are found from anywhere.
+    await page.keyboard.press('ControlOrMeta+k');
+    await field.fill('docs');
+    await becomes(active, 'Docs');
   });
 });

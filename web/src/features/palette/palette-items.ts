@@ -38,6 +38,8 @@ interface ItemSources {
   readonly favourites: readonly StoredPath[];
   readonly visited: readonly StoredPath[];
   readonly recent: readonly RecentFile[];
+  /** The folders in the root, as far as they were read. */
+  readonly topFolders: readonly string[];
   /** The entries of the shown folder, and its path. */
   readonly entries: readonly Entry[];
   readonly folder: string;
@@ -52,7 +54,7 @@ const WEIGHTS = { action: 3, favourite: 2, visited: 1, other: 0 };
 
 /** Returns everything that the palette finds, each once, in the order without a query. */
 export function paletteItems(sources: ItemSources): readonly PaletteItem[] {
-  const { text, actions, favourites, visited, recent, entries, folder, open } = sources;
+  const { text, actions, favourites, visited, recent, topFolders, entries, folder, open } = sources;
   const itemOf = (path: string, weight: number): PaletteItem => ({
     id: `path:${path}`,
     label: shownName(folderName(path, text)),
@@ -83,7 +85,7 @@ export function paletteItems(sources: ItemSources): readonly PaletteItem[] {
     recent.map(({ id }) => id),
     WEIGHTS.visited,
   );
-  add([ROOT, ...ancestorsOf(folder)], WEIGHTS.other);
+  add([ROOT, ...ancestorsOf(folder), ...topFolders], WEIGHTS.other);
   add(
     entries.slice(0, MAX_ENTRIES).map(({ path }) => path),
     WEIGHTS.other,

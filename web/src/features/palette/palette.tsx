@@ -1,7 +1,7 @@
 import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { createPathCompletion, parseTypedPath } from '../../model/palette/path-completion.ts';
 import { type RecentFile, readRecentFiles } from '../../model/places/recent-files.ts';
-import { isFolderPath, parentOf } from '../../platform/paths.ts';
+import { isFolderPath, parentOf, ROOT } from '../../platform/paths.ts';
 import { useFullLanguage } from '../../platform/text/language.ts';
 import type { Dialogs } from '../../ui/dialogs.tsx';
 import { Icon } from '../../ui/icon.tsx';
@@ -103,6 +103,8 @@ function Palette({ initial, close }: { initial: string; close: (item: PaletteIte
 const PAGE = 8;
 const MOVES: Readonly<Record<string, number>> = { ArrowUp: -1, ArrowDown: 1, PageUp: -PAGE, PageDown: PAGE };
 
+const NONE: readonly string[] = [];
+
 /** Returns what a query finds, and the status for screen readers and for an empty list. */
 function useFound(query: string): { readonly found: readonly FoundItem[]; readonly status: string } {
   const language = useFullLanguage();
@@ -125,13 +127,15 @@ function useFound(query: string): { readonly found: readonly FoundItem[]; readon
     readRecentFiles(service, visited, ending.signal).then(setRecent, () => {});
     return () => ending.abort();
   }, []);
-  useEffect(() => {
-    if (typed) completion.open(typed.folder);
-  }, [typed?.folder]);
+  // Without a path, the folders at the top are found too.
+  const completed = typed?.folder ?? ROOT;
+  useEffect(() => completion.open(completed), [completed]);
 
   const open = (path: string) =>
     isFolderPath(path) ? router.openFolder(path) : router.go({ folder: parentOf(path), preview: path });
   const all = folder.all.value;
+  const { paths, state, problem } = completion.subfolders.value;
+  const topFolders = typed ? NONE : paths;
   const items = useMemo(
     () =>
       paletteItems({
@@ -141,11 +145,12 @@ function useFound(query: string): { readonly found: readonly FoundItem[]; readon
         favourites,
         visited,
         recent,
+        topFolders,
         entries: all,
         folder: folder.path.value,
         open,
       }),
-    [text, favourites, visited, recent, all],
+    [text, favourites, visited, recent, topFolders, all],
   );
   if (!typed) {
     const found = findItems(items, query.trim());
@@ -154,7 +159,6 @@ function useFound(query: string): { readonly found: readonly FoundItem[]; readon
       status: found.length > 0 ? text.palette.found({ count: found.length }) : text.palette.none({ query }),
     };
   }
-  const { paths, state, problem } = completion.subfolders.value;
   const isKnown = state === 'ready';
   const [own, ...others] = pathItems(typed.folder, paths, { text, open });
   const found =
