@@ -11,10 +11,13 @@ export function fitName(
   measure: (text: string) => number,
 ): { readonly lines: string; readonly isCut: boolean } {
   if (fitsByWords(name, width, measure)) return { lines: name, isCut: false };
-  const room = 2 * width;
-  if (measure(name) <= room) return { lines: name, isCut: true };
-  const { stem, extension } = splitName(name);
-  const end = name.slice(endOf(stem), stem.length) + extension;
+  const whole = firstLineOf(name, width, measure);
+  // A first line of whole words reads better, unless it leaves much of the line empty.
+  const first = measure(whole) > width / 2 ? whole : '';
+  const room = first === '' ? 2 * width : width;
+  if (first === '' && measure(name) <= room) return { lines: name, isCut: true };
+  const { stem, extension } = splitName(name.slice(first.length));
+  const end = stem.slice(endOf(stem)) + extension;
   // Graphemes, so that no character is split.
   const head = Array.from(new Intl.Segmenter().segment(stem.slice(0, endOf(stem))), ({ segment }) => segment);
   let low = 0;
@@ -24,14 +27,23 @@ export function fitName(
     if (measure(`${head.slice(0, middle).join('')}…${end}`) <= room) low = middle;
     else high = middle - 1;
   }
-  return { lines: `${head.slice(0, low).join('').trimEnd()}…${end}`, isCut: true };
+  const last = `${head.slice(0, low).join('').trimEnd()}…${end}`;
+  return { lines: first + last, isCut: first === '' || measure(last) > width };
+}
+
+/** Returns the words of a text that fit on one line; empty if the first one doesn't. */
+function firstLineOf(text: string, width: number, measure: (text: string) => number): string {
+  let line = '';
+  for (const word of text.split(/(?<=[\s-])/)) {
+    if (measure((line + word).trimEnd()) > width) break;
+    line += word;
+  }
+  return line;
 }
 
 /** Returns whether a text fits on two lines that break after spaces and hyphens. */
 function fitsByWords(text: string, width: number, measure: (text: string) => number): boolean {
   if (measure(text) <= width) return true;
-  let first = '';
-  const words = text.split(/(?<=[\s-])/);
-  while (words[0] !== undefined && measure((first + words[0]).trimEnd()) <= width) first += words.shift();
-  return first !== '' && measure(words.join('')) <= width;
+  const first = firstLineOf(text, width, measure);
+  return first !== '' && measure(text.slice(first.length)) <= width;
 }
