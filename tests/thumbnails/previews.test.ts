@@ -54,7 +54,7 @@ const QUARTERS = [RED, GREEN, BLUE, YELLOW];
 test('keeps the aspect ratio within the width and twice the width as height', async () => {
   const sizes: [number, number, PreviewWidth, string][] = [
     [1200, 800, 256, '256 × 171'],
-    [800, 1200, 512, '512 × 768'],
+    [800, 1200, 480, '480 × 720'],
     [400, 2000, 256, '102 × 512'],
     [3000, 20, 256, '256 × 2'],
     [30_000, 20, 256, '256 × 1'],
@@ -68,8 +68,8 @@ test('never enlarges an image, except SVG, which has no pixels', async () => {
   assert.equal(await sizeOf(await draw(await plain(RED, 24, 36).png().toBuffer(), 1024)), '24 × 36');
   assert.equal(await sizeOf(await draw(await plain(RED, 300, 200).jpeg().toBuffer(), 2560)), '300 × 200');
   assert.equal(
-    await sizeOf(await draw(svg('<rect width="24" height="12"/>', 'width="24" height="12"'), 512)),
-    '512 × 256',
+    await sizeOf(await draw(svg('<rect width="24" height="12"/>', 'width="24" height="12"'), 480)),
+    '480 × 240',
   );
 });
 
@@ -111,8 +111,8 @@ test('keeps transparency, and converts colours of a profile and of 16 bits to sR
 
 test('draws the readable part of a truncated JPEG, and rejects an unreadable one', async () => {
   const whole = await noise(1, 1000).jpeg().toBuffer();
-  assert.equal(await sizeOf(await draw(whole.subarray(0, whole.length / 2), 512)), '512 × 512');
-  await assert.rejects(draw(whole.subarray(0, 100), 512), { fault: 'damaged' });
+  assert.equal(await sizeOf(await draw(whole.subarray(0, whole.length / 2), 480)), '480 × 480');
+  await assert.rejects(draw(whole.subarray(0, 100), 480), { fault: 'damaged' });
 });
 
 test('caches each width and format by itself, in memory and on disk', async (t) => {
@@ -120,10 +120,10 @@ test('caches each width and format by itself, in memory and on disk', async (t) 
   const gallery = createGallery();
   const before = thumbnailsOf(t, gallery, options);
   const file = gallery.put('image', await quarters(1200, 800).png().toBuffer());
-  const renditions = [THUMBNAIL, preview(256), preview(512), preview(256, 'avif')];
+  const renditions = [THUMBNAIL, preview(256), preview(480), preview(256, 'avif')];
   const drawn: Buffer[] = [];
   for (const rendition of renditions) drawn.push(await before.get(file, { rendition }));
-  assert.deepEqual(await Promise.all(drawn.slice(1, 3).map((image) => sizeOf(image))), ['256 × 171', '512 × 341']);
+  assert.deepEqual(await Promise.all(drawn.slice(1, 3).map((image) => sizeOf(image))), ['256 × 171', '480 × 320']);
   assert.equal(await sizeOf(drawn[3] ?? Buffer.alloc(0), 'heif'), '256 × 171');
   for (const [index, rendition] of renditions.entries()) {
     assert.equal(before.peek(file, rendition), drawn[index]);

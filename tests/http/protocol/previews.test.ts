@@ -52,7 +52,7 @@ describe('GET /-/preview/{path}', () => {
   it('has another ETag for each width and format, which differs from that of the thumbnail', async () => {
     const etags = [
       await get('width=256'),
-      await get('width=512'),
+      await get('width=480'),
       await get('width=256', { accept: 'image/avif' }),
       await send(service.port, `/thumb/${PATH}`),
     ].map(({ headers }) => headers.etag);
@@ -64,7 +64,7 @@ describe('GET /-/preview/{path}', () => {
     const etag = String(first.headers.etag);
     const unchanged = await get('width=256', { 'if-none-match': etag });
     assert.deepEqual([unchanged.status, unchanged.body.length, unchanged.headers.vary], [304, 0, 'Accept']);
-    assert.equal((await get('width=512', { 'if-none-match': etag })).status, 200);
+    assert.equal((await get('width=480', { 'if-none-match': etag })).status, 200);
     assertFailure(await get('width=256', { 'if-match': '"other"' }), 412, /ETag of the preview is/);
     const head = await get('width=256', {}, 'HEAD');
     assert.deepEqual([head.status, head.body.length], [200, 0]);
@@ -79,12 +79,12 @@ describe('GET /-/preview/{path}', () => {
 
   it('returns 400 that names the widths for any other width', async () => {
     assertFailure(await get(''), 400, /lacks "width"/);
-    for (const query of ['width=', 'width=0', 'width=257', 'width=512.0', 'width=-256', 'width=1e3', 'width=%2B256']) {
+    for (const query of ['width=', 'width=0', 'width=257', 'width=480.0', 'width=-256', 'width=1e3', 'width=%2B256']) {
       const response = await get(query);
-      assertFailure(response, 400, /width.*256, 512, 1024, 1600, 2560/s);
+      assertFailure(response, 400, /width.*256, 480, 1024, 1600, 2560/s);
       assert.equal(jsonOf(response)['code'], 'invalid-parameter');
     }
-    assertFailure(await get('width=256&width=512'), 400, /width/);
+    assertFailure(await get('width=256&width=480'), 400, /width/);
   });
 
   it('returns the errors of thumbnails', async () => {
