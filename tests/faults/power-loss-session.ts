@@ -68,7 +68,7 @@ export async function recordSession(
   await mkdir(disk);
   const holdall = await startHoldall(t, {
     root: join(disk, ROOT),
-    settings: { TRUST_PROXY: 'loopback', ACCESS: 'open', ...settings },
+    settings: { TRUST_PROXY: 'loopback', ACCESS: 'open', THUMBNAIL_PROGRAMS: 'false', ...settings },
     command: straceCommand(recording, process.execPath),
   });
   for (const [index, { run }] of steps.entries()) await run(clientOf(holdall.port, index));

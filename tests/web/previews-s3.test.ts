@@ -46,7 +46,7 @@ test('Large files of a bucket are loaded in parts directly from the store', asyn
 
   await next();
   const image = page.getByRole('img', { name: 'c.jpg' });
-  await until('it is drawn', () => image.evaluate((element: HTMLImageElement) => element.naturalWidth === 640));
+  await until('it is drawn', () => image.evaluate(isDrawn));
   await next();
   await page.getByText('small', { exact: true }).waitFor();
 
@@ -73,10 +73,14 @@ test('A bucket without CORS is reported, and its images are still displayed', as
 
   await page.getByRole('button', { name: 'Next file' }).click();
   const image = page.getByRole('img', { name: 'b.jpg' });
-  await until('it is drawn', () => image.evaluate((element: HTMLImageElement) => element.naturalWidth === 640));
+  await until('it is drawn', () => image.evaluate(isDrawn));
   await page.getByRole('button', { name: 'Next file' }).click();
   await page.getByText('small', { exact: true }).waitFor();
 });
+
+/** A preview is drawn on a canvas, and an original is an image. */
+const isDrawn = (element: HTMLImageElement | HTMLCanvasElement) =>
+  ('naturalWidth' in element ? element.naturalWidth : element.width) === 640;
 
 async function visit(
   t: TestContext,

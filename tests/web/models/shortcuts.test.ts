@@ -9,7 +9,10 @@ import { textOf } from './languages.ts';
 
 /** Returns the keys of all actions, also those of visitors, and of other shortcuts, in a service with or without a trash. */
 function keysOf(service: { readonly hasTrash: boolean }): readonly string[] {
-  const actions = [...ACTIONS, DOWNLOAD_ALL].filter(({ hasTrash = service.hasTrash }) => hasTrash === service.hasTrash);
+  const actions = [...ACTIONS, DOWNLOAD_ALL]
+    .filter(({ hasTrash = service.hasTrash }) => hasTrash === service.hasTrash)
+    // One key adds to the favourites, and removes from them: never both are possible.
+    .filter(({ id }) => id !== 'removeFavourite');
   return [...actions.map(({ keys }) => keys), ...[...LIST_SHORTCUTS, ...PAGE_SHORTCUTS].map(([, keys]) => keys)].flat();
 }
 

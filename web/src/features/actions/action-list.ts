@@ -146,7 +146,7 @@ export const ACTIONS: readonly ActionDefinition[] = [
   {
     id: 'removeFavourite',
     icon: 'star',
-    keys: [],
+    keys: ['alt+shift+f'],
     group: 'open',
     isAvailable: (models) => isFavourite(models) === true,
     run: (models) => models.places?.favourites.remove(sharedPath(models)),
