@@ -110,6 +110,7 @@ test('The viewer deletes, renames and moves files, shows the next one, and retur
   for (const name of ['4.jpg', '3.jpg', '2.jpg']) {
     await page.keyboard.press('Control+z');
     await shows(name);
+    await until('it is restored', () => site.exists(name));
   }
 
   await page.keyboard.press('F2');
@@ -118,6 +119,7 @@ test('The viewer deletes, renames and moves files, shows the next one, and retur
   await page.keyboard.press('Enter');
   await shows('renamed.jpg');
   await until('it is renamed', () => site.exists('renamed.jpg'));
+  await waitForMessage(page, /2\.jpg.* renamed to .*renamed\.jpg/);
   await page.keyboard.press('Control+z');
   await shows('2.jpg');
 
@@ -127,6 +129,7 @@ test('The viewer deletes, renames and moves files, shows the next one, and retur
   await picker.getByRole('button', { name: 'Move' }).click();
   await shows('3.jpg');
   await until('it is moved', () => site.exists('other/2.jpg'));
+  await waitForMessage(page, /2\.jpg.* moved to .*other/);
   await page.keyboard.press('Control+z');
   await shows('2.jpg');
 

@@ -48,7 +48,11 @@ export function useFileActions({ path, gallery, show, close }: Following): () =>
   const entries = folder.entries.value;
 
   useLayoutEffect(() => {
-    const restored = removed.current.findLast((candidate) => folder.entryOf(candidate));
+    // Without an ETag, the service has not restored it yet.
+    const restored = removed.current.findLast((candidate) => {
+      const found = folder.entryOf(candidate);
+      return found?.type === 'file' && found.etag !== '';
+    });
     if (restored !== undefined) {
       removed.current = removed.current.filter((candidate) => candidate !== restored);
       return show(restored);
