@@ -67,7 +67,7 @@ const isText = (entry: Entry | undefined) =>
   entry?.type === 'file' && /^text|[/+](json|xml|javascript|x-sh)|yaml|toml|sql|mp2t/.test(entry.contentType);
 const always = () => true;
 /** Anonymous users can share only in a service without users. */
-const canShare = ({ account }: ActionModels) => account?.username.value !== null;
+export const canShare = ({ account }: ActionModels) => account?.username.value !== null;
 /** Returns whether the only selected entry, or the folder without a selection, is a favourite; undefined if it can't be one. */
 function isFavourite(models: ActionModels): boolean | undefined {
   const { places, selection, folder } = models;
@@ -129,7 +129,6 @@ export const ACTIONS: readonly ActionDefinition[] = [
     group: 'open',
     needsLinks: true,
     isAvailable: (models) =>
-      canShare(models) &&
       models.selection.count.value <= 1 &&
       models.folder.state.value === 'ready' &&
       (models.permissions.allows('read') || models.permissions.allows('write')),
@@ -368,7 +367,7 @@ export const ACTIONS: readonly ActionDefinition[] = [
     keys: ['alt+shift+k'],
     group: 'show',
     needsLinks: true,
-    isAvailable: canShare,
+    isAvailable: always,
     run: ({ router }) => router.openView('links'),
   },
 ];

@@ -5,6 +5,7 @@ import {
   type Action,
   type ActionDefinition,
   type ActionModels,
+  canShare,
   edit,
   open,
   paste,
@@ -31,7 +32,10 @@ export function createActions(
       isAvailable: () => isAvailable(models),
       run: () => run(models),
     }));
-  const permitted = () => bound.filter(({ needs = [] }) => needs.every(permissions.allows));
+  const permitted = () =>
+    bound.filter(
+      ({ needs = [], needsLinks = false }) => needs.every(permissions.allows) && (!needsLinks || canShare(models)),
+    );
   const menuItem = ({ id, icon, keys, isDangerous = false, run }: Action): MenuItem => ({
     id,
     icon,
