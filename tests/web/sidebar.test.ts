@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
+import { until } from '../../testing/until.ts';
 import type { Need } from '../runner/needs.ts';
 import { assertAccessible, assertAccessibleInBothSchemes } from './axe.ts';
 import { becomes } from './becomes.ts';
@@ -80,6 +81,12 @@ describe('The sidebar', () => {
     await becomes(() => favourites.getByRole('link').allTextContents(), ['Papers', 'one.txt']);
     await favourites.getByRole('link', { name: 'one.txt' }).click();
     await page.getByRole('dialog', { name: 'one.txt' }).waitFor();
+    // The code that remembers opened files loads after the page.
+    await until('the file is remembered', () =>
+      page.evaluate<boolean>(
+        `Object.entries(localStorage).some(([key, value]) => /visited/.test(key) && /one/.test(value))`,
+      ),
+    );
     await page.keyboard.press('Escape');
     await favourites.getByRole('link', { name: 'Papers' }).click();
     await waitForTitle(page, 'Papers');
