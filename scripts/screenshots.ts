@@ -69,7 +69,6 @@ async function takeDesktopPictures(using: Browser): Promise<void> {
 
   for (const colorScheme of ['light', 'dark'] as const) {
     const grid = await open(using, { ...DESKTOP, colorScheme }, `Photos/${TRIP}/`);
-    await grid.getByRole('button', { name: 'Grid' }).first().click();
     await drawn(grid, 12);
     await picture(grid, colorScheme === 'light' ? 'grid' : 'grid-dark');
     if (colorScheme === 'light') await takeChanges(grid);
@@ -178,11 +177,8 @@ async function drawn(page: Page, thumbnails: number): Promise<void> {
 
 /** Waits until the preview shows the whole image. */
 async function seen(page: Page, name: string): Promise<void> {
-  const image = page.getByRole('dialog').getByRole('img', { name });
-  await image.waitFor();
-  await until('the image is loaded', () =>
-    image.evaluate((element) => element instanceof HTMLImageElement && element.complete),
-  );
+  await page.getByRole('dialog').getByRole('img', { name }).waitFor();
+  await page.locator('.picture.loaded').waitFor();
 }
 
 async function longPress(page: Page, element: Locator): Promise<void> {
