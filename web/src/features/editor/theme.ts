@@ -8,6 +8,14 @@ import { tags } from '@lezer/highlight';
  * CodeMirror adds its styles to a document by a `style` element, which the Content-Security-Policy forbids.
  */
 
+/** The shape of all buttons with a text. */
+const BUTTON = {
+  minBlockSize: 'var(--control)',
+  padding: '0 var(--space-3)',
+  border: '1px solid var(--control-line)',
+  borderRadius: 'var(--radius)',
+};
+
 const BASE = EditorView.theme({
   '&': {
     blockSize: '100%',
@@ -76,10 +84,7 @@ const BASE = EditorView.theme({
     color: 'inherit',
   },
   '.cm-button': {
-    minBlockSize: 'var(--control)',
-    padding: '0 var(--space-3)',
-    border: '1px solid var(--control-line)',
-    borderRadius: 'var(--radius)',
+    ...BUTTON,
     backgroundColor: 'transparent',
     backgroundImage: 'none',
     color: 'inherit',
@@ -115,10 +120,7 @@ const BASE = EditorView.theme({
   '.conflict.mine, .conflict-mine': { backgroundColor: 'var(--accent-soft)' },
   '.conflict.theirs, .conflict-theirs': { backgroundColor: 'color-mix(in oklab, var(--success) 16%, var(--canvas))' },
   '.conflict button': {
-    minBlockSize: 'var(--control)',
-    padding: '0 var(--space-3)',
-    border: '1px solid var(--control-line)',
-    borderRadius: 'var(--radius)',
+    ...BUTTON,
     backgroundColor: 'var(--surface)',
     color: 'inherit',
     font: 'inherit',
