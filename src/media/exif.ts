@@ -179,7 +179,7 @@ const MAX_TEXT_BYTES = 256;
 /** Bytes of a value by type: BYTE, ASCII, SHORT, LONG, RATIONAL, SBYTE, UNDEFINED, SSHORT, SLONG, SRATIONAL. */
 const TYPE_BYTES = [0, 1, 1, 2, 4, 8, 1, 1, 2, 4, 8];
 
-/** Reads the directory at `offset`. It is empty if there is none. */
+/** Reads the directory at `offset`. Returns an empty one for an invalid offset. */
 async function readDirectory(tiff: Tiff, offset = 0): Promise<Directory> {
   const { source, isBig } = tiff;
   const start = offset >= 8 ? await source.bytes(offset, 2) : Buffer.alloc(0);

@@ -12,7 +12,7 @@ const TILES = lazyValue(async () => (await import('./tiles.tsx')).TILES);
 const PHOTOS = lazyValue(async () => (await import('./photos.tsx')).PHOTOS);
 
 /**
- * Returns the view. Until its code is loaded, returns the previous one, or undefined if there is none. If it can't be
+ * Returns the view. Until its code is loaded, returns the previous one, or undefined without one. If it can't be
  * loaded, returns the list.
  */
 export function useEntryView(wanted: View): EntryView | undefined {

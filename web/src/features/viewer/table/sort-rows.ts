@@ -37,7 +37,7 @@ function ranksOf(cells: readonly string[], locale: string): readonly number[] {
   return cells.map((cell) => ranks.get(cell.trim()) ?? Number.NaN);
 }
 
-/** Returns the number in a cell: `1,000.5`, `1.000,5`, `-1 000`, `12 %`; `NaN` if there is none. */
+/** Returns the number in a cell: `1,000.5`, `1.000,5`, `-1 000`, `12 %`; `NaN` for any other text. */
 export function numberOf(cell: string): number {
   const plain = cell.replace(/[\s%]/g, '');
   const [comma, dot] = [plain.lastIndexOf(','), plain.lastIndexOf('.')];
