@@ -42,8 +42,8 @@ export async function visitPhotos(
 async function visit(browser: Browser, url: URL, [first = '', ...others]: readonly string[]): Promise<PhotoVisit> {
   const page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
   page.setDefaultTimeout(timeoutMs);
-  // In the grid, the photos are in the order of their names.
-  await page.addInitScript(`localStorage.setItem('holdall-folders', '{"/":{"view":"grid"}}')`);
+  // Builds before the view of photos show the folder in the grid. In both, the photos are in the order of their names.
+  await page.addInitScript(`localStorage.setItem('holdall', '{"view":"grid"}')`);
   await page.addInitScript(watchTiles);
   await page.goto(url.href, { waitUntil: 'commit' });
   const tiles = await probed(page, 'tiles');
