@@ -393,7 +393,7 @@ export const VersionQuery = Type.Object({ version });
 export const PreviewQuery = Type.Object({
   version,
   width: Type.String({
-    description: 'The maximum width in pixels: 256, 480, 1024, 1600 or 2560. The maximum height is twice as much.',
+    description: 'The maximum width in pixels: 320, 640, 1024, 1600 or 2560. The maximum height is twice as much.',
   }),
 });
 

@@ -122,18 +122,25 @@ async function readDetails(
   file: FileEntry,
   signal: AbortSignal,
 ): Promise<ImageDetails | undefined> {
-  const stop = AbortSignal.any([signal, AbortSignal.timeout(READ_TIMEOUT_MS)]);
+  // `AbortSignal.timeout` would keep its timer until it is collected, which takes longer than the read.
+  const slow = new AbortController();
+  const timer = setTimeout(() => slow.abort(readTimedOut(file)), READ_TIMEOUT_MS);
+  const stop = AbortSignal.any([signal, slow.signal]);
   const read = async (range: { start: number; end: number }) => {
     try {
       const options = { range, ifMatch: file.etag, isOnce: true, signal: stop };
       return await bytesOf(await source.read(file.path, options), range.end - range.start + 1, stop);
     } catch (error) {
       // If the read was aborted, throw the abort reason instead of the error that the abort caused.
-      signal.throwIfAborted();
-      throw stop.aborted ? readTimedOut(file) : error;
+      stop.throwIfAborted();
+      throw error;
     }
   };
-  return readImageDetails(fileSource(read, file.size));
+  try {
+    return await readImageDetails(fileSource(read, file.size));
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 function readTimedOut({ path }: FileEntry): StoreError {
@@ -152,5 +159,6 @@ async function bytesOf({ bytes, body }: Content, length: number, signal: AbortSi
     received += part.length;
     if (received >= length) break;
   }
-  return Buffer.concat(parts).subarray(0, length);
+  const [first = Buffer.alloc(0)] = parts;
+  return (parts.length <= 1 ? first : Buffer.concat(parts)).subarray(0, length);
 }

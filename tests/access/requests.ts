@@ -44,8 +44,8 @@ export const REQUESTS: Readonly<Record<string, readonly TableRequest[]>> = {
     { method: 'HEAD', path: '/thumb/top/ab/picture.png' },
   ],
   'Fetch a preview': [
-    { method: 'GET', path: '/-/preview/top/ab/picture.png?width=256' },
-    { method: 'HEAD', path: '/-/preview/top/ab/picture.png?width=256' },
+    { method: 'GET', path: '/-/preview/top/ab/picture.png?width=320' },
+    { method: 'HEAD', path: '/-/preview/top/ab/picture.png?width=320' },
   ],
   'Get the details of an image': [{ method: 'GET', path: '/-/media/top/ab/picture.png' }],
   'Get the details of images': [json('/-/media', { paths: ['top/ab/picture.png'] })],
@@ -84,7 +84,7 @@ export const REQUESTS: Readonly<Record<string, readonly TableRequest[]>> = {
     { method: 'GET', path: '/thumb/top/ab/picture.png?version={version of top/ab/picture.png}' },
   ],
   'Fetch the preview of a version': [
-    { method: 'GET', path: '/-/preview/top/ab/picture.png?width=256&version={version of top/ab/picture.png}' },
+    { method: 'GET', path: '/-/preview/top/ab/picture.png?width=320&version={version of top/ab/picture.png}' },
   ],
   'Get the details of a version': [
     { method: 'GET', path: '/-/media/top/ab/picture.png?version={version of top/ab/picture.png}' },

@@ -151,7 +151,7 @@ describe('A share link', () => {
       '/file/far.txt',
       '/linked/',
       '/thumb/link.txt',
-      '/-/preview/link.txt?width=256',
+      '/-/preview/link.txt?width=320',
       '/-/media/link.txt',
     ]) {
       assert.ok((await attack(path)).status >= 400, path);

@@ -74,7 +74,7 @@ describe('A visitor of a share link', () => {
         ['GET', '/file/missing'],
         ['GET', '/file/a.txt?download=1'],
         ['GET', '/thumb/a.txt'],
-        ['GET', '/-/preview/a.txt?width=256'],
+        ['GET', '/-/preview/a.txt?width=320'],
         ['GET', '/-/media/a.txt'],
         ['POST', '/-/media'],
         ['GET', '/-/link'],
@@ -201,7 +201,7 @@ describe('A visitor of a share link', () => {
         '/file/a.txt',
         '/file/missing',
         '/thumb/a.txt',
-        '/-/preview/a.txt?width=256',
+        '/-/preview/a.txt?width=320',
         '/file/b/c.txt',
         '/file/a.txt/x',
       ]) {
@@ -324,7 +324,7 @@ describe('A visitor of a share link', () => {
       const link = await share({ maxDownloads: 1 });
       const preview = (width: number, method = 'GET') =>
         link.get(`/-/preview/picture.svg?width=${width}`, {}, { method });
-      for (const width of [480, 480]) assert.equal((await preview(width)).status, 200);
+      for (const width of [640, 640]) assert.equal((await preview(width)).status, 200);
       assert.equal((await preview(1024, 'HEAD')).status, 200);
       assert.equal((await link.admin())['downloads'], 0);
       assert.equal((await preview(1024)).status, 200);

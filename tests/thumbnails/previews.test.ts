@@ -53,11 +53,11 @@ const QUARTERS = [RED, GREEN, BLUE, YELLOW];
 
 test('keeps the aspect ratio within the width and twice the width as height', async () => {
   const sizes: [number, number, PreviewWidth, string][] = [
-    [1200, 800, 256, '256 × 171'],
-    [800, 1200, 480, '480 × 720'],
-    [400, 2000, 256, '102 × 512'],
-    [3000, 20, 256, '256 × 2'],
-    [30_000, 20, 256, '256 × 1'],
+    [1200, 800, 320, '320 × 213'],
+    [800, 1200, 640, '640 × 960'],
+    [400, 2000, 320, '128 × 640'],
+    [3000, 20, 320, '320 × 2'],
+    [30_000, 20, 320, '320 × 1'],
   ];
   for (const [width, height, maxWidth, expected] of sizes) {
     assert.equal(await sizeOf(await draw(await plain(RED, width, height).png().toBuffer(), maxWidth)), expected);
@@ -68,8 +68,8 @@ test('never enlarges an image, except SVG, which has no pixels', async () => {
   assert.equal(await sizeOf(await draw(await plain(RED, 24, 36).png().toBuffer(), 1024)), '24 × 36');
   assert.equal(await sizeOf(await draw(await plain(RED, 300, 200).jpeg().toBuffer(), 2560)), '300 × 200');
   assert.equal(
-    await sizeOf(await draw(svg('<rect width="24" height="12"/>', 'width="24" height="12"'), 480)),
-    '480 × 240',
+    await sizeOf(await draw(svg('<rect width="24" height="12"/>', 'width="24" height="12"'), 640)),
+    '640 × 320',
   );
 });
 
@@ -83,36 +83,36 @@ test('draws every source format, upright, as WebP and as AVIF', async () => {
     TIFF: await quarters().tiff().toBuffer(),
   };
   for (const [name, image] of Object.entries(sources)) {
-    const drawn = await draw(image, 256);
-    assert.equal(await sizeOf(drawn), '256 × 171', name);
+    const drawn = await draw(image, 320);
+    assert.equal(await sizeOf(drawn), '320 × 213', name);
     await assertQuarters(drawn, ...QUARTERS);
   }
-  const avif = await draw(sources.JPEG, 256, 'avif');
-  assert.equal(await sizeOf(avif, 'heif'), '256 × 171');
+  const avif = await draw(sources.JPEG, 320, 'avif');
+  assert.equal(await sizeOf(avif, 'heif'), '320 × 213');
   await assertQuarters(avif, ...QUARTERS);
 });
 
 test('applies the orientation before the limits of width and height', async () => {
   const rotated = await quarters(1200, 400).jpeg().withMetadata({ orientation: 6 }).toBuffer();
-  const drawn = await draw(rotated, 256);
-  assert.equal(await sizeOf(drawn), '171 × 512');
+  const drawn = await draw(rotated, 320);
+  assert.equal(await sizeOf(drawn), '213 × 640');
   await assertQuarters(drawn, BLUE, RED, YELLOW, GREEN);
 });
 
 test('keeps transparency, and converts colours of a profile and of 16 bits to sRGB', async () => {
   const transparent = await plain(RED, 300, 200).ensureAlpha(0.5).png().toBuffer();
-  const { channels, hasAlpha } = await sharp(await draw(transparent, 256)).metadata();
+  const { channels, hasAlpha } = await sharp(await draw(transparent, 320)).metadata();
   assert.deepEqual([channels, hasAlpha], [4, true]);
   const wide = await quarters(600, 400).toColourspace('rgb16').withIccProfile('p3').png().toBuffer();
-  const drawn = await draw(wide, 256);
-  assert.equal(await sizeOf(drawn), '256 × 171');
+  const drawn = await draw(wide, 320);
+  assert.equal(await sizeOf(drawn), '320 × 213');
   await assertQuarters(drawn, ...QUARTERS);
 });
 
 test('draws the readable part of a truncated JPEG, and rejects an unreadable one', async () => {
   const whole = await noise(1, 1000).jpeg().toBuffer();
-  assert.equal(await sizeOf(await draw(whole.subarray(0, whole.length / 2), 480)), '480 × 480');
-  await assert.rejects(draw(whole.subarray(0, 100), 480), { fault: 'damaged' });
+  assert.equal(await sizeOf(await draw(whole.subarray(0, whole.length / 2), 640)), '640 × 640');
+  await assert.rejects(draw(whole.subarray(0, 100), 640), { fault: 'damaged' });
 });
 
 test('caches each width and format by itself, in memory and on disk', async (t) => {
@@ -120,11 +120,11 @@ test('caches each width and format by itself, in memory and on disk', async (t) 
   const gallery = createGallery();
   const before = thumbnailsOf(t, gallery, options);
   const file = gallery.put('image', await quarters(1200, 800).png().toBuffer());
-  const renditions = [THUMBNAIL, preview(256), preview(480), preview(256, 'avif')];
+  const renditions = [THUMBNAIL, preview(320), preview(640), preview(320, 'avif')];
   const drawn: Buffer[] = [];
   for (const rendition of renditions) drawn.push(await before.get(file, { rendition }));
-  assert.deepEqual(await Promise.all(drawn.slice(1, 3).map((image) => sizeOf(image))), ['256 × 171', '480 × 320']);
-  assert.equal(await sizeOf(drawn[3] ?? Buffer.alloc(0), 'heif'), '256 × 171');
+  assert.deepEqual(await Promise.all(drawn.slice(1, 3).map((image) => sizeOf(image))), ['320 × 213', '640 × 427']);
+  assert.equal(await sizeOf(drawn[3] ?? Buffer.alloc(0), 'heif'), '320 × 213');
   for (const [index, rendition] of renditions.entries()) {
     assert.equal(before.peek(file, rendition), drawn[index]);
     assert.equal(await before.get(file, { rendition }), drawn[index]);

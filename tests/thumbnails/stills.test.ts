@@ -42,7 +42,7 @@ const put = (gallery: Gallery, path: string, bytes: Buffer, type = 'video/mp4'):
 });
 
 const STILLS = { stills: ['video', 'pdf'] } as const;
-const PREVIEW: Rendition = { kind: 'preview', width: 256, format: 'webp' };
+const PREVIEW: Rendition = { kind: 'preview', width: 320, format: 'webp' };
 
 /** The input files of programs that are left. */
 const leftInputs = () => readdirSync(tmpdir()).filter((name) => name.startsWith('holdall-still-'));

@@ -180,7 +180,7 @@ function isDownload(rendition: Rendition): boolean {
 }
 
 /** Maximum width of previews that a share link with a limit of downloads does not count: that of tiles. */
-const MAX_UNCOUNTED_WIDTH = 480;
+const MAX_UNCOUNTED_WIDTH = 640;
 
 function mediaTypeOf(rendition: Rendition): string {
   return rendition.kind === 'thumbnail' ? 'image/jpeg' : `image/${rendition.format}`;

@@ -209,7 +209,7 @@ export function versionsSuite(backend: Backend): void {
         return { etag: headers.etag, isRed: (channels[0]?.mean ?? 0) > (channels[2]?.mean ?? 0) };
       };
       const version = await newest('a.png');
-      for (const url of ['/thumb/a.png?', '/-/preview/a.png?width=256&']) {
+      for (const url of ['/thumb/a.png?', '/-/preview/a.png?width=320&']) {
         const old = await averageOf(`${url}version=${version}`);
         const current = await averageOf(url);
         assert.deepEqual([old.isRed, current.isRed], [true, false]);

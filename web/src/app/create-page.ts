@@ -2,6 +2,7 @@ import { computed, type ReadonlySignal, signal } from '@preact/signals';
 import { type Actions, createActions } from '../features/actions/actions.ts';
 import type { Dragging } from '../features/dragging/drag-state.ts';
 import { createDragging } from '../features/dragging/dragging.ts';
+import { preloadView } from '../features/folder/views.ts';
 import type { Details, Retention } from '../features/models.ts';
 import type { Account } from '../model/account/account.ts';
 import { createPermissions, type Permissions } from '../model/account/permissions.ts';
@@ -16,6 +17,7 @@ import { createSelection, type Selection } from '../model/selection.ts';
 import { createUploads, type Uploads } from '../model/uploads/uploads.ts';
 import type { Visit } from '../model/visit/visit.ts';
 import type { Embedded } from '../platform/embedded.ts';
+import { isAlbum } from '../platform/file-kinds.ts';
 import { createPreferences, type Preferences } from '../platform/preferences.ts';
 import { createRouter, type Router } from '../platform/router.ts';
 import { createService, type Service } from '../platform/service/service.ts';
@@ -72,6 +74,7 @@ export async function createPage(embedded: Embedded): Promise<Page> {
   const { cursor, folder: path, link } = embedded;
   const urls = createUrls(new URL(embedded.base, window.location.href.replace(/[?#].*$/s, '')));
   const stored = createPreferences(localStorageIfAllowed());
+  if (link === undefined) preloadFirstView(embedded, stored);
   const messages = createMessages();
   const loadingLanguage: Promise<ReadonlySignal<Language>> = createLanguage({
     preferences: stored,
@@ -150,6 +153,13 @@ export async function createPage(embedded: Embedded): Promise<Page> {
   const actions = createActions(models, menus, opened?.actions);
   const dragging = createDragging(models);
   return { ...models, actions, dragging, isBusy, menus, preferences, VisitPage: opened?.VisitPage };
+}
+
+/** Loads the code of the view in which the folder will be shown, while the texts load. */
+function preloadFirstView({ folder: path, response }: Embedded, preferences: Preferences): void {
+  if (response instanceof Error) return;
+  preferences.openFolder(path, isAlbum(response.entries));
+  preloadView(preferences.view.peek());
 }
 
 /** Knows whether work is in progress that leaving the page would cancel. */

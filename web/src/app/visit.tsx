@@ -11,7 +11,7 @@ import { readSender } from '../model/visit/sender.ts';
 import { createVisit, createVisitState, type Visit } from '../model/visit/visit.ts';
 import { permissionsOf, withLink } from '../model/visit/with-link.ts';
 import type { Embedded } from '../platform/embedded.ts';
-import { hasThumbnail } from '../platform/file-kinds.ts';
+import { isAlbum } from '../platform/file-kinds.ts';
 import { onNextInput } from '../platform/next-input.ts';
 import type { Preferences, View } from '../platform/preferences.ts';
 import { createService, type Service } from '../platform/service/service.ts';
@@ -76,6 +76,7 @@ export async function openLink(options: VisitPageOptions): Promise<OpenedLink> {
     askPassword,
     askSender,
   });
+  const showsPhotos = !(response instanceof Error) && isAlbum(response.entries, MIN_ALBUM_FILES);
   const visit = createVisit(state, { service, messages, language, startDownload: clickLink });
   return {
     visit,
@@ -83,7 +84,7 @@ export async function openLink(options: VisitPageOptions): Promise<OpenedLink> {
     permissions,
     service,
     // The stored view does not change: the visitor can also be a user of the service.
-    preferences: isAlbum(response) ? { ...preferences, view: signal<View>('photos') } : preferences,
+    preferences: showsPhotos ? { ...preferences, view: signal<View>('photos') } : preferences,
     actions: actionsOf(visit),
     embedded: {
       ...embedded,
@@ -96,16 +97,8 @@ export async function openLink(options: VisitPageOptions): Promise<OpenedLink> {
   };
 }
 
-/** The minimum number of files in an album, and the part of them that are images. */
+/** A smaller folder than usual is an album: users share a few photos to show them. */
 const MIN_ALBUM_FILES = 3;
-const MIN_ALBUM_PART = 0.8;
-
-/** Returns whether most files of a folder are images, so that the grid shows it best. */
-function isAlbum(response: Embedded['response']): boolean {
-  if (response instanceof Error) return false;
-  const files = response.entries.filter(({ type }) => type === 'file');
-  return files.length >= MIN_ALBUM_FILES && files.filter(hasThumbnail).length >= files.length * MIN_ALBUM_PART;
-}
 
 /** Returns the smaller one of the limits of the service and of the link; null without a limit. */
 function maxUploadSizeOf({ maxUploadSize, link }: Embedded): number | null {

@@ -28,6 +28,8 @@ const GAP = 0.25;
 const HEADER = 2.5;
 const FOLDER = { width: 13, widthIfNarrow: 9, height: 3.25 };
 const CAPTION = 4.625;
+/** The intended height of photos, as a multiple of the tile size. */
+const PHOTO_HEIGHT = { wide: 1.3, narrow: 0.7 };
 
 /** The narrowest and the widest photo of a row: of others, a part is shown. */
 const MIN_ASPECT = 0.45;
@@ -49,7 +51,7 @@ export function layOutPhotos(
   const padding = PADDING * rem;
   const gap = GAP * rem;
   const line = Math.max(1, width - 2 * padding);
-  const intended = (TILE_SIZES[tileSize] ?? TILE_SIZES[0]) * rem * (isNarrow ? 0.7 : 1);
+  const intended = (TILE_SIZES[tileSize] ?? TILE_SIZES[0]) * rem * PHOTO_HEIGHT[isNarrow ? 'narrow' : 'wide'];
   const aspects = entries.map(aspectOf);
   const firstFile = entries.findIndex(({ type }) => type === 'file');
   const photosStart = firstFile < 0 ? entries.length : firstFile;

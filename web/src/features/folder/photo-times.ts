@@ -18,7 +18,7 @@ export const PHOTO_DETAILS = signal<ReadonlyMap<string, Details>>(new Map());
 /** The number of photos that are remembered. More are forgotten when another folder is opened. */
 const MAX_REMEMBERED = 50_000;
 /** The photos of one request. The first one is shorter, because the page waits for it. */
-const FIRST_BATCH = 200;
+const FIRST_BATCH = 50;
 const BATCH = 500;
 
 const keyOf = ({ path, etag }: FileEntry) => `${etag} ${path}`;

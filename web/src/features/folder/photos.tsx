@@ -92,7 +92,7 @@ function Photo({ entry, column, isTabStop, width, thumbnailPriority }: PhotoProp
     >
       <span class="visually-hidden">{shownName(entry.name)}</span>
       <div class="sight" {...nameAttributes}>
-        <Thumbnail entry={entry} width={width * window.devicePixelRatio} priority={priority} Fallback={Page} />
+        <Thumbnail entry={entry} width={width * window.devicePixelRatio} isWhole priority={priority} Fallback={Page} />
       </div>
       <Check entry={entry} isSelected={isSelected} />
       <SharedBadge path={entry.path} />

@@ -24,6 +24,8 @@ interface ThumbnailProps<Shown extends Entry> {
   priority?: ThumbnailPriority;
   /** The width of the image in pixels of the screen, if it can be wider than a thumbnail. */
   width?: number;
+  /** Whether the whole image is shown instead of its centre. */
+  isWhole?: boolean;
   /** What is shown instead of a thumbnail. Default: the icon of the type. */
   Fallback?: FunctionComponent<{ entry: Entry }>;
 }
@@ -32,7 +34,13 @@ interface ThumbnailProps<Shown extends Entry> {
  * The thumbnail of an image, video or PDF, otherwise the icon of the entry's type. An entry that is being created has no ETag and
  * no thumbnail.
  */
-export function Thumbnail({ entry, width = 0, priority = 'auto', Fallback = EntryIcon }: ThumbnailProps<Entry>) {
+export function Thumbnail({
+  entry,
+  width = 0,
+  isWhole = false,
+  priority = 'auto',
+  Fallback = EntryIcon,
+}: ThumbnailProps<Entry>) {
   const urls = useUrls();
   const account = useAccount();
   const stills = useStills();
@@ -41,7 +49,7 @@ export function Thumbnail({ entry, width = 0, priority = 'auto', Fallback = Entr
   const signedIn = account?.signInCount.value ?? 0;
   const key = `${signedIn} ${entry.path} ${entry.etag}`;
   const url =
-    width > THUMBNAIL_WIDTH
+    isWhole || width > THUMBNAIL_WIDTH
       ? urls.preview(entry.path, entry.etag, stepOf(width))
       : urls.thumbnail(entry.path, entry.etag);
   return <Picture key={key} entry={entry} url={url} priority={priority} Fallback={Fallback} />;
@@ -50,10 +58,14 @@ export function Thumbnail({ entry, width = 0, priority = 'auto', Fallback = Entr
 /** Pixels of a thumbnail. */
 const THUMBNAIL_WIDTH = 320;
 
-/** Returns the width of the smallest preview that is sharp. */
-const stepOf = (width: number): PreviewWidth => PREVIEW_WIDTHS.find((step) => step >= width) ?? 2560;
+/** By how much a preview can be enlarged without looking blurred. */
+const MAX_ENLARGEMENT = 1.1;
 
-type PictureProps = Required<Omit<ThumbnailProps<FileEntry>, 'width'>> & { url: string };
+/** Returns the width of the smallest preview that is sharp. */
+const stepOf = (width: number): PreviewWidth =>
+  PREVIEW_WIDTHS.find((step) => step * MAX_ENLARGEMENT >= width) ?? 2560;
+
+type PictureProps = Required<Omit<ThumbnailProps<FileEntry>, 'width' | 'isWhole'>> & { url: string };
 
 function Picture({ entry, url, priority, Fallback }: PictureProps) {
   const [isRequested, setRequested] = useState(priority !== 'none');

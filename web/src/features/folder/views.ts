@@ -24,6 +24,12 @@ export function useEntryView(wanted: View): EntryView | undefined {
   return last.current;
 }
 
+/** Loads the code of a view in advance. */
+export function preloadView(view: View): void {
+  if (view === 'grid') TILES.preload();
+  else if (view === 'photos') PHOTOS.preload();
+}
+
 /** Loads the views when the browser is idle, so that switching takes no time. */
 export function preloadViews(): void {
   TILES.preload();

@@ -10,7 +10,7 @@ export type Query = Readonly<Record<string, string>> | URLSearchParams;
 export type PageView = 'trash' | 'recent' | 'links';
 
 /** The widths of previews, in pixels. */
-export const PREVIEW_WIDTHS = [256, 480, 1024, 1600, 2560] as const;
+export const PREVIEW_WIDTHS = [320, 640, 1024, 1600, 2560] as const;
 export type PreviewWidth = (typeof PREVIEW_WIDTHS)[number];
 
 /** Builds the absolute URLs of the service. */
