@@ -32,9 +32,9 @@ describe('Menus', () => {
     await page.getByRole('menu').waitFor();
     await becomes(() => focusedName(page), 'Use device setting');
     for (const [key, name] of [
-      ['ArrowUp', 'العربية'],
+      ['ArrowUp', 'Keyboard shortcuts'],
       ['ArrowDown', 'Use device setting'],
-      ['End', 'العربية'],
+      ['End', 'Keyboard shortcuts'],
       ['Home', 'Use device setting'],
       ['c', 'Comfortable'],
       ['c', 'Compact'],

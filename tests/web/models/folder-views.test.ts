@@ -33,6 +33,10 @@ it('Each folder keeps its view, and other folders have the last one that was cho
   assert.equal(viewOf('d/'), 'list by size');
   assert.equal(viewOf('c/'), 'photos by size');
   viewOf('album/', true);
+  preferences.order.value = { by: 'modified', descending: false };
+  assert.equal(viewOf('e/'), 'list by size');
+  assert.equal(viewOf('album/', true), 'photos by modified');
+  preferences.order.value = { by: 'size', descending: true };
   preferences.view.value = 'list';
 
   const reloaded = createPreferences(storage);

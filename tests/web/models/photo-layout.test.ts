@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { type LayoutInput, targetIndex } from '../../../web/src/features/folder/grid-layout.ts';
 import { layOutPhotos } from '../../../web/src/features/folder/photo-layout.ts';
 import { sortByTimes } from '../../../web/src/model/folder/order.ts';
+import type { Column } from '../../../web/src/platform/preferences.ts';
 import type { Entry } from '../../../web/src/platform/service/service.ts';
 
 const INPUT: LayoutInput = {
@@ -108,14 +109,15 @@ describe('The view of photos', () => {
   });
 });
 
-it('Photos are sorted from the newest to the oldest, between folders and other files', () => {
+it('Photos are sorted by time between folders and other files, the newest first unless the oldest are chosen', () => {
   const entries = [folderEntry('a'), fileEntry('b.jpg'), fileEntry('c.txt', 'text/plain'), fileEntry('d.jpg')];
   const times = new Map([
     ['b.jpg', '2026-01-01T00:00:00'],
     ['d.jpg', '2026-01-02T00:00:00'],
   ]);
-  assert.deepEqual(
-    sortByTimes(entries, times).map(({ name }) => name),
-    ['a', 'd.jpg', 'b.jpg', 'c.txt'],
-  );
+  const namesBy = (by: Column, descending: boolean) =>
+    sortByTimes(entries, times, { by, descending }).map(({ name }) => name);
+  assert.deepEqual(namesBy('name', false), ['a', 'd.jpg', 'b.jpg', 'c.txt']);
+  assert.deepEqual(namesBy('modified', true), ['a', 'd.jpg', 'b.jpg', 'c.txt']);
+  assert.deepEqual(namesBy('modified', false), ['a', 'b.jpg', 'd.jpg', 'c.txt']);
 });

@@ -104,8 +104,9 @@ function createFolderViews(storage: Storage | undefined, shown: FolderViewSignal
   const update = (current: FolderView) => {
     if (isEqual(current, applied)) return;
     applied = current;
-    // Photos are a view for some folders only, so they are never the default.
-    last.value = current.view === 'photos' ? { ...current, view: last.peek().view } : current;
+    // Photos are a view for some folders only, so they and their order are never the default.
+    const { view, order } = last.peek();
+    last.value = current.view === 'photos' ? { ...current, view, order } : current;
     if (folder === undefined) return;
     const folders = readFolders();
     const key = keyOf(folder);

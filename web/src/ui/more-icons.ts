@@ -1,5 +1,7 @@
 /** The icons that the first view lacks, in the form of those in `icon.tsx`. They load when the browser is idle. */
 export const MORE_ICONS = {
+  keyboard:
+    'M3.75 5.25h12.5a1 1 0 0 1 1 1v7.5a1 1 0 0 1-1 1H3.75a1 1 0 0 1-1-1v-7.5a1 1 0 0 1 1-1zM5.75 8.25h.01M8.6 8.25h.01M11.4 8.25h.01M14.25 8.25h.01M6.75 11.75h6.5',
   download: 'M10 3.25v9M6.25 8.75 10 12.5l3.75-3.75M3.25 12.75v2a1.5 1.5 0 0 0 1.5 1.5h10.5a1.5 1.5 0 0 0 1.5-1.5v-2',
   rename: 'M12.5 4.5l3 3M4 13l8.9-8.9a1.4 1.4 0 0 1 2 0l1 1a1.4 1.4 0 0 1 0 2L7 16l-3.75.75z',
   copy: 'M7.75 6.75h7.5a1 1 0 0 1 1 1v8.5a1 1 0 0 1-1 1h-7.5a1 1 0 0 1-1-1v-8.5a1 1 0 0 1 1-1zM13.25 4.25v-.5a1 1 0 0 0-1-1h-7.5a1 1 0 0 0-1 1v8.5a1 1 0 0 0 1 1h.5',

@@ -19,8 +19,8 @@ export interface ColumnWidth {
 export const COLUMN_WIDTHS: Readonly<Record<Column, ColumnWidth>> = {
   name: { width: 38, min: 12, max: 90 },
   size: { width: 5.5, min: 4, max: 14 },
-  type: { width: 10.5, min: 5, max: 30 },
-  modified: { width: 12.5, min: 6, max: 24 },
+  type: { width: 12, min: 5, max: 30 },
+  modified: { width: 11, min: 6, max: 24 },
 };
 
 /** The columns that lose their place in a narrow list, in this order. */

@@ -1,9 +1,12 @@
 /** The drawings of states, in lines of a box of 120 by 80. The lines of `faint` are paler. */
 const DRAWINGS = {
-  /** An empty bag. */
+  /** An open folder. */
   empty: {
-    lines: ['M22 34h76l-6 34a6 6 0 0 1-6 5H34a6 6 0 0 1-6-5z', 'M44 34c0-12 6-20 16-20s16 8 16 20'],
-    faint: ['M40 46l2 16M60 46v16M80 46l-2 16', 'M12 22l6 4M108 22l-6 4M60 2v5'],
+    lines: [
+      'M25 68V23a5 5 0 0 1 5-5h19l8 8h32a5 5 0 0 1 5 5v7',
+      'M25 68l10-27a5 5 0 0 1 5-3h61a4 4 0 0 1 4 5l-9 24a5 5 0 0 1-5 4H28a3 3 0 0 1-3-3z',
+    ],
+    faint: ['M60 4v6M40 6l3 5M80 6l-3 5'],
   },
   /** A magnifying glass. */
   search: {

@@ -73,6 +73,13 @@ export function FolderProblem() {
   const { text } = useLanguage();
   const problem = folder.problem.value;
   const path = folder.path.value;
+  // Another attempt rarely finds what does not exist.
+  const canLeave = problem?.isNotFound === true && path !== ROOT;
+  const goUp = (kind: 'primary' | 'plain') => (
+    <Button kind={kind} icon="arrow-up" onClick={() => router.openFolder(parentOf(path))}>
+      {text.problems.goUp}
+    </Button>
+  );
   const signIn = account?.canSignIn ? usefulSignIn(problem, account.username.value) : undefined;
   return (
     <div class="state" role="alert">
@@ -85,16 +92,13 @@ export function FolderProblem() {
             {text.account[signIn]}
           </Button>
         )}
+        {canLeave && goUp('primary')}
         {signIn !== 'signIn' && (
-          <Button kind={signIn ? 'plain' : 'primary'} icon="refresh" onClick={() => void folder.refresh()}>
+          <Button kind={signIn || canLeave ? 'plain' : 'primary'} icon="refresh" onClick={() => void folder.refresh()}>
             {text.controls.retry}
           </Button>
         )}
-        {path !== ROOT && (
-          <Button icon="arrow-up" onClick={() => router.openFolder(parentOf(path))}>
-            {text.problems.goUp}
-          </Button>
-        )}
+        {!canLeave && path !== ROOT && goUp('plain')}
         {parentOf(path) !== ROOT && <Button onClick={() => router.openFolder(ROOT)}>{text.problems.goHome}</Button>}
       </div>
     </div>

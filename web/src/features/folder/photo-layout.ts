@@ -23,7 +23,7 @@ export interface PhotoSource {
 }
 
 /** Lengths in `rem`. */
-const PADDING = 0.75;
+const PADDING = { top: 0.75, side: 0.5 };
 const GAP = 0.25;
 const HEADER = 2.5;
 const FOLDER = { width: 13, widthIfNarrow: 9, height: 3.25 };
@@ -48,7 +48,7 @@ export function layOutPhotos(
   { width, height, isNarrow, rem, tileSize }: LayoutInput,
   { aspectOf, timeOf }: PhotoSource,
 ): PhotoLayout {
-  const padding = PADDING * rem;
+  const padding = PADDING.side * rem;
   const gap = GAP * rem;
   const line = Math.max(1, width - 2 * padding);
   const intended = (TILE_SIZES[tileSize] ?? TILE_SIZES[0]) * rem * PHOTO_HEIGHT[isNarrow ? 'narrow' : 'wide'];
@@ -61,8 +61,7 @@ export function layOutPhotos(
   const rows = new Rows();
   const starts = new Float64Array(entries.length);
   const widths = new Float64Array(entries.length);
-  const place = (first: number, end: number, widthAt: (index: number) => number, between: number) => {
-    let start = 0;
+  const place = (first: number, end: number, widthAt: (index: number) => number, { start = 0, between = 0 }) => {
     for (let index = first; index < end; index++) {
       starts[index] = start;
       widths[index] = widthAt(index);
@@ -80,7 +79,7 @@ export function layOutPhotos(
     const cells = uniformCells(end - first, columns);
     for (let row = 0; row * columns < end - first; row++) {
       const [from, to] = cells.entriesOf(row);
-      place(first + from, first + to, () => line / columns, 0);
+      place(first + from, first + to, () => line / columns, {});
       const header = row === 0 && kind === 'others' ? HEADER * rem : 0;
       rows.add({
         first: first + from,
@@ -108,7 +107,8 @@ export function layOutPhotos(
     const isNewGroup = first === photosStart || groupOf(first) !== groupOf(first - 1);
     let end = first;
     let sum = 0;
-    const room = () => line - gap * (end - first - 1);
+    // Photos begin where the pictures of tiles do.
+    const room = () => line - 2 * padding - gap * (end - first - 1);
     while (end < photosEnd && groupOf(end) === groupOf(first) && (end === first || sum * intended < room())) {
       sum += aspectAt(end);
       end++;
@@ -116,7 +116,7 @@ export function layOutPhotos(
     const filling = room() / sum;
     // The last row of a group is not stretched.
     const rowHeight = Math.min(filling, intended * MAX_GROWTH, filling > intended * MAX_GROWTH ? intended : filling);
-    place(first, end, (index) => aspectAt(index) * rowHeight, gap);
+    place(first, end, (index) => aspectAt(index) * rowHeight, { start: padding, between: gap });
     const header = isNewGroup ? { date: dates[first - photosStart] ?? '', isMonth } : null;
     rows.add({
       first,
@@ -151,7 +151,7 @@ export function layOutPhotos(
       const top = rows.topOf(row) + rows.headerOf(row);
       return { start, end: start + (widths[index] ?? 0), top, bottom: rows.topOf(row + 1) };
     },
-    headerHeight: padding,
+    headerHeight: PADDING.top * rem,
     width,
     height,
     padding,

@@ -62,8 +62,7 @@ const THUMBNAIL_WIDTH = 320;
 const MAX_ENLARGEMENT = 1.1;
 
 /** Returns the width of the smallest preview that is sharp. */
-const stepOf = (width: number): PreviewWidth =>
-  PREVIEW_WIDTHS.find((step) => step * MAX_ENLARGEMENT >= width) ?? 2560;
+const stepOf = (width: number): PreviewWidth => PREVIEW_WIDTHS.find((step) => step * MAX_ENLARGEMENT >= width) ?? 2560;
 
 type PictureProps = Required<Omit<ThumbnailProps<FileEntry>, 'width' | 'isWhole'>> & { url: string };
 
@@ -78,7 +77,7 @@ function Picture({ entry, url, priority, Fallback }: PictureProps) {
 
   if (state === 'failed' || state === 'unavailable') return <Fallback entry={entry} />;
   return (
-    <span class={`thumbnail ${state}`}>
+    <span class={`thumbnail ${state} ${familyOf(entry)}`}>
       {isRequested && entry.etag !== '' && (
         <img
           fetchPriority={priority === 'low' ? 'low' : 'auto'}

@@ -15,7 +15,9 @@ import './tiles.css';
 export const TILES: EntryView = { name: 'grid', class: 'grid tiles', layOut: tileLayout, Row: TileRow, overscan: 1 };
 
 /** Lengths in `rem`, which follow the user's text size. */
-const TILE = { caption: 4.625, padding: 0.75 };
+const TILE = { caption: 4.625 };
+/** The space above the rows, and at their sides. Tiles and chips have as much space around them at their sides. */
+const PADDING = { top: 0.75, side: 0.5 };
 /** The minimum width of a folder, and its height with the space around it. */
 const CHIP = { width: 13, widthIfNarrow: 9, height: 3.25 };
 /** `rem` between the folders and the files. */
@@ -23,7 +25,7 @@ const SECTION_GAP = 0.75;
 
 /** Lays out folders as rows of chips, and below them files as rows of tiles. */
 function tileLayout(entries: readonly Entry[], { width, height, isNarrow, rem, tileSize }: LayoutInput): EntryLayout {
-  const padding = TILE.padding * rem;
+  const padding = PADDING.side * rem;
   const available = Math.max(0, width - 2 * padding);
   const fit = (minWidth: number) => Math.max(1, Math.floor(available / (minWidth * rem)));
   // Folders come first in every order.
@@ -76,7 +78,7 @@ function tileLayout(entries: readonly Entry[], { width, height, isNarrow, rem, t
       const top = rows.topOf(row);
       return { start: middle - cellWidth / 2, end: middle + cellWidth / 2, top, bottom: top + rows.heightOf(row) };
     },
-    headerHeight: padding,
+    headerHeight: PADDING.top * rem,
     width,
     height,
     padding,

@@ -1,4 +1,5 @@
 import type { Signal } from '@preact/signals';
+import { isOldestFirst } from '../../model/folder/order.ts';
 import {
   COLUMNS,
   type Density,
@@ -36,6 +37,21 @@ export function viewChoices({ view, tileSize }: Preferences, { shell, view: text
   return [
     choices(shell.view, view, views, (name) => shell[`${name}View`]),
     ...(view.value === 'list' ? [] : [{ label: text.tileSize, items: sizes }]),
+  ];
+}
+
+/** Returns the menu of the order of photos. */
+export function photoOrderChoices({ order }: Preferences, { view }: InitialText): readonly MenuGroup[] {
+  const isOldest = isOldestFirst(order.value);
+  return [
+    [false, true].map((oldest) => ({
+      id: oldest ? 'oldest' : 'newest',
+      label: oldest ? view.oldestFirst : view.newestFirst,
+      isChecked: oldest === isOldest,
+      run: () => {
+        order.value = { by: 'modified', descending: !oldest };
+      },
+    })),
   ];
 }
 

@@ -1,3 +1,4 @@
+import { isOldestFirst } from '../../model/folder/order.ts';
 import { useLanguage } from '../../platform/text/language.ts';
 import { IconButton } from '../../ui/button.tsx';
 import { deferred } from '../../ui/deferred.tsx';
@@ -41,8 +42,8 @@ function FolderState() {
   const preferences = usePreferences();
   const isNarrow = useMedia(NARROW);
   const view = preferences.view.value;
-  // The header of the list sorts, and photos are in the order of their dates.
-  const canSort = view === 'grid' || (view === 'list' && isNarrow);
+  // The header of the list sorts.
+  const canSort = view !== 'list' || isNarrow;
   return (
     <div class="folder-state">
       <Restriction />
@@ -84,15 +85,23 @@ function Count() {
 function OrderMenu() {
   const preferences = usePreferences();
   const { text } = useLanguage();
-  const { by, descending } = preferences.order.value;
+  const order = preferences.order.value;
+  const isOfPhotos = preferences.view.value === 'photos';
+  const isDescending = isOfPhotos || order.descending;
+  const { newestFirst, oldestFirst } = text.view;
+  const name = isOfPhotos ? (isOldestFirst(order) ? oldestFirst : newestFirst) : text.folder[order.by];
+  const direction = isDescending ? 'descending' : 'other';
   return (
     <MenuButton
       class="tool order"
-      label={text.folder.sortedBy({ column: text.folder[by], direction: descending ? 'descending' : 'other' })}
-      groups={async () => (await import('./choices.ts')).orderChoices(preferences, text)}
+      label={isOfPhotos ? name : text.folder.sortedBy({ column: name, direction })}
+      groups={async () => {
+        const choices = await import('./choices.ts');
+        return (isOfPhotos ? choices.photoOrderChoices : choices.orderChoices)(preferences, text);
+      }}
     >
-      {text.folder[by]}
-      <Icon name={descending ? 'chevron-down' : 'chevron-up'} />
+      {name}
+      <Icon name={isDescending ? 'chevron-down' : 'chevron-up'} />
     </MenuButton>
   );
 }

@@ -1,10 +1,10 @@
 import type { View } from '../../platform/preferences.ts';
-import { useLanguage } from '../../platform/text/language.ts';
+import { type InitialText, useLanguage } from '../../platform/text/language.ts';
 import { IconButton } from '../../ui/button.tsx';
 import { focusRegion } from '../../ui/focus.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { keyLabel } from '../../ui/keyboard.ts';
-import { MenuButton, type MenuGroup } from '../../ui/menus.tsx';
+import { MenuButton, type MenuGroup, type MenuItem } from '../../ui/menus.tsx';
 import { NARROW, useMedia } from '../../ui/responsive.ts';
 import { useActions } from '../actions/actions.ts';
 import { useShortcutsDialog } from '../actions/shortcuts.ts';
@@ -102,8 +102,7 @@ function WideControls() {
         ))}
       </div>
       <div class="controls">
-        <AppearanceButton />
-        <IconButton icon="keyboard" label={text.shell.shortcuts} shortcut={keyLabel('?')} onClick={showShortcuts} />
+        <AppearanceButton more={[shortcutsItem(showShortcuts, text)]} />
         <IconButton
           icon="details"
           label={text.actions.details}
@@ -116,13 +115,21 @@ function WideControls() {
   );
 }
 
-/** The menu of the theme, the density and the language. */
-export function AppearanceButton() {
+/** The menu of the theme, the density and the language, and of `more`. */
+export function AppearanceButton({ more = [] }: { more?: readonly MenuItem[] }) {
   const preferences = usePreferences();
   const { text } = useLanguage();
-  const groups = async () => (await import('./choices.ts')).appearanceChoices(preferences, text);
-  return <MenuButton icon="contrast" label={text.shell.settings} groups={groups} />;
+  const groups = async () => [...(await import('./choices.ts')).appearanceChoices(preferences, text), more];
+  return <MenuButton icon="settings" label={text.shell.settings} groups={groups} />;
 }
+
+const shortcutsItem = (run: () => void, { shell }: InitialText): MenuItem => ({
+  id: 'shortcuts',
+  label: shell.shortcuts,
+  icon: 'keyboard',
+  keys: '?',
+  run,
+});
 
 /** One menu with all controls, for phones. */
 function NarrowMenu() {
@@ -134,7 +141,7 @@ function NarrowMenu() {
     return [
       ...viewChoices(preferences, text),
       ...appearanceChoices(preferences, text),
-      [{ id: 'shortcuts', label: text.shell.shortcuts, icon: 'keyboard', run: showShortcuts }],
+      [shortcutsItem(showShortcuts, text)],
     ];
   };
   return <MenuButton icon="settings" label={text.shell.settings} groups={groups} />;

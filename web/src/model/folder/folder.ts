@@ -109,7 +109,9 @@ export function createFolder(
 
   const byName = computed(() => changed(read.value, log.changes.value, path.value));
   const sorted = computed(() =>
-    photoTimes.value ? sortByTimes(byName.value, photoTimes.value) : sortEntries(byName.value, order.value),
+    photoTimes.value
+      ? sortByTimes(byName.value, photoTimes.value, order.value)
+      : sortEntries(byName.value, order.value),
   );
   const entries = computed(() => filterEntries(sorted.value, filter.value));
   const indices = computed(() => new Map(entries.value.map((entry, index) => [entry.path, index])));

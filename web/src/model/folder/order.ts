@@ -58,13 +58,21 @@ export function sortEntries(byName: readonly Entry[], { by, descending }: Order)
   return folders.concat(files);
 }
 
-/** Sorts entries that are sorted by name: folders, files with a time from the newest to the oldest, all other files. */
-export function sortByTimes(byName: readonly Entry[], times: ReadonlyMap<string, string>): readonly Entry[] {
+/** Whether photos are shown from the oldest to the newest. */
+export const isOldestFirst = ({ by, descending }: Order) => by === 'modified' && !descending;
+
+/** Sorts entries that are sorted by name: folders, files with a time in the order of their times, all other files. */
+export function sortByTimes(
+  byName: readonly Entry[],
+  times: ReadonlyMap<string, string>,
+  order: Order,
+): readonly Entry[] {
   const isTimed = ({ path }: Entry) => times.has(path);
   const timed = byName.filter(isTimed);
   const folders = byName.filter(({ type }) => type === 'folder');
   const others = byName.filter((entry) => entry.type !== 'folder' && !isTimed(entry));
-  timed.sort((left, right) => compareText(times.get(right.path) ?? '', times.get(left.path) ?? ''));
+  const direction = isOldestFirst(order) ? 1 : -1;
+  timed.sort((left, right) => direction * compareText(times.get(left.path) ?? '', times.get(right.path) ?? ''));
   return folders.concat(timed, others);
 }
 

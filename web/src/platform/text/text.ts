@@ -129,6 +129,8 @@ export interface InitialText {
       readonly large: string;
       readonly largest: string;
     };
+    readonly newestFirst: string;
+    readonly oldestFirst: string;
     readonly otherFiles: string;
   };
   readonly names: {
