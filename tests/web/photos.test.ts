@@ -93,6 +93,22 @@ it('A folder of photos shows them by date, in their natural aspect ratios', asyn
   await page.getByRole('dialog').waitFor();
   await page.keyboard.press('ArrowRight');
   await becomes(() => new URL(page.url()).searchParams.get('preview'), 'b.jpg');
+
+  // A rotated photo keeps its place, also before its details are read again.
+  const reading = Promise.withResolvers<void>();
+  await page.route('**/-/media', async (route) => {
+    await reading.promise;
+    await route.continue();
+  });
+  const request = page.waitForRequest('**/-/media');
+  await page.keyboard.press('r');
+  await request;
+  await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+  const names = await page
+    .locator('.filmstrip .frame')
+    .evaluateAll((all) => all.map((each) => each.getAttribute('title')));
+  assert.deepEqual(names, [...TAKEN.map(([name]) => name), 'notes.txt']);
+  reading.resolve();
   await page.keyboard.press('Escape');
 
   // The folder keeps the view that the user chooses.

@@ -23,13 +23,21 @@ const BATCH = 500;
 
 const keyOf = ({ path, etag }: FileEntry) => `${etag} ${path}`;
 
+/** The details of the last known version of each path. They apply until those of a new version are known, so that a rotated photo stays. */
+let lastDetails: ReadonlyMap<string, Details> = new Map();
+
+function detailsOf(entry: FileEntry): Details | undefined {
+  const known = PHOTO_DETAILS.peek().get(keyOf(entry));
+  return known === undefined ? lastDetails.get(entry.path) : known;
+}
+
 /** Without details, photos have the aspect ratio of most cameras, and the time of the file. */
 const DEFAULT_ASPECT = 3 / 2;
 
 export const PHOTO_SOURCE: PhotoSource = {
   aspectOf(entry) {
     if (!hasThumbnail(entry)) return undefined;
-    const details = PHOTO_DETAILS.peek().get(keyOf(entry));
+    const details = detailsOf(entry);
     return details ? details.width / details.height : DEFAULT_ASPECT;
   },
   timeOf: (entry) => (hasThumbnail(entry) ? timeOf(entry) : ''),
@@ -41,7 +49,7 @@ export function isAwaited(entry: Entry): boolean {
 }
 
 function timeOf(entry: FileEntry): string {
-  const takenAt = PHOTO_DETAILS.peek().get(keyOf(entry))?.takenAt;
+  const takenAt = detailsOf(entry)?.takenAt;
   if (takenAt !== undefined) return takenAt.slice(0, 19);
   return entry.modified === null ? '' : localTime(new Date(entry.modified));
 }
@@ -108,13 +116,17 @@ function unknownPhotos(entries: readonly Entry[], first: number): readonly FileE
 }
 
 async function loadAll(service: Service, next: () => readonly FileEntry[], ending: AbortSignal): Promise<void> {
-  if (PHOTO_DETAILS.peek().size > MAX_REMEMBERED) PHOTO_DETAILS.value = new Map();
+  if (PHOTO_DETAILS.peek().size > MAX_REMEMBERED) {
+    lastDetails = new Map();
+    PHOTO_DETAILS.value = new Map();
+  }
   for (let size = FIRST_BATCH; !ending.aborted; size = BATCH) {
     const batch = next().slice(0, size);
     if (batch.length === 0) return;
     const items = await request(service, batch, ending);
     if (ending.aborted) return;
     const found = new Map(items.map((item) => [item.path, item]));
+    lastDetails = new Map([...lastDetails, ...batch.map(({ path }) => [path, found.get(path) ?? null] as const)]);
     PHOTO_DETAILS.value = new Map([
       ...PHOTO_DETAILS.peek(),
       ...batch.map((entry) => [keyOf(entry), found.get(entry.path) ?? null] as const),
