@@ -10,7 +10,9 @@ export async function launchFirefox(): Promise<Engine> {
   const executablePath = findCommand('firefox-esr');
   assert.ok(executablePath !== undefined, 'Firefox is installed.');
   const browser = await launch({ browser: 'firefox', executablePath, headless: true, extraPrefsFirefox: PREFERENCES });
-  const [page = await browser.newPage()] = await browser.pages();
+  // The page that Firefox opens by itself never gets the focus.
+  const page = await browser.newPage();
+  await page.bringToFront();
   const errors: string[] = [];
   page.on('console', (message) => {
     if (message.type() === 'error') errors.push(message.text());

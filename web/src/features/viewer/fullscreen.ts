@@ -1,11 +1,15 @@
 import { useEffect, useState } from 'preact/hooks';
+import type { ViewerState } from './viewer-tools.ts';
 
 /** Whether the browser can show the page on the whole screen. Browsers of iPhones can't. */
 export const canBeFullscreen = () => document.fullscreenEnabled;
 
-/** Shows the page on the whole screen, if the browser allows it. The whole page, because dialogs can't be shown so. */
-export async function enterFullscreen(): Promise<void> {
-  if (canBeFullscreen()) await document.documentElement.requestFullscreen().catch(() => {});
+/**
+ * Shows the viewer on the whole screen, if the browser allows it. Not the whole page, which would cover the dialog of the
+ * viewer in WebKit.
+ */
+export async function enterFullscreen({ frame }: ViewerState): Promise<void> {
+  if (canBeFullscreen()) await frame.current?.requestFullscreen().catch(() => {});
 }
 
 export async function leaveFullscreen(): Promise<void> {

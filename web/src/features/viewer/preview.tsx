@@ -80,18 +80,20 @@ function ViewerSkeleton({ path, retry, close }: ViewerSkeletonProps) {
   const { dialog, listeners } = useModalDialog(close);
   return (
     <dialog ref={dialog} class="viewer" aria-labelledby={titleId} {...listeners}>
-      <div class="top">
-        <div class="heading">
-          <IconButton icon="close" label={text.controls.close} shortcut={keyLabel('Escape')} onClick={close} />
-          <div class="name">
-            <h1 id={titleId} class="truncated-name">
-              <Name of={nameOf(path)} />
-            </h1>
+      <div class="frame">
+        <div class="top">
+          <div class="heading">
+            <IconButton icon="close" label={text.controls.close} shortcut={keyLabel('Escape')} onClick={close} />
+            <div class="name">
+              <h1 id={titleId} class="truncated-name">
+                <Name of={nameOf(path)} />
+              </h1>
+            </div>
           </div>
         </div>
-      </div>
-      <div class="stage" tabIndex={-1} autofocus>
-        {retry ? <NotLoadedNotice retry={retry} /> : <Loading />}
+        <div class="stage" tabIndex={-1} autofocus>
+          {retry ? <NotLoadedNotice retry={retry} /> : <Loading />}
+        </div>
       </div>
     </dialog>
   );

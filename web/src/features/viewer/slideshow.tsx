@@ -35,7 +35,7 @@ export function Slideshow({ path, gallery, viewer, isPaused, isIdle, onPause, on
   const { text } = useFullLanguage();
   const { previews } = text;
   const [seconds, setSeconds] = useState(readInterval);
-  useWholeScreen();
+  useWholeScreen(viewer);
   const next = useRef<FileEntry>(undefined);
   next.current = nextPhoto(gallery);
   const isShown = viewer.shownPhoto.value === path;
@@ -84,11 +84,11 @@ function nextPhoto({ files, index }: Gallery): FileEntry | undefined {
 }
 
 /** Fills the screen, and keeps it on, while the component is mounted and the browser allows it. */
-function useWholeScreen(): void {
+function useWholeScreen(viewer: ViewerState): void {
   useEffect(() => {
     const ending = new AbortController();
     const wasWhole = document.fullscreenElement !== null;
-    if (!wasWhole) void enterFullscreen();
+    if (!wasWhole) void enterFullscreen(viewer);
     void keepScreenOn(ending.signal);
     return () => {
       ending.abort();

@@ -1,8 +1,9 @@
 import { useFullLanguage } from '../../platform/text/language.ts';
 import { canBeFullscreen, enterFullscreen, leaveFullscreen } from './fullscreen.ts';
-import type { ViewerTool } from './viewer-tools.ts';
+import type { ViewerState, ViewerTool } from './viewer-tools.ts';
 
 interface ViewOptions {
+  readonly viewer: ViewerState;
   /** Whether the shown file is an image. */
   readonly isPhoto: boolean;
   readonly isFullscreen: boolean;
@@ -10,7 +11,7 @@ interface ViewOptions {
 }
 
 /** Returns the tools that change how the viewer shows files. */
-export function useViewTools({ isPhoto, isFullscreen, startSlideshow }: ViewOptions): readonly ViewerTool[] {
+export function useViewTools({ viewer, isPhoto, isFullscreen, startSlideshow }: ViewOptions): readonly ViewerTool[] {
   const { previews } = useFullLanguage().text;
   const slideshow: ViewerTool = {
     id: 'slideshow',
@@ -24,7 +25,7 @@ export function useViewTools({ isPhoto, isFullscreen, startSlideshow }: ViewOpti
       ? { icon: 'leave-fullscreen', label: previews.leaveFullscreen, pressed: true }
       : { icon: 'fullscreen', label: previews.fullscreen, pressed: false },
     keys: ['f'],
-    run: () => void (isFullscreen ? leaveFullscreen() : enterFullscreen()),
+    run: () => void (isFullscreen ? leaveFullscreen() : enterFullscreen(viewer)),
   };
   return [...(isPhoto ? [slideshow] : []), ...(canBeFullscreen() ? [fullscreen] : [])];
 }

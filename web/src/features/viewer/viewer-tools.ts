@@ -1,4 +1,5 @@
 import { type Signal, signal } from '@preact/signals';
+import { createRef, type RefObject } from 'preact';
 import { useLayoutEffect } from 'preact/hooks';
 import type { FileEntry } from '../../platform/service/service.ts';
 import type { IconName } from '../../ui/icon.tsx';
@@ -26,6 +27,8 @@ export interface ViewerState {
   readonly isWrapped: Signal<boolean>;
   /** The path of the photo that is visible and sharp. */
   readonly shownPhoto: Signal<string | null>;
+  /** The element of everything in the viewer. */
+  readonly frame: RefObject<HTMLDivElement | null>;
   /** Aborted when the viewer closes. */
   readonly closed: AbortSignal;
 }
@@ -35,6 +38,7 @@ export function createViewerState(closed = new AbortController().signal): Viewer
     tools: signal<readonly ViewerTool[]>([]),
     isWrapped: signal(true),
     shownPhoto: signal(null),
+    frame: createRef(),
     closed,
   };
 }

@@ -61,7 +61,7 @@ export function Viewer({ path, isInPlace, close }: ViewerProps) {
   const isPhoto = entry !== undefined && previewKindOf(entry) === 'image';
   const isDark = isPhoto || (entry !== undefined && previewKindOf(entry) === 'video');
   const hasSideSteps = isDark && !isNarrow;
-  const viewTools = useViewTools({ isPhoto, isFullscreen, startSlideshow: slideshow.start });
+  const viewTools = useViewTools({ viewer, isPhoto, isFullscreen, startSlideshow: slideshow.start });
   const classes = [
     'viewer',
     isInPlace && 'in-place',
@@ -92,17 +92,19 @@ export function Viewer({ path, isInPlace, close }: ViewerProps) {
         });
       }}
     >
-      <ViewerHeader {...header} hasSteps={!hasSideSteps} onShow={show} onClose={close} />
-      {/* Has the initial focus, so that keys reach the viewer, and no button looks selected. */}
-      <div ref={stage} class="stage" tabIndex={-1} autofocus>
-        {entry ? <ShownFile {...{ entry, viewer }} /> : <PendingFile />}
+      <div ref={viewer.frame} class="frame">
+        <ViewerHeader {...header} hasSteps={!hasSideSteps} onShow={show} onClose={close} />
+        {/* Has the initial focus, so that keys reach the viewer, and no button looks selected. */}
+        <div ref={stage} class="stage" tabIndex={-1} autofocus>
+          {entry ? <ShownFile {...{ entry, viewer }} /> : <PendingFile />}
+        </div>
+        {hasSideSteps && <SideSteps gallery={gallery} onShow={show} />}
+        {isDark && gallery.count > 1 && <Filmstrip gallery={gallery} onShow={show} />}
+        {slideshow.state !== 'off' && <LazySlideshow {...{ path, gallery, viewer, slideshow, isIdle }} onShow={show} />}
+        {entry && details.isOpen.value && slideshow.state === 'off' && <LazyDetails entries={[entry]} />}
+        <Announcement path={path} gallery={gallery} />
+        <MessageList />
       </div>
-      {hasSideSteps && <SideSteps gallery={gallery} onShow={show} />}
-      {isDark && gallery.count > 1 && <Filmstrip gallery={gallery} onShow={show} />}
-      {slideshow.state !== 'off' && <LazySlideshow {...{ path, gallery, viewer, slideshow, isIdle }} onShow={show} />}
-      {entry && details.isOpen.value && slideshow.state === 'off' && <LazyDetails entries={[entry]} />}
-      <Announcement path={path} gallery={gallery} />
-      <MessageList />
     </dialog>
   );
 }
