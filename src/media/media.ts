@@ -7,6 +7,7 @@ import { quoted, StoreError } from '../model/error.ts';
 import { mediaTypeOf, UNKNOWN_TYPE } from '../model/presentation.ts';
 import type { Cancellable, Content, FileEntry } from '../model/store.ts';
 import { shuttingDown } from '../model/store-errors.ts';
+import { freeMemory, recyclerOf } from '../streams/chunk-recycling.ts';
 import { createCache, type ThumbnailCache, type Warn } from '../thumbnails/cache.ts';
 import { fileSource } from './byte-source.ts';
 import { type ImageDetails, readImageDetails } from './image-details.ts';
@@ -126,10 +127,13 @@ async function readDetails(
   const slow = new AbortController();
   const timer = setTimeout(() => slow.abort(readTimedOut(file)), READ_TIMEOUT_MS);
   const stop = AbortSignal.any([signal, slow.signal]);
+  const blocks: Buffer<ArrayBuffer>[] = [];
   const read = async (range: { start: number; end: number }) => {
     try {
       const options = { range, ifMatch: file.etag, isOnce: true, signal: stop };
-      return await bytesOf(await source.read(file.path, options), range.end - range.start + 1, stop);
+      const block = await bytesOf(await source.read(file.path, options), range.end - range.start + 1, stop);
+      blocks.push(block);
+      return block;
     } catch (error) {
       // If the read was aborted, throw the abort reason instead of the error that the abort caused.
       stop.throwIfAborted();
@@ -140,6 +144,8 @@ async function readDetails(
     return await readImageDetails(fileSource(read, file.size));
   } finally {
     clearTimeout(timer);
+    // Collecting the garbage of hundreds of photos would take longer than reading them.
+    for (const block of blocks) freeMemory(block);
   }
 }
 
@@ -148,17 +154,17 @@ function readTimedOut({ path }: FileEntry): StoreError {
   return new StoreError('store-busy', message, { retryAfter: 1 });
 }
 
-/** Returns the bytes of a range, and ignores what a store sends beyond it. */
-async function bytesOf({ bytes, body }: Content, length: number, signal: AbortSignal): Promise<Buffer> {
-  if (bytes) return bytes.subarray(0, length);
-  const parts: Buffer[] = [];
+/** Returns a copy of the bytes of a range, and ignores what a store sends beyond it. */
+async function bytesOf({ bytes, body }: Content, length: number, signal: AbortSignal): Promise<Buffer<ArrayBuffer>> {
+  const copy = Buffer.allocUnsafeSlow(length);
+  if (bytes) return copy.subarray(0, bytes.copy(copy));
+  const recycle = recyclerOf(body);
   let received = 0;
   // Leaving the loop destroys the body, and so does the signal.
   for await (const part of addAbortSignal(signal, body)) {
-    parts.push(part);
-    received += part.length;
+    received += part.copy(copy, received);
+    recycle?.(part);
     if (received >= length) break;
   }
-  const [first = Buffer.alloc(0)] = parts;
-  return (parts.length <= 1 ? first : Buffer.concat(parts)).subarray(0, length);
+  return copy.subarray(0, received);
 }
