@@ -28,7 +28,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   stores: ['cache', 'checks', 'concurrency', 'files', 'model', 'observability', 'settings', 'streams', 'system.ts'],
   config: ['model', 'settings', 'stores', 'system.ts'],
   thumbnails: ['cache', 'concurrency', 'files', 'model', 'streams'],
-  media: ['concurrency', 'files', 'model', 'thumbnails'],
+  media: ['concurrency', 'files', 'model', 'streams', 'thumbnails'],
   zip: ['cache', 'concurrency', 'database', 'files', 'model', 'streams'],
   http: [
     'access',
