@@ -97,7 +97,10 @@ describe('The view of photos', () => {
     assert.equal(targetIndex('ArrowDown', 0, keys), end);
     const below = targetIndex('ArrowDown', end - 1, keys) ?? 0;
     assert.equal(layout.rowOf(below), 1);
-    assert.ok(Math.abs(layout.middleOf(below) - layout.middleOf(end - 1)) < 200);
+    const distance = (index: number) => Math.abs(layout.middleOf(index) - layout.middleOf(end - 1));
+    const [first, last] = layout.entriesOf(1);
+    const distances = Array.from({ length: last - first }, (_, index) => distance(first + index));
+    assert.equal(distance(below), Math.min(...distances));
     assert.equal(targetIndex('ArrowRight', end - 1, keys), end);
   });
 

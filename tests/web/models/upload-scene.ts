@@ -220,5 +220,6 @@ function routerOf(folder: Folder): Router {
     watchViewState() {},
     viewState: () => undefined,
     closeBeforeNavigating() {},
+    animateWith() {},
   };
 }

@@ -19,6 +19,7 @@ export function syncFolder(page: Page): void {
   effect(() => {
     if (account && account.signInCount.value > 0) untracked(() => void folder.refresh());
   });
+  preloaded(LOAD_DELAY_MS, async () => (await import('./transitions.ts')).animateNavigation(page));
   preloaded(LOAD_DELAY_MS, async () => (await import('./live-folder.ts')).keepFolderCurrent(page, cursor));
   if (page.links) preloaded(LOAD_DELAY_MS, async () => (await import('./shared-badges.ts')).keepBadgesCurrent(page));
 }

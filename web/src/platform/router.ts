@@ -35,7 +35,11 @@ export interface Router {
    * it.
    */
   closeBeforeNavigating(closeTop: () => boolean): void;
+  /** Sets a function that calls `navigate` at once, and animates what it changes. */
+  animateWith(animate: Animate): void;
 }
+
+export type Animate = (navigate: () => void, from: Route, to: Route) => void;
 
 /** The state of a history entry. */
 interface HistoryState {
@@ -51,6 +55,15 @@ export function createRouter(urls: Urls, first: Route): Router {
   let read: (() => ViewState) | undefined;
   /** The state of the shown history entry. A navigation that only closes a dialog restores it. */
   let shown = current();
+  let animate: Animate = (navigate) => navigate();
+  const show = (next: Route) =>
+    animate(
+      () => {
+        route.value = next;
+      },
+      route.value,
+      next,
+    );
   const saveViewState = () => {
     if (read) history.replaceState({ ...current(), viewState: read() }, '');
   };
@@ -58,14 +71,17 @@ export function createRouter(urls: Urls, first: Route): Router {
   window.addEventListener('pagehide', saveViewState);
   let closeTop = () => false;
   let isGoingBack = false;
-  window.addEventListener('popstate', () => {
+  window.addEventListener('popstate', ({ hasUAVisualTransition }) => {
     isGoingBack = false;
     if (closeTop()) {
       history.pushState(shown, '', urlOf(route.value));
       return;
     }
     shown = current();
-    route.value = urls.routeOf(new URL(window.location.href));
+    const next = urls.routeOf(new URL(window.location.href));
+    // The browser itself has animated the gesture.
+    if (hasUAVisualTransition) route.value = next;
+    else show(next);
   });
 
   const go = (next: Route, { replace = false }: { replace?: boolean } = {}, state?: HistoryState) => {
@@ -74,7 +90,7 @@ export function createRouter(urls: Urls, first: Route): Router {
     if (replace) history.replaceState(state ?? current(), '', url);
     else history.pushState(state ?? {}, '', url);
     shown = current();
-    route.value = next;
+    show(next);
   };
 
   return {
@@ -101,6 +117,9 @@ export function createRouter(urls: Urls, first: Route): Router {
     viewState: () => current().viewState,
     closeBeforeNavigating(close) {
       closeTop = close;
+    },
+    animateWith(next) {
+      animate = next;
     },
   };
 }
