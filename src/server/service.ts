@@ -295,7 +295,8 @@ function openMediaDetails(
   return createMediaDetails({
     files,
     cacheFolder: config.CACHE_DIR ?? opened.cacheFolder,
-    cacheSize: config.CACHE_SIZE,
+    // Reading a local file takes no longer than reading the cache.
+    cacheSize: config.STORAGE_TYPE === 'disk' ? 0 : config.CACHE_SIZE,
     warn: (message, error) => logger.warn({ err: error }, message),
   });
 }

@@ -1,6 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { MORE_ICONS } from './more-icons.ts';
-import { whenIdle } from './when-idle.ts';
 
 /** Renders an icon. Screen readers ignore it, so its meaning must also be in words. */
 export function Icon({ name, class: className = '' }: { name: IconName; class?: string }) {
@@ -12,21 +11,20 @@ export function Icon({ name, class: className = '' }: { name: IconName; class?: 
   );
 }
 
-/** Renders the sprite that all icons refer to. Adds the icons that the first view lacks when the browser is idle. */
+/** Renders the sprite that all icons refer to. Adds the icons that the first load lacks. */
 export function Sprite() {
   const [more, setMore] = useState({});
   useEffect(() => {
-    let cancel: () => void;
+    let timer: ReturnType<typeof setTimeout>;
     const load = () =>
       void import('./more-icons.ts').then(
         ({ MORE_ICONS }) => setMore(MORE_ICONS),
         () => {
-          const timer = setTimeout(load, RETRY_DELAY_MS);
-          cancel = () => clearTimeout(timer);
+          timer = setTimeout(load, RETRY_DELAY_MS);
         },
       );
-    cancel = whenIdle(load);
-    return () => cancel();
+    load();
+    return () => clearTimeout(timer);
   }, []);
   return (
     <svg class="visually-hidden" aria-hidden="true">

@@ -13,6 +13,11 @@ export interface PhotoLayout extends EntryLayout {
   readonly photoRow: (row: number) => PhotoRow;
   /** Returns the width of an entry in pixels. */
   readonly widthOf: (index: number) => number;
+  /**
+   * The width in pixels of a photo with the aspect ratio of most cameras. Photos that are narrower get the same preview, so
+   * that it can be requested before their aspect ratio is known.
+   */
+  readonly typicalWidth: number;
 }
 
 export interface PhotoSource {
@@ -31,6 +36,8 @@ const CAPTION = 4.625;
 /** The intended height of photos, as a multiple of the tile size. */
 const PHOTO_HEIGHT = { wide: 1.3, narrow: 0.7 };
 
+/** The aspect ratio of most cameras. */
+export const TYPICAL_ASPECT = 3 / 2;
 /** The narrowest and the widest photo of a row: of others, a part is shown. */
 const MIN_ASPECT = 0.45;
 const MAX_ASPECT = 3.2;
@@ -158,6 +165,7 @@ export function layOutPhotos(
     columnCount: rows.maxLength,
     photoRow: rows.photoRow,
     widthOf: (index) => widths[index] ?? 0,
+    typicalWidth: intended * TYPICAL_ASPECT,
   };
 }
 

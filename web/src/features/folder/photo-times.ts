@@ -5,7 +5,7 @@ import { hasThumbnail } from '../../platform/file-kinds.ts';
 import type { Entry, FileEntry, Service } from '../../platform/service/service.ts';
 import { useFolder, useService } from '../models.ts';
 import type { LoaderProps } from './entry-view.ts';
-import type { PhotoSource } from './photo-layout.ts';
+import { type PhotoSource, TYPICAL_ASPECT } from './photo-layout.ts';
 
 type MediaItem = MediaList['items'][number];
 
@@ -32,21 +32,14 @@ function detailsOf(entry: FileEntry): Details | undefined {
 }
 
 /** Without details, photos have the aspect ratio of most cameras, and the time of the file. */
-const DEFAULT_ASPECT = 3 / 2;
-
 export const PHOTO_SOURCE: PhotoSource = {
   aspectOf(entry) {
     if (!hasThumbnail(entry)) return undefined;
     const details = detailsOf(entry);
-    return details ? details.width / details.height : DEFAULT_ASPECT;
+    return details ? details.width / details.height : TYPICAL_ASPECT;
   },
   timeOf: (entry) => (hasThumbnail(entry) ? timeOf(entry) : ''),
 };
-
-/** Returns whether the page waits for the details of the first photos. */
-export function isAwaited(entry: Entry): boolean {
-  return hasThumbnail(entry) && !PHOTO_DETAILS.value.has(keyOf(entry));
-}
 
 function timeOf(entry: FileEntry): string {
   const takenAt = detailsOf(entry)?.takenAt;

@@ -5,7 +5,7 @@ import type { EntryView, RowProps } from './entry-view.ts';
 import type { EntryLayout } from './grid-layout.ts';
 import { NameField } from './lazy-name-field.ts';
 import { layOutPhotos, type PhotoLayout, type PhotoRow as RowContents } from './photo-layout.ts';
-import { isAwaited, PHOTO_DETAILS, PHOTO_SOURCE, PhotoLoader } from './photo-times.ts';
+import { PHOTO_DETAILS, PHOTO_SOURCE, PhotoLoader } from './photo-times.ts';
 import { Thumbnail } from './thumbnail.tsx';
 import { type CellProps, Chip, Page, Tile } from './tiles.tsx';
 import './photos.css';
@@ -22,7 +22,7 @@ export const PHOTOS: EntryView = {
 
 function PhotoRow({ entries, first, row, layout, start, height, tabStop, thumbnailPriority }: RowProps) {
   if (!isPhotoLayout(layout)) return null;
-  const { photoRow, widthOf } = layout;
+  const { photoRow, widthOf, typicalWidth } = layout;
   const { kind, header } = photoRow(row);
   return (
     <div
@@ -41,7 +41,15 @@ function PhotoRow({ entries, first, row, layout, start, height, tabStop, thumbna
           const props = { entry, column, isTabStop: first + column === tabStop };
           const width = widthOf(first + column);
           if (kind === 'photos') {
-            return <Photo key={entry.path} {...props} width={width} thumbnailPriority={thumbnailPriority} />;
+            return (
+              <Photo
+                key={entry.path}
+                {...props}
+                width={width}
+                previewWidth={Math.max(width, typicalWidth) * window.devicePixelRatio}
+                thumbnailPriority={thumbnailPriority}
+              />
+            );
           }
           return (
             <div key={entry.path} role="presentation" class="cell" style={{ inlineSize: `${width}px` }}>
@@ -74,13 +82,13 @@ function Header({ header }: { header: NonNullable<RowContents['header']> }) {
 interface PhotoProps extends CellProps {
   /** Pixels. */
   width: number;
+  /** The width of the preview in pixels of the screen. */
+  previewWidth: number;
   thumbnailPriority: RowProps['thumbnailPriority'];
 }
 
-function Photo({ entry, column, isTabStop, width, thumbnailPriority }: PhotoProps) {
+function Photo({ entry, column, isTabStop, width, previewWidth, thumbnailPriority }: PhotoProps) {
   const { isRenamed, isSelected, attributes, nameAttributes } = useEntryState(entry, isTabStop);
-  // The preview that is requested depends on the aspect ratio.
-  const priority = isAwaited(entry) ? 'none' : thumbnailPriority;
   return (
     <div
       role="gridcell"
@@ -92,7 +100,7 @@ function Photo({ entry, column, isTabStop, width, thumbnailPriority }: PhotoProp
     >
       <span class="visually-hidden">{shownName(entry.name)}</span>
       <div class="sight" {...nameAttributes}>
-        <Thumbnail entry={entry} width={width * window.devicePixelRatio} isWhole priority={priority} Fallback={Page} />
+        <Thumbnail entry={entry} width={previewWidth} isWhole priority={thumbnailPriority} Fallback={Page} />
       </div>
       <Check entry={entry} isSelected={isSelected} />
       <SharedBadge path={entry.path} />
