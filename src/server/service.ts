@@ -295,8 +295,7 @@ function openMediaDetails(
   return createMediaDetails({
     files,
     cacheFolder: config.CACHE_DIR ?? opened.cacheFolder,
-    // Reading a local file takes no longer than reading the cache.
-    cacheSize: config.STORAGE_TYPE === 'disk' ? 0 : config.CACHE_SIZE,
+    cacheSize: opened.isLocal ? 0 : config.CACHE_SIZE,
     warn: (message, error) => logger.warn({ err: error }, message),
   });
 }

@@ -55,6 +55,8 @@ export interface OpenedStore {
   readonly name: string;
   /** Whether the service streams large files itself, by signed URLs, because the store has no presigned URLs. */
   readonly streamsLargeFiles?: boolean;
+  /** Whether the store reads files of this machine, so that caching small parts of them saves nothing. */
+  readonly isLocal?: boolean;
   /** How the store compares names. */
   readonly names: NameComparison;
   /** Origins of the download URLs that the store returns, other than the service itself. */

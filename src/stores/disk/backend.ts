@@ -24,6 +24,7 @@ export const DISK = {
       store,
       streamsLargeFiles: true,
       names,
+      isLocal: true,
       contentOrigins: [],
       name: root,
       retriesInternally: false,
