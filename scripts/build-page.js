@@ -16,7 +16,7 @@ const compressGzip = promisify(gzip);
 const compressBrotli = promisify(brotliCompress);
 
 // After requireNode: old Node.js versions can't load TypeScript.
-const { API_REFERENCE, BUILT_PAGE, readWebPage } = await import('../src/http/page/web-page.ts');
+const { API_REFERENCE, BUILT_PAGE, readWebPage, SERVICE_WORKER } = await import('../src/http/page/web-page.ts');
 const { describeApiReferenceLicense, readApiReference } = await import('./api-reference.js');
 
 // Built in a temporary folder, which then replaces web/dist: a service may be running from the previous build.
@@ -25,6 +25,7 @@ try {
   // In a folder of its own: only the owner can read the temporary one, and the service may run as another user.
   const building = join(temporary, 'dist');
   await buildInto(building);
+  await buildServiceWorker(building);
   const page = await readWebPage(building);
   const parts = await measurePage(building, await compressFolder(page.assets), page);
   await writeFile(join(building, API_REFERENCE), await readApiReference());
@@ -42,6 +43,32 @@ async function buildInto(folder) {
     throw new Error('Vite is missing. Run "npm ci".', { cause: error });
   });
   await build({ configFile: join(WEB, 'vite.config.ts'), logLevel: 'warn', build: { outDir: folder } });
+}
+
+/**
+ * Builds the service worker as one classic script, because Firefox has no service workers of modules. It shares modules with
+ * the page, so it needs a build of its own.
+ *
+ * @param {string} folder
+ */
+async function buildServiceWorker(folder) {
+  const { build } = await import('vite');
+  await build({
+    configFile: false,
+    root: WEB,
+    publicDir: false,
+    logLevel: 'warn',
+    build: {
+      outDir: folder,
+      emptyOutDir: false,
+      target: ['chrome123', 'firefox121', 'safari17.5'],
+      modulePreload: false,
+      rolldownOptions: {
+        input: join(WEB, 'src/service-worker/service-worker.ts'),
+        output: { format: 'iife', entryFileNames: SERVICE_WORKER },
+      },
+    },
+  });
 }
 
 /**

@@ -112,6 +112,7 @@ const WEB_LAYERS: Readonly<Record<string, readonly string[]>> = {
   'main.tsx': ['platform', 'ui', 'app'],
   'first-language.ts': ['platform'],
   'early.ts': [],
+  'service-worker': ['platform'],
 };
 
 /** The folders and files of backends. None imports from another one, so that each can be read and loaded alone. */

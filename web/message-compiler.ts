@@ -8,7 +8,7 @@ export interface CatalogueSource {
 }
 
 /** The groups of messages that only lazily loaded code uses. */
-export const LAZY_GROUPS: readonly string[] = [
+const LAZY_GROUPS: readonly string[] = [
   'activity',
   'changes',
   'conflicts',
@@ -22,6 +22,7 @@ export const LAZY_GROUPS: readonly string[] = [
   'palette',
   'previews',
   'recent',
+  'received',
   'renameSeveral',
   'retries',
   'shortcuts',
@@ -35,18 +36,30 @@ export const LAZY_GROUPS: readonly string[] = [
   'visit',
 ];
 
+/** The group of messages of the page that the service worker shows without a connection. */
+const OFFLINE_GROUP = 'offline';
+
+/** The module of a catalogue that contains a message. */
+export type CatalogueModule = 'initial' | 'lazy' | 'offline';
+
+/** Returns the module that contains a group of messages. */
+export function moduleOf(group: string): CatalogueModule {
+  if (group === OFFLINE_GROUP) return 'offline';
+  return LAZY_GROUPS.includes(group) ? 'lazy' : 'initial';
+}
+
 /**
  * Compiles the catalogues of the web UI into data that `src/platform/text/messages.ts` formats without a parser. A catalogue has
- * two modules: `en.json?initial`, which the page loads before it renders, and `en.json?lazy`.
+ * three modules: `en.json?initial`, which the page loads before it renders, `en.json?lazy`, and `en.json?offline`.
  */
 export function compileCatalogues(): Plugin {
   return {
     name: 'compile-catalogues',
     enforce: 'pre',
     transform: {
-      filter: { id: /\/text\/catalogues\/[\w-]+\.json\?(initial|lazy)$/ },
+      filter: { id: /\/text\/catalogues\/[\w-]+\.json\?(initial|lazy|offline)$/ },
       handler(source, id) {
-        const part = id.endsWith('?lazy') ? 'lazy' : 'initial';
+        const part = id.slice(id.lastIndexOf('?') + 1) as CatalogueModule;
         const catalogue = compilePart(JSON.parse(source) as CatalogueSource, part);
         return { code: `export default ${JSON.stringify(catalogue)}`, moduleType: 'js', map: null };
       },
@@ -55,8 +68,8 @@ export function compileCatalogues(): Plugin {
 }
 
 /** Throws an `Error` that names the key of an invalid message. */
-export function compilePart(source: CatalogueSource, part: 'initial' | 'lazy'): Catalogue {
-  const groups = Object.entries(source).filter(([group]) => LAZY_GROUPS.includes(group) === (part === 'lazy'));
+export function compilePart(source: CatalogueSource, part: CatalogueModule): Catalogue {
+  const groups = Object.entries(source).filter(([group]) => moduleOf(group) === part);
   return compileCatalogue(Object.fromEntries(groups));
 }
 

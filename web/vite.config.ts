@@ -1,4 +1,5 @@
 import { defaultClientConditions, defineConfig } from 'vite';
+import { emitAppIcons } from './app-icons.ts';
 import { compileCatalogues } from './message-compiler.ts';
 import { workerLicenses } from './worker-licenses.ts';
 
@@ -10,7 +11,7 @@ export default defineConfig({
   publicDir: false,
   // In a worker, some packages need another entry point, because it has no document.
   resolve: { conditions: ['worker', ...defaultClientConditions] },
-  plugins: [compileCatalogues()],
+  plugins: [compileCatalogues(), emitAppIcons()],
   worker: { format: 'es', plugins: () => [workerLicenses()] },
   build: {
     outDir: 'dist',
@@ -22,7 +23,9 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     rolldownOptions: {
-      input: ['main.tsx', 'early.ts', 'first-language.ts'].map((name) => `${import.meta.dirname}/src/${name}`),
+      input: ['main.tsx', 'early.ts', 'first-language.ts', 'app/offline.ts'].map(
+        (name) => `${import.meta.dirname}/src/${name}`,
+      ),
       output: {
         // The first load is one file, although lazily loaded code shares parts of it. The code that requests the texts is
         // a file of its own, because the browser runs it while it loads the other one.

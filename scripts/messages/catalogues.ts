@@ -1,5 +1,5 @@
 import { type MessageFormatElement, TYPE } from '@formatjs/icu-messageformat-parser';
-import { type CatalogueSource, compileCatalogue, LAZY_GROUPS, parseMessage } from '../../web/message-compiler.ts';
+import { type CatalogueSource, compileCatalogue, moduleOf, parseMessage } from '../../web/message-compiler.ts';
 
 /** The type of a parameter: a number, any text, or one of the keys of a `select`. */
 type ParameterType = 'number' | 'string' | readonly string[];
@@ -11,13 +11,19 @@ export function declareText(english: CatalogueSource): string {
     '',
     '/** The texts that the page loads before it renders. */',
     `export interface InitialText ${declareGroup(
-      selectGroups(english, (group) => !LAZY_GROUPS.includes(group)),
+      selectGroups(english, (group) => moduleOf(group) === 'initial'),
       '',
     )}`,
     '',
     '/** The texts that only lazily loaded code uses. */',
     `export interface LazyText ${declareGroup(
-      selectGroups(english, (group) => LAZY_GROUPS.includes(group)),
+      selectGroups(english, (group) => moduleOf(group) === 'lazy'),
+      '',
+    )}`,
+    '',
+    '/** The texts of the page that the service worker shows without a connection. */',
+    `export interface OfflineText ${declareGroup(
+      selectGroups(english, (group) => moduleOf(group) === 'offline'),
       '',
     )}`,
     '',

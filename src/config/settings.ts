@@ -270,6 +270,12 @@ export const SETTINGS = {
     example: '128',
     help: 'Threads per process for system calls. Half of them can wait for the disk.',
   },
+  INSTALLABLE: {
+    read: yesOrNo,
+    defaultText: 'true',
+    example: 'false',
+    help: 'Whether browsers can install the web UI as an app, with an offline page.',
+  },
   READ_ONLY: {
     read: yesOrNo,
     defaultText: 'false',

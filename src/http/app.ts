@@ -29,6 +29,7 @@ import { uploadRoute } from './routes/upload.ts';
 import { presignPartsRoute, uploadsRoutes } from './routes/uploads.ts';
 import { listVersionsRoute, restoreVersionRoute } from './routes/versions.ts';
 import { visitorRoutes } from './routes/visitors.ts';
+import { webAppRoutes } from './routes/web-app.ts';
 import { changeWebhookRoutes, webhookRoutes } from './routes/webhooks.ts';
 import { zipRoutes } from './routes/zip.ts';
 import type { Service } from './service.ts';
@@ -166,6 +167,7 @@ async function registerRoutes(app: App, service: Service): Promise<void> {
   if (service.basePath !== '') outsideRoute(app, service);
   linkWithoutSlashRoute(app);
   await app.register(async (assets: App) => assetRoutes(assets, service));
+  await app.register(async (webApp: App) => webAppRoutes(webApp, service));
   await app.register(async (fetching: App) => fetchRoute(fetching, service));
   renditionRoutes(app, service);
   mediaRoute(app, service);

@@ -38,6 +38,8 @@ export interface Service {
   readonly page: WebPage;
   /** The origins of the store's presigned and public URLs, except the service's own. */
   readonly contentOrigins: readonly string[];
+  /** Whether browsers can install the web UI. Otherwise, an installed service worker removes itself. */
+  readonly isInstallable: boolean;
   /** Whether every change is refused. The web UI then offers none. */
   readonly readOnly: boolean;
   /** Maximum size of an upload in bytes; undefined if only the store has a limit. */

@@ -151,6 +151,7 @@ async function openService(
     signedUrls,
     page,
     contentOrigins: opened.contentOrigins,
+    isInstallable: config.INSTALLABLE,
     readOnly: config.READ_ONLY,
     maxUploadSize: config.MAX_UPLOAD_SIZE,
     trash: store.moveToTrash && config.TRASH_DAYS > 0 ? { days: store.purgeTrashed ? config.TRASH_DAYS : null } : null,

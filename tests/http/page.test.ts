@@ -6,7 +6,7 @@ import { after, before, describe, it } from 'node:test';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { renderDocument } from '../../src/http/page/document.ts';
 import { BUILT_PAGE, PageNotBuilt, readWebPage, type WebPage } from '../../src/http/page/web-page.ts';
-import type { Listing } from '../../src/http/schemas.ts';
+import type { Embedded, Listing } from '../../src/http/schemas.ts';
 import { StoreError } from '../../src/model/error.ts';
 import { disk } from '../contract/backend.ts';
 import { NAMES } from '../contract/names.ts';
@@ -280,7 +280,8 @@ describe('The web UI', () => {
         );
         assert.deepEqual([directives['base-uri'], directives['frame-ancestors']], ["'none'", "'none'"]);
         assert.equal(directives['require-trusted-types-for'], "'script'");
-        assert.equal(directives['trusted-types'], 'preview-worker');
+        assert.equal(directives['trusted-types'], 'preview-worker service-worker');
+        assert.deepEqual([directives['worker-src'], directives['manifest-src']], ["'self'", "'self'"]);
         assert.doesNotMatch(String(headers['content-security-policy']), /unsafe-|\*|data:|https?:/);
         assert.equal(headers['x-content-type-options'], 'nosniff');
         assert.equal(headers['referrer-policy'], 'same-origin');
@@ -397,9 +398,18 @@ describe('The document', () => {
     early: 'early.js',
     language: 'language.js',
     icon: 'mark.svg',
+    appIcons: {
+      'icon-192': '192.png',
+      'icon-512': '512.png',
+      'maskable-512': 'maskable.png',
+      'apple-touch-180': 'touch.png',
+      'monochrome-192': 'monochrome.png',
+    },
+    offline: { script: 'offline.js', imports: [], styles: [] },
+    serviceWorker: '',
   };
   const response: Listing = { success: true, prefix: 'a/', entries: [] };
-  const html = renderDocument(page, {
+  const embedded: Embedded = {
     base: '../',
     folder: 'a/',
     status: 200,
@@ -412,7 +422,8 @@ describe('The document', () => {
     keepsVersions: true,
     links: false,
     access: null,
-  });
+  };
+  const html = renderDocument(page, embedded, { isInstallable: true });
 
   it('loads the built files, first those needed before the first paint', () => {
     const head = html.slice(0, html.indexOf('</head>'));
@@ -453,6 +464,7 @@ describe('readWebPage', () => {
       'src/early.ts': { file: 'assets/early.js', isEntry: true },
       'src/first-language.ts': { file: 'assets/language.js', isEntry: true, imports: ['_shared.js'] },
       'src/ui/mark.svg': { file: 'assets/mark.svg' },
+      ...OFFLINE_AND_ICONS,
     });
     const { assets: _, ...names } = page;
     assert.deepEqual(names, {
@@ -462,10 +474,20 @@ describe('readWebPage', () => {
       early: 'early.js',
       language: 'language.js',
       icon: 'mark.svg',
+      appIcons: {
+        'icon-192': 'icon-192.png',
+        'icon-512': 'icon-512.png',
+        'maskable-512': 'maskable-512.png',
+        'apple-touch-180': 'apple-touch-180.png',
+        'monochrome-192': 'monochrome-192.png',
+      },
+      offline: { script: 'offline.js', imports: ['deep.js'], styles: ['main.css', 'shared.css', 'offline.css'] },
+      serviceWorker: 'worker();',
     });
   });
 
   for (const [what, manifest] of [
+    ['has no offline page and no icons', { 'src/main.tsx': { file: 'assets/main.js' } }],
     ['has no entry', { 'src/other.tsx': { file: 'assets/other.js' } }],
     ['is of another shape', { 'src/main.tsx': { file: 1 } }],
     ['names files elsewhere', { 'src/main.tsx': { file: '../main.js' } }],
@@ -502,11 +524,23 @@ describe('The build', () => {
   });
 });
 
+/** What the offline page and the icons add to a manifest. */
+const OFFLINE_AND_ICONS = {
+  'src/app/offline.ts': { file: 'assets/offline.js', imports: ['_deep.js'], css: ['assets/offline.css'] },
+  ...Object.fromEntries(
+    ['icon-192', 'icon-512', 'maskable-512', 'apple-touch-180', 'monochrome-192'].map((name) => [
+      `src/app-icons/${name}.png`,
+      { file: `assets/${name}.png` },
+    ]),
+  ),
+};
+
 async function readBuilt(manifest: unknown): Promise<WebPage> {
   const folder = await mkdtemp(join(tmpdir(), 'holdall-test-page-'));
   try {
     await mkdir(join(folder, '.vite'));
     await writeFile(join(folder, '.vite/manifest.json'), JSON.stringify(manifest));
+    await writeFile(join(folder, 'service-worker.js'), 'worker();');
     return await readWebPage(folder);
   } finally {
     await rm(folder, { recursive: true });
@@ -517,11 +551,12 @@ const TYPES: Readonly<Record<string, RegExp>> = {
   '.js': /^(application|text)\/javascript; charset=utf-8$/,
   '.css': /^text\/css; charset=utf-8$/,
   '.svg': /^image\/svg\+xml/,
+  '.png': /^image\/png$/,
 };
 
 /** Everything in angle brackets that the document may have. */
 const OUR_TAGS =
-  /^<(!doctype html|html lang="en"|meta [\w"=,; -]+|link rel="[a-z]+"( type="image\/svg\+xml")? href="[\w./-]+"|script( type="module"( async)?)? src="[\w./-]+"|div id="page"|script type="application\/json" id="embedded"|a href="[^"<>']*"|\/?(title|head|body|noscript|p|ul|li|bdi|a)|\/(html|div|script))>$/;
+  /^<(!doctype html|html lang="en"|meta [\w"=,;:()# -]+|link rel="[a-z-]+"( type="image\/svg\+xml")? href="[\w./-]+"( crossorigin="use-credentials")?|script( type="module"( async)?)? src="[\w./-]+"|div id="page"|script type="application\/json" id="embedded"|a href="[^"<>']*"|\/?(title|head|body|noscript|p|ul|li|bdi|a)|\/(html|div|script))>$/;
 
 interface EmbeddedResponse {
   readonly base: string;

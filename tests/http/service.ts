@@ -54,6 +54,7 @@ export interface ServiceOptions
       Pick<
         Service,
         | 'contentOrigins'
+        | 'isInstallable'
         | 'readOnly'
         | 'trash'
         | 'keepsVersions'
@@ -113,6 +114,7 @@ export async function startService(
   {
     wrap,
     contentOrigins = [],
+    isInstallable = true,
     readOnly = false,
     trash = { days: 30 },
     keepsVersions = true,
@@ -189,6 +191,7 @@ export async function startService(
       signedUrls,
       page,
       contentOrigins,
+      isInstallable,
       readOnly,
       trash,
       keepsVersions,

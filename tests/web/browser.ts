@@ -26,6 +26,8 @@ export interface Visit {
    * response without a request. By default, the assets of the page may be cached.
    */
   readonly isCacheEmpty?: boolean;
+  /** Whether the page may have a service worker. Without one, each page costs less. Default: false. */
+  readonly hasServiceWorker?: boolean;
   /** Whether the browser must show PDF files. The test file must declare the need `chromium`. */
   readonly hasPdfViewer?: boolean;
 }
@@ -84,7 +86,7 @@ interface PooledContext {
 const idle = new Map<string, PooledContext[]>();
 
 async function acquire(visit: Visit): Promise<PooledContext> {
-  const { width, theme, language, reducedMotion = true, hasPdfViewer = false } = visit;
+  const { width, theme, language, reducedMotion = true, hasPdfViewer = false, hasServiceWorker = false } = visit;
   const options: BrowserContextOptions = {
     ...SCREENS[width],
     colorScheme: theme,
@@ -92,6 +94,7 @@ async function acquire(visit: Visit): Promise<PooledContext> {
     // Otherwise times depend on the machine that runs the tests.
     timezoneId: 'UTC',
     reducedMotion: reducedMotion ? 'reduce' : 'no-preference',
+    serviceWorkers: hasServiceWorker ? 'allow' : 'block',
   };
   const key = JSON.stringify([hasPdfViewer, options]);
   const known = idle.get(key)?.pop();

@@ -29,10 +29,11 @@ describe('The appearance settings', () => {
     await page.locator('html[data-theme="dark"]').waitFor();
     const dark = await backgroundLightness(page);
     assert.ok(dark < light, `${dark} is darker than ${light}`);
-    const themeColor = page.locator('meta[name="theme-color"]');
     const canvas = () => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
-    const matchesPage = async () => (await themeColor.getAttribute('content')) === (await canvas());
-    await until('the theme color of the browser matches the page', matchesPage);
+    const themeColors = () =>
+      page.locator('meta[name="theme-color"]').evaluateAll((all) => all.map((meta) => meta.getAttribute('content')));
+    const matchesPage = async () => (await themeColors()).join() === `${await canvas()},${await canvas()}`;
+    await until('the colours of the browser, for both themes of the device, match the page', matchesPage);
 
     const { height } = await boxOf(row(page, 'one.txt'));
     await choose(page, 'Settings', 'Compact');

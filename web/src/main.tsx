@@ -7,7 +7,9 @@ import { createPage, type Page } from './app/create-page.ts';
 import { syncDocument } from './app/document.ts';
 import { syncFolder } from './app/folder-sync.ts';
 import { readEmbedded } from './platform/embedded.ts';
+import { watchInstallPrompt } from './platform/install-prompt.ts';
 import { watchRegionKeys } from './ui/focus.ts';
+import { whenIdle } from './ui/when-idle.ts';
 
 const root = document.querySelector('#page');
 if (root) {
@@ -23,6 +25,15 @@ function start(page: Page, container: Element): void {
   syncFolder(page);
   watchRegionKeys();
   render(<App page={page} />, container);
+  startWebApp(page);
+}
+
+/** Starts what only the installable page has, once the browser is idle. Share links have no manifest. */
+function startWebApp(page: Page): void {
+  watchInstallPrompt();
+  const manifest = document.querySelector<HTMLLinkElement>('link[rel="manifest"]');
+  if (manifest)
+    whenIdle(() => void import('./app/web-app.ts').then((app) => app.startWebApp(page, manifest.href)).catch(() => {}));
 }
 
 /** Shows that the page could not start. In English, because it is shown if the texts of no language could be loaded. */

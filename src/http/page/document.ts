@@ -1,21 +1,26 @@
 import { encodePath } from '../../model/path.ts';
 import { CACHE_CONTROL, PERMISSIONS_POLICY, relativeTo } from '../headers.ts';
 import type { Embedded, Listing } from '../schemas.ts';
+import { MANIFEST_PATH, THEME_COLORS } from './app-manifest.ts';
 import type { WebPage } from './web-page.ts';
 
 /**
  * Returns the HTML document of the web UI. It embeds the JSON response, so that the web UI needs no further request.
  * Without scripts, the document is a list of links.
  */
-export function renderDocument(page: WebPage, embedded: Embedded): string {
+export function renderDocument(page: WebPage, embedded: Embedded, { isInstallable }: PageOptions): string {
   const { base, folder } = embedded;
   const asset = (name: string) => escapeHtml(assetUrl(base, name));
   return [
     '<!doctype html><html lang="en"><head><meta charset="utf-8">',
     '<meta name="viewport" content="width=device-width, initial-scale=1, viewport-fit=cover">',
     '<meta name="color-scheme" content="light dark">',
+    ...Object.entries(THEME_COLORS).map(
+      ([theme, color]) => `<meta name="theme-color" media="(prefers-color-scheme: ${theme})" content="${color}">`,
+    ),
     `<title>${escapeHtml(titleOf(folder))}</title>`,
     page.icon === undefined ? '' : `<link rel="icon" type="image/svg+xml" href="${asset(page.icon)}">`,
+    ...(isInstallable ? renderAppLinks(page, base) : []),
     page.early === undefined ? '' : `<script src="${asset(page.early)}"></script>`,
     ...page.styles.map((style) => `<link rel="stylesheet" href="${asset(style)}">`),
     ...page.imports.map((module) => `<link rel="modulepreload" href="${asset(module)}">`),
@@ -26,6 +31,23 @@ export function renderDocument(page: WebPage, embedded: Embedded): string {
     `<script type="application/json" id="embedded">${escapeJson(embedded)}</script>`,
     '</body></html>',
   ].join('');
+}
+
+/**
+ * Returns the links for installing the web UI. The manifest is public, but browsers request it with cookies, because a proxy
+ * in front of the service can require them.
+ */
+function renderAppLinks({ appIcons }: WebPage, base: string): readonly string[] {
+  return [
+    `<link rel="manifest" href="${escapeHtml(base + MANIFEST_PATH)}" crossorigin="use-credentials">`,
+    `<link rel="apple-touch-icon" href="${escapeHtml(assetUrl(base, appIcons['apple-touch-180']))}">`,
+  ];
+}
+
+/** What the document has for users, but not for the visitors of share links. */
+export interface PageOptions {
+  /** Whether browsers can install the web UI. */
+  readonly isInstallable: boolean;
 }
 
 function titleOf(folder: string): string {
@@ -69,13 +91,13 @@ function escapeJson(embedded: Embedded): string {
 }
 
 /** Returns the headers of the web UI's document, for every status. */
-export function pageHeaders(contentOrigins: readonly string[]): Record<string, string> {
+export function pageHeaders(contentOrigins: readonly string[], options: PageOptions): Record<string, string> {
   return {
     'content-type': 'text/html; charset=utf-8',
     // Browsers revalidate each time, and still restore the page on back navigation, which `no-store` would prevent.
     'cache-control': CACHE_CONTROL,
     vary: 'Accept, Accept-Encoding',
-    'content-security-policy': contentSecurityPolicy(contentOrigins),
+    'content-security-policy': contentSecurityPolicy(contentOrigins, options),
     'cross-origin-opener-policy': 'same-origin',
     'permissions-policy': PERMISSIONS_POLICY,
     'referrer-policy': 'same-origin',
@@ -84,10 +106,10 @@ export function pageHeaders(contentOrigins: readonly string[]): Record<string, s
 
 /**
  * Allows the page to load its own scripts and styles, and file contents, which a redirect might lead to the store's
- * hosts. No string can become a script (`require-trusted-types-for`), except the URL of the worker of previews, which
- * `web/src/features/viewer/worker/run-job.ts` creates.
+ * hosts. No string can become a script (`require-trusted-types-for`), except two URLs: that of the worker of previews, which
+ * `web/src/features/viewer/worker/run-job.ts` creates, and that of the service worker (`web/src/app/service-worker.ts`).
  */
-function contentSecurityPolicy(contentOrigins: readonly string[]): string {
+function contentSecurityPolicy(contentOrigins: readonly string[], { isInstallable }: PageOptions): string {
   const contents = ["'self'", ...contentOrigins.filter(isCspSource)].join(' ');
   return [
     "default-src 'none'",
@@ -98,12 +120,13 @@ function contentSecurityPolicy(contentOrigins: readonly string[]): string {
     `connect-src ${contents}`,
     `frame-src ${contents}`,
     "font-src 'self'",
-    "manifest-src 'self'",
+    "worker-src 'self'",
+    `manifest-src ${isInstallable ? "'self'" : "'none'"}`,
     "form-action 'self'",
     "base-uri 'none'",
     "frame-ancestors 'none'",
     "require-trusted-types-for 'script'",
-    'trusted-types preview-worker',
+    `trusted-types preview-worker${isInstallable ? ' service-worker' : ''}`,
   ].join('; ');
 }
 

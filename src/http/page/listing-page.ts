@@ -7,7 +7,7 @@ import { compress, prefers } from '../accept.ts';
 import { visitorOf } from '../access/link-access.ts';
 import { describeUser } from '../access/request-access.ts';
 import { CACHE_CONTROL, JSON_TYPE } from '../headers.ts';
-import { linkTokenOf } from '../request-url.ts';
+import { isLinkUrl, linkTokenOf } from '../request-url.ts';
 import type { Failure, Listing } from '../schemas.ts';
 import type { Service } from '../service.ts';
 import { baseOf, escapeHtml, fileUrl, folderUrl, isListingUrl, pageHeaders, renderDocument } from './document.ts';
@@ -30,7 +30,8 @@ export async function sendListing(
   if (!prefersPage(request)) {
     return reply.headers({ vary: 'Accept', 'cache-control': CACHE_CONTROL }).type(JSON_TYPE).send(response);
   }
-  const html = renderDocument(service.page, {
+  const options = { isInstallable: service.isInstallable && !isLinkUrl(request) };
+  const embedded = {
     base: baseOf(url),
     folder,
     status: reply.statusCode,
@@ -48,10 +49,11 @@ export async function sendListing(
           cursor: changesCursor,
         }
       : embedLink(service, request)),
-  });
+  };
+  const html = renderDocument(service.page, embedded, options);
   const { body, coding } = await compress(html, headers['accept-encoding']?.toString());
   if (coding !== undefined) reply.header('content-encoding', coding);
-  return reply.headers(pageHeaders(contentOriginsOf(service))).send(body);
+  return reply.headers(pageHeaders(contentOriginsOf(service), options)).send(body);
 }
 
 /** Returns what the document embeds for the visitor of a share link: no function that visitors don't have. */

@@ -10,6 +10,9 @@ export const BUILT_PAGE = join(PACKAGE_FOLDER, 'web/dist');
 /** The script of the API reference, compressed with gzip, in the folder of the build. */
 export const API_REFERENCE = 'api-reference.js.gz';
 
+/** The script of the service worker, in the folder of the build. */
+export const SERVICE_WORKER = 'service-worker.js';
+
 /** The built web UI: the names of its files in the folder `assets`. */
 export interface WebPage {
   /** The folder of all files that the web UI loads, at once or lazily. */
@@ -24,7 +27,20 @@ export interface WebPage {
   /** A module that requests the texts of the user's language while the browser loads the other scripts. */
   readonly language: string | undefined;
   readonly icon: string | undefined;
+  /** The icons of the installed web UI, by the names of their sources. */
+  readonly appIcons: Readonly<Record<AppIcon, string>>;
+  /** The module of the page that the service worker shows without a connection, its style sheets and its imports. */
+  readonly offline: {
+    readonly script: string;
+    readonly imports: readonly string[];
+    readonly styles: readonly string[];
+  };
+  /** The script of the service worker. */
+  readonly serviceWorker: string;
 }
+
+const APP_ICONS = ['icon-192', 'icon-512', 'maskable-512', 'apple-touch-180', 'monochrome-192'] as const;
+export type AppIcon = (typeof APP_ICONS)[number];
 
 /** Thrown if the web UI is missing, unreadable, or not a valid build. */
 export class PageNotBuilt extends Error {
@@ -38,14 +54,26 @@ export async function readWebPage(folder: string): Promise<WebPage> {
   const [entry, ...imported] = chunks;
   if (!entry)
     throw new PageNotBuilt(`The build of the web UI in ${folder} has no entry src/main.tsx. Run "npm run build".`);
+  const styles = stylesOf(chunks);
+  const [offline, ...offlineImports] = chunksOf(manifest, 'src/app/offline.ts');
+  const appIcons = appIconsOf(manifest);
+  if (!offline || !appIcons)
+    throw new PageNotBuilt(`The build of the web UI in ${folder} is incomplete. Run "npm run build".`);
   return {
     assets: join(folder, ASSETS),
     script: nameOf(entry.file),
     imports: imported.map(({ file }) => nameOf(file)),
-    styles: [...new Set(chunks.flatMap(({ css = [] }) => css))].map(nameOf),
+    styles,
     early: optionalName(manifest['src/early.ts']),
     language: optionalName(manifest['src/first-language.ts']),
     icon: optionalName(manifest['src/ui/mark.svg']),
+    appIcons,
+    offline: {
+      script: nameOf(offline.file),
+      imports: offlineImports.map(({ file }) => nameOf(file)),
+      styles: [...new Set([...styles, ...stylesOf([offline, ...offlineImports])])],
+    },
+    serviceWorker: await readBuilt(join(folder, SERVICE_WORKER)),
   };
 }
 
@@ -63,9 +91,7 @@ const Manifest = Type.Record(Type.String(), Chunk);
 type Manifest = Static<typeof Manifest>;
 
 async function readManifest(file: string): Promise<Manifest> {
-  const text = await readFile(file, 'utf8').catch((error: unknown) => {
-    throw new PageNotBuilt(describeUnread(file, error), { cause: error });
-  });
+  const text = await readBuilt(file);
   try {
     return Value.Parse(Manifest, JSON.parse(text));
   } catch (error) {
@@ -73,6 +99,12 @@ async function readManifest(file: string): Promise<Manifest> {
       cause: error,
     });
   }
+}
+
+async function readBuilt(file: string): Promise<string> {
+  return readFile(file, 'utf8').catch((error: unknown) => {
+    throw new PageNotBuilt(describeUnread(file, error), { cause: error });
+  });
 }
 
 function describeUnread(file: string, error: unknown): string {
@@ -97,6 +129,17 @@ function chunksOf(manifest: Manifest, source: string): Chunk[] {
   follow(source);
   return [...found.values()];
 }
+
+/** Returns the names of the icons; undefined if the build lacks one. */
+function appIconsOf(manifest: Manifest): Readonly<Record<AppIcon, string>> | undefined {
+  const names = APP_ICONS.map((icon) => [icon, optionalName(manifest[`src/app-icons/${icon}.png`])] as const);
+  // All icons have a name, because none is undefined.
+  return names.some(([, name]) => name === undefined)
+    ? undefined
+    : (Object.fromEntries(names) as Record<AppIcon, string>);
+}
+
+const stylesOf = (chunks: readonly Chunk[]) => [...new Set(chunks.flatMap(({ css = [] }) => css))].map(nameOf);
 
 const nameOf = (file: string) => file.slice(ASSETS.length);
 

@@ -7,7 +7,7 @@ import type { Page } from './create-page.ts';
 /** Keeps the document outside of the rendered elements in sync with the models, for the lifetime of the page. */
 export function syncDocument({ account, isBusy, language, preferences, router, visit }: Page): void {
   const root = document.documentElement;
-  fixIconUrl();
+  fixLinkUrls();
   window.matchMedia('(prefers-color-scheme: dark)').addEventListener('change', updateThemeColor);
   const narrow = window.matchMedia(NARROW);
   const updateNarrow = () => void root.toggleAttribute('data-narrow', narrow.matches);
@@ -42,26 +42,18 @@ export function syncDocument({ account, isBusy, language, preferences, router, v
   });
 }
 
-/** Makes the icon's URL absolute. The relative one depends on the URL of the folder, which changes without a reload. */
-function fixIconUrl(): void {
-  for (const link of document.querySelectorAll<HTMLLinkElement>('link[rel="icon"]')) {
+/** Makes the URLs of the icons and the manifest absolute. The relative ones depend on the URL of the folder, which changes. */
+function fixLinkUrls(): void {
+  for (const link of document.querySelectorAll<HTMLLinkElement>('link:is([rel$="icon"], [rel="manifest"])')) {
     link.setAttribute('href', link.href);
   }
 }
 
-/** Sets the browser's theme color to the page's background. */
+/** Sets the browser's theme colours, one for each theme of the device, to the page's background. */
 function updateThemeColor(): void {
-  metaElement('theme-color').content = getComputedStyle(document.documentElement).backgroundColor;
-}
-
-/** Returns the `meta` element with a name. Creates it if it does not exist. */
-function metaElement(name: string): HTMLMetaElement {
-  const found = document.querySelector<HTMLMetaElement>(`meta[name="${name}"]`);
-  if (found) return found;
-  const meta = document.createElement('meta');
-  meta.name = name;
-  document.head.append(meta);
-  return meta;
+  const { backgroundColor } = getComputedStyle(document.documentElement);
+  for (const meta of document.querySelectorAll<HTMLMetaElement>('meta[name="theme-color"]'))
+    meta.content = backgroundColor;
 }
 
 /** Makes the browser ask the user whether to leave the page. */

@@ -50,11 +50,13 @@ export interface ConflictAnswer {
   readonly forAll: boolean;
 }
 
-/** A copy or move whose destination the user chooses. */
+/** A copy or move whose destination the user chooses, or files that another app has shared. */
 export interface PickedTransfer {
-  readonly kind: 'copy' | 'move';
+  readonly kind: 'copy' | 'move' | 'save';
   /** The paths of the items to copy or move. */
   readonly paths: readonly string[];
+  /** The files to save; undefined for a copy or move. */
+  readonly files?: readonly File[];
   /** The path of the folder that the dialog shows first. */
   readonly start: string;
   /** Creates a folder. Resolves to whether that succeeded. */

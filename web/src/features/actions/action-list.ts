@@ -10,6 +10,7 @@ import type { Places } from '../../model/places/places.ts';
 import type { Selection } from '../../model/selection.ts';
 import type { Uploads } from '../../model/uploads/uploads.ts';
 import type { Visit } from '../../model/visit/visit.ts';
+import { install, installPrompt } from '../../platform/install-prompt.ts';
 import { parentOf, ROOT } from '../../platform/paths.ts';
 import type { Router } from '../../platform/router.ts';
 import type { Entry, Service } from '../../platform/service/service.ts';
@@ -369,6 +370,14 @@ export const ACTIONS: readonly ActionDefinition[] = [
     needsLinks: true,
     isAvailable: always,
     run: ({ router }) => router.openView('links'),
+  },
+  {
+    id: 'install',
+    icon: 'install',
+    keys: [],
+    group: 'show',
+    isAvailable: () => installPrompt.value !== null,
+    run: install,
   },
 ];
 

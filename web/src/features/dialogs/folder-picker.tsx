@@ -4,7 +4,7 @@ import { createFolderPickerState, type FolderPickerState } from '../../model/cha
 import type { PickedTransfer } from '../../model/prompts.ts';
 import { ancestorsOf, ROOT } from '../../platform/paths.ts';
 import type { FolderEntry } from '../../platform/service/service.ts';
-import { useFullLanguage } from '../../platform/text/language.ts';
+import { type Text, useFullLanguage } from '../../platform/text/language.ts';
 import { folderName } from '../../platform/text/names.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
@@ -29,8 +29,8 @@ function FolderPicker({ transfer, close }: { transfer: PickedTransfer; close: (f
   );
   useEffect(() => picker.end, [picker]);
 
-  const { paths, kind } = transfer;
-  const subject = subjectOf(paths);
+  const { paths, files = [] } = transfer;
+  const { title, choose: choice } = textsOf(transfer, text);
   const { value: reason } = picker.reason;
   const choose = () => {
     if (reason === undefined) close(picker.path.value);
@@ -39,7 +39,7 @@ function FolderPicker({ transfer, close }: { transfer: PickedTransfer; close: (f
   return (
     <Dialog
       kind="wide"
-      title={kind === 'copy' ? text.folderPicker.copyTitle(subject) : text.folderPicker.moveTitle(subject)}
+      title={title}
       onClose={() => close(null)}
       onSubmit={choose}
       actions={
@@ -49,12 +49,13 @@ function FolderPicker({ transfer, close }: { transfer: PickedTransfer; close: (f
           </span>
           <Button onClick={() => close(null)}>{text.controls.cancel}</Button>
           <Button kind="primary" type="submit" disabled={reason !== undefined}>
-            {kind === 'copy' ? text.folderPicker.copyHere : text.folderPicker.moveHere}
+            {choice}
           </Button>
         </>
       }
     >
       <div class="folder-picker">
+        {files.length > 0 && <Files files={files} />}
         <Breadcrumb picker={picker} />
         <Folders picker={picker} onChoose={choose} />
         <p class="reason" role="status">
@@ -66,6 +67,40 @@ function FolderPicker({ transfer, close }: { transfer: PickedTransfer; close: (f
     </Dialog>
   );
 }
+
+/** Returns the title of the dialog, and the label of the button that chooses the open folder. */
+function textsOf({ kind, paths, files = [] }: PickedTransfer, { folderPicker, received }: Text) {
+  const subject = subjectOf(paths);
+  switch (kind) {
+    case 'copy':
+      return { title: folderPicker.copyTitle(subject), choose: folderPicker.copyHere };
+    case 'move':
+      return { title: folderPicker.moveTitle(subject), choose: folderPicker.moveHere };
+    case 'save':
+      return { title: received.title({ count: files.length, name: files[0]?.name ?? '' }), choose: received.save };
+  }
+}
+
+/** The names and the size of files that another app has shared. */
+function Files({ files }: { files: readonly File[] }) {
+  const { formats } = useFullLanguage();
+  const size = files.reduce((sum, file) => sum + file.size, 0);
+  return (
+    <p class="files">
+      <span class="names">
+        {files.slice(0, MAX_NAMES).map(({ name }, index) => (
+          <span key={index}>
+            <Name of={name} />
+          </span>
+        ))}
+      </span>
+      <span class="numbers">{formats.size(size)}</span>
+    </p>
+  );
+}
+
+/** No dialog is wide enough for more. */
+const MAX_NAMES = 20;
 
 function NewFolderButton({ picker, create }: { picker: FolderPickerState; create: PickedTransfer['create'] }) {
   const dialogs = useDialogs();

@@ -9,3 +9,8 @@ declare module '*.json?lazy' {
   const catalogue: import('./messages.ts').Catalogue;
   export default catalogue;
 }
+
+declare module '*.json?offline' {
+  const catalogue: import('./messages.ts').Catalogue;
+  export default catalogue;
+}

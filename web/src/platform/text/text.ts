@@ -36,6 +36,7 @@ export interface InitialText {
     readonly recent: string;
     readonly palette: string;
     readonly goTo: string;
+    readonly install: string;
   };
   readonly controls: {
     readonly close: string;
@@ -855,6 +856,26 @@ export interface LazyText {
     readonly preview: string;
     readonly before: string;
     readonly after: string;
+  };
+  readonly received: {
+    readonly title: (parameters: { count: number; name: string }) => string;
+    readonly save: string;
+    readonly textName: string;
+    readonly missing: string;
+    readonly tooLarge: string;
+  };
+}
+
+/** The texts of the page that the service worker shows without a connection. */
+export interface OfflineText {
+  readonly offline: {
+    readonly title: string;
+    readonly hint: string;
+    readonly unreachable: string;
+    readonly unreachableHint: string;
+    readonly retry: string;
+    readonly connecting: string;
+    readonly failed: string;
   };
 }
 

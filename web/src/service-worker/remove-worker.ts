@@ -1,0 +1,13 @@
+import { deleteShares } from '../platform/shares.ts';
+import { deleteCaches, type ServiceWorkerScope } from './scope.ts';
+
+/** Replaces an installed worker, deletes what it has stored, and unregisters. */
+export function removeWorker(scope: ServiceWorkerScope): void {
+  scope.addEventListener('install', (event) => event.waitUntil(scope.skipWaiting()));
+  scope.addEventListener('activate', (event) => event.waitUntil(remove(scope)));
+}
+
+async function remove(scope: ServiceWorkerScope): Promise<void> {
+  await Promise.allSettled([deleteCaches(scope), deleteShares(scope.registration.scope)]);
+  await scope.registration.unregister();
+}
