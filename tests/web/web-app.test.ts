@@ -1,0 +1,263 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { pipeline } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { it, type TestContext } from 'node:test';
+import type { Page } from 'playwright-core';
+import { atEnd } from '../../testing/holdall.ts';
+import { until } from '../../testing/until.ts';
+import type { Need } from '../runner/needs.ts';
+import { assertAccessible, assertAccessibleInBothSchemes } from './axe.ts';
+import { becomes } from './becomes.ts';
+import { openPage } from './browser.ts';
+import { button, row, waitForMessage } from './elements.ts';
+import { PHONE } from './open-site.ts';
+import { photo } from './samples.ts';
+import { ANN, accessOf, fillSignInForm, UNAUTHORIZED } from './signing-in.ts';
+import { startSite } from './site.ts';
+import { storedText, testFile, trayShows } from './uploading.ts';
+
+export const needs: readonly Need[] = ['browser'];
+
+const FILES = { 'one.txt': '1', 'Docs/old.txt': 'old', 'Photos/cat.txt': 'meow' };
+const WITH_WORKER = { ...PHONE, hasServiceWorker: true } as const;
+
+/** Waits until the page has a service worker that can respond to navigations. */
+async function waitForWorker(page: Page): Promise<void> {
+  await until('the service worker is active', () =>
+    page.evaluate(async () => (await navigator.serviceWorker.getRegistration())?.active?.state === 'activated'),
+  );
+}
+
+/** Returns what the worker has stored: the paths of all responses, by the version of the worker. */
+function cached(page: Page): Promise<Record<string, string[]>> {
+  return page.evaluate(async () => {
+    const names = await caches.keys();
+    const contents = names.map(async (name) => {
+      const requests = await (await caches.open(name)).keys();
+      return [name, requests.map(({ url }) => new URL(url).pathname)] as const;
+    });
+    return Object.fromEntries(await Promise.all(contents));
+  });
+}
+
+it('Browsers can install the page, and it offers so in its menu while the browser does', async (t) => {
+  const site = await startSite(t, { store: 'disk', files: FILES });
+  const page = await openPage(t, { ...WITH_WORKER, url: site.url });
+  await row(page, 'Docs/').waitFor();
+  await waitForWorker(page);
+  const session = await page.context().newCDPSession(page);
+  const { installabilityErrors } = await session.send('Page.getInstallabilityErrors');
+  // The windows of tests are private ones.
+  assert.deepEqual(
+    installabilityErrors.map(({ errorId }) => errorId).filter((id) => id !== 'in-incognito'),
+    [],
+  );
+  const { url, errors } = await session.send('Page.getAppManifest');
+  assert.deepEqual([url, errors], [`${site.url}-/manifest.webmanifest`, []]);
+
+  const menuItem = page.getByRole('menuitem', { name: 'Install app' });
+  const openMenu = async () => {
+    await button(page, 'Actions').or(button(page, 'More')).last().click();
+    await page.getByRole('menu').waitFor();
+  };
+  await openMenu();
+  assert.equal(await menuItem.count(), 0);
+  await page.keyboard.press('Escape');
+  const isCancelled = await page.evaluate(() => {
+    const prompt = () => void (document.title = 'asked');
+    const offer = Object.assign(new Event('beforeinstallprompt', { cancelable: true }), { prompt });
+    return !window.dispatchEvent(offer);
+  });
+  assert.ok(isCancelled, 'The browser shows no question of its own.');
+  await openMenu();
+  await menuItem.click();
+  assert.equal(await page.title(), 'asked');
+  await openMenu();
+  assert.equal(await menuItem.count(), 0);
+});
+
+/**
+ * Starts a reverse proxy below the path `/team`. Its version of the service is that of the next build after `upgrade`: the
+ * script of the offline page has another name, and another one is in the service worker.
+ */
+async function startProxy(t: TestContext, site: URL) {
+  let script: string | undefined;
+  const isUpgraded = () => script !== undefined;
+  const next = 'offline-next.js';
+  const sendNextWorker = async (response: IncomingMessage, answer: ServerResponse) => {
+    const { 'content-length': _, ...headers } = response.headers;
+    const source = (await buffer(response)).toString().replace(script ?? '', next);
+    answer.writeHead(200, headers).end(source.replace(/"version":"[^"]*"/, '"version":"next"'));
+  };
+  const proxy = createServer((incoming, answer) => {
+    const path = (incoming.url ?? '').replace('/team', '').replace(next, script ?? next);
+    const { method, headers } = incoming;
+    // Compressed scripts could not be replaced.
+    const sent = { ...headers, 'accept-encoding': 'identity' };
+    const options = { host: site.hostname, port: site.port, path, method, headers: sent };
+    const outgoing = request(options, (response) => {
+      if (isUpgraded() && path === '/-/service-worker.js') return void sendNextWorker(response, answer);
+      answer.writeHead(response.statusCode ?? 502, response.headers);
+      pipeline(response, answer, () => {});
+    });
+    outgoing.on('error', () => answer.destroy());
+    pipeline(incoming, outgoing, () => {});
+  }).listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  const { port } = proxy.address() as AddressInfo;
+  const stop = async () => {
+    proxy.closeAllConnections();
+    await new Promise((resolve) => proxy.close(resolve));
+  };
+  atEnd(t, stop);
+  return {
+    url: `http://127.0.0.1:${port}/team/`,
+    stop,
+    start: async () => void (await once(proxy.listen(port, '127.0.0.1'), 'listening')),
+    upgrade(offline: string) {
+      script = offline;
+    },
+  };
+}
+
+it('Without a connection, an offline page of the newest build continues by itself, and no content is stored', async (t) => {
+  const site = await startSite(t, {
+    store: 'disk',
+    files: { ...FILES, 'Photos/dog.jpg': await photo(1, { width: 300, height: 200 }) },
+  });
+  const proxy = await startProxy(t, new URL(site.url));
+  const page = await openPage(t, {
+    ...WITH_WORKER,
+    url: proxy.url,
+    expectedErrors: [/ERR_(CONNECTION_(REFUSED|RESET)|EMPTY_RESPONSE)/, /503/],
+  });
+  await waitForWorker(page);
+  await page.evaluate(() => caches.open('of another application'));
+  await page.goto(`${proxy.url}Photos/`);
+  await row(page, 'Photos/cat.txt').click();
+  await page.keyboard.press('Enter');
+  await page.getByRole('dialog').getByText('meow').waitFor();
+  await page.keyboard.press('Escape');
+
+  const found = Object.entries(await cached(page)).filter(([name]) => name.startsWith('holdall'));
+  const [version, stored] = found[0] ?? assert.fail('The service worker has a cache.');
+  assert.ok(version.startsWith('holdall /team/ '), version);
+  assert.ok(stored.length > 0);
+  for (const path of stored)
+    assert.match(path, /^\/team\/-\/assets\/(early|offline|language|mark|main|page)-[\w-]+\.(js|css|svg)$/);
+
+  proxy.upgrade(
+    stored.map((path) => path.slice(path.lastIndexOf('/') + 1)).find((name) => /^offline.*js$/.test(name)) ?? '',
+  );
+  await page.evaluate(async () => (await navigator.serviceWorker.getRegistration())?.update());
+  await becomes(
+    async () => Object.keys(await cached(page)).toSorted(),
+    ['holdall /team/ next', 'of another application'],
+  );
+  const upgraded = (await cached(page))['holdall /team/ next'] ?? [];
+  assert.ok(upgraded.includes('/team/-/assets/offline-next.js'), upgraded.join());
+
+  await proxy.stop();
+  await page.reload();
+  await page.getByRole('heading', { name: 'Can’t reach Holdall' }).waitFor();
+  assert.equal(await page.locator('script[type="module"]').getAttribute('src'), '/team/-/assets/offline-next.js');
+  await assertAccessibleInBothSchemes(page, t, { state: 'the offline page' });
+  await button(page, 'Retry').click();
+  await page.getByRole('status').getByText('Still no connection.').waitFor();
+  await page.evaluate(() => localStorage.setItem('holdall', JSON.stringify({ language: 'ar', theme: 'dark' })));
+  await page.reload();
+  await page.locator('html[dir="rtl"][lang="ar"][data-theme="dark"]').waitFor();
+  await page.getByRole('heading', { name: 'تعذّر الوصول إلى Holdall' }).waitFor();
+  await page.evaluate(() => localStorage.clear());
+
+  await proxy.start();
+  await row(page, 'Photos/cat.txt').waitFor();
+  assert.equal(page.url(), `${proxy.url}Photos/`);
+
+  await site.restart({ INSTALLABLE: 'false' });
+  await page.evaluate(async () => (await navigator.serviceWorker.getRegistration())?.update());
+  await becomes(() => page.evaluate(async () => (await navigator.serviceWorker.getRegistrations()).length), 0);
+  assert.deepEqual(Object.keys(await cached(page)), ['of another application']);
+});
+
+/** Shares as another app does: the browser sends a form by a navigation. */
+async function share(page: Page, { root, from = 'about:blank', files = [], fields = {} }: ShareOptions): Promise<void> {
+  await page.goto(from);
+  await page.setContent(
+    `<form method="post" enctype="multipart/form-data" action="${root}-/share"><input type="file" name="files" multiple></form>`,
+  );
+  await page.setInputFiles('input[type=file]', [...files]);
+  await page.evaluate((texts) => {
+    const form = document.querySelector('form');
+    for (const [name, value] of Object.entries(texts)) {
+      form?.append(Object.assign(document.createElement('input'), { type: 'hidden', name, value }));
+    }
+    form?.submit();
+  }, fields);
+}
+
+interface ShareOptions {
+  readonly root: string;
+  /** The URL of the page that sends the form. */
+  readonly from?: string;
+  readonly files?: readonly ReturnType<typeof testFile>[];
+  readonly fields?: Readonly<Record<string, string>>;
+}
+
+it('Files that another app shares are uploaded to the chosen folder, after signing in', async (t) => {
+  const site = await startSite(t, { store: 'disk', files: FILES, access: accessOf() });
+  const foreign = 'http://apps.example.org';
+  const page = await openPage(t, {
+    ...WITH_WORKER,
+    url: site.url,
+    allowedOrigins: [foreign],
+    expectedErrors: [UNAUTHORIZED],
+  });
+  const root = site.url;
+  await waitForWorker(page);
+  await share(page, { root, files: [testFile('IMG 1.txt', 'one'), testFile('Übersicht.txt', 'two')] });
+  await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
+  await fillSignInForm(page, ANN);
+  await button(page, 'Sign in').click();
+
+  const dialog = page.getByRole('dialog', { name: 'Save 2 files to…' });
+  await dialog.getByText('Übersicht.txt').waitFor();
+  await assertAccessible(page, t, { state: 'the dialog of shared files' });
+  await dialog.getByRole('option', { name: 'Docs' }).click();
+  await dialog.getByRole('navigation').getByText('Docs').waitFor();
+  assert.equal(await site.exists('Docs/IMG 1.txt'), false);
+  await button(dialog, 'Save here').click();
+  await trayShows(page, '2 files uploaded');
+  await row(page, 'Docs/IMG 1.txt').waitFor();
+  assert.deepEqual(
+    [await storedText(site, 'Docs/IMG 1.txt'), await storedText(site, 'Docs/Übersicht.txt')],
+    ['one', 'two'],
+  );
+
+  await share(page, { root, fields: { title: 'A: good/read', text: 'Read this', url: 'https://example.org/' } });
+  await page.getByRole('dialog', { name: /^Save .*A good read\.txt.* to…$/ }).waitFor();
+  await page.reload();
+  const text = page.getByRole('dialog', { name: /^Save .*A good read\.txt.* to…$/ });
+  await button(text, 'Save here').click();
+  await trayShows(page, '1 file uploaded');
+  assert.equal(await storedText(site, 'A good read.txt'), 'Read this\nhttps://example.org/\n');
+  assert.equal(page.url(), root);
+
+  // A share is gone once it was saved or cancelled.
+  await share(page, { root, files: [testFile('cancelled.txt', 'x')] });
+  const cancelled = page.getByRole('dialog', { name: /^Save .*cancelled\.txt.* to…$/ });
+  await cancelled.waitFor();
+  const url = page.url();
+  await button(cancelled, 'Cancel').click();
+  await becomes(() => page.url(), root);
+  await page.goto(url);
+  await waitForMessage(page, 'Couldn’t receive the shared files.');
+
+  await page.route(`${foreign}/`, (route) => route.fulfill({ contentType: 'text/html', body: '' }));
+  await share(page, { root, from: `${foreign}/`, files: [testFile('hostile.txt', 'x')] });
+  await waitForMessage(page, 'Couldn’t receive the shared files.');
+  assert.equal(await page.getByRole('dialog').count(), 0);
+});
