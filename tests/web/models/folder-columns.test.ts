@@ -23,6 +23,7 @@ describe('The columns of the list', () => {
     assert.deepEqual(shown(58, { hidden: [], widths: { modified: 20 } }), ['name size modified', true]);
     const { template } = layOutColumns(90, { hidden: ['type'], widths: { name: 20.5, size: 1000 } });
     assert.equal(template, 'minmax(0, 20.5rem) 14rem 11rem var(--control) 1fr');
+    assert.equal(layOutColumns(30, ALL).template, 'minmax(0, 1fr) 5.5rem var(--control)');
   });
 });
 

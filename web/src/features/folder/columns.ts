@@ -51,9 +51,13 @@ export function layOutColumns(available: number, choice: ColumnChoice): ListColu
     if (needed(shown) + PADDING + MENU <= available) break;
     shown = shown.filter((other) => other !== column);
   }
+  const full = shown.reduce((sum, column) => sum + GAP + widthOf(column, choice), PADDING + MENU);
+  // In a narrow list, the menu buttons are at the edge. Otherwise, space remains beside them.
+  const isFilled = full > available;
   const tracks = shown.map((column) => {
     const width = `${widthOf(column, choice)}rem`;
-    return column === 'name' ? `minmax(0, ${width})` : width;
+    return column === 'name' ? `minmax(0, ${isFilled ? '1fr' : width})` : width;
   });
-  return { shown, isReduced: shown.length < chosen.length, template: `${tracks.join(' ')} var(--control) 1fr` };
+  const template = `${tracks.join(' ')} var(--control)${isFilled ? '' : ' 1fr'}`;
+  return { shown, isReduced: shown.length < chosen.length, template };
 }
