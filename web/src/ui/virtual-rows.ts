@@ -8,6 +8,8 @@ export interface VirtualRows {
   readonly style: { readonly blockSize: string; readonly overflowY?: 'clip' };
   readonly isScrolling: boolean;
   readonly position: ScrollPosition;
+  /** Renders the rows of the current position before the browser reports it, so that no frame is empty. */
+  update(): void;
   /** Scrolls the minimum distance that brings a row into view. */
   scrollTo(row: number): void;
 }
@@ -132,6 +134,7 @@ export function useVirtualRows(options: VirtualRowsOptions): VirtualRows {
           { blockSize: `${MAX_HEIGHT}px`, overflowY: 'clip' },
     isScrolling,
     position,
+    update: () => measured.current(),
     scrollTo(row) {
       const element = scroller.current;
       if (!element) return;

@@ -55,7 +55,7 @@ function EntryGrid({ scroller, view }: EntriesProps & { view: EntryView }) {
     pinned: rowOf(tabStop),
     overscan: view.overscan,
   });
-  useScrollAnchoring(scroller, virtual.position, layout);
+  useScrollAnchoring(scroller, virtual, layout);
   const scrollToIndex = (index: number) => virtual.scrollTo(rowOf(index));
   useEntryFocus(grid, layout, scrollToIndex);
   useScrollToRevealed(grid, coveredHeight, scrollToIndex);

@@ -1,4 +1,4 @@
-import { signal } from '@preact/signals';
+import { batch, signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import type { MediaList } from '../../../../src/http/schemas.ts';
 import { hasThumbnail } from '../../platform/file-kinds.ts';
@@ -56,18 +56,18 @@ function localTime(time: Date): string {
 export function PhotoLoader({ entries, first }: LoaderProps) {
   const folder = useFolder();
   const service = useService();
-  const details = PHOTO_DETAILS.value;
   const visible = useRef(first);
   visible.current = first;
   const latest = useRef(entries);
   latest.current = entries;
 
-  useEffect(() => {
+  const sort = () => {
     // Photos that a filter hides keep their times, so that they are in order when they return.
     const before = folder.photoTimes.peek() ?? [];
-    const times = entries.filter((entry) => hasThumbnail(entry)).map((entry) => [entry.path, timeOf(entry)] as const);
-    folder.photoTimes.value = new Map([...before, ...times]);
-  }, [membersOf(entries), details]);
+    const photos = latest.current.filter((entry) => hasThumbnail(entry));
+    folder.photoTimes.value = new Map([...before, ...photos.map((entry) => [entry.path, timeOf(entry)] as const)]);
+  };
+  useEffect(sort, [membersOf(entries)]);
   useEffect(
     () => () => {
       folder.photoTimes.value = null;
@@ -77,7 +77,8 @@ export function PhotoLoader({ entries, first }: LoaderProps) {
 
   useEffect(() => {
     const ending = new AbortController();
-    void loadAll(service, () => unknownPhotos(latest.current, visible.current), ending.signal);
+    const next = () => unknownPhotos(latest.current, visible.current);
+    void loadAll(service, { next, sort, ending: ending.signal });
     return () => ending.abort();
   }, [membersOf(entries)]);
   return null;
@@ -108,33 +109,43 @@ function unknownPhotos(entries: readonly Entry[], first: number): readonly FileE
   return fromVisible.filter((entry) => hasThumbnail(entry)).filter((entry) => !known.has(keyOf(entry)));
 }
 
-async function loadAll(service: Service, next: () => readonly FileEntry[], ending: AbortSignal): Promise<void> {
+interface Loading {
+  /** Returns the photos whose details to request next. */
+  readonly next: () => readonly FileEntry[];
+  /** Sorts the folder by the details that are known. */
+  readonly sort: () => void;
+  readonly ending: AbortSignal;
+}
+
+async function loadAll(service: Service, { next, sort, ending }: Loading): Promise<void> {
   if (PHOTO_DETAILS.peek().size > MAX_REMEMBERED) {
     lastDetails = new Map();
     PHOTO_DETAILS.value = new Map();
   }
   for (let size = FIRST_BATCH; !ending.aborted; size = BATCH) {
-    const batch = next().slice(0, size);
-    if (batch.length === 0) return;
-    const items = await request(service, batch, ending);
+    const photos = next().slice(0, size);
+    if (photos.length === 0) return;
+    const items = await request(service, photos, ending);
     if (ending.aborted) return;
     const found = new Map(items.map((item) => [item.path, item]));
-    lastDetails = new Map([...lastDetails, ...batch.map(({ path }) => [path, found.get(path) ?? null] as const)]);
-    PHOTO_DETAILS.value = new Map([
-      ...PHOTO_DETAILS.peek(),
-      ...batch.map((entry) => [keyOf(entry), found.get(entry.path) ?? null] as const),
-    ]);
+    lastDetails = new Map([...lastDetails, ...photos.map(({ path }) => [path, found.get(path) ?? null] as const)]);
+    const known = photos.map((entry) => [keyOf(entry), found.get(entry.path) ?? null] as const);
+    // At the same time, so that the photos move only once.
+    batch(() => {
+      PHOTO_DETAILS.value = new Map([...PHOTO_DETAILS.peek(), ...known]);
+      sort();
+    });
   }
 }
 
 /** After a failure, the photos have their default aspect ratio and the times of the files. */
 async function request(
   service: Service,
-  batch: readonly FileEntry[],
+  photos: readonly FileEntry[],
   ending: AbortSignal,
 ): Promise<readonly MediaItem[]> {
   try {
-    const body = { paths: batch.map(({ path }) => path) };
+    const body = { paths: photos.map(({ path }) => path) };
     return (await service.send<MediaList>('-/media', { method: 'POST', body, signal: ending })).items;
   } catch {
     return [];

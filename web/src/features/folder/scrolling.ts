@@ -1,6 +1,6 @@
 import type { RefObject } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import type { ScrollPosition } from '../../ui/virtual-rows.ts';
+import type { VirtualRows } from '../../ui/virtual-rows.ts';
 import { useFolder, useMessages, useRouter, useSelection } from '../models.ts';
 import type { EntryLayout } from './grid-layout.ts';
 
@@ -10,7 +10,7 @@ import type { EntryLayout } from './grid-layout.ts';
  */
 export function useScrollAnchoring(
   scroller: RefObject<HTMLElement | null>,
-  position: ScrollPosition,
+  { position, update }: Pick<VirtualRows, 'position' | 'update'>,
   layout: EntryLayout,
 ): void {
   const folder = useFolder();
@@ -49,6 +49,7 @@ export function useScrollAnchoring(
       const index = folder.indexOf(anchor.current.path);
       if (index >= 0) position.top = rows.topOf(layout.rowOf(index)) + anchor.current.offset;
     }
+    update();
     const updateAnchor = () => {
       const row = Math.max(0, Math.min(rows.rowAt(position.top), rows.count - 1));
       const first = folder.entries.peek()[layout.entriesOf(row)[0]];
