@@ -16,6 +16,8 @@ import { Icon, type IconName } from '../../ui/icon.tsx';
 import { ProgressBar } from '../../ui/progress-bar.tsx';
 import { uniformRows, useVirtualRows } from '../../ui/virtual-rows.ts';
 import { Name } from '../folder/entry-parts.tsx';
+import { EntryIcon } from '../folder/thumbnail.tsx';
+import { knownEntry } from '../items/known-entry.ts';
 import { usePermissions } from '../models.ts';
 
 /** The height of a row: a name, and two lines for the error. */
@@ -107,6 +109,7 @@ function UploadRow({ uploads, item, position, onFocus }: UploadRowProps) {
   const { text } = language;
   const state = item.state.value;
   const status = itemStatus(item, language);
+  const icon = STATE_ICONS[state];
 
   return (
     <li
@@ -116,7 +119,7 @@ function UploadRow({ uploads, item, position, onFocus }: UploadRowProps) {
       style={{ insetBlockStart: `${position.top}px`, blockSize: `${position.height}px` }}
       onFocusCapture={onFocus}
     >
-      <Icon name={STATE_ICONS[state] ?? (item.kind === 'folder' ? 'folder' : 'file')} />
+      {icon ? <Icon name={icon} /> : <EntryIcon entry={entryOf(item)} />}
       <div class="what">
         <p class="name truncated-name" title={item.folder + item.name}>
           <Name of={item.name} />
@@ -136,6 +139,9 @@ function UploadRow({ uploads, item, position, onFocus }: UploadRowProps) {
 
 /** The size below which a progress bar would disappear too soon to be seen. */
 const MIN_BYTES_WITH_PROGRESS = 100_000;
+
+const entryOf = ({ kind, folder, name }: UploadItem) =>
+  knownEntry(kind === 'folder' ? { type: 'folder', path: `${folder}${name}/` } : { type: 'file', path: folder + name });
 
 /** Icons of states. Waiting and active items show the icon of their type. */
 const STATE_ICONS: Partial<Readonly<Record<UploadState, IconName>>> = {
