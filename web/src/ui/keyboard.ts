@@ -50,6 +50,7 @@ const LABELS: Readonly<Record<string, string>> = {
   ArrowLeft: '←',
   ArrowRight: '→',
   Escape: 'Esc',
+  ' ': 'Space',
 };
 
 /**
