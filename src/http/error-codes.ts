@@ -436,7 +436,7 @@ const STORE_ERRORS: Readonly<
     action: 'Upload the image with fewer pixels, or as a JPEG.',
   },
   'image-too-complex': {
-    meaning: 'Drawing the thumbnail exceeded the timeout.',
+    meaning: 'Drawing the image takes more than 10 seconds of CPU time.',
     action: 'Upload a simpler image. Holdall tries again after a minute.',
   },
   denied: {
@@ -592,7 +592,7 @@ const STORE_ERRORS: Readonly<
     action: 'Try again after `Retry-After`. Operators: see the log, and run `holdall doctor`.',
   },
   'thumbnail-failed': {
-    meaning: 'The process that draws thumbnails ended, for example because the server is out of memory.',
+    meaning: 'The server is too busy to draw the image within 30 seconds, or out of memory.',
     action: 'Try again after `Retry-After`.',
   },
   overloaded: {

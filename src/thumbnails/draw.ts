@@ -136,6 +136,6 @@ function faultOf(message: string): RenderFault {
   if (message.includes('unsupported image format')) return 'unsupported';
   // libvips reports an SVG whose size overflows an integer as zero pixels wide.
   if (/pixel limit|zero-sized image/.test(message)) return 'too-many-pixels';
-  if (message.startsWith('timeout:')) return 'too-slow';
+  if (message.startsWith('timeout:')) return 'overloaded';
   return 'damaged';
 }

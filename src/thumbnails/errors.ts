@@ -28,8 +28,13 @@ export function noProgramFor({ path }: FileEntry, kind: StillKind): StoreError {
 }
 
 export interface RenderLimits {
-  /** Milliseconds. */
-  readonly timeoutMs: number;
+  /** Maximum CPU time of the process that draws an image, in milliseconds. */
+  readonly cpuTimeMs: number;
+  /**
+   * Milliseconds until a render is ended that had not enough CPU time to finish. The time that passes depends on the load of the machine, so
+   * it says nothing about the image.
+   */
+  readonly deadlineMs: number;
   /** Bytes. */
   readonly memoryLimitBytes: number;
 }
@@ -37,7 +42,7 @@ export interface RenderLimits {
 /** Translates a `RenderError` for the user who requested the thumbnail of `file`. Returns any other error unchanged. */
 export function asStoreError(error: unknown, file: FilePath, limits: RenderLimits): unknown {
   if (!(error instanceof RenderError)) return error;
-  const retryAfter = error.fault === 'killed' ? { retryAfter: 5 } : {};
+  const retryAfter = error.fault === 'overloaded' ? { retryAfter: 5 } : {};
   return new StoreError(ERROR_CODES[error.fault], messageOf(error, quoted(file), limits), {
     cause: error,
     ...retryAfter,
@@ -52,13 +57,13 @@ const ERROR_CODES: Readonly<Record<RenderFault, StoreErrorCode>> = {
   'too-large-unpacked': 'image-too-large',
   'too-much-memory': 'image-too-large',
   'too-slow': 'image-too-complex',
-  killed: 'thumbnail-failed',
+  overloaded: 'thumbnail-failed',
 };
 
 function messageOf(
   { fault, dimensions }: RenderError,
   name: string,
-  { timeoutMs, memoryLimitBytes }: RenderLimits,
+  { cpuTimeMs, memoryLimitBytes }: RenderLimits,
 ): string {
   switch (fault) {
     case 'unsupported':
@@ -77,9 +82,9 @@ function messageOf(
         'memory to draw. Upload it with fewer pixels, or as a JPEG.'
       );
     case 'too-slow':
-      return `The image ${name} took longer than ${timeoutMs / 1000} seconds to draw. Upload a simpler image.`;
-    case 'killed':
-      return `The image ${name} could not be drawn. The server might be out of memory. Try again in a few seconds.`;
+      return `The image ${name} takes more than ${cpuTimeMs / 1000} seconds of CPU time to draw. Upload a simpler image.`;
+    case 'overloaded':
+      return `The image ${name} could not be drawn, because the server is busy or out of memory. Try again in a few seconds.`;
   }
 }
 
@@ -102,8 +107,8 @@ const DAY_MS = 24 * 60 * MINUTE_MS;
 
 /**
  * Milliseconds for which a failure is cached. The version of an image never changes, so a day only limits the effect of
- * an old decoder version. A slow render might be due to a busy machine, so it is retried after a minute. A fault
- * without an entry is not cached.
+ * an old decoder version. A slow render can be faster on another machine that shares the cache, so it is retried after a minute. A
+ * fault without an entry is not cached, because the image does not cause it.
  */
 const FAILURE_TTL_MS: Partial<Readonly<Record<RenderFault, number>>> = {
   unsupported: DAY_MS,
@@ -150,10 +155,13 @@ export type RenderFault =
   | 'too-large-unpacked'
   /** Drawing exceeds the memory limit of a child process. */
   | 'too-much-memory'
-  /** Drawing exceeds the render timeout. */
+  /** Drawing exceeds the limit of CPU time. */
   | 'too-slow'
-  /** Another process killed the child process. The image itself might be valid. */
-  | 'killed';
+  /**
+   * The machine has too little CPU time, memory or disk space, or something else ended the process. The image itself might
+   * be valid.
+   */
+  | 'overloaded';
 
 const RENDER_FAULTS: readonly RenderFault[] = [
   'unsupported',
@@ -163,7 +171,7 @@ const RENDER_FAULTS: readonly RenderFault[] = [
   'too-large-unpacked',
   'too-much-memory',
   'too-slow',
-  'killed',
+  'overloaded',
 ];
 
 /**

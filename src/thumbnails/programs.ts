@@ -3,6 +3,7 @@ import { access, constants } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { sandboxed } from './sandbox.ts';
+import { isShortage } from './shortage.ts';
 
 /** Kinds of files of which another program draws a still image. */
 export const STILL_KINDS = ['video', 'pdf'] as const;
@@ -33,6 +34,9 @@ export const NO_PROGRAMS: FoundPrograms = { kinds: [], missing: [] };
 /** Timeout of the test of the sandbox, in milliseconds. */
 const PROBE_TIMEOUT_MS = 10_000;
 
+/** Attempts of the test, while the machine is too busy for it. The result applies until the service restarts. */
+const PROBE_ATTEMPTS = 3;
+
 /** Finds out which kinds of files can be drawn on this machine, by starting the sandbox once. Never rejects. */
 export async function findPrograms(): Promise<FoundPrograms> {
   const all = [...SANDBOX_PROGRAMS, ...Object.values(STILL_PROGRAMS)];
@@ -54,13 +58,14 @@ async function isInstalled(name: string): Promise<boolean> {
 }
 
 /** Returns why the sandbox does not start; undefined if it does. Containers often forbid it. */
-async function probeSandbox(): Promise<string | undefined> {
+async function probeSandbox(attempt = 1): Promise<string | undefined> {
   const [file, ...args] = sandboxed(['true'], { input: '/usr/bin/true', memoryBytes: 2 ** 30, seconds: 5 });
   try {
     await promisify(execFile)(file, args, { env: {}, timeout: PROBE_TIMEOUT_MS, killSignal: 'SIGKILL' });
     return undefined;
   } catch (error) {
-    const { stderr } = error as { stderr?: unknown };
+    const { stderr, killed } = error as { stderr?: unknown; killed?: unknown };
+    if (attempt < PROBE_ATTEMPTS && (killed === true || isShortage(error))) return await probeSandbox(attempt + 1);
     const [line = ''] = (typeof stderr === 'string' ? stderr.trim() : '').split('\n');
     return line || String(error);
   }

@@ -9,11 +9,11 @@ import { renditionOfName } from './renditions.ts';
 
 /*
  * The process that `render.ts` starts for one image. Reads the image from stdin, and writes the rendition to stdout.
- * Arguments: name of the rendition, size of the image in bytes, timeout in milliseconds, memory limit in bytes.
+ * Arguments: name of the rendition, size of the image in bytes, limit of CPU time and deadline in milliseconds, memory limit in bytes.
  */
 
 const [rendition = '', ...figures] = process.argv.slice(2);
-const [size = 0, timeoutMs = 0, memoryLimit = 0] = figures.map(Number);
+const [size = 0, cpuTimeMs = 0, deadlineMs = 0, memoryLimit = 0] = figures.map(Number);
 
 // If the machine runs out of memory, Linux kills this process first instead of the service.
 try {
@@ -22,25 +22,30 @@ try {
   // Only Linux has the file, and a container might protect it.
 }
 
-// The parent process kills this process after the timeout. If the parent itself was killed, this timer ends a render
+// The parent process kills this process after the deadline. If the parent itself was killed, this timer ends a render
 // that would take hours. `process.exit` would wait for the render.
-setTimeout(() => process.kill(process.pid, 'SIGKILL'), 2 * timeoutMs).unref();
+setTimeout(() => process.kill(process.pid, 'SIGKILL'), 2 * deadlineMs).unref();
 
-// libvips works in other threads, so this thread can check the memory. Limits of the operating system do not fit. V8
-// reserves far more memory than it uses, and libraries without memory crash as if the image were damaged.
+// libvips works in other threads, so this thread can check the memory and the CPU time. Limits of the operating system do not fit.
+// V8 reserves far more memory than it uses, and libraries without memory crash as if the image were damaged.
 const WATCH_MS = 5;
 setInterval(() => {
   const used = process.memoryUsage.rss();
-  if (used <= memoryLimit) return;
-  const error = new RenderError('too-much-memory', `The process took ${used} bytes of memory.`);
+  if (used > memoryLimit) end(new RenderError('too-much-memory', `The process took ${used} bytes of memory.`));
+  const { user, system } = process.cpuUsage();
+  if (user + system > cpuTimeMs * 1000) end(new RenderError('too-slow', `The process took ${user + system} µs.`));
+}, WATCH_MS).unref();
+
+/** Writes an error, and ends the process: `process.exit` would wait for the render. */
+function end(error: RenderError): void {
   writeSync(process.stdout.fd, serializeRenderError(error));
   process.kill(process.pid, 'SIGKILL');
-}, WATCH_MS).unref();
+}
 
 allowAllFormats();
 try {
   const image = await unpack(await readImage());
-  process.stdout.write(await drawRendition(image, renditionOfName(rendition), timeoutMs));
+  process.stdout.write(await drawRendition(image, renditionOfName(rendition), deadlineMs));
 } catch (error) {
   if (!(error instanceof RenderError)) throw error;
   process.exitCode = RENDER_ERROR_EXIT_CODE;

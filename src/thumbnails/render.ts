@@ -6,13 +6,14 @@ import type { Files } from '../files/files.ts';
 import { quoted, StoreError } from '../model/error.ts';
 import type { FileEntry } from '../model/store.ts';
 import { freeMemory, recyclerOf } from '../streams/chunk-recycling.ts';
-import { parseRenderError, RenderError } from './errors.ts';
+import { parseRenderError, RenderError, type RenderLimits } from './errors.ts';
 import { estimateMemory, MAX_INLINE_MEMORY_BYTES, MAX_RENDITION_BYTES } from './limits.ts';
 import { nameOfRendition, type Rendition } from './renditions.ts';
+import { isShortage } from './shortage.ts';
 
 /** A render in progress. */
 export interface Render {
-  /** Settles within the timeout, with the image that was drawn or a `RenderError`. */
+  /** Settles within the deadline, with the image that was drawn or a `RenderError`. */
   readonly drawn: Promise<Buffer>;
   /** Resolves when the render has actually ended, which can be later. Never rejects. */
   readonly ended: Promise<void>;
@@ -39,7 +40,7 @@ export interface RenderOptions extends ChildRenderOptions {
  */
 export function startRender(image: Buffer<ArrayBuffer>, options: RenderOptions): Render {
   const drawing = draw(image, options);
-  return { drawn: withTimeout(drawing, options.timeoutMs), ended: drawing.then(ignore, ignore) };
+  return { drawn: withDeadline(drawing, options.deadlineMs), ended: drawing.then(ignore, ignore) };
 }
 
 async function draw(image: Buffer<ArrayBuffer>, options: RenderOptions): Promise<Buffer> {
@@ -47,7 +48,7 @@ async function draw(image: Buffer<ArrayBuffer>, options: RenderOptions): Promise
     if (options.inChildProcess) return await drawInChildProcess(image, options);
     // Load libvips with the first image: it takes 50 ms, and 23 MB that a process without images does not need.
     const { drawRendition } = await import('./draw.ts');
-    return await drawRendition(image, options.rendition, options.timeoutMs);
+    return await drawRendition(image, options.rendition, options.deadlineMs);
   } finally {
     // Otherwise, images of a megabyte cause a full garbage collection after every eighth image. That costs 3 ms of CPU
     // time per thumbnail, in addition to 16 ms for drawing.
@@ -55,9 +56,10 @@ async function draw(image: Buffer<ArrayBuffer>, options: RenderOptions): Promise
   }
 }
 
-function withTimeout(drawing: Promise<Buffer>, timeoutMs: number): Promise<Buffer> {
+/** A render in this process is short, because its memory is limited. Past the deadline, the machine is busy with other work. */
+function withDeadline(drawing: Promise<Buffer>, deadlineMs: number): Promise<Buffer> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
-  const timer = setTimeout(() => reject(new RenderError('too-slow', 'The render timed out.')), timeoutMs);
+  const timer = setTimeout(() => reject(new RenderError('overloaded', 'The render timed out.')), deadlineMs);
   drawing.then(resolve, reject).finally(() => clearTimeout(timer));
   return promise;
 }
@@ -118,12 +120,12 @@ async function readAll(files: Pick<Files, 'read'>, file: FileEntry, signal: Abor
   return bytes;
 }
 
-function sizeMismatch(file: FileEntry): StoreError {
+export function sizeMismatch(file: FileEntry): StoreError {
   const message = `The file ${quoted(file.path)} does not have ${file.size} bytes. Try again.`;
   return new StoreError('store-busy', message, { retryAfter: 1 });
 }
 
-function readTimedOut(file: FileEntry, timeoutMs: number): StoreError {
+export function readTimedOut(file: FileEntry, timeoutMs: number): StoreError {
   const message = `The file ${quoted(file.path)} could not be read within ${timeoutMs / 1000} seconds. Try again.`;
   return new StoreError('store-busy', message, { retryAfter: 1 });
 }
@@ -136,12 +138,8 @@ const SCRIPT = join(import.meta.dirname, `render-process-main${extname(import.me
 
 const run = promisify(execFile);
 
-export interface ChildRenderOptions {
+export interface ChildRenderOptions extends RenderLimits {
   readonly rendition: Rendition;
-  /** Milliseconds. */
-  readonly timeoutMs: number;
-  /** Maximum memory of the process in bytes, including Node.js and libvips themselves. */
-  readonly memoryLimitBytes: number;
   readonly signal?: AbortSignal;
 }
 
@@ -155,18 +153,11 @@ export interface ChildRenderOptions {
  */
 export async function drawInChildProcess(
   image: Buffer,
-  { rendition, timeoutMs, memoryLimitBytes, signal }: ChildRenderOptions,
+  { rendition, cpuTimeMs, deadlineMs, memoryLimitBytes, signal }: ChildRenderOptions,
 ): Promise<Buffer> {
   signal?.throwIfAborted();
-  const figures = [image.length, timeoutMs, memoryLimitBytes].map(String);
-  const running = run(process.execPath, [SCRIPT, nameOfRendition(rendition), ...figures], {
-    encoding: 'buffer',
-    env: {},
-    timeout: timeoutMs,
-    killSignal: 'SIGKILL',
-    maxBuffer: MAX_RENDITION_BYTES,
-    windowsHide: true,
-  });
+  const figures = [image.length, cpuTimeMs, deadlineMs, memoryLimitBytes].map(String);
+  const running = startProcess(process.execPath, [SCRIPT, nameOfRendition(rendition), ...figures], deadlineMs);
   const kill = () => running.child.kill('SIGKILL');
   signal?.addEventListener('abort', kill, { once: true });
   try {
@@ -182,19 +173,40 @@ export async function drawInChildProcess(
 }
 
 /**
- * Translates the exit of the process to an error: a timeout, the `RenderError` that it wrote, a kill, or a crash of a
+ * Starts a program with an empty environment, whose output is a rendition. Ends it after the deadline.
+ *
+ * @throws RenderError if the machine can't start it
+ */
+export function startProcess(file: string, args: readonly string[], deadlineMs: number) {
+  try {
+    return run(file, args, {
+      encoding: 'buffer',
+      env: {},
+      timeout: deadlineMs,
+      killSignal: 'SIGKILL',
+      maxBuffer: MAX_RENDITION_BYTES,
+      windowsHide: true,
+    });
+  } catch (error) {
+    // Node.js throws some errors at once.
+    throw isShortage(error) ? new RenderError('overloaded', error.message, { cause: error }) : error;
+  }
+}
+
+/**
+ * Translates the exit of the process to an error: the `RenderError` that it wrote, the deadline, a kill, or a crash of a
  * decoder. Linux sends SIGKILL when memory runs out. Returns any other error, which is a bug, unchanged.
  */
 function asRenderError(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   const cause = error;
-  if ('killed' in error && error.killed) return new RenderError('too-slow', 'The process was killed.', { cause });
+  if (isShortage(error)) return new RenderError('overloaded', error.message, { cause });
   const { code, signal, stdout } = error as Error & { code?: unknown; signal?: unknown; stdout?: unknown };
-  // A process over its memory limit writes its error and then kills itself.
+  // A process over a limit writes its error and then kills itself.
   const output = Buffer.isBuffer(stdout) ? stdout.toString() : '';
   if (code === RENDER_ERROR_EXIT_CODE || (signal === 'SIGKILL' && output.startsWith('{')))
     return parseRenderError(output);
-  if (signal === 'SIGKILL') return new RenderError('killed', 'Another process killed it.', { cause });
+  if (signal === 'SIGKILL') return new RenderError('overloaded', 'The process was killed.', { cause });
   if (signal) return new RenderError('damaged', 'The process crashed.', { cause });
   return error;
 }

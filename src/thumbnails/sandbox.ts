@@ -27,7 +27,9 @@ export function sandboxed(
   // Everything in memory is read-only, because no limit of the process would count it.
   const isolation = '--unshare-all --die-with-parent --new-session --cap-drop ALL --clearenv --ro-bind /usr /usr';
   const mounts = '--dev /dev --remount-ro /dev --remount-ro / --chdir /';
-  const limits = `--as=${Math.ceil(memoryBytes)} --cpu=${Math.ceil(seconds)} --fsize=0 --nofile=${MAX_FILES} --core=0`;
+  // At the first limit, the program gets SIGXCPU. With a single one, it would get SIGKILL, as from Linux without memory.
+  const cpuTime = `${Math.ceil(seconds)}:${Math.ceil(seconds) + 1}`;
+  const limits = `--as=${Math.ceil(memoryBytes)} --cpu=${cpuTime} --fsize=0 --nofile=${MAX_FILES} --core=0`;
   return [
     '/usr/bin/bwrap',
     ...isolation.split(' '),

@@ -1,17 +1,16 @@
-import { execFile } from 'node:child_process';
 import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { addAbortSignal } from 'node:stream';
-import { promisify } from 'node:util';
 import type { Files } from '../files/files.ts';
 import { mediaTypeOf, UNKNOWN_TYPE } from '../model/presentation.ts';
 import type { FileEntry } from '../model/store.ts';
 import { recyclerOf } from '../streams/chunk-recycling.ts';
-import { RenderError } from './errors.ts';
-import { MAX_RENDITION_BYTES } from './limits.ts';
+import { RenderError, type RenderLimits } from './errors.ts';
 import { STILL_PROGRAMS, type StillKind } from './programs.ts';
+import { readTimedOut, sizeMismatch, startProcess } from './render.ts';
 import { SANDBOX_INPUT, sandboxed } from './sandbox.ts';
+import { isShortage } from './shortage.ts';
 
 /*
  * Still images of files that libvips can't draw: a frame of a video, and the first page of a PDF. Another program draws
@@ -44,12 +43,9 @@ const FRAME_SECONDS = [2, 0];
 /** Bytes of address space for the libraries and threads of a program, in addition to what it allocates. */
 const LIBRARY_BYTES = 512 * 1024 * 1024;
 
-export interface StillOptions {
+/** The limits apply to the program. That of its memory does not include its libraries. */
+export interface StillOptions extends RenderLimits {
   readonly kind: StillKind;
-  /** Milliseconds for the program. */
-  readonly timeoutMs: number;
-  /** Maximum memory of the program, in bytes, without its libraries. */
-  readonly memoryLimitBytes: number;
   readonly signal: AbortSignal;
   /** Milliseconds for reading the file. */
   readonly readTimeoutMs: number;
@@ -64,13 +60,16 @@ export async function drawStill(
   file: FileEntry,
   options: StillOptions,
 ): Promise<Buffer<ArrayBuffer>> {
-  const folder = await mkdtemp(join(tmpdir(), 'holdall-still-'));
+  let folder: string | undefined;
   try {
+    folder = await mkdtemp(join(tmpdir(), 'holdall-still-'));
     const input = join(folder, 'input');
     await copyParts(files, file, { input, ...options });
     return await runPrograms(input, options);
+  } catch (error) {
+    throw isShortage(error) ? new RenderError('overloaded', error.message, { cause: error }) : error;
   } finally {
-    await rm(folder, { recursive: true, force: true });
+    if (folder !== undefined) await rm(folder, { recursive: true, force: true });
   }
 }
 
@@ -92,23 +91,25 @@ async function copyParts(
   try {
     for (const range of parts) {
       const { bytes, body } = await files.read(file.path, { range, ifMatch: file.etag, isOnce: true, signal: stop });
-      await writeAt(copy, range, bytes ? [bytes] : addAbortSignal(stop, body), recyclerOf(body));
+      const end = await writeAt(copy, range, bytes ? [bytes] : addAbortSignal(stop, body), recyclerOf(body));
+      if (end <= range.end) throw sizeMismatch(file);
     }
     await copy.truncate(file.size);
   } catch (error) {
     signal.throwIfAborted();
-    throw stop.aborted ? new RenderError('too-slow', 'The file was not read in time.', { cause: error }) : error;
+    throw stop.aborted ? readTimedOut(file, readTimeoutMs) : error;
   } finally {
     await copy.close();
   }
 }
 
+/** Returns the position after the last byte that was written. */
 async function writeAt(
   copy: FileHandle,
   { start, end }: { readonly start: number; readonly end: number },
   chunks: Iterable<Buffer> | AsyncIterable<Buffer>,
   recycle: ((chunk: Buffer) => void) | undefined,
-): Promise<void> {
+): Promise<number> {
   let position = start;
   for await (const chunk of chunks) {
     const part = chunk.subarray(0, end + 1 - position);
@@ -118,8 +119,9 @@ async function writeAt(
     }
     position += part.length;
     recycle?.(chunk);
-    if (position > end) return;
+    if (position > end) break;
   }
+  return position;
 }
 
 async function runPrograms(input: string, options: StillOptions): Promise<Buffer<ArrayBuffer>> {
@@ -166,18 +168,12 @@ function videoCommand(seconds: number): string[] {
 async function run(
   command: readonly string[],
   input: string,
-  { timeoutMs, memoryLimitBytes, signal }: StillOptions,
+  { cpuTimeMs, deadlineMs, memoryLimitBytes, signal }: StillOptions,
 ): Promise<Buffer<ArrayBuffer>> {
   signal.throwIfAborted();
-  const limits = { input, memoryBytes: memoryLimitBytes + LIBRARY_BYTES, seconds: timeoutMs / 1000 };
+  const limits = { input, memoryBytes: memoryLimitBytes + LIBRARY_BYTES, seconds: cpuTimeMs / 1000 };
   const [file, ...args] = sandboxed(command, limits);
-  const running = promisify(execFile)(file, args, {
-    encoding: 'buffer',
-    env: {},
-    timeout: timeoutMs,
-    killSignal: 'SIGKILL',
-    maxBuffer: MAX_RENDITION_BYTES,
-  });
+  const running = startProcess(file, args, deadlineMs);
   const kill = () => running.child.kill('SIGKILL');
   signal.addEventListener('abort', kill, { once: true });
   try {
@@ -193,17 +189,25 @@ async function run(
   }
 }
 
-/** Exit status of a program that prlimit ended for its CPU time: 128 and SIGXCPU. */
+/** Exit status of a program that a signal ended: 128 and the number of SIGXCPU or SIGKILL. */
 const CPU_TIME_EXIT_CODE = 128 + 24;
+const KILLED_EXIT_CODE = 128 + 9;
+
+/** The code of Node.js for a program that it ended because of its output. */
+const TOO_MUCH_OUTPUT = 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER';
+
+/** Messages of programs and of the sandbox that can't start, or that can't start a thread. */
+const NOT_STARTED = /^(?:bwrap|prlimit): |Resource temporarily unavailable/m;
 
 function asRenderError(error: unknown): unknown {
-  if (!(error instanceof Error)) return error;
-  const { killed, code, stderr } = error as Error & { killed?: unknown; code?: unknown; stderr?: unknown };
+  if (!(error instanceof Error) || isShortage(error)) return error;
+  const { code, signal, stderr } = error as Error & { code?: unknown; signal?: unknown; stderr?: unknown };
   const text = Buffer.isBuffer(stderr) ? stderr.toString('utf8', 0, 500) : '';
-  if (code === CPU_TIME_EXIT_CODE || (killed && code !== 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER')) {
-    return new RenderError('too-slow', 'The program was killed.', { cause: error });
-  }
-  // The sandbox itself failed: the file is not the reason.
-  if (code === 'ENOENT' || text.startsWith('bwrap: ')) return new RenderError('killed', text, { cause: error });
-  return new RenderError('no-still', text, { cause: error });
+  const cause = error;
+  if (code === CPU_TIME_EXIT_CODE) return new RenderError('too-slow', 'The program took too much CPU time.', { cause });
+  // The deadline, a kill from outside, or a sandbox that does not start: the file is not the reason.
+  const isEnded = typeof signal === 'string' || code === KILLED_EXIT_CODE;
+  const isUnstarted = (typeof code === 'string' && code !== TOO_MUCH_OUTPUT) || NOT_STARTED.test(text);
+  if (isEnded || isUnstarted) return new RenderError('overloaded', text, { cause });
+  return new RenderError('no-still', text, { cause });
 }

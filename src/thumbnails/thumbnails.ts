@@ -45,7 +45,7 @@ export interface Thumbnails {
    * @throws invalid-request if the file is not a readable image in a supported format
    * @throws too-large if the file exceeds 50 MB, or the image exceeds the limits of pixels, time or memory
    * @throws condition-failed if the file has changed
-   * @throws unavailable if the queue is full, the server runs out of memory, or after `close`
+   * @throws unavailable if the queue is full, the server is busy or out of memory, or after `close`
    */
   get(file: FileEntry, options?: RenditionOptions): Promise<Buffer>;
   /** Returns the rendition if it is in memory. Default: the thumbnail. */
@@ -76,14 +76,17 @@ export interface ThumbnailsOptions {
   readonly warn?: Warn;
   /** Called with the source of each thumbnail that is returned, and for each failure. */
   readonly onServed?: (source: 'memory' | 'cache' | 'render' | 'failed') => void;
-  /** Timeout of one render, in milliseconds. Default: 10,000. */
-  readonly renderTimeoutMs?: number;
+  /** Maximum CPU time of the process that draws an image, in milliseconds. Default: 10,000. */
+  readonly cpuTimeMs?: number;
+  /** Milliseconds until a render is ended that had not enough CPU time to finish. Default: 30,000. */
+  readonly deadlineMs?: number;
 }
 
 /** Minimum length of the queue. A grid view in a browser requests as many thumbnails at once over HTTP/2. */
 const MIN_QUEUE_LENGTH = 64;
 
-const RENDER_TIMEOUT_MS = 10_000;
+const MAX_CPU_MS = 10_000;
+const DEADLINE_MS = 30_000;
 
 /**
  * Timeout for reading a source, in milliseconds. Frees the slot even if a store's own timeout fails to.
@@ -111,10 +114,10 @@ class CachedThumbnails implements Thumbnails {
 
   constructor(options: ThumbnailsOptions) {
     const { cacheFolder, cacheSize, warn = () => {}, onServed = () => {} } = options;
-    const { renderTimeoutMs = RENDER_TIMEOUT_MS, memoryLimit = MAX_CHILD_MEMORY_BYTES } = options;
+    const { cpuTimeMs = MAX_CPU_MS, deadlineMs = DEADLINE_MS, memoryLimit = MAX_CHILD_MEMORY_BYTES } = options;
     this.stills = options.stills ?? [];
     this.#cache = createCache({ folder: cacheFolder, size: cacheSize, warn });
-    this.#limits = { timeoutMs: renderTimeoutMs, memoryLimitBytes: memoryLimit };
+    this.#limits = { cpuTimeMs, deadlineMs, memoryLimitBytes: memoryLimit };
     this.#renderer = new ThumbnailRenderer(options, { cache: this.#cache, limits: this.#limits });
     this.#onServed = onServed;
   }

@@ -85,7 +85,7 @@ test('draws an image again when the memory limit was raised', async (t) => {
   await assertThumbnail(await thumbnailsOf(t, gallery, options).get(drawing), [160, 160, RED]);
 });
 
-test('caches a failure for a day and a timeout for a minute, but not a lost process', () => {
+test('caches a failure for a day and a slow render for a minute, but not an overload', () => {
   const now = Date.now();
   const memoryLimit = MEGABYTE;
   const isRemembered = (fault: RenderFault, after: number) => {
@@ -97,7 +97,7 @@ test('caches a failure for a day and a timeout for a minute, but not a lost proc
   const [minute, day] = [60_000, 24 * 60 * 60_000];
   assert.deepEqual([isRemembered('too-much-memory', day - 1), isRemembered('too-much-memory', day)], [true, false]);
   assert.deepEqual([isRemembered('too-slow', minute - 1), isRemembered('too-slow', minute)], [true, false]);
-  assert.equal(isRemembered('killed', 0), false);
+  assert.equal(isRemembered('overloaded', 0), false);
 });
 
 test('derives the thumbnail ETag from the source ETag', () => {

@@ -13,6 +13,7 @@ import type { FileEntry } from '../../src/model/store.ts';
 import { findPrograms } from '../../src/thumbnails/programs.ts';
 import type { Rendition } from '../../src/thumbnails/renditions.ts';
 import { sandboxed } from '../../src/thumbnails/sandbox.ts';
+import { until } from '../../testing/until.ts';
 import type { Need } from '../runner/needs.ts';
 import { createGallery, type Gallery, temporaryFolder, thumbnailsOf } from './gallery.ts';
 import { assertThumbnail, BLUE, RED } from './images.ts';
@@ -149,11 +150,60 @@ test('reads neither files nor URLs that a playlist names', async (t) => {
   assert.deepEqual(requests, []);
 });
 
-test('ends a program after the timeout, and when no request waits', async (t) => {
+/** A page that takes seconds to draw. */
+const slowPage = () => onePage(`40 w 0 0 m ${'300 400 0 400 300 0 c 0 0 300 0 0 400 c '.repeat(30_000)} S`);
+
+test('ends a program that takes too much CPU time, and remembers it', async (t) => {
   const gallery = createGallery();
-  const slow = thumbnailsOf(t, gallery, { ...STILLS, renderTimeoutMs: 1 });
+  const thumbnails = thumbnailsOf(t, gallery, { ...STILLS, cpuTimeMs: 1 });
+  const file = put(gallery, 'slow.pdf', slowPage(), 'application/pdf');
+  for (let time = 0; time < 2; time++) await assert.rejects(thumbnails.get(file), { code: 'image-too-complex' });
+  assert.equal(gallery.reads.length, 1);
+  assert.deepEqual(leftInputs(), []);
+});
+
+/** Sends a signal to the program in the sandbox as soon as it runs. */
+async function interrupt(signal: 'SIGKILL' | 'SIGSTOP'): Promise<void> {
+  const childrenOf = async (pid: number | string): Promise<string[]> => {
+    const list = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '');
+    const children = list.split(' ').filter(Boolean);
+    return [...children, ...(await Promise.all(children.map(childrenOf))).flat()];
+  };
+  await until('the program runs', async () => {
+    for (const pid of await childrenOf(process.pid)) {
+      if ((await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => '')).trim() !== 'pdftoppm') continue;
+      process.kill(Number(pid), signal);
+      return true;
+    }
+    return false;
+  });
+}
+
+test('asks for a retry, and remembers nothing, if the machine does not let a program finish', async (t) => {
+  const gallery = createGallery();
+  const file = put(gallery, 'slow.pdf', slowPage(), 'application/pdf');
+  const failed = { code: 'thumbnail-failed', kind: 'unavailable', retryAfter: 5 };
+  const thumbnails = thumbnailsOf(t, gallery, { ...STILLS, deadlineMs: 2_000 });
+  for (const signal of ['SIGKILL', 'SIGSTOP'] as const) {
+    const rejected = assert.rejects(thumbnails.get(file), failed);
+    await interrupt(signal);
+    await rejected;
+  }
+  assert.equal(gallery.reads.length, 2);
+  assert.deepEqual(leftInputs(), []);
+});
+
+test('asks for a retry if the file does not arrive as a whole', async (t) => {
+  const gallery = createGallery();
+  const page = put(gallery, 'page.pdf', onePage(''), 'application/pdf');
+
+  const longer = { ...page, size: page.size + 1 };
+  await assert.rejects(thumbnailsOf(t, gallery, STILLS).get(longer), { code: 'store-busy', retryAfter: 1 });
+});
+
+test('ends a program when no request waits', async (t) => {
+  const gallery = createGallery();
   const file = put(gallery, 'film.mp4', await video('film3.mp4'));
-  await assert.rejects(slow.get(file), { code: 'image-too-complex' });
   const thumbnails = thumbnailsOf(t, gallery, STILLS);
   const leaving = new AbortController();
   const left = thumbnails.get(file, { signal: leaving.signal });
@@ -170,7 +220,7 @@ test('runs programs without network, environment, other files and other processe
     const [file, ...args] = sandboxed(['sh', '-c', script], { input, memoryBytes: 2 ** 30, seconds: 10 });
     return run(file, args, { env: { SECRET: 'secret' } });
   };
-  const { stdout } = await inSandbox('cat /input; echo; ls /; prlimit --noheadings --output RESOURCE,SOFT');
+  const { stdout } = await inSandbox('cat /input; echo; ls /; prlimit --noheadings --output RESOURCE,SOFT,HARD');
   const lines = stdout.split('\n').map((line) => line.trim().replaceAll(/\s+/g, ' '));
   assert.equal(lines[0], 'the input');
   const roots = ['dev', 'etc', 'input', 'lib', 'lib64', 'usr'];
@@ -178,7 +228,7 @@ test('runs programs without network, environment, other files and other processe
     lines.filter((line) => roots.includes(line) || ['home', 'root', 'tmp', 'proc', 'var', 'run'].includes(line)),
     roots,
   );
-  for (const limit of ['AS 1073741824', 'CPU 10', 'FSIZE 0', 'CORE 0', 'NOFILE 64']) {
+  for (const limit of ['AS 1073741824 1073741824', 'CPU 10 11', 'FSIZE 0 0', 'CORE 0 0', 'NOFILE 64 64']) {
     assert.ok(lines.includes(limit), limit);
   }
   assert.doesNotMatch((await inSandbox('env')).stdout, /secret/);

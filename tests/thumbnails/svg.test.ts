@@ -8,6 +8,7 @@ import { type TestContext, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { isStoreError } from '../../src/model/error.ts';
+import { nameOfRendition, THUMBNAIL } from '../../src/thumbnails/renditions.ts';
 import { until } from '../../testing/until.ts';
 import { isFullForm } from '../full-forms.ts';
 import { largePackedSvg } from './bombs.ts';
@@ -116,19 +117,22 @@ async function assertNoProcess(): Promise<void> {
   assert.equal(hasProcess(), false);
 }
 
-test('kills the drawing process of an SVG that times out', async (t) => {
+test('ends the drawing process of an SVG that takes too much CPU time, and remembers it', async (t) => {
   const gallery = createGallery();
-  const thumbnails = thumbnailsOf(t, gallery, { maxRenders: 1, renderTimeoutMs: 500 });
+  const thumbnails = thumbnailsOf(t, gallery, { maxRenders: 1, cpuTimeMs: 500 });
   const drawing = gallery.put('endless.svg', endlessSvg());
-  // A process that kills itself, as it does at twice the limit, would be another error.
-  await assert.rejects(thumbnails.get(drawing), { kind: 'too-large', message: /took longer than 0.5 seconds/ });
+  for (let time = 0; time < 2; time++) {
+    const refused = { kind: 'too-large', message: /takes more than 0.5 seconds of CPU time/ };
+    await assert.rejects(thumbnails.get(drawing), refused);
+  }
+  assert.equal(gallery.reads.length, 1);
   await thumbnails.close();
   await assertNoProcess();
 });
 
 test('kills the drawing process of an SVG when all its requests are cancelled', async (t) => {
   const gallery = createGallery();
-  const thumbnails = thumbnailsOf(t, gallery, { maxRenders: 1, renderTimeoutMs: 600_000 });
+  const thumbnails = thumbnailsOf(t, gallery, { maxRenders: 1, cpuTimeMs: 600_000 });
   const leaving = new AbortController();
   const requested = thumbnails.get(gallery.put('endless.svg', endlessSvg()), { signal: leaving.signal });
   await until('a drawing process runs', hasProcess);
@@ -141,7 +145,7 @@ test('kills the drawing process of an SVG when all its requests are cancelled', 
 
 test('kills the drawing process of an SVG when the service closes', async (t) => {
   const gallery = createGallery();
-  const thumbnails = thumbnailsOf(t, gallery, { renderTimeoutMs: 600_000 });
+  const thumbnails = thumbnailsOf(t, gallery, { cpuTimeMs: 600_000 });
   const requested = assert.rejects(thumbnails.get(gallery.put('endless.svg', endlessSvg())), { kind: 'unavailable' });
   await until('a drawing process runs', hasProcess);
   await thumbnails.close();
@@ -175,7 +179,7 @@ async function drawingProcesses(): Promise<string[]> {
 test('draws one SVG at a time and closes while others are queued', async (t) => {
   if (process.platform !== 'linux') return t.skip('reads /proc, which only Linux has');
   const gallery = createGallery();
-  const thumbnails = thumbnailsOf(t, gallery, { maxRenders: 4, maxChildProcesses: 1, renderTimeoutMs: 600_000 });
+  const thumbnails = thumbnailsOf(t, gallery, { maxRenders: 4, maxChildProcesses: 1, cpuTimeMs: 600_000 });
   const requested = [0, 1, 2, 3].map((index) =>
     assert.rejects(thumbnails.get(gallery.put(`${index}.svg`, endlessSvg())), { kind: 'unavailable' }),
   );
@@ -191,7 +195,7 @@ test('draws one SVG at a time and closes while others are queued', async (t) => 
 test('asks for a retry and caches nothing when the drawing process is killed from outside', async (t) => {
   if (process.platform !== 'linux') return t.skip('reads /proc, which only Linux has');
   const gallery = createGallery();
-  const thumbnails = thumbnailsOf(t, gallery, { renderTimeoutMs: 600_000 });
+  const thumbnails = thumbnailsOf(t, gallery, { cpuTimeMs: 600_000 });
   const file = gallery.put('drawing.svg', endlessSvg());
   for (let time = 0; time < 2; time++) {
     const refused = assert.rejects(thumbnails.get(file), { kind: 'unavailable', retryAfter: 5, message: /Try again/ });
@@ -208,7 +212,8 @@ test('asks for a retry and caches nothing when the drawing process is killed fro
 
 test('ends a drawing process when its parent process exits', async () => {
   const script = join(import.meta.dirname, '../../src/thumbnails/render-process-main.ts');
-  const orphan = spawn(process.execPath, [script, String(endlessSvg().length), '300', '1e9'], {
+  const figures = [endlessSvg().length, 1e9, 300, 1e10].map(String);
+  const orphan = spawn(process.execPath, [script, nameOfRendition(THUMBNAIL), ...figures], {
     stdio: ['pipe', 'ignore', 'ignore'],
   });
   orphan.stdin.end(endlessSvg());
@@ -220,7 +225,7 @@ test('passes no environment variables of the service to a drawing process', asyn
   // Nothing that it draws shows its environment, so this looks at the process from outside.
   if (process.platform !== 'linux') return t.skip('reads /proc, which only Linux has');
   const gallery = createGallery();
-  const thumbnails = thumbnailsOf(t, gallery, { renderTimeoutMs: 600_000 });
+  const thumbnails = thumbnailsOf(t, gallery, { cpuTimeMs: 600_000 });
   const requested = assert.rejects(thumbnails.get(gallery.put('endless.svg', endlessSvg())), { kind: 'unavailable' });
   let child: string | undefined;
   await until('the drawing process runs', async () => {
