@@ -20,8 +20,8 @@ test('The web UI writes changes and uploads to a bucket byte for byte', async (t
     theme: 'light',
     language: 'en',
     allowedOrigins: site.bucketOrigins,
-    // The conflict, and the request that checks whether a folder has the name.
-    expectedErrors: [/409/, /404/],
+    // The conflicts, and the request that checks whether a folder has the name.
+    expectedErrors: [/409/, /404/, /412/],
   });
   await row(page, 'a.txt').click();
 
@@ -76,4 +76,30 @@ test('The web UI writes changes and uploads to a bucket byte for byte', async (t
   await trayShows(page, '2 files uploaded');
   assert.deepEqual(await site.paths(), ['a (2).txt', 'a.txt', 'b.txt', 'c.txt', 'trip/d.txt', 'trip/day 1/c.txt']);
   await row(page, 'trip/').waitFor();
+
+  // A text that another program replaced in the bucket is merged, and saved under another name.
+  await site.place({ 'b.txt': 'one\ntwo\nthree\n' });
+  await row(page, 'b.txt').click();
+  await page.keyboard.press('Alt+Shift+e');
+  const editor = page.getByRole('dialog', { name: 'b.txt' });
+  await editor.getByText('three').waitFor();
+  await page.waitForFunction(
+    () => document.activeElement?.shadowRoot?.activeElement?.getAttribute('role') === 'textbox',
+  );
+  await page.keyboard.type('my ');
+  await site.place({ 'b.txt': 'one\ntwo\nTHREE\n' });
+  await page.keyboard.press('Control+s');
+  const question = page.getByRole('dialog', { name: /was changed while you edited it/ });
+  await question.getByRole('button', { name: 'Merge' }).click();
+  await editor.getByText('Both versions were merged').waitFor();
+  await site.place({ 'b.txt': 'third' });
+  await page.keyboard.press('Control+s');
+  await question.getByRole('button', { name: 'Save as copy' }).click();
+  await page
+    .getByRole('dialog', { name: 'b (2).txt' })
+    .getByRole('status')
+    .getByText('Saved', { exact: true })
+    .waitFor();
+  assert.equal((await site.read('b.txt')).toString(), 'third');
+  assert.equal((await site.read('b (2).txt')).toString(), 'my one\ntwo\nTHREE\n');
 });

@@ -156,3 +156,22 @@ test('The editor follows a file that is renamed, and saves a deleted one only ag
   await save(page, renamed);
   assert.equal(await readFile(join(site.root ?? '', 'new.txt'), 'utf8'), 'text!');
 });
+
+test('The editor follows a file whose folder is renamed', async (t) => {
+  const { page, site } = await openSite(t, { files: { 'Drafts/plan.txt': '' } });
+  await page.locator('[data-path="Drafts/"]').dblclick();
+  await page.locator('[data-path="Drafts/plan.txt"]').click();
+  await page.keyboard.press('Alt+Shift+e');
+  const editor = await editorOf(page, 'plan.txt');
+  await page.keyboard.type('text');
+  const response = await fetch(`${site.url}rename_folder/Drafts/`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ newName: 'Final' }),
+  });
+  assert.equal(response.status, 200, await response.text());
+  await editor.getByText('This file is now').waitFor();
+  await save(page, editor);
+  await becomes(() => site.paths(), ['Final/plan.txt']);
+  assert.equal(await readFile(join(site.root ?? '', 'Final/plan.txt'), 'utf8'), 'text');
+});
