@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
+import { utimes } from 'node:fs/promises';
+import { join } from 'node:path';
 import { it } from 'node:test';
-import type { Page } from 'playwright-core';
+import type { Page, Route } from 'playwright-core';
 import sharp from 'sharp';
 import type { Need } from '../runner/needs.ts';
 import { assertAccessible } from './axe.ts';
 import { becomes } from './becomes.ts';
 import { boxOf, button, row, selectedPaths, waitForFocus, waitForNoOverflow } from './elements.ts';
-import { openSite } from './open-site.ts';
+import { openSite, visitSite } from './open-site.ts';
 
 export const needs: readonly Need[] = ['browser'];
 
@@ -122,6 +124,28 @@ it('A folder of photos shows them by date, in their natural aspect ratios', asyn
   assert.equal(await page.locator('.photo').count(), 0);
   await page.getByRole('searchbox').fill('NOT');
   await becomes(() => page.locator('mark').allTextContents(), ['not']);
+});
+
+it('A large folder of photos is sorted once, when the dates of all photos are known', async (t) => {
+  const create = { width: 30, height: 20, channels: 3, background: '#468' } as const;
+  const plain = await sharp({ create }).jpeg().toBuffer();
+  const dated = sharp({ create }).withExif({ IFD2: { DateTimeOriginal: '2001:01:01 12:00:00' } });
+  const names = Array.from({ length: 205 }, (_, index) => `p${index}.jpg`);
+  const files = { ...Object.fromEntries(names.map((name) => [name, plain])), 'a.jpg': await dated.jpeg().toBuffer() };
+  const { page, site } = await visitSite(t, { files, path: '-/session' });
+  await utimes(join(site.root ?? '', 'a.jpg'), new Date(), new Date(Date.now() + 3_600_000));
+  const requests = Array.from({ length: 2 }, () => Promise.withResolvers<Route>());
+  let count = 0;
+  await page.route('**/-/media', (route) => requests[count++]?.resolve(route));
+  await page.goto(site.url);
+  const isShown = async () => (await shownPaths(page)).includes('a.jpg');
+  const [first, second] = requests;
+  await (await first?.promise)?.continue();
+  const last = await second?.promise;
+  await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+  assert.equal(await isShown(), true);
+  await last?.continue();
+  await becomes(isShown, false);
 });
 
 /** Folders are first. */

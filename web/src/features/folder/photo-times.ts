@@ -1,5 +1,5 @@
 import { batch, signal } from '@preact/signals';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
 import type { MediaList } from '../../../../src/http/schemas.ts';
 import { hasThumbnail } from '../../platform/file-kinds.ts';
 import type { Entry, FileEntry, Service } from '../../platform/service/service.ts';
@@ -23,26 +23,25 @@ const BATCH = 500;
 
 const keyOf = ({ path, etag }: FileEntry) => `${etag} ${path}`;
 
-/** The details of the last known version of each path. They apply until those of a new version are known, so that a rotated photo stays. */
-let lastDetails: ReadonlyMap<string, Details> = new Map();
-
-function detailsOf(entry: FileEntry): Details | undefined {
-  const known = PHOTO_DETAILS.peek().get(keyOf(entry));
-  return known === undefined ? lastDetails.get(entry.path) : known;
-}
+/**
+ * The details by which photos are sorted, by their paths. They are complete when they are replaced, so that photos don't move with
+ * each request, and a photo with a new version stays until its details are known.
+ */
+let sortedDetails: ReadonlyMap<string, Details> = new Map();
 
 /** Without details, photos have the aspect ratio of most cameras, and the time of the file. */
 export const PHOTO_SOURCE: PhotoSource = {
   aspectOf(entry) {
     if (!hasThumbnail(entry)) return undefined;
-    const details = detailsOf(entry);
+    const known = PHOTO_DETAILS.peek().get(keyOf(entry));
+    const details = known === undefined ? sortedDetails.get(entry.path) : known;
     return details ? details.width / details.height : TYPICAL_ASPECT;
   },
   timeOf: (entry) => (hasThumbnail(entry) ? timeOf(entry) : ''),
 };
 
 function timeOf(entry: FileEntry): string {
-  const takenAt = detailsOf(entry)?.takenAt;
+  const takenAt = sortedDetails.get(entry.path)?.takenAt;
   if (takenAt !== undefined) return takenAt.slice(0, 19);
   return entry.modified === null ? '' : localTime(new Date(entry.modified));
 }
@@ -52,7 +51,7 @@ function localTime(time: Date): string {
   return Number.isNaN(local.getTime()) ? '' : local.toISOString().slice(0, 19);
 }
 
-/** Sorts the folder by the times of its photos, and requests their details: first those that are visible. */
+/** Sorts the folder by the times of its photos when all are known, and requests their details: first those that are visible. */
 export function PhotoLoader({ entries, first }: LoaderProps) {
   const folder = useFolder();
   const service = useService();
@@ -64,7 +63,7 @@ export function PhotoLoader({ entries, first }: LoaderProps) {
   const sort = () => {
     // Photos that a filter hides keep their times, so that they are in order when they return.
     const before = folder.photoTimes.peek() ?? [];
-    const photos = latest.current.filter((entry) => hasThumbnail(entry));
+    const photos = photosOf(latest.current);
     folder.photoTimes.value = new Map([...before, ...photos.map((entry) => [entry.path, timeOf(entry)] as const)]);
   };
   useEffect(sort, [membersOf(entries)]);
@@ -75,11 +74,24 @@ export function PhotoLoader({ entries, first }: LoaderProps) {
     [],
   );
 
+  const isLoading = useRef(false);
+  const ending = useMemo(() => new AbortController(), []);
+  useEffect(() => () => ending.abort(), []);
   useEffect(() => {
-    const ending = new AbortController();
-    const next = () => unknownPhotos(latest.current, visible.current);
-    void loadAll(service, { next, sort, ending: ending.signal });
-    return () => ending.abort();
+    // A request that is in progress continues with the entries that were added.
+    if (isLoading.current) return;
+    isLoading.current = true;
+    const load = async () => {
+      await loadAll(service, () => unknownPhotos(latest.current, visible.current), ending.signal);
+      isLoading.current = false;
+      if (ending.signal.aborted || areSorted(latest.current)) return;
+      // At the same time, so that the photos move only once.
+      batch(() => {
+        sortByDetails(latest.current);
+        sort();
+      });
+    };
+    void load();
   }, [membersOf(entries)]);
   return null;
 }
@@ -102,24 +114,31 @@ function membersOf(entries: readonly Entry[]): string {
 
 const memberships = new WeakMap<readonly Entry[], string>();
 
+const photosOf = (entries: readonly Entry[]) => entries.filter((entry) => hasThumbnail(entry));
+
+/** Returns whether the photos are sorted by all that is known of them. */
+function areSorted(entries: readonly Entry[]): boolean {
+  return photosOf(entries).every((entry) => sortedDetails.get(entry.path) === PHOTO_DETAILS.peek().get(keyOf(entry)));
+}
+
+/** Makes what is known of the photos the details by which they are sorted. */
+function sortByDetails(entries: readonly Entry[]): void {
+  const known = PHOTO_DETAILS.peek();
+  const details = photosOf(entries).map((entry) => [entry.path, known.get(keyOf(entry)) ?? null] as const);
+  sortedDetails = new Map([...sortedDetails, ...details]);
+  PHOTO_DETAILS.value = new Map(known);
+}
+
 /** Returns the photos without details, beginning with the visible ones. */
 function unknownPhotos(entries: readonly Entry[], first: number): readonly FileEntry[] {
   const known = PHOTO_DETAILS.peek();
   const fromVisible = [...entries.slice(first), ...entries.slice(0, first)];
-  return fromVisible.filter((entry) => hasThumbnail(entry)).filter((entry) => !known.has(keyOf(entry)));
+  return photosOf(fromVisible).filter((entry) => !known.has(keyOf(entry)));
 }
 
-interface Loading {
-  /** Returns the photos whose details to request next. */
-  readonly next: () => readonly FileEntry[];
-  /** Sorts the folder by the details that are known. */
-  readonly sort: () => void;
-  readonly ending: AbortSignal;
-}
-
-async function loadAll(service: Service, { next, sort, ending }: Loading): Promise<void> {
+async function loadAll(service: Service, next: () => readonly FileEntry[], ending: AbortSignal): Promise<void> {
   if (PHOTO_DETAILS.peek().size > MAX_REMEMBERED) {
-    lastDetails = new Map();
+    sortedDetails = new Map();
     PHOTO_DETAILS.value = new Map();
   }
   for (let size = FIRST_BATCH; !ending.aborted; size = BATCH) {
@@ -128,13 +147,10 @@ async function loadAll(service: Service, { next, sort, ending }: Loading): Promi
     const items = await request(service, photos, ending);
     if (ending.aborted) return;
     const found = new Map(items.map((item) => [item.path, item]));
-    lastDetails = new Map([...lastDetails, ...photos.map(({ path }) => [path, found.get(path) ?? null] as const)]);
-    const known = photos.map((entry) => [keyOf(entry), found.get(entry.path) ?? null] as const);
-    // At the same time, so that the photos move only once.
-    batch(() => {
-      PHOTO_DETAILS.value = new Map([...PHOTO_DETAILS.peek(), ...known]);
-      sort();
-    });
+    PHOTO_DETAILS.value = new Map([
+      ...PHOTO_DETAILS.peek(),
+      ...photos.map((entry) => [keyOf(entry), found.get(entry.path) ?? null] as const),
+    ]);
   }
 }
 
