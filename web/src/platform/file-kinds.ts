@@ -116,5 +116,7 @@ const MIN_ALBUM_PART = 0.8;
 /** Returns whether a folder contains mostly photos. */
 export function isAlbum(entries: readonly Entry[], minFiles = MIN_ALBUM_FILES): boolean {
   const files = entries.filter(({ type }) => type === 'file');
-  return files.length >= minFiles && files.filter((entry) => hasThumbnail(entry)).length >= files.length * MIN_ALBUM_PART;
+  return (
+    files.length >= minFiles && files.filter((entry) => hasThumbnail(entry)).length >= files.length * MIN_ALBUM_PART
+  );
 }

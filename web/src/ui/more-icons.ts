@@ -1,5 +1,9 @@
-/** The icons that the first view lacks, in the form of those in `icon.tsx`. They load when the browser is idle. */
+/** The icons that the first view lacks, in the form of those in `icon.tsx`. They load after the first view. */
 export const MORE_ICONS = {
+  font: 'M3.75 6V3.75h12.5V6M10 3.75v12.5M7.5 16.25h5',
+  book: 'M4.25 15V4.5a1.75 1.75 0 0 1 1.75-1.75h9.75v14.5H6a1.75 1.75 0 0 1 0-3.5h9.75',
+  mail: 'M4.25 4.25h11.5a1.5 1.5 0 0 1 1.5 1.5v8.5a1.5 1.5 0 0 1-1.5 1.5H4.25a1.5 1.5 0 0 1-1.5-1.5v-8.5a1.5 1.5 0 0 1 1.5-1.5zM3 6l6.2 4.4a1.5 1.5 0 0 0 1.6 0L17 6',
+  link: 'M8.5 11.5a3 3 0 0 0 4.25 0l2.75-2.75a3 3 0 0 0-4.25-4.25L10.5 5.25M11.5 8.5a3 3 0 0 0-4.25 0L4.5 11.25a3 3 0 0 0 4.25 4.25l.75-.75',
   keyboard:
     'M3.75 5.25h12.5a1 1 0 0 1 1 1v7.5a1 1 0 0 1-1 1H3.75a1 1 0 0 1-1-1v-7.5a1 1 0 0 1 1-1zM5.75 8.25h.01M8.6 8.25h.01M11.4 8.25h.01M14.25 8.25h.01M6.75 11.75h6.5',
   download: 'M10 3.25v9M6.25 8.75 10 12.5l3.75-3.75M3.25 12.75v2a1.5 1.5 0 0 0 1.5 1.5h10.5a1.5 1.5 0 0 0 1.5-1.5v-2',

@@ -56,7 +56,6 @@ function pastedImage(files: FileList): File | undefined {
 
 /** Formats a time with characters that file systems allow in names. */
 function timeForName(time: Date): string {
-  const two = (value: number) => String(value).padStart(2, '0');
-  const date = [time.getFullYear(), two(time.getMonth() + 1), two(time.getDate())].join('-');
-  return `${date} ${[time.getHours(), time.getMinutes(), time.getSeconds()].map(two).join('.')}`;
+  const local = new Date(time.getTime() - time.getTimezoneOffset() * 60_000);
+  return local.toISOString().slice(0, 19).replace('T', ' ').replaceAll(':', '.');
 }

@@ -22,10 +22,8 @@ async function load(): Promise<void> {
 export function useFolderStates(isNeeded: boolean): States | null {
   const isLoaded = loaded.value !== null;
   useEffect(() => {
-    if (isLoaded) return undefined;
-    if (!isNeeded) return whenIdle(() => void load());
-    void load();
-    return undefined;
+    if (isNeeded) void load();
+    else if (!isLoaded) whenIdle(() => void load());
   }, [isNeeded, isLoaded]);
   return loaded.value;
 }

@@ -30,7 +30,7 @@ export function preloadView(view: View): void {
   else if (view === 'photos') PHOTOS.preload();
 }
 
-/** Loads the views when the browser is idle, so that switching takes no time. */
+/** Loads the other views when the browser is idle, so that switching takes no time. */
 export function preloadViews(): void {
   TILES.preload();
   PHOTOS.preload();
