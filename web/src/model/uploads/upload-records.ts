@@ -98,6 +98,8 @@ export class UploadRecords {
     this.#chunks.delete(item);
     chunk.items.delete(item);
     this.#markChanged(chunk);
+    // At once: a page that is reloaded then must not show completed uploads as unfinished.
+    if (chunk.items.size === 0) void this.#write();
   }
 
   /**
