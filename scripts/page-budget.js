@@ -45,7 +45,7 @@ const ON_DEMAND = {
   'qr-code': 4_100,
   'share-dialog': 9_800,
   'rename-dialog': 3_900,
-  'rename-several': 4_900,
+  'rename-several': 5_100,
   'request-page': 8_100,
   'recent-view': 7_900,
   'sender-dialog': 3_500,

@@ -48,20 +48,25 @@ describe('A plan of renames', () => {
     assert.deepEqual(problemsOf(['a.txt'], { template: 'x'.repeat(300) }), ['long']);
   });
 
-  it('allows a name that another entry gives up, in the right order, but no exchange', () => {
+  it('allows a name that another entry gives up, in the right order, and exchanges by a temporary name', () => {
     const numbers = { template: '{n}', start: '2' };
     assert.deepEqual(problemsOf(['1.txt', '2.txt', '3.txt'], numbers), [undefined, undefined, undefined]);
     assert.deepEqual(
-      inOrder(plan(['1.txt', '2.txt', '3.txt'], numbers))?.map(({ name }) => name),
+      inOrder(plan(['1.txt', '2.txt', '3.txt'], numbers)).map(({ rename }) => rename.name),
       ['4.txt', '3.txt', '2.txt'],
     );
-    const [one, two] = [entryOf('1.txt'), entryOf('2.txt')];
-    assert.equal(
-      inOrder([
-        { entry: one, name: '2.txt' },
-        { entry: two, name: '1.txt' },
-      ]),
-      undefined,
+    const renames = ['12', '23', '31', '45'].map(([from, to]) => ({
+      entry: entryOf(`${from}.txt`),
+      name: `${to}.txt`,
+    }));
+    assert.deepEqual(
+      inOrder(renames).map(({ rename, isExchange }) => [rename.entry.name, rename.name, isExchange]),
+      [
+        ['1.txt', '2.txt', true],
+        ['3.txt', '1.txt', false],
+        ['2.txt', '3.txt', false],
+        ['4.txt', '5.txt', false],
+      ],
     );
   });
 });

@@ -36,6 +36,42 @@ describe('Renaming several entries', () => {
     assert.deepEqual(scene.shown(), ['x/', '1.txt', '2.txt', '3.txt']);
   });
 
+  it('exchanges names by a temporary one, which is undone and redone as one change', async () => {
+    const files = { '1.txt': 'one', '2.txt': 'two', '3.txt': 'three', 'x/a.txt': 'a', 'y/b.txt': 'b' };
+    const newNames = { '1.txt': '2.txt', '2.txt': '3.txt', '3.txt': '1.txt', x: 'y', y: 'x' };
+    const scene = await createChangeScene({ files, prompts: { promptNames: namesFrom(newNames) } });
+    await scene.renameSeveral(scene.folder.entries.value);
+    const exchanged = { '1.txt': 'three', '2.txt': 'one', '3.txt': 'two', 'x/b.txt': 'b', 'y/a.txt': 'a' };
+    const stored = () => Object.fromEntries([...scene.stored].toSorted(([one], [other]) => (one < other ? -1 : 1)));
+    assert.deepEqual(stored(), exchanged);
+    assert.deepEqual(scene.shownTexts(), ['5 of 5 items renamed']);
+    const names = ['x/', 'y/', '1.txt', '2.txt', '3.txt'];
+    assert.deepEqual(scene.shown(), names);
+    scene.press('Undo');
+    await settle();
+    assert.deepEqual([stored(), scene.shown()], [files, names]);
+    scene.redos.value.at(-1)?.();
+    await settle();
+    assert.deepEqual([stored(), scene.shown()], [exchanged, names]);
+  });
+
+  it('loses nothing if an exchange fails in the middle', async () => {
+    const files = { '1.txt': 'one', '2.txt': 'two' };
+    const scene = await createChangeScene({
+      files,
+      prompts: { promptNames: namesFrom({ '1.txt': '2.txt', '2.txt': '1.txt' }) },
+      override: ({ rename }) => ({
+        rename: (path, ...rest) =>
+          path === '2.txt' ? Promise.reject(refusal('denied', 'Denied.')) : rename(path, ...rest),
+      }),
+    });
+    await scene.renameSeveral(scene.folder.entries.value);
+    assert.deepEqual(Object.fromEntries(scene.stored), files);
+    await settle();
+    assert.deepEqual(scene.shown(), ['1.txt', '2.txt']);
+    assert.match(scene.shownTexts().join(), /Couldn’t rename 2 items/);
+  });
+
   it('restores the names that the service rejects, and says why', async () => {
     const scene = await createChangeScene({
       files: { 'a.txt': 'a', 'b.txt': 'b' },

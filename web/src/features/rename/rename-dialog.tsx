@@ -1,6 +1,5 @@
 import { useId, useState } from 'preact/hooks';
 import {
-  inOrder,
   LETTER_CASES,
   type LetterCase,
   NO_CHANGE,
@@ -40,7 +39,7 @@ function RenameDialog({ entries, isTaken, close }: RenameDialogProps) {
   const planned = planRenames(entries, rules, isTaken);
   const changed = planned.filter(({ entry, name }) => name !== entry.name);
   const problems = planned.filter(({ problem }) => problem !== undefined).length;
-  const canRename = changed.length > 0 && problems === 0 && inOrder(changed) !== undefined;
+  const canRename = changed.length > 0 && problems === 0;
   const set = (change: Partial<RenameRules>) => setRules({ ...rules, ...change });
   const caseNames: Readonly<Record<LetterCase, string>> = {
     keep: texts.keepCase,

@@ -1,5 +1,5 @@
 import { batch } from '@preact/signals';
-import { parentOf } from '../../platform/paths.ts';
+import { nameOf, parentOf, splitName } from '../../platform/paths.ts';
 import type { ChangedPath, Entry } from '../../platform/service/service.ts';
 import { inOrder } from '../rename/rename-plan.ts';
 import { entryAt, pendingEntryAt, remapPaths } from './change-context.ts';
@@ -15,6 +15,8 @@ export interface NewName {
 
 interface RenamedItem extends NewName {
   readonly path: string;
+  /** The path that the entry has while another one gets its name; undefined if no entries exchange their names. */
+  readonly temporaryPath: string | undefined;
   readonly destination: string;
   readonly size: number | undefined;
 }
@@ -23,15 +25,16 @@ interface RenamedItem extends NewName {
 const MAX_NAMED = 5;
 
 /**
- * Renames several entries of one folder. A name that another one of them has is free when that one is renamed. They are undone
- * together.
+ * Renames several entries of one folder. A name that another one of them has is free when that one is renamed. Of entries that
+ * exchange their names, the first one has a temporary name meanwhile. They are undone together.
  */
 export async function renameSeveral(context: RenameContext, newNames: readonly NewName[]): Promise<void> {
   const { folder, clipboard, operations, messages, language } = context;
   const { text } = language.value;
-  const items = (inOrder(newNames) ?? []).map(({ entry, name }): RenamedItem => {
-    const destination = `${parentOf(entry.path)}${name}${entry.type === 'folder' ? '/' : ''}`;
-    return { entry, name, path: entry.path, destination, size: entry.type === 'file' ? entry.size : undefined };
+  const items = inOrder(newNames).map(({ rename: { entry, name }, isExchange }): RenamedItem => {
+    const size = entry.type === 'file' ? entry.size : undefined;
+    const temporaryPath = isExchange ? pathWithName(entry, temporaryName(entry)) : undefined;
+    return { entry, name, path: entry.path, destination: pathWithName(entry, name), size, temporaryPath };
   });
   if (items.length === 0) return;
   const pending = batch(() => {
@@ -42,8 +45,10 @@ export async function renameSeveral(context: RenameContext, newNames: readonly N
   });
   const { done, failed, interrupted, notStarted } = await operations.perform(items, {
     title: text.changes.renamingSeveral({ count: items.length }),
-    paths: { written: items.flatMap(({ path, destination }) => [path, destination]) },
-    work: afterOthers(items, (item, options) => send(context, item, options)),
+    paths: {
+      written: items.flatMap(({ path, destination, temporaryPath }) => [path, destination, temporaryPath ?? path]),
+    },
+    work: afterOthers(context, items),
   });
   const others = [...failed.map(({ item }) => item), ...interrupted, ...notStarted];
   batch(() => {
@@ -61,12 +66,22 @@ export async function renameSeveral(context: RenameContext, newNames: readonly N
       items.map(({ path }) => path),
     );
 
-  const undoable = done.map(({ item: { path, entry }, result }) => ({
-    change: result.change,
-    path: result.path,
-    removed: [result.path],
-    added: [{ ...entry, path }],
-  }));
+  // In the order of the changes: a temporary name first, and what replaces it last.
+  const undoable = [
+    ...done.flatMap(({ item: { path }, result: { temporary } }) =>
+      temporary ? [{ change: temporary.change, path, removed: [], added: [] }] : [],
+    ),
+    ...done
+      .toSorted(
+        (one, other) => Number(one.result.temporary !== undefined) - Number(other.result.temporary !== undefined),
+      )
+      .map(({ item: { path, entry }, result }) => ({
+        change: result.change,
+        path: result.path,
+        removed: [result.path],
+        added: [{ ...entry, path }],
+      })),
+  ];
   const action = undoable.length > 0 ? context.offerUndo(undoable) : undefined;
   if (done.length > 0) {
     messages.show({
@@ -88,30 +103,62 @@ export async function renameSeveral(context: RenameContext, newNames: readonly N
   });
 }
 
-type Work = (item: RenamedItem, options: ItemContext) => Promise<ChangedPath>;
+/** The path of an entry after its rename, and its change of the name before, if it had a temporary name. */
+interface RenamedPath extends ChangedPath {
+  readonly temporary?: ChangedPath;
+}
 
-/** Returns work that waits until the entry that has the new name was renamed. That entry comes earlier in the list. */
-function afterOthers(items: readonly RenamedItem[], work: Work): Work {
+/** Returns work that waits until the entry that has the new name was renamed. */
+function afterOthers(context: RenameContext, items: readonly RenamedItem[]) {
   const owners = new Map(items.map((item) => [item.path, item]));
-  const settled = new Map<RenamedItem, Promise<unknown>>();
-  return (item, options) => {
-    const owner = owners.get(item.destination);
-    const before = owner && owner !== item ? settled.get(owner) : undefined;
-    const working = Promise.resolve(before).then(() => work(item, options));
-    settled.set(
-      item,
-      working.catch(() => {}),
-    );
-    return working;
+  /** Resolve when the entry does not have its old name any longer, or keeps it. */
+  const released = new Map(items.map((item) => [item, Promise.withResolvers<void>()]));
+  return async (item: RenamedItem, options: ItemContext): Promise<RenamedPath> => {
+    const { path, destination, temporaryPath } = item;
+    const owner = owners.get(destination);
+    const isFree = owner && owner !== item ? released.get(owner)?.promise : undefined;
+    const release = () => released.get(item)?.resolve();
+    try {
+      if (temporaryPath === undefined) {
+        await isFree;
+        return await send(context, path, destination, options);
+      }
+      const temporary = await send(context, path, temporaryPath, options);
+      release();
+      await isFree;
+      try {
+        return { ...(await send(context, temporaryPath, destination, options)), temporary };
+      } catch (error) {
+        // The others may have failed, so that the old name is free again. Otherwise, the entry keeps the temporary name.
+        await send(context, temporaryPath, path, options).catch(() => {});
+        throw error;
+      }
+    } finally {
+      release();
+    }
   };
 }
 
-async function send(context: RenameContext, item: RenamedItem, options: ItemContext): Promise<ChangedPath> {
-  const { path, name, destination } = item;
+async function send(
+  context: RenameContext,
+  path: string,
+  destination: string,
+  options: ItemContext,
+): Promise<ChangedPath> {
   try {
-    return await context.service.rename(path, name, options);
+    return await context.service.rename(path, nameOf(destination), options);
   } catch (error) {
     if (await hasRenamed(context, { path, destination, error })) return { path: destination };
     throw error;
   }
+}
+
+/** Returns a name that no other entry has, with the same extension. */
+function temporaryName({ name, type }: Entry): string {
+  const extension = type === 'file' ? splitName(name).extension : '';
+  return `renaming-${crypto.randomUUID().slice(0, 8)}${extension}`;
+}
+
+function pathWithName({ path, type }: Entry, name: string): string {
+  return `${parentOf(path)}${name}${type === 'folder' ? '/' : ''}`;
 }

@@ -82,7 +82,8 @@ async function reverse(context: BaseContext, direction: Direction, changes: read
   const opposite = done.map(({ item, result }) => oppositeOf(item, result, known));
   if (done.length > 0) messages.announce(direction === 'undo' ? texts.undone : texts.redone);
   if (opposite.some(({ change }) => change !== undefined)) {
-    offer(context, direction === 'undo' ? 'redo' : 'undo', opposite.toReversed());
+    // In the order in which they were done: the last one is reversed first.
+    offer(context, direction === 'undo' ? 'redo' : 'undo', opposite);
   }
   const cancelled = [...interrupted, ...notStarted].toReversed();
   if (cancelled.length > 0) {

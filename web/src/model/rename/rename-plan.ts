@@ -40,7 +40,7 @@ export function planRenames(
   const counts = new Map<string, number>();
   for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
   const planned = entries.map((entry, index) => ({ entry, name: names[index] ?? entry.name }));
-  const free = new Set(inOrder(planned)?.map(({ entry }) => entry.name));
+  const free = new Set(inOrder(planned).map(({ rename }) => rename.entry.name));
   return planned.map(({ entry, name }) => {
     const isFree = name === entry.name || free.has(name);
     const problem = findNameProblem(name, {
@@ -52,26 +52,35 @@ export function planRenames(
   });
 }
 
-/**
- * Returns the renames that change a name, so that each new name is free when its turn comes. Returns undefined if entries
- * exchange their names.
- */
+/** A rename in the order in which the service can do it. */
+export interface OrderedRename<Rename> {
+  readonly rename: Rename;
+  /**
+   * Whether the entry needs a temporary name, because entries exchange their names: it gets its new name after those that
+   * follow.
+   */
+  readonly isExchange: boolean;
+}
+
+/** Returns the renames that change a name, so that each new name is free when its turn comes. */
 export function inOrder<Rename extends Pick<PlannedRename, 'entry' | 'name'>>(
   renames: readonly Rename[],
-): readonly Rename[] | undefined {
+): readonly OrderedRename<Rename>[] {
   const waiting = new Map(
     renames.filter(({ entry, name }) => name !== entry.name).map((rename) => [rename.entry.name, rename]),
   );
-  const ordered: Rename[] = [];
+  const ordered: OrderedRename<Rename>[] = [];
   for (const first of waiting.values()) {
     // The entry that has the new name comes first, and so on.
     const chain: Rename[] = [];
     for (let next = waiting.get(first.entry.name); next; next = waiting.get(next.name)) {
       waiting.delete(next.entry.name);
       chain.push(next);
-      if (chain.length > 1 && next.name === first.entry.name) return undefined;
     }
-    ordered.push(...chain.toReversed());
+    const isExchange = chain.at(-1)?.name === first.entry.name;
+    const others = isExchange ? chain.slice(1) : chain;
+    if (isExchange) ordered.push({ rename: first, isExchange });
+    ordered.push(...others.toReversed().map((rename) => ({ rename, isExchange: false })));
   }
   return ordered;
 }
