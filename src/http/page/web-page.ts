@@ -1,7 +1,5 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Static, Type } from 'typebox';
-import { Value } from 'typebox/value';
 import { PACKAGE_FOLDER } from '../../system.ts';
 
 /** The folder to which `npm run build` writes the web UI. */
@@ -80,20 +78,18 @@ export async function readWebPage(folder: string): Promise<WebPage> {
 const ASSETS = 'assets/';
 
 /** The used fields of a chunk in Vite's manifest. */
-const Chunk = Type.Object({
-  file: Type.String({ pattern: `^${ASSETS}` }),
-  css: Type.Optional(Type.Array(Type.String({ pattern: `^${ASSETS}` }))),
-  imports: Type.Optional(Type.Array(Type.String())),
-});
-type Chunk = Static<typeof Chunk>;
+interface Chunk {
+  readonly file: string;
+  readonly css: readonly string[];
+  readonly imports: readonly string[];
+}
 
-const Manifest = Type.Record(Type.String(), Chunk);
-type Manifest = Static<typeof Manifest>;
+type Manifest = Readonly<Record<string, Chunk>>;
 
 async function readManifest(file: string): Promise<Manifest> {
   const text = await readBuilt(file);
   try {
-    return Value.Parse(Manifest, JSON.parse(text));
+    return parseManifest(JSON.parse(text));
   } catch (error) {
     throw new PageNotBuilt(`The build of the web UI is damaged (${file} can't be read). Run "npm run build".`, {
       cause: error,
@@ -106,6 +102,35 @@ async function readBuilt(file: string): Promise<string> {
     throw new PageNotBuilt(describeUnread(file, error), { cause: error });
   });
 }
+
+/**
+ * Checks the used fields by hand: each start of the service does this, and a check by a schema takes 15 ms the first
+ * time.
+ *
+ * @throws if the value is not a manifest
+ */
+function parseManifest(value: unknown): Manifest {
+  if (!isRecord(value)) throw new TypeError('The manifest is not an object.');
+  return Object.fromEntries(Object.entries(value).map(([source, chunk]) => [source, parseChunk(source, chunk)]));
+}
+
+function parseChunk(source: string, value: unknown): Chunk {
+  if (!isRecord(value)) throw new TypeError(`The chunk "${source}" is not an object.`);
+  const { file, css = [], imports = [] } = value;
+  if (!isAsset(file) || !isListOf(css, isAsset) || !isListOf(imports, isString))
+    throw new TypeError(`The chunk "${source}" has an invalid file, css or imports.`);
+  return { file, css, imports };
+}
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const isString = (value: unknown): value is string => typeof value === 'string';
+
+const isAsset = (value: unknown): value is string => isString(value) && value.startsWith(ASSETS);
+
+const isListOf = <Item>(value: unknown, isItem: (item: unknown) => item is Item): value is Item[] =>
+  Array.isArray(value) && value.every(isItem);
 
 function describeUnread(file: string, error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
@@ -124,7 +149,7 @@ function chunksOf(manifest: Manifest, source: string): Chunk[] {
     const chunk = manifest[key];
     if (!chunk || found.has(key)) return;
     found.set(key, chunk);
-    chunk.imports?.forEach(follow);
+    chunk.imports.forEach(follow);
   };
   follow(source);
   return [...found.values()];
@@ -139,7 +164,7 @@ function appIconsOf(manifest: Manifest): Readonly<Record<AppIcon, string>> | und
     : (Object.fromEntries(names) as Record<AppIcon, string>);
 }
 
-const stylesOf = (chunks: readonly Chunk[]) => [...new Set(chunks.flatMap(({ css = [] }) => css))].map(nameOf);
+const stylesOf = (chunks: readonly Chunk[]) => [...new Set(chunks.flatMap(({ css }) => css))].map(nameOf);
 
 const nameOf = (file: string) => file.slice(ASSETS.length);
 

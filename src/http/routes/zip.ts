@@ -1,7 +1,7 @@
 import { finished } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import { Value } from 'typebox/value';
+import { Check } from 'typebox/value';
 import { AccessDenied } from '../../access/permission-checks.ts';
 import { asError, isStoreError, quoted } from '../../model/error.ts';
 import { type FilePath, type FolderPath, nameOf, parseFile, parseFolder } from '../../model/path.ts';
@@ -86,7 +86,7 @@ export function zipRoutes(app: App, { database }: Pick<Service, 'database'>): vo
     },
     handler: (request, reply) => {
       // Without a Content-Type, no body was parsed.
-      if (!Value.Check(ZipRequest, request.body)) throw new HttpError('json-required', NO_BODY);
+      if (!Check(ZipRequest, request.body)) throw new HttpError('json-required', NO_BODY);
       return sendArchive(request, reply, request.body.paths.map(parsePath), { limiter, checksums });
     },
   });
