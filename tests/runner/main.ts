@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { canInstallPackages, installPackages, searchPath } from '../../testing/debian-packages.js';
 import { startCeph } from '../../testing/servers/ceph.ts';
 import { environmentOf, isObjectStoreNamed, testObjectStore } from '../../testing/servers/object-store.ts';
+import { COMPILE_CACHE, fillCompileCache } from './compile-cache.ts';
 import { explain, type Missing, missingFor, type Need, needsOf } from './needs.ts';
 import { longestFirst, saveDurations } from './order.ts';
 import { shareProcesses } from './processes.ts';
@@ -24,9 +25,6 @@ const PRELOADED = ['untracked-promises.ts', 'end-process.ts'].map((name) => new 
 /** The timeout of one test. */
 const TIMEOUT_MS = 300_000;
 const LONG_TIMEOUT_MS = 3_600_000;
-
-/** Caches compiled code for later processes: the tests start hundreds of processes that load the whole service. */
-const COMPILE_CACHE = `${ROOT}node_modules/.cache/compiled`;
 
 /** The arguments of `npm test`. */
 interface Arguments {
@@ -134,6 +132,8 @@ async function runWithServers(
   const builds = ['page', 'service', ...(needs.has('package') ? ['package'] : [])];
   const { status } = spawnSync(process.execPath, [`${ROOT}scripts/build.js`, ...builds], { stdio: 'inherit' });
   if (status !== 0) return false;
+  signal.throwIfAborted();
+  fillCompileCache();
   signal.throwIfAborted();
   if (!needs.has('bucket')) return runFiles(files, selection, {}, signal);
   // Fails here if a part of the key is missing, instead of in each test.
