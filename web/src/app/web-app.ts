@@ -11,9 +11,13 @@ export async function startWebApp(page: Page, manifestUrl: string): Promise<void
   await Promise.all([register(manifestUrl, root), id === null ? forgetShares(root) : receive(page, { root, id })]);
 }
 
+/** Milliseconds until the registration, which must not delay the first view of the folder and its thumbnails. */
+const REGISTRATION_DELAY_MS = 1_500;
+
 /** Without HTTPS, browsers have no service workers, and some private windows refuse them. The page works without one. */
 async function register(manifestUrl: string, scope: string): Promise<void> {
   const { serviceWorker } = navigator as Partial<Navigator>;
+  await new Promise((resolve) => setTimeout(resolve, REGISTRATION_DELAY_MS));
   const url = new URL('service-worker.js', manifestUrl).href;
   await serviceWorker?.register(trusted(url), { scope, updateViaCache: 'none' }).catch(() => {});
 }
