@@ -79,6 +79,27 @@ it('Browsers can install the page, and it offers so in its menu while the browse
   assert.equal(await menuItem.count(), 0);
 });
 
+it('The colours of the window before the page has started are those of the page, in both themes', async (t) => {
+  const site = await startSite(t, { store: 'disk', files: FILES });
+  const page = await openPage(t, { ...PHONE, url: site.url });
+  await row(page, 'Docs/').waitFor();
+  for (const theme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme: theme });
+    const [sent, shown] = await page.evaluate(async (scheme) => {
+      const response = await fetch('./', { headers: { accept: 'text/html' } });
+      const selector = new RegExp(`media="\\(prefers-color-scheme: ${scheme}\\)" content="(#\\w+)"`);
+      const content = selector.exec(await response.text())?.[1] ?? '';
+      const context = new OffscreenCanvas(1, 1).getContext('2d');
+      return [content, getComputedStyle(document.documentElement).backgroundColor].map((colour) => {
+        if (context) context.fillStyle = colour;
+        context?.fillRect(0, 0, 1, 1);
+        return context?.getImageData(0, 0, 1, 1).data.join();
+      });
+    }, theme);
+    assert.equal(sent, shown, theme);
+  }
+});
+
 /**
  * Starts a reverse proxy below the path `/team`. Its version of the service is that of the next build after `upgrade`: the
  * script of the offline page has another name, and another one is in the service worker.
