@@ -263,7 +263,8 @@ it('Files that another app shares are uploaded to the chosen folder, after signi
   await page.reload();
   const text = page.getByRole('dialog', { name: /^Save .*A good read\.txt.* to…$/ });
   await button(text, 'Save here').click();
-  await trayShows(page, '1 file uploaded');
+  await row(page, 'A good read.txt').waitFor();
+  await until('the text is stored', () => site.exists('A good read.txt'));
   assert.equal(await storedText(site, 'A good read.txt'), 'Read this\nhttps://example.org/\n');
   assert.equal(page.url(), root);
 
