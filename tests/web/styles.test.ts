@@ -101,7 +101,7 @@ function foreignMatches(): string[] {
   const found = new Set<string>();
   for (const { component, selector } of rules) {
     const stateless = selector
-      .replaceAll(/::[\w-]+/g, '')
+      .replaceAll(/::[\w-]+(?:\([^)]*\))?/g, '')
       .replaceAll(/:(?:hover|active|focus|focus-visible|disabled)(?![\w-])/g, ':where(*)');
     for (const element of document.querySelectorAll(stateless)) {
       const owner = element.closest(components);
