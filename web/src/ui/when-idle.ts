@@ -1,14 +1,14 @@
-/** The delay between two looks at the pictures, in milliseconds, and the number of looks after which they no longer count. */
+/** The delay between two checks of the pictures, in milliseconds, and the number of checks after which they no longer count. */
 const DELAY_MS = 500;
-const MAX_LOOKS = 20;
+const MAX_CHECKS = 20;
 
 /**
  * Calls `run` when the pictures of the page are loaded, and the browser is idle, so that it delays nothing that the user
  * sees. For code that is loaded in advance: the call can't be cancelled.
  */
-export function whenIdle(run: () => void, looks = MAX_LOOKS): void {
+export function whenIdle(run: () => void, checks = MAX_CHECKS): void {
   setTimeout(() => {
-    if (looks > 0 && Array.from(document.images).some(({ complete }) => !complete)) whenIdle(run, looks - 1);
+    if (checks > 0 && Array.from(document.images).some(({ complete }) => !complete)) whenIdle(run, checks - 1);
     else if ('requestIdleCallback' in window) requestIdleCallback(run);
     else run();
   }, DELAY_MS);
