@@ -54,7 +54,7 @@ const ON_DEMAND = {
   'sign-in-page': 3_100,
   slideshow: 3_300,
   'table-preview': 10_800,
-  photos: 6_800,
+  photos: 7_000,
   'text-preview': 7_900,
   tiles: 3_900,
   'trash-view': 10_500,

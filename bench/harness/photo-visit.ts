@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Browser, Page } from 'playwright-core';
-import { launchChromium } from '../../testing/servers/chromium.ts';
+import { launchBrowser } from '../../testing/servers/chromium.ts';
 import { rendererMemory } from './page-listing.ts';
 import type { ProbedPhotos } from './photo-probe.ts';
 import { watchPhoto, watchTiles } from './photo-probe.ts';
@@ -28,7 +28,7 @@ export async function visitPhotos(
   signal: AbortSignal,
 ): Promise<PhotoVisit> {
   await using running = await startServer(holdall(service), site, signal);
-  const browser = await launchChromium();
+  const browser = await launchBrowser();
   const close = () => void browser.close();
   signal.addEventListener('abort', close, { once: true });
   try {

@@ -303,10 +303,12 @@ function openMediaDetails(
 
 /** Returns how many images this process renders in parallel, and the limits of the processes for large images. */
 function renderLimitsOf({ WORKERS, THUMBNAIL_MEMORY }: Config) {
-  const maxRenders = Math.max(1, Math.floor(availableParallelism() / WORKERS));
+  const cores = Math.max(1, Math.floor(availableParallelism() / WORKERS));
+  // The connections of one browser often go to few of the workers.
+  const maxRenders = Math.min(availableParallelism(), Math.max(2, cores));
   const available = Math.min(totalmem(), process.constrainedMemory() || Infinity);
   const memory = (THUMBNAIL_MEMORY ?? available / 2) / WORKERS;
-  const maxChildProcesses = Math.min(maxRenders, Math.max(1, Math.floor(memory / MAX_CHILD_MEMORY_BYTES)));
+  const maxChildProcesses = Math.min(cores, Math.max(1, Math.floor(memory / MAX_CHILD_MEMORY_BYTES)));
   const memoryLimit = Math.floor(Math.min(MAX_CHILD_MEMORY_BYTES, Math.max(MIN_CHILD_MEMORY_BYTES, memory)));
   return { maxRenders, maxChildProcesses, memoryLimit };
 }
