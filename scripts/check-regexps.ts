@@ -10,11 +10,6 @@ import { type ESTree, parseSync, Visitor } from 'vite';
  */
 const EXEMPT: readonly { readonly file: string; readonly source: string; readonly reason: string }[] = [
   {
-    file: 'src/http/page/web-page.ts',
-    source: '`^${ASSETS}`',
-    reason: 'A fixed prefix. It meets only the manifest of the build.',
-  },
-  {
     file: 'src/access/access-file-schema.ts',
     source: 'NAME_PATTERN',
     reason: 'The source of the literal NAME in src/access/identity.ts, which is checked there.',
