@@ -49,6 +49,7 @@ const ON_DEMAND = {
   'request-page': 8_100,
   'recent-view': 7_900,
   'sender-dialog': 3_500,
+  'save-received': 3_500,
   sidebar: 6_400,
   'sign-in-dialog': 3_500,
   'sign-in-page': 3_100,

@@ -12,10 +12,20 @@ import type { Need } from '../runner/needs.ts';
 import { assertAccessible, assertAccessibleInBothSchemes } from './axe.ts';
 import { becomes } from './becomes.ts';
 import { openPage } from './browser.ts';
-import { button, row, waitForMessage } from './elements.ts';
+import { button, messages, row, waitForMessage } from './elements.ts';
 import { PHONE } from './open-site.ts';
 import { photo } from './samples.ts';
-import { ANN, accessOf, fillSignInForm, UNAUTHORIZED } from './signing-in.ts';
+import {
+  ALL,
+  ANN,
+  accessOf,
+  accountButton,
+  BOB,
+  fillSignInForm,
+  signIn,
+  signInHeading,
+  UNAUTHORIZED,
+} from './signing-in.ts';
 import { startSite } from './site.ts';
 import { storedText, testFile, trayShows } from './uploading.ts';
 
@@ -246,6 +256,7 @@ it('Files that another app shares are uploaded to the chosen folder, after signi
 
   const dialog = page.getByRole('dialog', { name: 'Save 2 files to…' });
   await dialog.getByText('Übersicht.txt').waitFor();
+  await dialog.getByText('Another app or website sent this.').waitFor();
   await assertAccessible(page, t, { state: 'the dialog of shared files' });
   await dialog.getByRole('option', { name: 'Docs' }).click();
   await dialog.getByRole('navigation').getByText('Docs').waitFor();
@@ -268,13 +279,21 @@ it('Files that another app shares are uploaded to the chosen folder, after signi
   assert.equal(await storedText(site, 'A good read.txt'), 'Read this\nhttps://example.org/\n');
   assert.equal(page.url(), root);
 
-  // A share is gone once it was saved or cancelled.
+  // A share is gone once it was saved or cancelled, except after Undo.
   await share(page, { root, files: [testFile('cancelled.txt', 'x')] });
   const cancelled = page.getByRole('dialog', { name: /^Save .*cancelled\.txt.* to…$/ });
   await cancelled.waitFor();
   const url = page.url();
   await button(cancelled, 'Cancel').click();
   await becomes(() => page.url(), root);
+  await waitForMessage(page, /Discarded .*cancelled\.txt/);
+  await button(messages(page), 'Undo').click();
+  await cancelled.waitFor();
+  assert.equal(page.url(), url);
+  await page.reload();
+  await cancelled.waitFor();
+  await page.keyboard.press('Escape');
+  await waitForMessage(page, /Discarded .*cancelled\.txt/);
   await page.goto(url);
   await waitForMessage(page, 'Couldn’t receive the shared files.');
 
@@ -282,4 +301,72 @@ it('Files that another app shares are uploaded to the chosen folder, after signi
   await share(page, { root, from: `${foreign}/`, files: [testFile('hostile.txt', 'x')] });
   await waitForMessage(page, 'Couldn’t receive the shared files.');
   assert.equal(await page.getByRole('dialog').count(), 0);
+});
+
+it('A share stays until it is uploaded, only its first reader can see it, and signing out deletes it', async (t) => {
+  const site = await startSite(t, {
+    store: 'disk',
+    files: FILES,
+    access: accessOf({ folder: '/', to: { person: BOB.name }, rights: ALL }),
+  });
+  const page = await openPage(t, { ...WITH_WORKER, url: site.url, expectedErrors: [UNAUTHORIZED] });
+  const root = site.url;
+  await signIn(page, ANN);
+  await waitForWorker(page);
+  const dialog = page.getByRole('dialog', { name: /^Save .*secret\.txt.* to…$/ });
+  const missing = 'Couldn’t receive the shared files.';
+
+  // The page ends before the upload does.
+  await share(page, { root, files: [testFile('secret.txt', 'of Ann')] });
+  await dialog.getByRole('option', { name: 'Docs' }).click();
+  await page.route('**/upload', () => {});
+  await button(dialog, 'Save here').click();
+  await row(page, 'Docs/old.txt').waitFor();
+  await page.unrouteAll();
+  await page.goto(root);
+  await waitForMessage(page, '1 unfinished upload');
+  await waitForMessage(page, 'secret.txt');
+  await button(messages(page), 'Retry').click();
+  await dialog.getByRole('navigation').getByText('Docs').waitFor();
+  await button(dialog, 'Save here').click();
+  await row(page, 'Docs/secret.txt').waitFor();
+  assert.equal(await storedText(site, 'Docs/secret.txt'), 'of Ann');
+
+  // The session of Ann expires.
+  await share(page, { root, files: [testFile('secret.txt', 'x')] });
+  await dialog.waitFor();
+  const first = page.url();
+  await page.context().clearCookies();
+  await page.goto(first);
+  await signIn(page, BOB);
+  await waitForMessage(page, missing);
+  assert.equal(await page.getByRole('dialog').count(), 0);
+
+  await share(page, { root, files: [testFile('secret.txt', 'x')] });
+  await dialog.waitFor();
+  const second = page.url();
+  await page.goto(root);
+  await accountButton(page, BOB).click();
+  await page.getByRole('menuitem', { name: 'Sign out' }).click();
+  await signInHeading(page).waitFor();
+  await page.goto(second);
+  await signIn(page, BOB);
+  await waitForMessage(page, missing);
+
+  // Other shares never replace those of the user.
+  await share(page, { root, files: [testFile('secret.txt', 'x')] });
+  await dialog.waitFor();
+  const kept = page.url();
+  for (let count = 1; count < 10; count++) {
+    await share(page, { root, fields: { text: 'x' } });
+    await page.waitForURL(/shared=[\da-f]/, { waitUntil: 'commit' });
+  }
+  await share(page, { root, fields: { text: 'one too many' } });
+  await waitForMessage(page, 'Too many shared files are waiting to be saved.');
+  await page.goto(kept);
+  await dialog.waitFor();
+  await share(page, { root, fields: { text: 'one too many' } });
+  await button(messages(page), 'Discard').click();
+  await share(page, { root, fields: { text: 'x' } });
+  await page.getByRole('dialog', { name: /Shared text/ }).waitFor();
 });

@@ -1,4 +1,4 @@
-import { deleteExpiredShares } from '../platform/shares.ts';
+import { deleteExpiredShares, deleteSharesOfOthers, savedShares } from '../platform/shares.ts';
 import type { Page } from './create-page.ts';
 
 /**
@@ -8,7 +8,7 @@ import type { Page } from './create-page.ts';
 export async function startWebApp(page: Page, manifestUrl: string): Promise<void> {
   const root = new URL('../', manifestUrl).href;
   const id = new URL(window.location.href).searchParams.get('shared');
-  await Promise.all([register(manifestUrl, root), id === null ? forgetShares(root) : receive(page, { root, id })]);
+  await Promise.all([register(manifestUrl, root), useShares(page, root, id).catch(() => {})]);
 }
 
 /** Milliseconds until the registration, which must not delay the first view of the folder and its thumbnails. */
@@ -22,18 +22,26 @@ async function register(manifestUrl: string, scope: string): Promise<void> {
   await serviceWorker?.register(trusted(url), { scope, updateViaCache: 'none' }).catch(() => {});
 }
 
-async function receive(page: Page, share: { readonly root: string; readonly id: string }): Promise<void> {
+/** Receives a share, or offers to continue with those whose uploads have not ended. */
+async function useShares(page: Page, root: string, id: string | null): Promise<void> {
+  const username = page.account?.username.value ?? null;
   // After signing in, the page loads again with the same URL.
-  if (page.account?.isSignInPage && page.account.username.value === null) return;
+  if (page.account?.isSignInPage && username === null) return;
+  if (username !== null) await deleteSharesOfOthers(root, username).catch(() => {});
+  if (id !== null) {
+    return page.changes.perform(async ({ context }) => {
+      const { saveReceived } = await import('../features/received/save-received.ts');
+      await saveReceived({ ...page, context, root }, id);
+    });
+  }
+  // Also if no later share does it.
+  await deleteExpiredShares(root);
+  const saved = await savedShares(root, username);
+  if (saved.length === 0) return;
   await page.changes.perform(async ({ context }) => {
-    const { saveReceived } = await import('../features/received/save-received.ts');
-    await saveReceived({ ...page, context }, share);
+    const { offerUnfinished } = await import('../features/received/save-received.ts');
+    for (const state of saved) await offerUnfinished({ ...page, context, root }, state);
   });
-}
-
-/** Deletes expired shares, also if no later share does. */
-async function forgetShares(root: string): Promise<void> {
-  await deleteExpiredShares(root).catch(() => {});
 }
 
 interface Policies {

@@ -24,29 +24,75 @@ export function isTooLarge({ files, title, text, url }: Share): boolean {
   return files.length > MAX_FILES || title.length + text.length + url.length > MAX_TEXT_LENGTH;
 }
 
-/** Stores a share, and deletes the expired ones, and the oldest ones above the limit. `root` is the URL of the service. */
-export async function storeShare(root: string, share: Share): Promise<void> {
-  await deleteExpiredShares(root, MAX_SHARES - 1);
-  await change(root, (store) => store.put(share));
+/** Where a share is on its way from the sender to a folder. */
+export interface ShareState {
+  readonly id: string;
+  /** The user who saw the share first. Other users can't see it. Null without access control. */
+  readonly username: string | null;
+  /** The path of the folder that the user saves the files to; null until the user has chosen it. */
+  readonly folder: string | null;
 }
 
-/** Returns a share; undefined if it was saved, discarded or has expired. */
-export async function readShare(root: string, id: string): Promise<Share | undefined> {
-  const share = await use(root, 'readonly', (store) => resultOf<Share | undefined>(store.get(id)));
-  return share && !isExpired(share) ? share : undefined;
+/**
+ * Stores a share, and deletes the expired ones. Returns false if too many others wait: a page that sends many shares must
+ * not delete those of the user. `root` is the URL of the service.
+ */
+export async function storeShare(root: string, share: Share): Promise<boolean> {
+  await deleteExpiredShares(root);
+  return use(root, 'readwrite', async ({ shares }) => {
+    if ((await resultOf(shares.count())) >= MAX_SHARES) return false;
+    await resultOf(shares.put(share));
+    return true;
+  });
+}
+
+/**
+ * Returns a share; undefined if it was saved, discarded or has expired, or if another user has seen it. From then on, only
+ * this user can see it. `username` is null if no user is signed in.
+ */
+export async function readShare(root: string, id: string, username: string | null): Promise<Share | undefined> {
+  return use(root, 'readwrite', async ({ shares, states }) => {
+    const share = await resultOf<Share | undefined>(shares.get(id));
+    const state = await resultOf<ShareState | undefined>(states.get(id));
+    const owner = state?.username ?? null;
+    if (!share || isExpired(share) || (owner !== null && owner !== username)) return undefined;
+    if (owner !== username) await resultOf(states.put({ id, username, folder: state?.folder ?? null }));
+    return share;
+  });
+}
+
+/** Stores that a share is being saved. */
+export async function storeShareState(root: string, state: ShareState): Promise<void> {
+  await use(root, 'readwrite', ({ states }) => resultOf(states.put(state)));
+}
+
+/** Returns the shares of a user that are being saved. If `username` is null, those without a user. */
+export async function savedShares(root: string, username: string | null): Promise<readonly ShareState[]> {
+  const states = await use(root, 'readonly', (stores) => resultOf<ShareState[]>(stores.states.getAll()));
+  return states.filter((state) => state.folder !== null && state.username === username);
 }
 
 export async function deleteShare(root: string, id: string): Promise<void> {
-  await change(root, (store) => store.delete(id));
+  await deleteAll(root, [id]);
 }
 
-/** Deletes the shares that are older than a day, and the oldest of the others if there are more than `max`. */
-export async function deleteExpiredShares(root: string, max = MAX_SHARES): Promise<void> {
-  const shares = await use(root, 'readonly', (store) => resultOf<Share[]>(store.getAll()));
-  const newest = shares.filter((share) => !isExpired(share)).toSorted((a, b) => b.receivedAt - a.receivedAt);
-  const kept = new Set(newest.slice(0, max));
-  const deleted = shares.filter((share) => !kept.has(share));
-  if (deleted.length > 0) await change(root, (store) => deleted.forEach(({ id }) => store.delete(id)));
+/** Deletes the shares that are older than a day. */
+export async function deleteExpiredShares(root: string): Promise<void> {
+  const shares = await use(root, 'readonly', (stores) => resultOf<Share[]>(stores.shares.getAll()));
+  await deleteAll(
+    root,
+    shares.filter(isExpired).map(({ id }) => id),
+  );
+}
+
+/** Deletes the shares that other users have seen, such as those whose session has expired. */
+export async function deleteSharesOfOthers(root: string, username: string): Promise<void> {
+  const states = await use(root, 'readonly', (stores) => resultOf<ShareState[]>(stores.states.getAll()));
+  const others = states.filter((state) => state.username !== null && state.username !== username);
+  await deleteAll(
+    root,
+    others.map(({ id }) => id),
+  );
 }
 
 /** Deletes all shares. */
@@ -54,40 +100,50 @@ export async function deleteShares(root: string): Promise<void> {
   await resultOf(indexedDB.deleteDatabase(databaseOf(root)));
 }
 
+async function deleteAll(root: string, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return;
+  await use(root, 'readwrite', async ({ shares, states }) => {
+    await Promise.all(ids.flatMap((id) => [shares, states].map((store) => resultOf(store.delete(id)))));
+  });
+}
+
 function isExpired({ receivedAt }: Share): boolean {
   return Math.abs(Date.now() - receivedAt) > LIFETIME_MS;
 }
 
-const STORE = 'shares';
+/** Apart from the shares, so that a new state copies no files. */
+const STORES = ['shares', 'states'] as const;
+type Stores = Readonly<Record<(typeof STORES)[number], IDBObjectStore>>;
+const VERSION = 2;
 
 /** Several services can have one origin, below different paths. */
 const databaseOf = (root: string) => `holdall-shares ${new URL(root).pathname}`;
 
+/** Runs `work` in one transaction, and waits until it is complete. `work` must wait only for requests to the stores. */
 async function use<Result>(
   root: string,
   mode: IDBTransactionMode,
-  work: (store: IDBObjectStore) => Promise<Result>,
+  work: (stores: Stores) => Promise<Result>,
 ): Promise<Result> {
-  const opening = indexedDB.open(databaseOf(root), 1);
-  opening.addEventListener('upgradeneeded', () => void opening.result.createObjectStore(STORE, { keyPath: 'id' }));
+  const opening = indexedDB.open(databaseOf(root), VERSION);
+  opening.addEventListener('upgradeneeded', () => {
+    const database = opening.result;
+    for (const name of STORES) {
+      if (!database.objectStoreNames.contains(name)) database.createObjectStore(name, { keyPath: 'id' });
+    }
+  });
   const database = await resultOf(opening);
   try {
-    return await work(database.transaction(STORE, mode).objectStore(STORE));
+    const transaction = database.transaction(STORES, mode);
+    const { promise: completed, resolve, reject } = Promise.withResolvers<void>();
+    transaction.addEventListener('complete', () => resolve());
+    transaction.addEventListener('abort', () => reject(transaction.error ?? new Error('The transaction failed.')));
+    const working = work({ shares: transaction.objectStore('shares'), states: transaction.objectStore('states') });
+    const [result] = await Promise.all([working, completed]);
+    return result;
   } finally {
     database.close();
   }
-}
-
-async function change(root: string, work: (store: IDBObjectStore) => void): Promise<void> {
-  await use(root, 'readwrite', async (store) => {
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    store.transaction.addEventListener('complete', () => resolve());
-    store.transaction.addEventListener('abort', () =>
-      reject(store.transaction.error ?? new Error('The transaction failed.')),
-    );
-    work(store);
-    await promise;
-  });
 }
 
 function resultOf<Result>(request: IDBRequest<Result>): Promise<Result> {

@@ -2,7 +2,8 @@ import { isTooLarge, type Share, storeShare } from '../platform/shares.ts';
 
 /**
  * Stores what another app shares, and redirects to the page, which asks the user where to save it. Only a page of this
- * service can be the sender that the browser names: the system names none.
+ * service can be the sender that the browser names: the system names none. A page of another site can hide its name by a
+ * referrer policy, and workers see neither `Origin` nor `Sec-Fetch-Site`.
  */
 export async function receiveShare(request: Request, root: string): Promise<Response> {
   const redirect = (shared: string) => Response.redirect(`${root}?shared=${shared}`, 303);
@@ -10,8 +11,7 @@ export async function receiveShare(request: Request, root: string): Promise<Resp
   try {
     const share = parseShare(await request.formData());
     if (isTooLarge(share)) return redirect('too-large');
-    await storeShare(root, share);
-    return redirect(share.id);
+    return redirect((await storeShare(root, share)) ? share.id : 'too-many');
   } catch (error) {
     return redirect(error instanceof DOMException && error.name === 'QuotaExceededError' ? 'too-large' : 'none');
   }

@@ -81,21 +81,24 @@ function textsOf({ kind, paths, files = [] }: PickedTransfer, { folderPicker, re
   }
 }
 
-/** The names and the size of files that another app has shared. */
+/** The names and the size of files that another app has shared. Pages of other sites can share files too. */
 function Files({ files }: { files: readonly File[] }) {
-  const { formats } = useFullLanguage();
+  const { text, formats } = useFullLanguage();
   const size = files.reduce((sum, file) => sum + file.size, 0);
   return (
-    <p class="files">
-      <span class="names">
-        {files.slice(0, MAX_NAMES).map(({ name }, index) => (
-          <span key={index}>
-            <Name of={name} />
-          </span>
-        ))}
-      </span>
-      <span class="numbers">{formats.size(size)}</span>
-    </p>
+    <>
+      <p class="sender">{text.received.sender}</p>
+      <p class="files">
+        <span class="names">
+          {files.slice(0, MAX_NAMES).map(({ name }, index) => (
+            <span key={index}>
+              <Name of={name} />
+            </span>
+          ))}
+        </span>
+        <span class="numbers">{formats.size(size)}</span>
+      </p>
+    </>
   );
 }
 

@@ -2,6 +2,7 @@ import type { ReadonlySignal } from '@preact/signals';
 import { asServiceError } from '../../platform/service/service-error.ts';
 import { signOut as endSession } from '../../platform/service/session.ts';
 import type { Urls } from '../../platform/service/urls.ts';
+import { deleteShares } from '../../platform/shares.ts';
 import type { FullLanguage } from '../../platform/text/language.ts';
 import type { Messages } from '../messages.ts';
 
@@ -33,5 +34,7 @@ export async function signOut(options: SignOutOptions): Promise<void> {
     });
     return;
   }
+  // What other apps have shared, because the next user of the browser must not see it.
+  await deleteShares(urls.endpoint('')).catch(() => {});
   onSignedOut();
 }

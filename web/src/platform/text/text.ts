@@ -863,6 +863,9 @@ export interface LazyText {
     readonly textName: string;
     readonly missing: string;
     readonly tooLarge: string;
+    readonly sender: string;
+    readonly tooMany: string;
+    readonly discarded: (parameters: { count: number; name: string }) => string;
   };
 }
 
