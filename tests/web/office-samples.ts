@@ -42,7 +42,7 @@ export const POWERPOINT = zip({
   'ppt/slides/slide2.xml': slide('First', 'two'),
 });
 
-const openDocument = (body: string) =>
+export const openDocument = (body: string) =>
   zip({
     'content.xml': `${DECLARATION}<office:document-content><office:body>${body}</office:body></office:document-content>`,
   });

@@ -1,13 +1,23 @@
+import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Need } from '../runner/needs.ts';
 import { assertAccessibleInBothSchemes } from './axe.ts';
-import { EXCEL, MAIL, WORD } from './office-samples.ts';
+import { becomes } from './becomes.ts';
+import { EXCEL, MAIL, openDocument, WORD } from './office-samples.ts';
 import { visitSite } from './open-site.ts';
 
 export const needs: readonly Need[] = ['browser'];
 
 test('The text of office documents and e-mails is shown, and nothing of them is loaded or runs', async (t) => {
-  const files = { '1.docx': WORD, '2.xlsx': EXCEL, '3.eml': MAIL, '4.docx': 'no archive' };
+  const repeated =
+    '<table:table><table:table-row table:number-rows-repeated="900"><table:table-cell table:number-columns-repeated="200"><text:p>x</text:p></table:table-cell></table:table-row></table:table>';
+  const files = {
+    '1.docx': WORD,
+    '2.xlsx': EXCEL,
+    '3.eml': MAIL,
+    '4.docx': 'no archive',
+    '5.ods': openDocument(repeated),
+  };
   const { page } = await visitSite(t, { files, path: '?preview=1.docx' });
   const viewer = page.getByRole('dialog');
   await viewer.getByRole('heading', { name: 'Plan & goals' }).waitFor();
@@ -31,4 +41,10 @@ test('The text of office documents and e-mails is shown, and nothing of them is 
   await viewer.getByText('invoice.pdf').waitFor();
   await next();
   await viewer.getByText('The text of this document can’t be shown').waitFor();
+
+  // A sheet with many cells has only the visible rows.
+  await next();
+  await becomes(() => viewer.getByRole('table').getAttribute('aria-rowcount'), '901');
+  const rowCount = await viewer.locator('tr').count();
+  assert.ok(rowCount < 100, `${rowCount} rows are rendered.`);
 });

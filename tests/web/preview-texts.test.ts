@@ -178,6 +178,7 @@ test('Bidirectional control characters in files are visible, reorder nothing and
     'b.txt': source,
     'c.json': JSON.stringify({ 'a\u202eb': 'c\u2066d' }),
     'd.csv': 'n\u202ea,m\nx\u2067y,z\n',
+    'e.json': JSON.stringify({ a: '\u202ex'.repeat(100_000) }),
   };
   const { page } = await visitSite(t, { files });
   const controls = () =>
@@ -196,6 +197,16 @@ test('Bidirectional control characters in files are visible, reorder nothing and
   await becomes(controls, ['⟨U+202E⟩', '⟨U+2066⟩']);
   await next();
   await becomes(controls, ['⟨U+202E⟩', '⟨U+2067⟩']);
+
+  // One element for each of them would block the page for a minute.
+  await next();
+  await becomes(async () => (await controls()).length, 100);
+  const value = contents(page).locator('.value');
+  const isLong = async () => ((await value.textContent()) ?? '').length > 20_000;
+  assert.equal(await isLong(), false);
+  assert.match((await value.textContent()) ?? '', /^"(\u202ex){100}(⟨U\+202E⟩x)+⟨?[^\u202e]*…$/);
+  await page.getByRole('button', { name: 'Show more' }).click();
+  await becomes(isLong, true);
 });
 
 /** Returns the lines of a text as the browser copies them. */

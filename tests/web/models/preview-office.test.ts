@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { extractDocument } from '../../../web/src/features/viewer/office/extract.ts';
 import { previewKindOf } from '../../../web/src/platform/preview-kinds.ts';
-import { BOMB, EXCEL, MAIL, ODP, ODS, ODT, POWERPOINT, WORD, word } from '../office-samples.ts';
+import { BOMB, EXCEL, MAIL, ODP, ODS, ODT, openDocument, POWERPOINT, WORD, word } from '../office-samples.ts';
 
 const blocksOf = async (bytes: Uint8Array, format: Parameters<typeof extractDocument>[1]) => {
   const document = await extractDocument(bytes, format);
@@ -77,6 +77,23 @@ describe('The text of', () => {
   });
 });
 
+const sheetWith = (rows: string) => openDocument(`<table:table table:name="S">${rows}</table:table>`);
+
+it('Empty cells and rows at the end of a sheet are omitted, and those in between are kept', async () => {
+  const row = (text: string) =>
+    `<table:table-row><table:table-cell><text:p>${text}</text:p></table:table-cell><table:table-cell table:number-columns-repeated="16383"/></table:table-row>`;
+  const empty = (count: number) =>
+    `<table:table-row table:number-rows-repeated="${count}"><table:table-cell table:number-columns-repeated="16384"/></table:table-row>`;
+  const document = await extractDocument(
+    sheetWith(`${row('x').repeat(2_000)}${empty(3)}${row('y')}${empty(1_046_572)}`),
+    'ods',
+  );
+  const [sheet] = document?.blocks ?? [];
+  assert.ok(sheet?.kind === 'sheet');
+  assert.deepEqual([sheet.table.rows.length, sheet.table.columns.length, document?.isTruncated], [2_004, 1, false]);
+  assert.deepEqual(sheet.table.rows.slice(1_999), [['x'], [], [], [], ['y']]);
+});
+
 describe('A hostile document', () => {
   it('has no preview if it is a bomb, truncated, or no archive at all', { timeout: 60_000 }, async () => {
     assert.ok(BOMB.length < 1024 * 1024);
@@ -96,6 +113,47 @@ describe('A hostile document', () => {
     const paragraph = '<w:p><w:r><w:t>x</w:t></w:r></w:p>';
     const document = await extractDocument(word(paragraph.repeat(20_000)), 'docx');
     assert.deepEqual([document?.blocks.length, document?.isTruncated], [5_000, true]);
+  });
+
+  it('repeats rows, columns and long texts only up to the limits of a sheet', async () => {
+    const shown = async (text: string) => {
+      const document = await extractDocument(
+        sheetWith(`<table:table-row table:number-rows-repeated="1000000000">
+        <table:table-cell table:number-columns-repeated="1000000000"><text:p>${text}</text:p></table:table-cell>
+      </table:table-row>`),
+        'ods',
+      );
+      const [sheet] = document?.blocks ?? [];
+      assert.ok(sheet?.kind === 'sheet');
+      const { rows, columns } = sheet.table;
+      return { rows: rows.length, columns: columns.length, isTruncated: document?.isTruncated };
+    };
+    assert.deepEqual(await shown('x'), { rows: 1_000, columns: 200, isTruncated: true });
+    assert.deepEqual(await shown('x'.repeat(1_000_000)), { rows: 0, columns: 0, isTruncated: true });
+    assert.deepEqual(await shown('x'.repeat(1_000)), { rows: 49, columns: 200, isTruncated: true });
+  });
+
+  it('has tables with a limited number of cells', async () => {
+    const row =
+      '<table:table-row table:number-rows-repeated="1000"><table:table-cell table:number-columns-repeated="200"><text:p>x</text:p></table:table-cell></table:table-row>';
+    const document = await extractDocument(openDocument(`<table:table>${row}</table:table>`), 'odt');
+    const [table] = document?.blocks ?? [];
+    assert.ok(table?.kind === 'table');
+    assert.deepEqual([table.rows.flat().length, document?.isTruncated], [9_800, true]);
+    const empty = await extractDocument(word(`<w:tbl>${'<w:tr><w:tc/></w:tr>'.repeat(20_000)}</w:tbl>`), 'docx');
+    assert.deepEqual(
+      empty?.blocks.map((block) => block.kind === 'table' && block.rows.length),
+      [4_999],
+    );
+  });
+
+  it('has a limited number of marked control characters, however often it repeats them', async () => {
+    const row = `<table:table-row table:number-rows-repeated="200"><table:table-cell table:number-columns-repeated="9">
+      <text:p>${'\u202e'.repeat(90)}</text:p></table:table-cell></table:table-row>`;
+    const [sheet] = await blocksOf(sheetWith(row), 'ods');
+    assert.ok(sheet?.kind === 'sheet');
+    assert.equal(sheet.table.rows.flat().join('').split('\u202e').length - 1, 1_000);
+    assert.equal(sheet.table.rows.at(-1)?.at(-1), '⟨U+202E⟩'.repeat(90));
   });
 });
 

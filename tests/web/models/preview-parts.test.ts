@@ -5,9 +5,9 @@ import { parseJson } from '../../../web/src/features/viewer/json/parse-json.ts';
 import { resolveDestination } from '../../../web/src/features/viewer/markdown/links.ts';
 import { parseTable } from '../../../web/src/features/viewer/table/parse-table.ts';
 import { type ColumnOrder, sortRows } from '../../../web/src/features/viewer/table/sort-rows.ts';
-import { bidiPartsOf } from '../../../web/src/features/viewer/text/bidi-parts.ts';
+import { BidiLimit, bidiPartsOf } from '../../../web/src/features/viewer/text/bidi-parts.ts';
 import { blocksOf, createTextDecoder } from '../../../web/src/features/viewer/text/read-text.ts';
-import { previewKindOf } from '../../../web/src/platform/preview-kinds.ts';
+import { isEditable, previewKindOf } from '../../../web/src/platform/preview-kinds.ts';
 import { typeLabel } from '../../../web/src/platform/type-names.ts';
 import { textOf, withoutIsolates } from './languages.ts';
 
@@ -76,6 +76,19 @@ test('The preview of a file is chosen by its media type, otherwise by its extens
   }
 });
 
+test('Text files of up to 2 MB can be edited', () => {
+  const editable = (name: string, size: number) =>
+    isEditable({ type: 'file', name, path: name, size, contentType: '', modified: null, etag: '' });
+  assert.deepEqual(
+    ['a.csv', 'a.txt', 'a.svg'].map((name) => [editable(name, 0), editable(name, 2e6), editable(name, 2e6 + 1)]),
+    [
+      [true, true, false],
+      [true, true, false],
+      [true, true, false],
+    ],
+  );
+});
+
 test('A text is split at its bidirectional control characters', () => {
   assert.deepEqual(bidiPartsOf('plain'), [{ text: 'plain' }]);
   assert.deepEqual(bidiPartsOf('a\u202e\u2066b\u200f'), [
@@ -85,6 +98,29 @@ test('A text is split at its bidirectional control characters', () => {
     { text: 'b' },
     { text: '\u200f', code: '⟨U+200F⟩' },
   ]);
+});
+
+test('A text and a file have a limited number of marked control characters, and the code points of the others', () => {
+  const parts = bidiPartsOf('\u202ex'.repeat(100_000));
+  assert.equal(parts.filter(({ code }) => code !== undefined).length, 100);
+  assert.equal(parts.at(-1)?.text, `x${'⟨U+202E⟩x'.repeat(99_900)}`);
+
+  const controls = (text: string) => text.split('\u2067').length - 1;
+  const limit = new BidiLimit();
+  assert.equal(limit.apply('a\u2067'.repeat(999)), 'a\u2067'.repeat(999));
+  assert.equal(limit.apply('b\u2067b\u2067'), 'b\u2067b⟨U+2067⟩');
+  assert.equal(limit.apply('plain'), 'plain');
+  assert.equal(controls(new BidiLimit().apply('a\u2067\n'.repeat(5_000))), 1_000);
+
+  const source = JSON.stringify(['\\u202e', '\u202e', '\n"'.repeat(9)]);
+  assert.equal(new BidiLimit().applyToJson(source), source);
+  const escaped = `["${String.raw`\\u202e \u202E \\\u2067`.repeat(2_000)}"]`;
+  const [shown] = JSON.parse(new BidiLimit().applyToJson(escaped)) as string[];
+  assert.equal(shown?.match(/[\u202e\u2067]/g)?.length, 1_000);
+  assert.ok(shown?.endsWith(String.raw`\u202e ⟨U+202E⟩ \⟨U+2067⟩`), shown?.slice(-40));
+
+  const table = parseTable(`n\n${'\u2067\n'.repeat(5_000)}`, false);
+  assert.equal(controls(table.rows.flat().join('')), 1_000);
 });
 
 test('Relative links are resolved from the folder of the text, and never above the root', () => {

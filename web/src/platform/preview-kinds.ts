@@ -62,8 +62,12 @@ export function officeFormatOf({
   return mediaTypeOf(contentType).startsWith('image/') ? undefined : (found as OfficeFormat | undefined);
 }
 
+/** The maximum size in bytes of a file in the editor. */
+export const MAX_EDITED_BYTES = 2_000_000;
+
 /** Returns whether the editor opens a file. An empty one has no preview. */
 export function isEditable(entry: FileEntry): boolean {
+  if (entry.size > MAX_EDITED_BYTES) return false;
   const kind = previewKindOf(entry.size === 0 ? { ...entry, size: 1 } : entry);
   return ['text', 'markdown', 'json', 'table'].includes(kind) || (isSvg(entry) && !/z$/i.test(entry.name));
 }

@@ -1,6 +1,6 @@
 import { useEffect, useId, useLayoutEffect } from 'preact/hooks';
-import { MAX_EDITED_BYTES } from '../../model/editing/edited-file.ts';
 import { nameOf } from '../../platform/paths.ts';
+import { MAX_EDITED_BYTES } from '../../platform/preview-kinds.ts';
 import { ServiceError } from '../../platform/service/service-error.ts';
 import { type FullLanguage, useFullLanguage, useLanguageSignal } from '../../platform/text/language.ts';
 import { Button, IconButton } from '../../ui/button.tsx';

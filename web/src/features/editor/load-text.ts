@@ -1,5 +1,5 @@
-import { MAX_EDITED_BYTES } from '../../model/editing/edited-file.ts';
 import { type DecodedText, decodeUtf8, normalizeLines } from '../../model/editing/text-file.ts';
+import { MAX_EDITED_BYTES } from '../../platform/preview-kinds.ts';
 import { findFile, readFile } from '../../platform/service/file-contents.ts';
 import type { Service } from '../../platform/service/service.ts';
 import { ServiceError } from '../../platform/service/service-error.ts';

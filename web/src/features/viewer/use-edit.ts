@@ -6,7 +6,7 @@ import { usePermissions, useVisit } from '../models.ts';
 /** The shortcut in the viewer. */
 export const EDIT_KEY = 'e';
 
-/** Returns a function that opens a file in the editor; undefined if it is no text, or the user can't change it. */
+/** Returns a function that opens a file in the editor; undefined if it is no text or too large, or the user can't change it. */
 export function useEdit(entry: FileEntry | undefined): (() => void) | undefined {
   const actions = useActions();
   const permissions = usePermissions();

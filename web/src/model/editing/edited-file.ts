@@ -1,13 +1,11 @@
 import { freeName } from '../../platform/free-name.ts';
 import { nameOf, parentOf } from '../../platform/paths.ts';
+import { MAX_EDITED_BYTES } from '../../platform/preview-kinds.ts';
 import { findFile, readFile, writeFile } from '../../platform/service/file-contents.ts';
 import type { Service } from '../../platform/service/service.ts';
 import { asServiceError, ServiceError } from '../../platform/service/service-error.ts';
 import type { Draft, Drafts } from './drafts.ts';
 import { decodeUtf8, encodeText, type TextFormat } from './text-file.ts';
-
-/** The maximum size in bytes of a file that the editor opens. */
-export const MAX_EDITED_BYTES = 2_000_000;
 
 /** The content of a file that the editor can't merge. */
 export type OtherVersion =

@@ -2,6 +2,7 @@ import { useMemo, useState } from 'preact/hooks';
 import { useFullLanguage } from '../../../platform/text/language.ts';
 import { Button } from '../../../ui/button.tsx';
 import { showBidiControls } from '../text/bidi-controls.tsx';
+import { BidiLimit } from '../text/bidi-parts.ts';
 import { TextFallback, WholeText, WithSource } from '../text/rendered-text.tsx';
 import type { PreviewProps } from '../viewer-tools.ts';
 import { type JsonMember, type JsonValue, parseJson } from './parse-json.ts';
@@ -14,7 +15,7 @@ export function JsonPreview({ entry, viewer }: PreviewProps) {
 
 function Json({ entry, viewer, source }: PreviewProps & { source: string }) {
   const { text } = useFullLanguage();
-  const parsed = useMemo(() => parseJson(source), [source]);
+  const parsed = useMemo(() => parseJson(new BidiLimit().applyToJson(source)), [source]);
   if (parsed === 'invalid') return <TextFallback {...{ entry, viewer }} reason={text.previews.invalidJson} />;
   if (parsed === 'too-deep') return <TextFallback {...{ entry, viewer }} reason={text.previews.jsonTooDeep} />;
   return (
@@ -30,6 +31,10 @@ const EXPANDED_LEVELS = 2;
 const MAX_EXPANDED_MEMBERS = 50;
 /** The number of members of a value that are rendered at first, and per click on "Show more". */
 const MEMBERS_PER_STEP = 200;
+/** The number of characters of a string that are rendered at first; each click on "Show more" renders ten times as many. */
+const STRING_LENGTH = 10_000;
+/** The maximum number of characters of a key. Its rest is only in the source. */
+const MAX_KEY_LENGTH = 1_000;
 
 /** Renders a JSON value. Members are rendered when the user expands it. */
 function JsonTree({ name, value }: { name: string; value: JsonValue }) {
@@ -73,12 +78,21 @@ function Value({ label, value, depth }: ValueProps) {
 }
 
 function Leaf({ label, kind, shown }: { label: string | undefined; kind: string; shown: string }) {
+  const { text } = useFullLanguage();
+  const [length, setLength] = useState(STRING_LENGTH);
   return (
     <div class="leaf">
       <Label label={label} />
-      <bdi class={`value ${kind}`}>{showBidiControls(shown)}</bdi>
+      <bdi class={`value ${kind}`}>{showBidiControls(cut(shown, length))}</bdi>
+      {length < shown.length && <Button onClick={() => setLength(length * 10)}>{text.previews.showMore}</Button>}
     </div>
   );
+}
+
+/** Returns the first characters of a text, with an ellipsis if there are more. */
+function cut(text: string, length: number): string {
+  // Without the first half of a character.
+  return text.length <= length ? text : `${text.slice(0, length).replace(/[\ud800-\udbff]$/, '')}…`;
 }
 
 interface MembersProps extends Omit<ValueProps, 'value'> {
@@ -124,7 +138,7 @@ function Label({ label }: { label: string | undefined }) {
   if (label === undefined) return null;
   return (
     <>
-      <bdi class="key">{showBidiControls(label)}</bdi>
+      <bdi class="key">{showBidiControls(cut(label, MAX_KEY_LENGTH))}</bdi>
       <span class="colon">: </span>
     </>
   );

@@ -4,7 +4,7 @@ import { fromMarkdown } from 'mdast-util-from-markdown';
 import { gfmFromMarkdown } from 'mdast-util-gfm';
 import { toHast } from 'mdast-util-to-hast';
 import { gfm } from 'micromark-extension-gfm';
-import { bidiPartsOf } from '../text/bidi-parts.ts';
+import { BidiLimit, bidiPartsOf } from '../text/bidi-parts.ts';
 import { highlightLines } from '../text/highlighter.ts';
 import { ID_PREFIX } from './links.ts';
 
@@ -27,7 +27,7 @@ export function renderableMarkdown(text: string, labels: MarkdownLabels): Root |
   if (tree.type !== 'root' || !isRenderable(tree)) return undefined;
   if (!showsAnything(tree)) return 'nothing';
   highlightCode(tree);
-  showCodeControls(tree, false);
+  showCodeControls(tree, { isCode: false, limit: new BidiLimit() });
   return isRenderable(tree) ? tree : undefined;
 }
 
@@ -76,17 +76,19 @@ function highlightElement(code: Element): void {
 }
 
 /** Makes bidirectional control characters in code visible. Paragraphs and other blocks contain their effects. */
-function showCodeControls(node: Nodes, isCode: boolean): void {
+function showCodeControls(node: Nodes, { isCode, limit }: { isCode: boolean; limit: BidiLimit }): void {
   if (!('children' in node)) return;
   for (const child of node.children) {
-    showCodeControls(child, isCode || (child.type === 'element' && child.tagName === 'code'));
+    showCodeControls(child, { isCode: isCode || (child.type === 'element' && child.tagName === 'code'), limit });
   }
-  if (isCode && node.type === 'element') node.children = node.children.flatMap(withVisibleControls);
+  if (isCode && node.type === 'element') {
+    node.children = node.children.flatMap((child) => withVisibleControls(child, limit));
+  }
 }
 
-function withVisibleControls(node: ElementContent): ElementContent[] {
+function withVisibleControls(node: ElementContent, limit: BidiLimit): ElementContent[] {
   if (node.type !== 'text') return [node];
-  return bidiPartsOf(node.value).map(({ text, code }) => {
+  return bidiPartsOf(limit.apply(node.value)).map(({ text, code }) => {
     const part = { type: 'text' as const, value: text };
     if (code === undefined) return part;
     return {

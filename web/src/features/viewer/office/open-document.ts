@@ -1,6 +1,9 @@
-import { DocumentBuilder, type ExtractedDocument, MAX_SHEET_CELLS, MAX_SHEET_COLUMNS, sheetOf } from './document.ts';
+import { DocumentBuilder, type ExtractedDocument, MAX_SHEET_CELLS, MAX_SHEET_COLUMNS } from './document.ts';
 import { unzipTexts } from './unzip.ts';
 import { attribute, readXml } from './xml.ts';
+
+/** The maximum number of rows that a file repeats. */
+const MAX_REPEATED_ROWS = 1_000;
 
 /** Returns the text, the sheets or the slides of an OpenDocument file (ISO/IEC 26300). */
 export function extractOpenDocument(bytes: Uint8Array, kind: 'odt' | 'ods' | 'odp'): ExtractedDocument {
@@ -14,9 +17,17 @@ export function extractOpenDocument(bytes: Uint8Array, kind: 'odt' | 'ods' | 'od
   let cells = 0;
   let sheet = '';
   let isBody = false;
+  let isCut = false;
   let rows: string[][] | undefined;
+  let row: string[] = [];
+  /** Empty rows that count if a row with content follows. */
+  let emptyRows = 0;
   let rowRepeats = 1;
   let cell: { text: string; repeats: number } | undefined;
+  const addTable = (table: readonly (readonly string[])[]) => {
+    if (kind === 'ods') builder.addSheet(sheet, table);
+    else builder.add({ kind: 'table', rows: table });
+  };
   for (const event of readXml(xml)) {
     if (event.kind === 'text') {
       if (isBody) text += event.text.replaceAll(/\s+/g, ' ');
@@ -38,12 +49,13 @@ export function extractOpenDocument(bytes: Uint8Array, kind: 'odt' | 'ods' | 'od
       else if (name === 'page' && kind === 'odp') builder.add({ kind: 'slide', number: ++slides });
       else if (name === 'table') {
         rows = [];
+        emptyRows = 0;
         sheet = attribute(attributes, 'name') ?? '';
       } else if (name === 'table-row') {
-        rows?.push([]);
-        rowRepeats = repeats('number-rows-repeated', 1_000);
+        row = [];
+        rowRepeats = repeats('number-rows-repeated', Number.MAX_SAFE_INTEGER);
       } else if (name === 'table-cell' || name === 'covered-table-cell') {
-        cell = { text: '', repeats: repeats('number-columns-repeated', MAX_SHEET_COLUMNS) };
+        cell = { text: '', repeats: repeats('number-columns-repeated', Number.MAX_SAFE_INTEGER) };
       }
     } else if (name === 'p' || name === 'h') {
       const isHeading = level > 0 && text.trim() !== '';
@@ -53,26 +65,32 @@ export function extractOpenDocument(bytes: Uint8Array, kind: 'odt' | 'ods' | 'od
       text = '';
     } else if (name === 'list-item') items--;
     else if ((name === 'table-cell' || name === 'covered-table-cell') && cell) {
-      const row = rows?.at(-1);
-      for (let count = 0; row && count < cell.repeats && row.length < MAX_SHEET_COLUMNS; count++) row.push(cell.text);
-      cells += cell.repeats;
+      const added = Math.min(cell.repeats, MAX_SHEET_COLUMNS - row.length);
+      for (let count = 0; count < added; count++) row.push(cell.text);
+      if (added < cell.repeats && cell.text !== '') isCut = true;
       cell = undefined;
     } else if (name === 'table-row' && rows) {
-      const row = rows.at(-1) ?? [];
       while (row.length > 0 && row.at(-1) === '') row.pop();
       // Sheets end with a million of repeated empty rows.
-      for (let count = 1; row.length > 0 && count < rowRepeats && cells < MAX_SHEET_CELLS; count++) {
-        rows.push(row);
-        cells += row.length;
+      if (row.length === 0) emptyRows += rowRepeats;
+      else {
+        const before = Math.min(emptyRows, MAX_REPEATED_ROWS);
+        for (let count = 0; count < before; count++) rows.push([]);
+        cells += before;
+        emptyRows = 0;
+        if (rowRepeats > MAX_REPEATED_ROWS) isCut = true;
+        for (let count = 0; count < Math.min(rowRepeats, MAX_REPEATED_ROWS) && cells < MAX_SHEET_CELLS; count++) {
+          rows.push(row);
+          cells += row.length;
+        }
       }
     } else if (name === 'table' && rows) {
-      while (rows.length > 0 && rows.at(-1)?.length === 0) rows.pop();
-      builder.add(kind === 'ods' ? sheetOf(sheet, rows) : { kind: 'table', rows });
+      addTable(rows);
       rows = undefined;
     }
-    if (cells > MAX_SHEET_CELLS || builder.isTruncated) break;
+    if (cells >= MAX_SHEET_CELLS || builder.isTruncated) break;
   }
-  if (rows) builder.add(kind === 'ods' ? sheetOf(sheet, rows) : { kind: 'table', rows });
-  if (cells > MAX_SHEET_CELLS) builder.isTruncated = true;
+  if (rows) addTable(rows);
+  if (isCut || cells >= MAX_SHEET_CELLS) builder.isTruncated = true;
   return builder.finish();
 }

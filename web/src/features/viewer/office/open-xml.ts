@@ -1,4 +1,4 @@
-import { DocumentBuilder, type ExtractedDocument, MAX_SHEET_CELLS, MAX_SHEET_COLUMNS, sheetOf } from './document.ts';
+import { DocumentBuilder, type ExtractedDocument, MAX_SHEET_CELLS, MAX_SHEET_COLUMNS } from './document.ts';
 import { unzipTexts } from './unzip.ts';
 import { attribute, readXml } from './xml.ts';
 
@@ -112,7 +112,7 @@ export function extractExcel(bytes: Uint8Array): ExtractedDocument {
     const xml = files.get(targets.get(attribute(event.attributes, 'id') ?? '') ?? '');
     if (xml === undefined) continue;
     const { rows, isTruncated } = rowsOf(xml, strings);
-    builder.add(sheetOf(attribute(event.attributes, 'name') ?? '', rows));
+    builder.addSheet(attribute(event.attributes, 'name') ?? '', rows);
     if (isTruncated) builder.isTruncated = true;
   }
   return builder.finish();
@@ -144,6 +144,7 @@ function rowsOf(
   let cells = 0;
   let type = '';
   let column = 0;
+  let nextColumn = 0;
   let value = '';
   let isValue = false;
   for (const event of readXml(xml)) {
@@ -154,14 +155,18 @@ function rowsOf(
       // Empty rows in between are kept as far as they are few.
       while (rows.length < number - 1 && rows.length < 100_000 && number - rows.length < 1_000) rows.push([]);
       rows.push([]);
+      nextColumn = 0;
+      if (rows.length > MAX_SHEET_CELLS) return { rows, isTruncated: true };
     } else if (event.name === 'c' && event.kind === 'start') {
       type = attribute(event.attributes, 't') ?? '';
-      column = columnOf(attribute(event.attributes, 'r')) ?? rows.at(-1)?.length ?? 0;
+      column = columnOf(attribute(event.attributes, 'r')) ?? nextColumn;
+      nextColumn = column + 1;
       value = '';
     } else if (event.name === 'v' || event.name === 't') isValue = event.kind === 'start';
     else if (event.name === 'c' && event.kind === 'end' && column < MAX_SHEET_COLUMNS) {
       const row = rows.at(-1);
-      if (!row) continue;
+      // Formatted cells can be empty.
+      if (!row || value === '') continue;
       cells += Math.max(1, column + 1 - row.length);
       if (cells > MAX_SHEET_CELLS) return { rows, isTruncated: true };
       while (row.length < column) row.push('');

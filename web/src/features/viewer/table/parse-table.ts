@@ -1,4 +1,5 @@
 import Papa from 'papaparse';
+import { BidiLimit } from '../text/bidi-parts.ts';
 
 /** The maximum number of shown rows, columns and cells. Further rows are only counted. */
 const MAX_ROWS = 200_000;
@@ -28,7 +29,10 @@ interface Column {
  * semicolon, a tab or a bar.
  */
 export function parseTable(source: string, isTabbed: boolean): ParsedTable {
-  const { data } = Papa.parse<string[]>(source, { delimiter: isTabbed ? '\t' : '', skipEmptyLines: true });
+  const { data } = Papa.parse<string[]>(new BidiLimit().apply(source), {
+    delimiter: isTabbed ? '\t' : '',
+    skipEmptyLines: true,
+  });
   const [names = [], ...all] = data;
   return tableOf(names, all, all.length);
 }

@@ -52,8 +52,9 @@ function nextOrder(sorted: SortedColumn | undefined, column: number): SortedColu
   return sorted.isDescending ? undefined : { column, isDescending: true };
 }
 
-/** The number of rows above which all rows have one height, and only the visible ones are rendered. */
+/** The number of rows, and of cells, above which all rows have one height, and only the visible ones are rendered. */
 const MAX_RENDERED_ROWS = 1_000;
+const MAX_RENDERED_CELLS = 5_000;
 
 /** Shows a table with a fixed header, whose columns sort the rows. */
 export function Table({ name, table }: { name: string; table: ParsedTable }) {
@@ -74,7 +75,7 @@ export function Table({ name, table }: { name: string; table: ParsedTable }) {
   const last = useRef<Uint32Array | undefined>(undefined);
   if (ordering.state === 'ready') last.current = ordering.value;
   const isSorting = ordering.state === 'loading' && sorted !== undefined;
-  const isVirtual = rows.length > MAX_RENDERED_ROWS;
+  const isVirtual = rows.length > MAX_RENDERED_ROWS || rows.length * columns.length > MAX_RENDERED_CELLS;
   const scroller = useRef<HTMLDivElement>(null);
   return (
     <div
@@ -142,6 +143,9 @@ function Widths({ table: { columns, rows } }: { table: ParsedTable }) {
   );
 }
 
+/** The number of cells rendered above and below the visible rows. */
+const OVERSCAN_CELLS = 1_000;
+
 /** The height of a uniform row in `rem`, as in the style sheet. */
 const ROW_REM = 1.875;
 
@@ -155,7 +159,9 @@ function VirtualBody({ table, order, scroller }: VirtualBodyProps) {
   const count = table.rows.length;
   const rowHeight = useMemo(() => ROW_REM * Number.parseFloat(getComputedStyle(document.documentElement).fontSize), []);
   const positions = useMemo(() => uniformRows(count, rowHeight), [count, rowHeight]);
-  const { rows } = useVirtualRows({ scroller, positions, headerHeight: rowHeight, pinned: -1, overscan: 20 });
+  // The wider the table, the fewer rows.
+  const overscan = Math.max(4, Math.min(20, Math.floor(OVERSCAN_CELLS / Math.max(1, table.columns.length))));
+  const { rows } = useVirtualRows({ scroller, positions, headerHeight: rowHeight, pinned: -1, overscan });
   const [first] = rows;
   const end = rows.at(-1);
   const after = end ? positions.height - end.start - rowHeight : positions.height;

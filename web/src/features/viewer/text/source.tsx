@@ -6,6 +6,7 @@ import { useLoaded } from '../../../ui/loading.ts';
 import { useTools, type ViewerState, type ViewerTool } from '../viewer-tools.ts';
 import { runJob } from '../worker/run-job.ts';
 import { showBidiControls } from './bidi-controls.tsx';
+import { BidiLimit } from './bidi-parts.ts';
 import { blocksOf, type TextBlock } from './read-text.ts';
 import './source.css';
 
@@ -22,7 +23,8 @@ export function WholeSource({ name, text, viewer }: WholeSourceProps) {
 }
 
 /** Renders the same without the tool for line wrapping. */
-export function HighlightedSource({ name, text, viewer }: WholeSourceProps) {
+export function HighlightedSource({ name, text: source, viewer }: WholeSourceProps) {
+  const text = useMemo(() => new BidiLimit().apply(source), [source]);
   const highlighted = useHighlightedLines(text, grammarOf(name, text));
   const blocks = useMemo(() => {
     const { blocks: plain, rest } = blocksOf(text, 1);

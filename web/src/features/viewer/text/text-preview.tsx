@@ -5,6 +5,7 @@ import { useService } from '../../models.ts';
 import { ContentProblem, DownloadLink, NoPreview } from '../file-notices.tsx';
 import { Loading } from '../notices.tsx';
 import type { PreviewProps } from '../viewer-tools.ts';
+import { BidiLimit } from './bidi-parts.ts';
 import { blocksOf, createTextReader, type TextBlock, type TextReader } from './read-text.ts';
 import { Source, useWrapTool, WholeSource } from './source.tsx';
 
@@ -74,7 +75,8 @@ function useReading(reader: TextReader): Reading {
 function extended(before: Shown | undefined, text: string): Shown {
   const known = before ?? { blocks: [], rest: '' };
   const last = known.blocks.at(-1);
-  const { blocks, rest } = blocksOf(known.rest + text, last ? last.firstLine + last.lines.length : 1);
+  const limited = new BidiLimit().apply(text);
+  const { blocks, rest } = blocksOf(known.rest + limited, last ? last.firstLine + last.lines.length : 1);
   return { blocks: [...known.blocks, ...blocks], rest, whole: before ? undefined : text };
 }
 
