@@ -9,7 +9,7 @@ import { syncFolder } from './app/folder-sync.ts';
 import { readEmbedded } from './platform/embedded.ts';
 import { watchInstallPrompt } from './platform/install-prompt.ts';
 import { watchRegionKeys } from './ui/focus.ts';
-import { whenIdle } from './ui/when-idle.ts';
+import { whenPicturesLoaded } from './ui/when-idle.ts';
 
 const root = document.querySelector('#page');
 if (root) {
@@ -33,7 +33,9 @@ function startWebApp(page: Page): void {
   watchInstallPrompt();
   const manifest = document.querySelector<HTMLLinkElement>('link[rel="manifest"]');
   if (manifest)
-    whenIdle(() => void import('./app/web-app.ts').then((app) => app.startWebApp(page, manifest.href)).catch(() => {}));
+    whenPicturesLoaded(
+      () => void import('./app/web-app.ts').then((app) => app.startWebApp(page, manifest.href)).catch(() => {}),
+    );
 }
 
 /** Shows that the page could not start. In English, because it is shown if the texts of no language could be loaded. */

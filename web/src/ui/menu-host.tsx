@@ -1,7 +1,7 @@
 import type { ComponentType } from 'preact';
 import { useEffect, useReducer } from 'preact/hooks';
 import { type OpenMenu, useMenus } from './menus.tsx';
-import { whenIdle } from './when-idle.ts';
+import { whenPicturesLoaded } from './when-idle.ts';
 
 let Menu: ComponentType<{ menu: OpenMenu }> | undefined;
 
@@ -18,7 +18,7 @@ export function MenuHost() {
   const isRendered = menu !== null && Menu !== undefined;
   const [, render] = useReducer<number, void>((count) => count + 1, 0);
 
-  useEffect(() => whenIdle(() => void loadMenu().catch(() => {})), []);
+  useEffect(() => whenPicturesLoaded(() => void loadMenu().catch(() => {})), []);
   useEffect(() => {
     // The code can have arrived since the render.
     if (!menu || isRendered) return;

@@ -3,7 +3,7 @@ import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { useLanguage } from '../../platform/text/language.ts';
 import { folderName } from '../../platform/text/names.ts';
 import { useVirtualRows } from '../../ui/virtual-rows.ts';
-import { whenIdle } from '../../ui/when-idle.ts';
+import { whenPicturesLoaded } from '../../ui/when-idle.ts';
 import { useFolder, usePreferences } from '../models.ts';
 import { useEntryFocus } from './entry-focus.ts';
 import type { EntryView } from './entry-view.ts';
@@ -22,7 +22,7 @@ interface EntriesProps {
 /** The entries of the folder as list rows or tiles, with the ARIA role of a grid. */
 export function Entries({ scroller }: EntriesProps) {
   const view = useEntryView(usePreferences().view.value);
-  useEffect(() => whenIdle(preloadViews), []);
+  useEffect(() => whenPicturesLoaded(preloadViews), []);
   return view ? <EntryGrid scroller={scroller} view={view} /> : null;
 }
 

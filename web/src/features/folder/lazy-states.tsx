@@ -2,7 +2,7 @@ import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { useLanguage } from '../../platform/text/language.ts';
 import { Button } from '../../ui/button.tsx';
-import { whenIdle } from '../../ui/when-idle.ts';
+import { whenPicturesLoaded } from '../../ui/when-idle.ts';
 
 type States = typeof import('./folder-states.tsx');
 
@@ -23,7 +23,7 @@ export function useFolderStates(isNeeded: boolean): States | null {
   const isLoaded = loaded.value !== null;
   useEffect(() => {
     if (isNeeded) void load();
-    else if (!isLoaded) whenIdle(() => void load());
+    else if (!isLoaded) whenPicturesLoaded(() => void load());
   }, [isNeeded, isLoaded]);
   return loaded.value;
 }

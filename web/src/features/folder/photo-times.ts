@@ -3,7 +3,7 @@ import { useEffect, useMemo, useRef } from 'preact/hooks';
 import type { MediaList } from '../../../../src/http/schemas.ts';
 import { hasThumbnail } from '../../platform/file-kinds.ts';
 import type { Entry, FileEntry, Service } from '../../platform/service/service.ts';
-import { whenIdle } from '../../ui/when-idle.ts';
+import { whenPicturesLoaded } from '../../ui/when-idle.ts';
 import { useFolder, useService } from '../models.ts';
 import type { LoaderProps } from './entry-view.ts';
 import { type PhotoSource, TYPICAL_ASPECT } from './photo-layout.ts';
@@ -146,7 +146,7 @@ async function loadAll(service: Service, next: () => readonly FileEntry[], endin
     const photos = next().slice(0, size);
     if (photos.length === 0) return;
     // The pictures of the visible photos are first.
-    if (size === BATCH) await new Promise<void>((resolve) => whenIdle(resolve));
+    if (size === BATCH) await new Promise<void>((resolve) => whenPicturesLoaded(resolve));
     const items = await request(service, photos, ending);
     if (ending.aborted) return;
     const found = new Map(items.map((item) => [item.path, item]));

@@ -7,7 +7,7 @@ import { IconButton } from '../../ui/button.tsx';
 import { keyLabel } from '../../ui/keyboard.ts';
 import { useLoaded } from '../../ui/loading.ts';
 import { useModalDialog } from '../../ui/modal.ts';
-import { whenIdle } from '../../ui/when-idle.ts';
+import { whenPicturesLoaded } from '../../ui/when-idle.ts';
 import { Name } from '../folder/entry-parts.tsx';
 import { useRouter } from '../models.ts';
 import { Loading, NotLoadedNotice } from './notices.tsx';
@@ -21,7 +21,7 @@ import './viewer.css';
 export function Preview() {
   const path = useRouter().route.value.preview;
   const language = useLanguageSignal();
-  useEffect(() => whenIdle(() => void preload(language).catch(() => {})), []);
+  useEffect(() => whenPicturesLoaded(() => void preload(language).catch(() => {})), []);
   return path === null ? null : <LazyViewer path={path} />;
 }
 
