@@ -69,12 +69,17 @@ describe('The view of photos', () => {
       assert.ok(Math.abs(actual - expected) < 0.03, `${actual} ${expected}`);
   });
 
-  it('has a header for each day, or for each month if there are more than two', () => {
+  it('has a header for each day, or for each month if there are more than two, or if the days have few photos', () => {
     assert.deepEqual(layOut(days(45)).headers, [
       { date: '2026-03-01', isMonth: false },
       { date: '2026-03-02', isMonth: false },
       { date: '2026-03-03', isMonth: false },
     ]);
+    const sparse = Array.from(
+      { length: 20 },
+      (_, index) => `2026-03-${String(30 - Math.floor(index / 4)).padStart(2, '0')}`,
+    );
+    assert.deepEqual(layOut(sparse).headers, [{ date: '2026-03-30', isMonth: true }]);
     const months = ['2026-03-09', '2026-03-02', '2026-02-20', '2025-12-31', ''];
     assert.deepEqual(
       layOut(months).headers.map((header) => header !== 'others' && header.date),

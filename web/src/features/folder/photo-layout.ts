@@ -43,8 +43,9 @@ const MIN_ASPECT = 0.45;
 const MAX_ASPECT = 3.2;
 /** By how much photos can be higher than intended, so that they fill a row. */
 const MAX_GROWTH = 1.35;
-/** With photos of at most this many months, each day has a header. */
+/** With photos of at most this many months, and on average at least this many photos of a day, each day has a header. */
 const MAX_MONTHS_BY_DAY = 2;
+const MIN_PHOTOS_OF_DAY = 5;
 
 /**
  * Lays out folders as chips, photos in rows that have their natural aspect ratios and fill the line, and other files as
@@ -107,7 +108,7 @@ export function layOutPhotos(
 
   const dates = entries.slice(photosStart, photosEnd).map((entry) => timeOf(entry).slice(0, 10));
   const months = new Set(dates.map((date) => date.slice(0, 7)));
-  const isMonth = months.size > MAX_MONTHS_BY_DAY;
+  const isMonth = months.size > MAX_MONTHS_BY_DAY || dates.length < MIN_PHOTOS_OF_DAY * new Set(dates).size;
   const groupOf = (index: number) => dates[index - photosStart]?.slice(0, isMonth ? 7 : 10) ?? '';
   const aspectAt = (index: number) => Math.max(MIN_ASPECT, Math.min(aspects[index] ?? 1, MAX_ASPECT));
   for (let first = photosStart; first < photosEnd; ) {
