@@ -12,7 +12,10 @@ test('A hostile file never acts on the service: opened, framed, or loaded as a s
     /^console error: (Refused to|Failed to load) .*\/file\//,
     /^console error: A bad HTTP response code \(403\)/,
   ];
-  const { page, url, urlOf, acts } = await startHostileSite(t, HOSTILE_FILES, { expectedErrors });
+  const { page, url, urlOf, acts } = await startHostileSite(t, HOSTILE_FILES, {
+    expectedErrors,
+    hasServiceWorker: true,
+  });
   const errors: string[] = [];
   page.on('console', (message) => message.type() === 'error' && errors.push(message.text()));
   for (const file of HOSTILE_FILES) {
