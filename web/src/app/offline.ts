@@ -6,7 +6,7 @@ import fr from '../platform/text/catalogues/fr.json?offline';
 import ja from '../platform/text/catalogues/ja.json?offline';
 import zhHans from '../platform/text/catalogues/zh-Hans.json?offline';
 import type { Catalogue } from '../platform/text/messages.ts';
-import { chooseLanguage, LANGUAGES, type LanguageTag } from '../platform/text/supported-languages.ts';
+import { chooseLanguage, LANGUAGES, type LanguageTag, storedLanguage } from '../platform/text/supported-languages.ts';
 import type { OfflineText } from '../platform/text/text.ts';
 import './offline.css';
 
@@ -101,15 +101,5 @@ async function reloadIfReachable(): Promise<void> {
     // The service is still unreachable.
   } finally {
     isAsking = false;
-  }
-}
-
-/** Returns the language that the user chose, as `preferences.ts` stores it. */
-function storedLanguage(): string {
-  try {
-    const { language } = JSON.parse(localStorage.getItem('holdall') ?? '{}') as { language?: unknown };
-    return typeof language === 'string' ? language : '';
-  } catch {
-    return '';
   }
 }

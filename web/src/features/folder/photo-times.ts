@@ -18,7 +18,7 @@ export const PHOTO_DETAILS = signal<ReadonlyMap<string, Details>>(new Map());
 
 /** The number of photos that are remembered. More are forgotten when another folder is opened. */
 const MAX_REMEMBERED = 50_000;
-/** The photos of one request. The first one is shorter, because the page waits for it. */
+/** The photos of one request. The first one is shorter, so that the visible photos soon have their aspect ratios. */
 const FIRST_BATCH = 50;
 const BATCH = 500;
 
@@ -61,13 +61,13 @@ export function PhotoLoader({ entries, first }: LoaderProps) {
   const latest = useRef(entries);
   latest.current = entries;
 
-  const sort = () => {
+  const updateTimes = () => {
     // Photos that a filter hides keep their times, so that they are in order when they return.
     const before = folder.photoTimes.peek() ?? [];
     const photos = photosOf(latest.current);
     folder.photoTimes.value = new Map([...before, ...photos.map((entry) => [entry.path, timeOf(entry)] as const)]);
   };
-  useEffect(sort, [membersOf(entries)]);
+  useEffect(updateTimes, [membersOf(entries)]);
   useEffect(
     () => () => {
       folder.photoTimes.value = null;
@@ -88,8 +88,8 @@ export function PhotoLoader({ entries, first }: LoaderProps) {
       if (ending.signal.aborted || areSorted(latest.current)) return;
       // At the same time, so that the photos move only once.
       batch(() => {
-        sortByDetails(latest.current);
-        sort();
+        applyDetails(latest.current);
+        updateTimes();
       });
     };
     void load();
@@ -123,7 +123,7 @@ function areSorted(entries: readonly Entry[]): boolean {
 }
 
 /** Makes what is known of the photos the details by which they are sorted. */
-function sortByDetails(entries: readonly Entry[]): void {
+function applyDetails(entries: readonly Entry[]): void {
   const known = PHOTO_DETAILS.peek();
   const details = photosOf(entries).map((entry) => [entry.path, known.get(keyOf(entry)) ?? null] as const);
   sortedDetails = new Map([...sortedDetails, ...details]);

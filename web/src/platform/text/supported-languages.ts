@@ -89,3 +89,13 @@ export async function loadCatalogue(tag: LanguageTag, part: CataloguePart): Prom
   const { default: catalogue } = await LANGUAGES[tag][part]();
   return catalogue;
 }
+
+/** Returns the language that the user chose, as `preferences.ts` stores it; empty if there is none. */
+export function storedLanguage(): string {
+  try {
+    const { language } = JSON.parse(localStorage.getItem('holdall') ?? '{}') as { language?: unknown };
+    return typeof language === 'string' ? language : '';
+  } catch {
+    return '';
+  }
+}
