@@ -322,8 +322,8 @@ it('A share stays until it is uploaded, only its first reader can see it, and si
   await page.route('**/upload', () => {});
   await button(dialog, 'Save here').click();
   await row(page, 'Docs/old.txt').waitFor();
-  await page.unrouteAll();
   await page.goto(root);
+  await page.unrouteAll();
   await waitForMessage(page, '1 unfinished upload');
   await waitForMessage(page, 'secret.txt');
   await button(messages(page), 'Retry').click();

@@ -12,7 +12,7 @@ it('The name of a tile takes up to two lines, and breaks between words if it fit
 });
 
 it('The first line of a longer name has whole words, if they fill most of it', () => {
-  const name = 'A very long file name that somebody exported (2) FINAL-v3.pdf';
+  const name = 'A very long file name that a program exported (2) FINAL-v3.pdf';
   assert.deepEqual(fit(name, 22), { lines: 'A very long file name that…(2) FINAL-v3.pdf', isCut: false });
   assert.equal(fit('On 20260704_at_the_lake_153012_HDR.mov', 12).isCut, true);
 });
