@@ -12,6 +12,7 @@ import { openEngine } from '../../src/database/open.ts';
 import { createFiles, type FilesOptions } from '../../src/files/files.ts';
 import type { AccessControl } from '../../src/http/access/authentication.ts';
 import { buildApp } from '../../src/http/app.ts';
+import type { App } from '../../src/http/fastify-app.ts';
 import type { Limits } from '../../src/http/limits/limits.ts';
 import { BUILT_PAGE, readWebPage } from '../../src/http/page/web-page.ts';
 import type { LinkService, Service } from '../../src/http/service.ts';
@@ -90,6 +91,8 @@ export interface ServiceOptions
   readonly scheduled?: readonly JobKind[];
   /** Puts something between the service and its store: a fault, a look. */
   readonly wrap?: (store: Store) => Store;
+  /** Adds routes to those of the service. */
+  readonly addRoutes?: (app: App) => void;
 }
 
 /** As it is without settings: for this machine alone. */
@@ -135,6 +138,7 @@ export async function startService(
     webhookNetworks,
     scheduled = [],
     port = 0,
+    addRoutes = () => {},
     ...options
   }: ServiceOptions = {},
 ): Promise<TestService> {
@@ -215,6 +219,7 @@ export async function startService(
     },
     logger,
   );
+  addRoutes(app);
   await app.listen({ host: '127.0.0.1', port });
   if (links && isVisited) {
     await store.createFolder(SHARED_FOLDER);

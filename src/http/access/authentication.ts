@@ -15,7 +15,7 @@ import { type Credentials, createThrottle, PasswordCheck } from './password-chec
 import type { ProviderSettings } from './provider.ts';
 import { createProviderSignIn, type ProviderSignIn } from './provider-sign-in.ts';
 import { isLoopbackClient } from './request-origin.ts';
-import { createSessionCookie, type SessionCookie } from './session-cookie.ts';
+import { createSessionCookie, ignoresCookies, type SessionCookie } from './session-cookie.ts';
 
 /** The access control of the service: its mode, policy and authenticators. */
 export interface AccessControl {
@@ -116,6 +116,7 @@ export class Authenticators {
     const { authorization } = request.headers;
     const { cookie, policy, checkJwt } = this.#parts;
     if (authorization === undefined) {
+      if (ignoresCookies(request)) return undefined;
       const session = await cookie.find(request, reply);
       return session && { user: session.user, authMethod: 'session' };
     }
@@ -142,16 +143,20 @@ export class Authenticators {
 
   /**
    * Returns the values of `WWW-Authenticate` for a request that must authenticate. Browsers get no Basic challenge: they
-   * would open their own dialog instead of the web UI.
+   * would open their own dialog instead of the web UI. Routes without a sign-in page offer Basic first, because some
+   * clients read only the first challenge.
    */
   challenges(request: FastifyRequest): string[] {
     const { headers } = request;
+    const isExplicit = ignoresCookies(request);
     const isBrowser =
       headers['sec-fetch-mode'] !== undefined || prefers(headers.accept, 'text/html', 'application/json');
-    const basic = isConfidential(request) && !isBrowser ? ['Basic realm="Holdall", charset="UTF-8"'] : [];
+    const offersBasic = isConfidential(request) && (isExplicit || !isBrowser);
+    const basic = offersBasic ? ['Basic realm="Holdall", charset="UTF-8"'] : [];
     // RFC 6750, section 3.1: no error code for a request without a token.
     const error = /^bearer\s/i.test(headers.authorization ?? '') ? ', error="invalid_token"' : '';
-    return [`Bearer realm="Holdall"${error}`, ...basic];
+    const bearer = `Bearer realm="Holdall"${error}`;
+    return isExplicit ? [...basic, bearer] : [bearer, ...basic];
   }
 
   /** Starts a session for the user with these credentials. Throws 401 if they are wrong. */

@@ -8,7 +8,7 @@ import { isCorsOrigin } from './cors.ts';
 import { admitVisitor } from './link-access.ts';
 import { accessOf, UserRequestAccess } from './request-access.ts';
 import { hostNameOf, rejectCrossSite, requireKnownHost } from './request-origin.ts';
-import { cookieName, isCookieSent, SESSION_COOKIE } from './session-cookie.ts';
+import { cookieName, ignoresCookies, isCookieSent, SESSION_COOKIE } from './session-cookie.ts';
 
 /**
  * Installs the access control of all routes: the host, the authentication and the permissions of every request. Every
@@ -80,5 +80,6 @@ function requireDeclarations(app: App): void {
 
 /** Returns whether the request has credentials that browsers send automatically, even for requests from other sites. */
 function hasAmbientCredentials(request: FastifyRequest, sessionCookie: string): boolean {
-  return isCookieSent(request, sessionCookie) || /^basic\s/i.test(request.headers.authorization ?? '');
+  const isSession = !ignoresCookies(request) && isCookieSent(request, sessionCookie);
+  return isSession || /^basic\s/i.test(request.headers.authorization ?? '');
 }

@@ -26,6 +26,12 @@ export type RouteAccess = 'files' | 'jobs' | 'links' | 'root' | 'signature' | 'p
  */
 export type LinkRouteAccess = 'visitors' | 'locked' | 'anyone';
 
+/**
+ * `explicit`: only `Authorization` authenticates. Cookies are ignored, so other sites can't use the session of a browser, and
+ * requests without credentials get a Basic challenge, also in browsers: the clients of the route have no sign-in page.
+ */
+export type RouteCredentials = 'explicit';
+
 /** The user of a request and their permissions. */
 export interface RequestAccess {
   readonly user: Identity | undefined;
@@ -57,6 +63,8 @@ declare module 'fastify' {
     links?: LinkRouteAccess;
     /** Whether the route exists only below the URL of a share link. */
     isOnlyForLinks?: boolean;
+    /** Undefined for routes that accept session cookies. */
+    credentials?: RouteCredentials;
     /** Headers of the response to OPTIONS for the path. */
     optionsHeaders?: Readonly<Record<string, string>>;
   }

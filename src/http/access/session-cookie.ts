@@ -129,6 +129,11 @@ export function isCookieSent(request: FastifyRequest, name: string): boolean {
   return [name, HOST_PREFIX + name, SECURE_PREFIX + name].some((each) => valuesOf(request, each).length > 0);
 }
 
+/** Returns whether the route of a request ignores cookies: `credentials` of its `config`. */
+export function ignoresCookies({ routeOptions }: FastifyRequest): boolean {
+  return routeOptions.config.credentials === 'explicit';
+}
+
 const HOST_PREFIX = '__Host-';
 const SECURE_PREFIX = '__Secure-';
 

@@ -11,7 +11,7 @@ import {
 } from '../../../src/http/access/authentication.ts';
 import { ROOT } from '../../../src/model/path.ts';
 import { memory } from '../../contract/backend.ts';
-import { startService, type TestService } from '../service.ts';
+import { type ServiceOptions, startService, type TestService } from '../service.ts';
 
 /** A service for people. */
 export interface SignedInService extends TestService {
@@ -22,7 +22,9 @@ export interface SignedInService extends TestService {
   change(people: readonly UserEntry[]): void;
 }
 
-export interface SignedInOptions extends Partial<Omit<AuthenticatorsOptions, 'policy' | 'warn'>> {
+export interface SignedInOptions
+  extends Partial<Omit<AuthenticatorsOptions, 'policy' | 'warn'>>,
+    Pick<ServiceOptions, 'addRoutes' | 'corsOrigins'> {
   readonly people?: readonly UserEntry[];
   /** What they may do: everything, unless this is given, where they have signed in. */
   readonly grants?: readonly Grant[];
@@ -38,6 +40,8 @@ export async function startSignedInService({
   grants = [{ folder: ROOT, to: { kind: 'signed-in' }, permissions: PERMISSIONS }],
   isProxied = true,
   port = 0,
+  addRoutes,
+  corsOrigins,
   ...options
 }: SignedInOptions & { readonly isProxied?: boolean } = {}): Promise<SignedInService> {
   const folder = await mkdtemp(join(tmpdir(), 'holdall-ended-sessions-'));
@@ -63,6 +67,8 @@ export async function startSignedInService({
     access: { mode: 'file', policy: () => policy, authenticators },
     audit,
     port,
+    addRoutes,
+    corsOrigins,
     publicUrl: options.publicUrl,
     basePath: options.basePath,
     limits: { trustProxy: isProxied && ['loopback'] },
