@@ -65,7 +65,63 @@ export class GuardedFiles implements Files {
 
   async list(...[folder, options]: Args<'list'>) {
     this.#checks.requireList(folder);
-    return listVisible(this.#files, this.#checks.policy, this.#checks.user, folder, options);
+    const { policy, user, isHidden } = this.#checks;
+    return listVisible(this.#files, { policy, user, isHidden }, folder, options);
+  }
+
+  /** Throws `AccessDenied` unless the user may read a folder. */
+  requireRead(action: string, folder: FolderPath): void {
+    this.#checks.require('read', action, folder);
+  }
+
+  /** Returns whether the user may list a folder. Records no refusal. */
+  canList(folder: FolderPath): boolean {
+    return this.#checks.canList(folder);
+  }
+
+  /** Returns whether the user may read a file, or everything directly in a folder. Records no refusal. */
+  canRead(path: FilePath | FolderPath): boolean {
+    return this.#canSee(path);
+  }
+
+  /** Throws `AccessDenied` unless the user may add or replace a file. Returns whether they may replace it. */
+  async requireWrite(file: FilePath): Promise<boolean> {
+    await this.#checks.confirmIdentity();
+    return this.#checks.requireUpload(file, undefined);
+  }
+
+  /**
+   * Sets a lock. Requires the permission to add a new file, and otherwise to change the file, or the folder and, with
+   * `isDeep`, everything in it.
+   */
+  async lock<Result>(
+    path: FilePath | FolderPath,
+    { isNew, isDeep }: { readonly isNew: boolean; readonly isDeep: boolean },
+    run: () => Promise<Result>,
+  ): Promise<Result> {
+    await this.#checks.confirmIdentity();
+    if (isDeep) this.#checks.requireThroughout('manage', 'lock', path);
+    else this.#checks.require(isNew ? 'write' : 'manage', 'lock', path);
+    return this.#checks.record('lock', () => ({ path }), run);
+  }
+
+  /** Ends a lock. Requires that the user holds it, or may change what it covers. */
+  async unlock(
+    { path, isDeep }: { readonly path: FilePath | FolderPath; readonly isDeep: boolean },
+    { isHolder }: { readonly isHolder: boolean },
+    run: () => Promise<void>,
+  ): Promise<void> {
+    await this.#checks.confirmIdentity();
+    if (!isHolder && isDeep) this.#checks.requireThroughout('manage', 'unlock', path);
+    else if (!isHolder) this.#checks.require('manage', 'unlock', path);
+    await this.#checks.record('unlock', () => ({ path }), run);
+  }
+
+  /** Sets properties of a file or folder. Requires the permission to add files to its folder. */
+  async setProperties(path: FilePath | FolderPath, run: () => Promise<void>): Promise<void> {
+    await this.#checks.confirmIdentity();
+    this.#checks.require('write', 'set properties', path);
+    await this.#checks.record('set properties', () => ({ path }), run);
   }
 
   /** Returns the entries at these paths that exist and that a listing of the folder would show. The paths are in `folder`. */
@@ -125,6 +181,17 @@ export class GuardedFiles implements Files {
   async stat(...[file, options]: Args<'stat'>) {
     this.#checks.require('read', 'fetch', file);
     return this.#files.stat(file, options);
+  }
+
+  /** For a folder that only leads to folders that the user can see, does not reveal whether it exists. */
+  async folderExists(...[folder, options]: Args<'folderExists'>) {
+    this.#checks.requireList(folder);
+    return !this.#canSee(folder) || this.#files.folderExists(folder, options);
+  }
+
+  async space(...[options]: Args<'space'>) {
+    this.#checks.requireList(ROOT);
+    return this.#files.space(options);
   }
 
   async read(...[file, options]: Args<'read'>) {

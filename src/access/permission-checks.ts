@@ -24,6 +24,8 @@ export interface GuardOptions {
   readonly isLink?: boolean;
   /** Resolves if the user still has the same identity, otherwise throws: a request can take a long time to arrive. */
   readonly confirm: () => Promise<void>;
+  /** Returns whether listings omit a file or folder. Default: they omit none. */
+  readonly isHidden?: ((path: FilePath | FolderPath) => boolean) | undefined;
   /** Called for each refusal, and for each change after it has ended. */
   readonly record: (event: AuditEvent) => void;
 }
@@ -74,6 +76,10 @@ export class PermissionChecks {
 
   get user(): Identity | undefined {
     return this.#options.user;
+  }
+
+  get isHidden(): GuardOptions['isHidden'] {
+    return this.#options.isHidden;
   }
 
   get policy(): Policy {
@@ -269,7 +275,7 @@ function conflictingFiles(path: Path): FilePath[] {
  */
 async function isPathInUse(files: Files, to: Path): Promise<boolean> {
   try {
-    return await exists(isFolder(to) ? files.list(to, { limit: 1 }) : files.stat(to));
+    return isFolder(to) ? await files.folderExists(to) : await exists(files.stat(to));
   } catch (error) {
     if (isStoreError(error, 'wrong-kind')) return true;
     throw error;

@@ -7,6 +7,14 @@ import { comparePaths, type FilePath, type FolderPath, isFolder } from '../model
 import { type Cancellable, type Entry, type Listing, MAX_PAGE } from '../model/store.ts';
 import type { Identity, Policy } from './policy.ts';
 
+/** Who lists a folder. */
+interface Viewer {
+  readonly policy: Policy;
+  readonly user: Identity | undefined;
+  /** Returns whether listings omit a file or folder. */
+  readonly isHidden: ((path: FilePath | FolderPath) => boolean) | undefined;
+}
+
 type ListOptions = { cursor?: string; limit?: number } & Cancellable;
 
 /**
@@ -15,15 +23,16 @@ type ListOptions = { cursor?: string; limit?: number } & Cancellable;
  */
 export async function listVisible(
   files: Files,
-  policy: Policy,
-  user: Identity | undefined,
+  { policy, user, isHidden }: Viewer,
   folder: FolderPath,
   options: ListOptions = {},
 ): Promise<Listing> {
   if (!policy.allows(user, 'read', folder)) return listAncestorFolders(files, policy, user, folder, options);
-  // No grant names a folder below: the permissions of this folder apply to all its entries.
-  if (policy.grantFoldersBelow(user, folder).length === 0) return files.list(folder, options);
-  const isShown = ({ kind, path }: Entry) => kind === 'file' || policy.isVisible(user, path);
+  // Without grants for a folder below, the permissions of this folder apply to all its entries.
+  const areAllVisible = policy.grantFoldersBelow(user, folder).length === 0;
+  if (areAllVisible && !isHidden) return files.list(folder, options);
+  const isShown = ({ kind, path }: Entry) =>
+    !isHidden?.(path) && (areAllVisible || kind === 'file' || policy.isVisible(user, path));
   let { cursor, limit } = options;
   for (;;) {
     const page = await files.list(folder, { ...options, cursor, limit });
@@ -65,7 +74,7 @@ async function listAncestorFolders(
   const page = visible.slice(0, limit);
   const existing = new Set<FolderPath>();
   const check = async (child: FolderPath) => {
-    if (await folderExists(files, child, signal)) existing.add(child);
+    if (await files.folderExists(child, { signal })) existing.add(child);
   };
   await concurrently(Readable.from(page), MAX_PARALLEL_CHECKS, check, signal);
   const last = page.at(-1);
@@ -84,21 +93,12 @@ export async function findEntries(
   const found = new Map<string, Entry>();
   const find = async (path: FilePath | FolderPath) => {
     const entry = isFolder(path)
-      ? (await folderExists(files, path, signal)) && ({ kind: 'folder', path } as const)
+      ? (await files.folderExists(path, { signal })) && ({ kind: 'folder', path } as const)
       : await files.stat(path, { signal }).catch(ignoreMissing);
     if (entry) found.set(path, entry);
   };
   await concurrently(Readable.from(paths), MAX_PARALLEL_CHECKS, find, signal);
   return paths.flatMap((path) => found.get(path) ?? []);
-}
-
-async function folderExists(files: Files, folder: FolderPath, signal: AbortSignal | undefined): Promise<boolean> {
-  try {
-    await files.list(folder, { limit: 1, ...(signal && { signal }) });
-    return true;
-  } catch (error) {
-    return ignoreMissing(error) ?? false;
-  }
 }
 
 /** Returns undefined if the error says that nothing of this kind has the path. Otherwise throws it. */

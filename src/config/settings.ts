@@ -306,6 +306,24 @@ export const SETTINGS = {
     example: '30',
     help: 'Days until an unfinished resumable upload is removed.',
   },
+  DAV: {
+    read: yesOrNo,
+    defaultText: 'true',
+    example: 'false',
+    help: 'Whether WebDAV clients can connect, at `/-/dav/`.',
+  },
+  DAV_CLUTTER: {
+    read: oneOf('store', 'hide', 'refuse'),
+    defaultText: 'store',
+    example: 'hide',
+    help: 'Files such as `.DS_Store` and `Thumbs.db`: `store`; `hide` from all except WebDAV clients; or `refuse`.',
+  },
+  DAV_REDIRECTS: {
+    read: yesOrNo,
+    defaultText: 'false',
+    example: 'true',
+    help: 'Whether WebDAV clients get large files by a redirect to a presigned URL.',
+  },
   TRASH_DAYS: {
     read: integer(0, MAX_RETENTION_DAYS),
     defaultText: '30',

@@ -1,4 +1,4 @@
-import { quoted, StoreError } from '../model/error.ts';
+import { exists, isStoreError, quoted, StoreError } from '../model/error.ts';
 import type { KeptId } from '../model/kept-ids.ts';
 import { childFile, childFolder, type FilePath, type FolderPath, nameOf, parentOf, ROOT } from '../model/path.ts';
 import {
@@ -9,6 +9,7 @@ import {
   MAX_PAGE,
   type Quota,
   type Replacing,
+  type Space,
   type Store,
 } from '../model/store.ts';
 import { type ContentOptions, type Download, type DownloadOptions, Downloads, type ReadOptions } from './download.ts';
@@ -44,6 +45,10 @@ export interface Files extends TrashOperations, VersionOperations {
   /** Returns one page of a folder: at most `limit` entries, from 1 to `MAX_PAGE`. */
   list(folder: FolderPath, options?: { cursor?: string; limit?: number } & Cancellable): Promise<Listing>;
   stat(file: FilePath, options?: Cancellable): Promise<FileEntry>;
+  /** Returns whether a folder exists. The root always does. */
+  folderExists(folder: FolderPath, options?: Cancellable): Promise<boolean>;
+  /** Returns the space of the volume that holds the files; undefined if the store has none or does not know it. */
+  space(options?: Cancellable): Promise<Space | undefined>;
   /** Opens a file of any size. */
   read(file: FilePath, options?: ReadOptions): Promise<Content>;
   /**
@@ -115,6 +120,8 @@ export function createFiles(store: Store, options: FilesOptions): Files {
     versionUrl: async (file, id, download) => downloads.versionUrl(file, id, download),
     list: (folder, page = {}) => store.list(folder, { ...page, limit: page.limit ?? MAX_PAGE }),
     stat: (file, cancel) => store.stat(file, cancel),
+    folderExists: (folder, cancel) => folderExists(store, folder, cancel),
+    space: async (cancel) => store.space?.(cancel),
     read: (file, read) => store.read(file, read),
     download: (file, download) => downloads.download(file, download),
     downloadUrl: (file, download) => downloads.downloadUrl(file, download),
@@ -173,6 +180,17 @@ export function createFiles(store: Store, options: FilesOptions): Files {
     isPrivileged: (file) => store.isPrivileged?.(file) ?? false,
     isSizeCertain: (file) => store.isSizeCertain?.(file) ?? true,
   };
+}
+
+async function folderExists(store: Store, folder: FolderPath, options: Cancellable = {}): Promise<boolean> {
+  if (folder === ROOT) return true;
+  if (store.hasFolder) return store.hasFolder(folder, options);
+  try {
+    return await exists(store.list(folder, { ...options, limit: 1 }));
+  } catch (error) {
+    if (isStoreError(error, 'wrong-kind')) return false;
+    throw error;
+  }
 }
 
 function requireDifferent(from: FilePath, to: FilePath): void {

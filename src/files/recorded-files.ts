@@ -63,6 +63,14 @@ export class RecordedFiles implements Required<Files> {
     return this.#files.stat(...args);
   }
 
+  folderExists(...args: Args<'folderExists'>) {
+    return this.#files.folderExists(...args);
+  }
+
+  space(...args: Args<'space'>) {
+    return this.#files.space(...args);
+  }
+
   read(...args: Args<'read'>) {
     return this.#files.read(...args);
   }

@@ -57,6 +57,18 @@ export class SharedFiles implements Required<Files> {
     return this.#run(async () => this.#relativeFile(await this.#files.stat(this.#absolute(file), options)));
   }
 
+  folderExists(...[folder, options]: Args<'folderExists'>) {
+    return this.#run(async () => {
+      if (this.#options.file !== undefined) return folder === ROOT;
+      return this.#files.folderExists(this.#absolute(folder), options);
+    });
+  }
+
+  /** Visitors don't learn about the volume. */
+  async space() {
+    return undefined;
+  }
+
   read(...[file, options]: Args<'read'>) {
     return this.#run(async () => {
       return this.#relativeContent(await this.#files.read(this.#absolute(file), options));

@@ -133,6 +133,7 @@ const TAGS = [
   { name: 'Files', description: 'Upload, fetch, rename and delete single files.' },
   { name: 'Folders', description: 'List, create, rename and delete folders.' },
   { name: 'Files and folders', description: 'Copy and move files and folders.' },
+  { name: 'Locks', description: 'The locks of WebDAV clients. Requires the database.' },
   { name: 'Share links', description: 'Give visitors without an account access to a file or folder.' },
   { name: 'Webhooks', description: 'Send changes to other services. Requires the manage permission for the root.' },
   { name: 'Sign-in', description: 'Sessions of users. Requires an access file.' },

@@ -18,7 +18,7 @@ const ACCESS = ['sign-in-required', 'invalid-token', 'token-expired', 'permissio
 const STORE = ['rate-limited', 'internal-error', 'store-unreachable', 'store-busy', 'overloaded'] as const;
 
 const READ = ['invalid-path', ...ACCESS, 'not-found', ...STORE] as const;
-const WRITE = ['invalid-path', 'path-too-long', ...ACCESS, 'read-only', ...STORE, 'store-full'] as const;
+const WRITE = ['invalid-path', 'path-too-long', ...ACCESS, 'read-only', 'locked', ...STORE, 'store-full'] as const;
 const UPLOAD = [
   ...WRITE,
   'incomplete-body',
@@ -102,6 +102,16 @@ const trashEntry = {
   size: 12,
   deletedAt: '2026-11-25T09:30:00.000Z',
   user: 'ann',
+} as const;
+const lock = {
+  id: '0b2f7d0e-52a5-4d3c-9a10-8c7f0b1de0a4',
+  path: 'notes/hello.txt',
+  scope: 'exclusive',
+  depth: '0',
+  user: 'ann',
+  owner: 'Ann on her laptop',
+  createdAt: '2026-11-25T09:30:00.000Z',
+  expiresAt: '2026-11-25T09:40:00.000Z',
 } as const;
 const fileVersion = {
   id: '01xukb5bwzzy-8s0c2m5d',
@@ -475,6 +485,16 @@ export const OPERATIONS: Readonly<Record<string, OperationDescription>> = {
     ],
     request: { version: fileVersion.id },
     response: changed('Version restored successfully', { path: 'notes/hello.txt' }),
+  },
+  'GET /-/locks': {
+    operationId: 'listLocks',
+    errors: [...ACCESS, 'rate-limited', 'internal-error', 'database-unavailable', 'invalid-path'],
+    response: { success: true, locks: [lock] },
+  },
+  'DELETE /-/locks/{id}': {
+    operationId: 'releaseLock',
+    errors: [...ACCESS, 'rate-limited', 'internal-error', 'database-unavailable', 'not-found'],
+    response: success('Lock released successfully'),
   },
   'GET /-/jobs': {
     operationId: 'listJobs',

@@ -5,6 +5,7 @@ import fastify, { type FastifyBaseLogger, LogController } from 'fastify';
 import { allowCors } from './access/cors.ts';
 import { guardRequests } from './access/guard-requests.ts';
 import { describeApi } from './api-description.ts';
+import { davRoute } from './dav/dav.ts';
 import { HttpError } from './errors.ts';
 import { handleErrors, refuseAmbiguousHosts } from './failures.ts';
 import { type App, setCompilers, WITHOUT_DEFAULT_COMPILERS } from './fastify-app.ts';
@@ -18,6 +19,7 @@ import { deleteFileRoutes, deleteFolderRoute, folderRoutes, renameFileRoute, tra
 import { createJobStarter, jobRoutes } from './routes/jobs.ts';
 import { changeLinkRoutes, linkRoutes } from './routes/links.ts';
 import { listingRoutes } from './routes/listing.ts';
+import { lockRoutes } from './routes/locks.ts';
 import { mediaListRoute, mediaRoute } from './routes/media.ts';
 import { putFileRoute } from './routes/put.ts';
 import { renditionRoutes } from './routes/renditions.ts';
@@ -125,7 +127,8 @@ async function registerRoutes(app: App, service: Service): Promise<void> {
 
   await app.register(async (upload: App) => uploadRoute(upload, service));
   await app.register(async (raw: App) => putFileRoute(raw, service));
-  const { uploads } = service;
+  const { uploads, dav } = service;
+  if (dav?.isServed) await app.register(async (webDav: App) => davRoute(webDav, service, dav));
   if (uploads) await app.register(async (resumable: App) => uploadsRoutes(resumable, service, uploads));
   await app.register(async (bodiless: App) => {
     // Clients send a Content-Type without a body, with "{}" or with anything else. These routes ignore it.
@@ -138,6 +141,7 @@ async function registerRoutes(app: App, service: Service): Promise<void> {
     deleteFileRoutes(bodiless);
     deleteFolderRoute(bodiless, { operations, jobs });
     purgeTrashRoutes(bodiless, { operations, jobs });
+    if (dav) lockRoutes(bodiless, dav);
     if (service.jobs) jobRoutes(bodiless, service.jobs);
     if (service.changes) changeRoutes(bodiless, service.changes.feed);
     if (service.webhooks) webhookRoutes(bodiless, service, service.webhooks);

@@ -10,6 +10,7 @@ const STATUS_OF_KIND: Readonly<Record<ErrorKind, number>> = {
   'not-found': 404,
   'already-exists': 409,
   'wrong-kind': 409,
+  locked: 409,
   'invalid-path': 400,
   'invalid-request': 400,
   'condition-failed': 412,
@@ -325,6 +326,10 @@ const STORE_ERRORS: Readonly<
   'wrong-kind': {
     meaning: 'The path needs a folder where a file exists, or a file where a folder exists.',
     action: 'Choose another path, or rename the existing entry. `overwrite` does not resolve this.',
+  },
+  locked: {
+    meaning: 'A lock of a WebDAV client protects the file, its folder, or a file in the folder.',
+    action: 'Wait until the lock is released or expires, or unlock the file.',
   },
   'not-undoable': {
     meaning: 'The change cannot be undone: something came after it, or its previous content was not kept.',

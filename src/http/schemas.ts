@@ -577,6 +577,32 @@ export const PendingUpload = Type.Object(
   { title: 'PendingUpload' },
 );
 
+export const LocksQuery = Type.Object({
+  folder: Type.Optional(Type.String({ description: 'The folder. Default: the root.' })),
+});
+
+export const LockId = Type.Object({ id: Type.String({ description: 'The `id` of the lock.' }) });
+
+const LockDescription = Type.Object(
+  {
+    id: Type.String(),
+    path: Type.String({ description: 'The locked file or folder. Folders end with "/"; the root is empty.' }),
+    scope: Type.Union([Type.Literal('exclusive'), Type.Literal('shared')]),
+    depth: Type.Union([Type.Literal('0'), Type.Literal('infinity')], {
+      description: '`infinity`: everything in the folder is locked too.',
+    }),
+    user: Type.Optional(Type.String({ description: 'The user who holds the lock. Absent for an anonymous user.' })),
+    owner: Type.Optional(Type.String({ description: 'What the client said about its user.' })),
+    createdAt: Type.String({ format: 'date-time' }),
+    expiresAt: Type.String({ format: 'date-time' }),
+  },
+  { title: 'Lock' },
+);
+export type LockDescription = Static<typeof LockDescription>;
+
+export const LockList = Type.Object({ success, locks: Type.Array(LockDescription) }, { title: 'LockList' });
+export type LockList = Static<typeof LockList>;
+
 export const UploadId = Type.Object({ id: Type.String({ description: 'The ID of the upload.' }) });
 
 /** Maximum parts of an upload, in every store. */

@@ -2,6 +2,9 @@ import type { Audit } from '../access/audit.ts';
 import type { ChangeFeed } from '../changes/feed.ts';
 import type { ChangeRecorder } from '../changes/recorder.ts';
 import type { Database } from '../database/database.ts';
+import type { ClutterPolicy } from '../dav/clutter.ts';
+import type { Locks } from '../dav/locks.ts';
+import type { Properties } from '../dav/properties.ts';
 import type { Files } from '../files/files.ts';
 import type { JobQueue } from '../jobs/queue.ts';
 import type { Link } from '../links/link.ts';
@@ -9,6 +12,7 @@ import type { LinkWatch } from '../links/link-watch.ts';
 import type { Links } from '../links/links.ts';
 import type { SealedCursors } from '../links/sealed-cursors.ts';
 import type { MediaDetails } from '../media/media.ts';
+import type { FilePath, FolderPath } from '../model/path.ts';
 import type { Store } from '../model/store.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Tracer } from '../observability/tracer.ts';
@@ -64,6 +68,8 @@ export interface Service {
   readonly links?: LinkService | undefined;
   /** Uploads whose content arrives in several requests; undefined if the store has none, or the service no database. */
   readonly uploads?: UploadService | undefined;
+  /** Locks and properties of files, and how WebDAV clients are served; undefined if the service has no database. */
+  readonly dav?: DavService | undefined;
   /** The URL at which users reach the service, if it is configured. */
   readonly publicUrl: string | undefined;
   /** The path prefix of all request URLs, without a trailing `/`; empty if there is none. */
@@ -103,6 +109,21 @@ export interface LinkService {
   cursorsOf(link: Link): SealedCursors;
   /** The key of signed URLs. Each link has one that is derived from it. */
   readonly urlKey: Buffer;
+}
+
+/** What WebDAV adds to files. */
+export interface DavService {
+  readonly locks: Locks;
+  readonly properties: Properties;
+  /** Called if the locks and properties of changed files could not be changed. */
+  readonly onError: (error: unknown) => void;
+  /** Whether `/-/dav/` is served. Locks remain in force without it. */
+  readonly isServed: boolean;
+  /** Whether a large file is a redirect to a presigned URL. */
+  readonly redirects: boolean;
+  readonly clutter: ClutterPolicy;
+  /** Returns whether listings omit a path for everyone except WebDAV clients; undefined if they omit none. */
+  readonly isHidden: ((path: FilePath | FolderPath) => boolean) | undefined;
 }
 
 /** The uploads whose content arrives in several requests. */

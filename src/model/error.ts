@@ -16,6 +16,8 @@ export type ErrorKind =
    * file.
    */
   | 'invalid-request'
+  /** Another user or client holds a lock on the file, on its folder or on a file in the folder. */
+  | 'locked'
   /** The file does not meet a condition of the request. */
   | 'condition-failed'
   /** The range starts after the last byte of the file. */
@@ -61,6 +63,8 @@ export const KIND_OF_CODE = {
   'rejected-by-store': 'invalid-request',
   'unsupported-image': 'invalid-request',
   'damaged-image': 'invalid-request',
+
+  locked: 'locked',
 
   'condition-failed': 'condition-failed',
   'file-changed': 'condition-failed',

@@ -166,6 +166,13 @@ export interface Quota {
   readonly reset: Date;
 }
 
+/** The space of a volume in bytes. */
+export interface Space {
+  /** Bytes that can still be written. */
+  readonly available: number;
+  readonly used: number;
+}
+
 /** A staged upload, whose destination was unknown when its content arrived. */
 export interface StagedUpload {
   /**
@@ -297,6 +304,9 @@ export interface Store extends Partial<TrashStore>, Partial<VersionStore> {
    */
   createFolder(folder: FolderPath, options?: Cancellable): Promise<void>;
 
+  /** Returns whether a folder exists. Present if that costs less than `list`. */
+  hasFolder?(folder: FolderPath, options?: Cancellable): Promise<boolean>;
+
   /** Deletes an empty folder. Throws `not-found`, and `already-exists` if the folder is not empty. */
   removeFolder(folder: FolderPath, options?: Cancellable): Promise<void>;
 
@@ -394,6 +404,9 @@ export interface Store extends Partial<TrashStore>, Partial<VersionStore> {
    * response. Present only if the backend has such a limit. Never throws.
    */
   quota?(): Quota | undefined;
+
+  /** Returns the space of the volume that holds the files. Other programs can share it. */
+  space?(options?: Cancellable): Promise<Space>;
 
   /**
    * Returns whether a file at this path changes how the store treats other files, as `.gitattributes` does in a

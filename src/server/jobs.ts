@@ -27,7 +27,7 @@ export interface RunningJobs {
 }
 
 /** What jobs work with. */
-export interface JobDependencies extends Pick<Service, 'files' | 'changes' | 'access' | 'audit'> {
+export interface JobDependencies extends Pick<Service, 'files' | 'changes' | 'dav' | 'access' | 'audit'> {
   /** The kinds of jobs that the service itself starts. */
   readonly scheduled?: readonly JobKind[];
 }

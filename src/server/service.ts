@@ -29,6 +29,7 @@ import { openAccess } from './access.ts';
 import { logFormatOf, openAuditLog } from './audit-log.ts';
 import { startChanges } from './changes.ts';
 import { startDatabase } from './database.ts';
+import { createDav } from './dav.ts';
 import { startJobs } from './jobs.ts';
 import { limitsOf, openSharedState } from './limits.ts';
 import { createLinks } from './links.ts';
@@ -141,7 +142,8 @@ async function openService(
   });
   const expiries = [expiryOf(store, config, logger), createUploadExpiry(uploads, logger)];
   const scheduled = config.READ_ONLY ? [] : expiries;
-  const jobs = startJobs(database, { files, changes, access, audit, scheduled }, environment);
+  const dav = createDav(database, config, logger);
+  const jobs = startJobs(database, { files, changes, dav, access, audit, scheduled }, environment);
   const webhooks = startWebhooks(database, { config, access, changes, jobs, metrics }, environment);
   metrics?.setGaugeSources({ queuedThumbnails: () => thumbnails.queueLength(), quota: () => files.quota() });
   return {
@@ -162,6 +164,7 @@ async function openService(
     changes,
     jobs: jobs.queue,
     webhooks: webhooks.service,
+    dav,
     uploads,
     links: createLinks(database, {
       key: await opened.signingKey(),

@@ -74,6 +74,10 @@ export class MemoryTree {
     return this.put(to, bytes, entry, onReplace);
   }
 
+  hasFolder(folder: FolderPath): boolean {
+    return this.#folders.has(folder);
+  }
+
   /** Returns the entries of a folder in the order of listings. */
   childrenOf(folder: FolderPath): Entry[] {
     this.#requireFolder(folder);

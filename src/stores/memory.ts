@@ -61,6 +61,7 @@ export function createMemoryStore(): Store {
       tree.remove(file);
     },
 
+    hasFolder: async (folder) => tree.hasFolder(folder),
     createFolder: async (folder) => tree.createFolder(folder),
     removeFolder: async (folder) => tree.removeFolder(folder),
     copy: async (from, to, options) => tree.copy(from, to, replacing(options)),

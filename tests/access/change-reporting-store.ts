@@ -3,6 +3,8 @@ import type { Store } from '../../src/model/store.ts';
 /** The store members that change nothing. */
 const READ_ONLY: ReadonlySet<string | symbol> = new Set([
   'list',
+  'hasFolder',
+  'space',
   'stat',
   'read',
   'walk',

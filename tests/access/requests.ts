@@ -29,6 +29,7 @@ export const REQUESTS: Readonly<Record<string, readonly TableRequest[]>> = {
     { method: 'HEAD', path: `/${SOURCE}` },
     { method: 'HEAD', path: `/?prefix=${SOURCE}` },
   ],
+  'List the locks in a folder': [{ method: 'GET', path: `/-/locks?folder=${SOURCE}` }],
   'Fetch a file': [
     { method: 'GET', path: '/file/top/ab/x.txt' },
     { method: 'HEAD', path: '/file/top/ab/x.txt' },

@@ -23,6 +23,7 @@ import { parseFolder } from '../../src/model/path.ts';
 import type { Store } from '../../src/model/store.ts';
 import { MIN_KEY_BYTES } from '../../src/model/url-signer.ts';
 import { startChanges } from '../../src/server/changes.ts';
+import { createDav } from '../../src/server/dav.ts';
 import { startJobs } from '../../src/server/jobs.ts';
 import { createLinks } from '../../src/server/links.ts';
 import { createUploads } from '../../src/server/uploads.ts';
@@ -98,6 +99,8 @@ export interface ServiceOptions
 /** As it is without settings: for this machine alone. */
 const LOCAL: AccessControl = { mode: 'local', policy: () => OPEN_POLICY, authenticators: undefined };
 
+const DAV = { DAV: true, DAV_CLUTTER: 'store', DAV_REDIRECTS: false } as const;
+
 const LIMITS: Limits = {
   requestsPerMinute: 0,
   redis: undefined,
@@ -166,7 +169,9 @@ export async function startService(
       { config: { CHANGES_DAYS: 30, WATCH_CHANGES: watchesChanges }, store, metrics: undefined },
       { logger, resources },
     ));
-  const jobs = database && startJobs(database, { files, changes, access, audit, scheduled }, { logger, resources });
+  const dav = database && createDav(database, DAV, logger);
+  const jobs =
+    database && startJobs(database, { files, changes, dav, access, audit, scheduled }, { logger, resources });
   const webhooks =
     database &&
     changes &&
@@ -206,6 +211,7 @@ export async function startService(
       changes,
       jobs: jobs?.queue,
       webhooks: webhooks?.service,
+      dav,
       links,
       uploads,
       publicUrl,

@@ -3,6 +3,7 @@ import { ADD_UNDO } from './add-undo.ts';
 import { CREATE_CHANGES } from './create-changes.ts';
 import { CREATE_JOBS } from './create-jobs.ts';
 import { CREATE_LINKS } from './create-links.ts';
+import { CREATE_LOCKS } from './create-locks.ts';
 import { CREATE_UPLOAD_CONTENTS } from './create-upload-contents.ts';
 import { CREATE_UPLOADS } from './create-uploads.ts';
 import { CREATE_WEBHOOKS } from './create-webhooks.ts';
@@ -20,4 +21,5 @@ export const MIGRATIONS: readonly Migration[] = [
   CREATE_ZIP_CHECKSUMS,
   CREATE_UPLOADS,
   CREATE_UPLOAD_CONTENTS,
+  CREATE_LOCKS,
 ];

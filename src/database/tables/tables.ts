@@ -1,7 +1,9 @@
 import type { ChangeFeedTable, ChangesTable, ChangeWritersTable } from './changes.ts';
 import type { JobsTable } from './jobs.ts';
 import type { LinksTable } from './links.ts';
+import type { LocksTable, LockTurnsTable } from './locks.ts';
 import type { MigrationsTable } from './migrations.ts';
+import type { PropertiesTable } from './properties.ts';
 import type { UploadChunksTable, UploadContentsTable } from './upload-contents.ts';
 import type { UploadsTable } from './uploads.ts';
 import type { WebhookDeliveriesTable, WebhooksTable } from './webhooks.ts';
@@ -15,6 +17,9 @@ export interface Tables {
   readonly holdall_migrations: MigrationsTable;
   readonly jobs: JobsTable;
   readonly links: LinksTable;
+  readonly lock_turns: LockTurnsTable;
+  readonly locks: LocksTable;
+  readonly properties: PropertiesTable;
   readonly upload_chunks: UploadChunksTable;
   readonly upload_contents: UploadContentsTable;
   readonly uploads: UploadsTable;

@@ -154,6 +154,11 @@ export class LinkRequestAccess implements RequestAccess {
     throw unknownRoute(this.#request);
   }
 
+  /** Visitors hold no locks. */
+  filesWithLocks(): never {
+    throw unknownRoute(this.#request);
+  }
+
   permissionsFor(folder: FolderPath): Permission[] {
     return PERMISSIONS.filter((permission) => this.#currentPolicy().allows(undefined, permission, folder));
   }
@@ -279,6 +284,7 @@ export class LinkRequestAccess implements RequestAccess {
       policy: () => this.#currentPolicy(),
       user: undefined,
       isLink: true,
+      isHidden: this.#service.dav?.isHidden,
       confirm: () => this.confirm(),
       record: (event) => this.record(event),
     });

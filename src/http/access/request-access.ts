@@ -3,6 +3,7 @@ import type { Actor, AuditEvent, AuthenticationMethod } from '../../access/audit
 import { GuardedFiles } from '../../access/guard.ts';
 import { type Identity, PERMISSIONS, type Permission } from '../../access/policy.ts';
 import { createSubmitter, type Submitter } from '../../access/submitter.ts';
+import { LockableFiles } from '../../dav/lockable-files.ts';
 import type { Files } from '../../files/files.ts';
 import { type RecordedChange, RecordedFiles, type RecordedFilesOptions } from '../../files/recorded-files.ts';
 import type { FolderPath } from '../../model/path.ts';
@@ -14,7 +15,7 @@ import type { Authentication } from './authentication.ts';
 /**
  * The access control of a route. `files`: every action goes through `RequestAccess.files`, which checks permissions.
  * `signature`: the URL carries its own permission. `public`: the route reveals nothing about files. `health`: also
- * public, and accepted with any Host header, for health checks. `jobs`: the route is for a user's own uploads in parts or jobs,
+ * public, and accepted with any Host header, for health checks. `jobs`: the route is for a user's own uploads in parts, jobs or locks,
  * and for all jobs if they manage the root. `links`: the route shows a user's own share links, and all links to what the user manages. `root`: the route is only for users who manage the root, which is checked before the body is
  * read, and again before the route runs.
  */
@@ -42,6 +43,8 @@ export interface RequestAccess {
   readonly changes: readonly RecordedChange[];
   /** Returns the files for the steps that undo a change: their changes are recorded as its reversal. */
   filesToUndo(sequence: number): GuardedFiles;
+  /** Returns the files for a request that holds the locks with these tokens. */
+  filesWithLocks(tokens: ReadonlySet<string>): GuardedFiles;
   /** Returns the user's permissions for a folder; undefined if access control has no users. */
   permissionsFor(folder: FolderPath): Permission[] | undefined;
   /** Returns the user and the credential of the request, for work that continues after it and records its refusals. */
@@ -63,6 +66,8 @@ declare module 'fastify' {
     links?: LinkRouteAccess;
     /** Whether the route exists only below the URL of a share link. */
     isOnlyForLinks?: boolean;
+    /** Whether the route is for WebDAV clients, which see files that are hidden from others. */
+    isForDav?: boolean;
     /** Undefined for routes that accept session cookies. */
     credentials?: RouteCredentials;
     /** Headers of the response to OPTIONS for the path. */
@@ -132,15 +137,21 @@ export class UserRequestAccess implements RequestAccess {
     return this.#changes;
   }
 
-  filesToUndo(sequence: number): GuardedFiles {
-    return this.#guardedFiles(sequence);
+  filesToUndo(undoes: number): GuardedFiles {
+    return this.#guardedFiles({ undoes });
   }
 
-  #guardedFiles(undoes?: number): GuardedFiles {
+  filesWithLocks(lockTokens: ReadonlySet<string>): GuardedFiles {
+    return this.#guardedFiles({ lockTokens });
+  }
+
+  #guardedFiles(options: Pick<FilesOfUser, 'undoes' | 'lockTokens'> = {}): GuardedFiles {
     const { user } = this;
+    const { isForDav = false } = this.#request.routeOptions.config;
     return new GuardedFiles(
-      filesOf(this.#service, { user: user?.name, undoes, onRecorded: (change) => this.#changes.push(change) }),
+      filesOf(this.#service, { ...options, user: user?.name, onRecorded: (change) => this.#changes.push(change) }),
       {
+        isHidden: isForDav ? undefined : this.#service.dav?.isHidden,
         policy: () => this.#service.access.policy(),
         user,
         confirm: () => this.confirm(),
@@ -209,9 +220,27 @@ function withoutTokens(refusal: AuditEvent): AuditEvent {
   };
 }
 
-/** Returns the files, with their changes recorded. */
-export function filesOf({ files, changes }: Pick<Service, 'files' | 'changes'>, options: RecordedFilesOptions): Files {
-  return changes ? new RecordedFiles(files, changes.recorder, options) : files;
+interface FilesOfUser extends RecordedFilesOptions {
+  /** The tokens of the locks that the request holds. Default: none */
+  readonly lockTokens?: ReadonlySet<string> | undefined;
+}
+
+const NO_TOKENS: ReadonlySet<string> = new Set();
+
+/** Returns the files, with their changes recorded, and without the changes that locks forbid. */
+export function filesOf(
+  { files, changes, dav }: Pick<Service, 'files' | 'changes' | 'dav'>,
+  { lockTokens = NO_TOKENS, ...options }: FilesOfUser,
+): Files {
+  const recorded = changes ? new RecordedFiles(files, changes.recorder, options) : files;
+  if (!dav) return recorded;
+  const { locks, properties, onError } = dav;
+  return new LockableFiles(recorded, {
+    locks,
+    properties,
+    onError,
+    holder: { user: options.user, tokens: lockTokens },
+  });
 }
 
 /** The ID of a change in a response, if the change log has it. */

@@ -1,10 +1,10 @@
 import { constants } from 'node:fs';
-import { access, rm, writeFile } from 'node:fs/promises';
+import { access, rm, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { StoreError } from '../../model/error.ts';
 import { EXACT_NAMES, type NameComparison } from '../../model/name-comparison.ts';
 import { isFolder, ROOT } from '../../model/path.ts';
-import type { Store, TrashStore, VersionStore } from '../../model/store.ts';
+import type { Space, Store, TrashStore, VersionStore } from '../../model/store.ts';
 import { loadSigningKey } from '../local-folders.ts';
 import { toStoreError } from './errors.ts';
 import { DiskFileOperations } from './file-operations.ts';
@@ -93,6 +93,8 @@ export async function openDisk({
     copy: (from, to, options) => files.copy(from, to, options),
     move: (from, to, options) => files.move(from, to, options),
     createFolder: (path) => folders.createFolder(path),
+    hasFolder: (path) => folders.exists(path),
+    space: () => spaceOf(root.path),
     removeFolder: (path) => folders.removeFolder(path),
     removeTree: (path, options) => folders.removeTree(path, options),
     copyFolder: (from, to, options) => folders.copyFolder(from, to, options),
@@ -120,6 +122,15 @@ export async function openDisk({
   } satisfies Store;
 
   return { store, signingKey: key, root: root.path, ownFolder, names: root.names };
+}
+
+async function spaceOf(folder: string): Promise<Space> {
+  try {
+    const { bsize, blocks, bfree, bavail } = await statfs(folder);
+    return { available: bavail * bsize, used: (blocks - bfree) * bsize };
+  } catch (error) {
+    throw toStoreError(error, ROOT);
+  }
 }
 
 /** Throws `unavailable` if the root was replaced or can't be written to. */

@@ -55,6 +55,17 @@ export class DiskFolderOperations {
     this.#log = log;
   }
 
+  async exists(folder: FolderPath): Promise<boolean> {
+    try {
+      await using _opened = await this.#root.openFolder(folder);
+      return true;
+    } catch (error) {
+      const known = toStoreError(error, folder);
+      if (isStoreError(known, 'not-found')) return false;
+      throw known;
+    }
+  }
+
   async createFolder(folder: FolderPath): Promise<void> {
     await using _created = await this.#root.makeFolder(folder);
   }

@@ -10,6 +10,8 @@ import { bodyIn, type Call, stepwise, wrap } from './wrap.ts';
  */
 const LIMITED = {
   list: 'all',
+  hasFolder: 'all',
+  space: 'all',
   stat: 'all',
   read: 'all',
   check: 'all',

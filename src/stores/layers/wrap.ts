@@ -11,6 +11,8 @@ export type Effect = 'reads' | 'writes' | 'neither';
  */
 export const EFFECTS = {
   list: 'reads',
+  hasFolder: 'reads',
+  space: 'reads',
   stat: 'reads',
   read: 'reads',
   walk: 'reads',

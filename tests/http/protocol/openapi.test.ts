@@ -108,7 +108,11 @@ for (const backend of [memory, disk]) {
         assert.ok(name in document.components.schemas, name);
       const { responses } = document.paths['/copy']?.['post'] ?? assert.fail('/copy is missing.');
       const { content } = responses['409'] as { content: Record<string, { schema: object; examples: object }> };
-      assert.deepEqual(Object.keys(content['application/json']?.examples ?? {}), ['already-exists', 'wrong-kind']);
+      assert.deepEqual(Object.keys(content['application/json']?.examples ?? {}), [
+        'locked',
+        'already-exists',
+        'wrong-kind',
+      ]);
       assert.deepEqual(content['application/json']?.schema, { $ref: '#/components/schemas/Failure' });
     });
 

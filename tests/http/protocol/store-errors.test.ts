@@ -112,6 +112,7 @@ describe('errors of the store', () => {
     'not-found': 404,
     'already-exists': 409,
     'wrong-kind': 409,
+    locked: 409,
     'invalid-path': 400,
     'invalid-request': 400,
     'condition-failed': 412,

@@ -1,0 +1,10 @@
+/** The properties that WebDAV clients set on files and folders: dead properties in the terms of RFC 4918. */
+export interface PropertiesTable {
+  readonly path: string;
+  /** The parent folder of `path`; null for the root. */
+  readonly parent: string | null;
+  readonly namespace: string;
+  readonly name: string;
+  /** The property as an XML element with its value. */
+  readonly xml: string;
+}

@@ -1,0 +1,289 @@
+import type { Files } from '../files/files.ts';
+import type { IncomingFile, UploadTarget } from '../files/upload.ts';
+import { exists, isStoreError } from '../model/error.ts';
+import { childFile, childFolder, type FilePath, type FolderPath, isFolder, parentOf } from '../model/path.ts';
+import { findObstacle, type LockedChange, type LockHolder, lockedError } from './lock.ts';
+import type { Locks } from './locks.ts';
+import type { Properties } from './properties.ts';
+
+/** The parameters of a member of `Files`. */
+type Args<Member extends keyof Files> = Parameters<Files[Member]>;
+
+export interface LockableFilesOptions {
+  readonly locks: Locks;
+  readonly properties: Properties;
+  readonly holder: LockHolder;
+  /** Called if the locks and properties of changed files could not be changed. The change itself succeeded. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** Maximum bytes of a body that arrives so fast that a lock is checked only before it. */
+const MAX_FAST_BODY_BYTES = 1024 * 1024;
+
+/**
+ * The files of one user, without the changes that locks forbid: they throw `locked`. Locks end with their file or folder.
+ * Properties follow it to copies and moves, and end with it. While the database is unavailable, files can be changed as
+ * if nothing were locked. `Required` makes a new member of `Files` a type error here, also if it is optional.
+ */
+export class LockableFiles implements Required<Files> {
+  readonly #files: Files;
+  readonly #options: LockableFilesOptions;
+
+  constructor(files: Files, options: LockableFilesOptions) {
+    this.#files = files;
+    this.#options = options;
+  }
+
+  async upload(...[incoming, options]: Args<'upload'>) {
+    let isNew: boolean | undefined;
+    const watched: IncomingFile = {
+      ...incoming,
+      onOutcome(outcome) {
+        isNew = !outcome.replaced;
+        incoming.onOutcome?.(outcome);
+      },
+    };
+    const file = await this.#files.upload(await this.#checked(watched), options);
+    if (isNew) await this.#afterwards(() => this.#options.properties.removeAll(file.path));
+    return file;
+  }
+
+  async deleteFile(...[file, options]: Args<'deleteFile'>) {
+    await this.#require({ path: file, isMember: true, isTree: false });
+    await this.#files.deleteFile(file, options);
+    await this.#end(file);
+  }
+
+  async renameFile(...[file, name, options]: Args<'renameFile'>) {
+    await this.#requireMove(file, childFile(parentOf(file), name));
+    const to = await this.#files.renameFile(file, name, options);
+    await this.#moved(file, to);
+    return to;
+  }
+
+  async copyFile(...[from, to, options]: Args<'copyFile'>) {
+    await this.#requireArrival(to);
+    const file = await this.#files.copyFile(from, to, options);
+    await this.#afterwards(() => this.#options.properties.copyAll(from, to));
+    return file;
+  }
+
+  async moveFile(...[from, to, options]: Args<'moveFile'>) {
+    await this.#requireMove(from, to);
+    await this.#files.moveFile(from, to, options);
+    await this.#moved(from, to);
+  }
+
+  async createFolder(...[folder, options]: Args<'createFolder'>) {
+    await this.#require({ path: folder, isMember: true, isTree: false });
+    await this.#files.createFolder(folder, options);
+  }
+
+  async renameFolder(...[folder, name, options]: Args<'renameFolder'>) {
+    await this.#requireMove(folder, childFolder(parentOf(folder), name));
+    const to = await this.#files.renameFolder(folder, name, options);
+    await this.#moved(folder, to);
+    return to;
+  }
+
+  async deleteFolder(...[folder, options]: Args<'deleteFolder'>) {
+    await this.#require({ path: folder, isMember: true, isTree: true });
+    await this.#files.deleteFolder(folder, options);
+    await this.#end(folder);
+  }
+
+  async copyFolder(...[from, to, options]: Args<'copyFolder'>) {
+    await this.#requireArrival(to);
+    await this.#files.copyFolder(from, to, options);
+    await this.#afterwards(() => this.#options.properties.copyAll(from, to));
+  }
+
+  async moveFolder(...[from, to, options]: Args<'moveFolder'>) {
+    await this.#requireMove(from, to);
+    await this.#files.moveFolder(from, to, options);
+    await this.#moved(from, to);
+  }
+
+  restoreTrashed(...[id, options = {}]: Args<'restoreTrashed'>) {
+    const permit = async (to: FilePath | FolderPath) => {
+      await this.#requireArrival(to);
+      await options.permit?.(to);
+    };
+    return this.#files.restoreTrashed(id, { ...options, permit });
+  }
+
+  async restoreVersion(...[file, id, options]: Args<'restoreVersion'>) {
+    await this.#require({ path: file, isMember: false, isTree: false });
+    return this.#files.restoreVersion(file, id, options);
+  }
+
+  list(...args: Args<'list'>) {
+    return this.#files.list(...args);
+  }
+
+  stat(...args: Args<'stat'>) {
+    return this.#files.stat(...args);
+  }
+
+  folderExists(...args: Args<'folderExists'>) {
+    return this.#files.folderExists(...args);
+  }
+
+  space(...args: Args<'space'>) {
+    return this.#files.space(...args);
+  }
+
+  read(...args: Args<'read'>) {
+    return this.#files.read(...args);
+  }
+
+  download(...args: Args<'download'>) {
+    return this.#files.download(...args);
+  }
+
+  downloadUrl(...args: Args<'downloadUrl'>) {
+    return this.#files.downloadUrl(...args);
+  }
+
+  readCached(...args: Args<'readCached'>) {
+    return this.#files.readCached(...args);
+  }
+
+  listTrash(...args: Args<'listTrash'>) {
+    return this.#files.listTrash(...args);
+  }
+
+  findTrashed(...args: Args<'findTrashed'>) {
+    return this.#files.findTrashed(...args);
+  }
+
+  purgeTrashed(...args: Args<'purgeTrashed'>) {
+    return this.#files.purgeTrashed(...args);
+  }
+
+  emptyTrash(...args: Args<'emptyTrash'>) {
+    return this.#files.emptyTrash(...args);
+  }
+
+  listVersions(...args: Args<'listVersions'>) {
+    return this.#files.listVersions(...args);
+  }
+
+  statVersion(...args: Args<'statVersion'>) {
+    return this.#files.statVersion(...args);
+  }
+
+  readVersion(...args: Args<'readVersion'>) {
+    return this.#files.readVersion(...args);
+  }
+
+  downloadVersion(...args: Args<'downloadVersion'>) {
+    return this.#files.downloadVersion(...args);
+  }
+
+  versionUrl(...args: Args<'versionUrl'>) {
+    return this.#files.versionUrl(...args);
+  }
+
+  check(...args: Args<'check'>) {
+    return this.#files.check(...args);
+  }
+
+  quota() {
+    return this.#files.quota();
+  }
+
+  isPrivileged(...args: Args<'isPrivileged'>) {
+    return this.#files.isPrivileged(...args);
+  }
+
+  isSizeCertain(...args: Args<'isSizeCertain'>) {
+    return this.#files.isSizeCertain(...args);
+  }
+
+  /**
+   * Returns an upload that fails if its destination is locked. A body can take hours to arrive, so the lock is checked
+   * again after it.
+   */
+  async #checked(incoming: IncomingFile): Promise<IncomingFile> {
+    const { target, atEnd, maxSize } = incoming;
+    if (typeof target === 'function') {
+      const findTarget = async (): Promise<UploadTarget> => {
+        const found = await target();
+        await this.#requireUpload(found.path);
+        return found;
+      };
+      return { ...incoming, target: findTarget };
+    }
+    await this.#requireUpload(target.path);
+    if (maxSize !== undefined && maxSize <= MAX_FAST_BODY_BYTES) return incoming;
+    return {
+      ...incoming,
+      atEnd: async () => {
+        await atEnd?.();
+        await this.#requireUpload(target.path);
+      },
+    };
+  }
+
+  /** Requires that a file can be written. If it is new, its parent folder changes too. */
+  async #requireUpload(file: FilePath): Promise<void> {
+    const change = { path: file, isMember: true, isTree: false };
+    await this.#require(change, async () => ({ ...change, isMember: !(await exists(this.#files.stat(file))) }));
+  }
+
+  /** Requires that a file or folder can appear at a path, and replace another one. */
+  #requireArrival(to: FilePath | FolderPath): Promise<void> {
+    return this.#require({ path: to, isMember: true, isTree: isFolder(to) });
+  }
+
+  async #requireMove(from: FilePath | FolderPath, to: FilePath | FolderPath): Promise<void> {
+    await this.#require({ path: from, isMember: true, isTree: isFolder(from) });
+    await this.#requireArrival(to);
+  }
+
+  async #require(change: LockedChange, refine?: () => Promise<LockedChange>): Promise<void> {
+    const { locks, holder } = this.#options;
+    await requireUnlocked(locks, change, { holder, refine }).catch(ignoreOutage);
+  }
+
+  /** Ends the locks and properties of what was deleted. */
+  async #end(path: FilePath | FolderPath): Promise<void> {
+    const { locks, properties } = this.#options;
+    await this.#afterwards(() => locks.removeAll(path));
+    await this.#afterwards(() => properties.removeAll(path));
+  }
+
+  /** Ends the locks of the source of a move, which stay behind (RFC 4918, section 7.6). The properties move along. */
+  async #moved<Path extends FilePath | FolderPath>(from: Path, to: Path): Promise<void> {
+    const { locks, properties } = this.#options;
+    await this.#afterwards(() => locks.removeAll(from));
+    await this.#afterwards(() => properties.moveAll(from, to));
+  }
+
+  async #afterwards(work: () => Promise<void>): Promise<void> {
+    await work().catch(this.#options.onError);
+  }
+}
+
+/**
+ * Throws `locked` if a lock forbids a change. `refine` is called only if one might: it returns what changes exactly. Throws
+ * `database-unavailable`.
+ */
+export async function requireUnlocked(
+  locks: Locks,
+  change: LockedChange,
+  { holder, refine }: { readonly holder: LockHolder; readonly refine?: (() => Promise<LockedChange>) | undefined },
+): Promise<void> {
+  const found = await locks.concerning(change);
+  if (found.length === 0) return;
+  let obstacle = findObstacle(change, found, holder);
+  if (obstacle && refine) obstacle = findObstacle(await refine(), found, holder);
+  if (obstacle) throw lockedError(change.path, obstacle);
+}
+
+/** Returns undefined for the error of an unavailable database. Throws any other error. */
+function ignoreOutage(error: unknown): undefined {
+  if (isStoreError(error) && error.code === 'database-unavailable') return undefined;
+  throw error;
+}

@@ -1,0 +1,190 @@
+import { randomUUID } from 'node:crypto';
+import { type Kysely, type Selectable, sql, type Transaction } from 'kysely';
+import type { Database } from '../database/database.ts';
+import type { LocksTable } from '../database/tables/locks.ts';
+import type { Tables } from '../database/tables/tables.ts';
+import { StoreError } from '../model/error.ts';
+import { type FilePath, type FolderPath, isFolder, parentOf, ROOT } from '../model/path.ts';
+import { covers, type Lock, type LockedChange } from './lock.ts';
+
+/** Maximum number of locks of one user, and of all anonymous users. */
+const MAX_LOCKS = 10_000;
+
+export interface NewLock extends Pick<Lock, 'path' | 'scope' | 'isDeep' | 'owner' | 'user' | 'timeoutSeconds'> {}
+
+/** The table of locks. Every member throws `database-unavailable` if the database can't be used. */
+export class Locks {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /**
+   * Adds a lock. Returns the lock that is in its way instead, if there is one: two locks of the same file or folder, or of
+   * a folder and something in it, must both be shared (RFC 4918, section 6.1). Throws `invalid-request` if the user has too many.
+   */
+  create(wanted: NewLock): Promise<{ readonly lock: Lock } | { readonly conflict: Lock }> {
+    const { path, scope, isDeep, owner, user, timeoutSeconds } = wanted;
+    const { now } = this.#database.dialect;
+    return this.#database.transaction(async (db) => {
+      await db.updateTable('lock_turns').set('turns', sql<number>`turns + 1`).where('id', '=', 1).execute();
+      await db.deleteFrom('locks').where('expires_at', '<=', now).execute();
+      const related = await this.#concerning(db, { path, isMember: false, isTree: isDeep });
+      const conflict = related.find(
+        (lock) => (scope === 'exclusive' || lock.scope === 'exclusive') && overlaps(lock, { path, isDeep }),
+      );
+      if (conflict) return { conflict };
+      await requireFewLocks(db, user);
+      const row = await db
+        .insertInto('locks')
+        .values({
+          token: randomUUID(),
+          id: randomUUID(),
+          path,
+          parent: path === ROOT ? null : parentOf(path),
+          scope,
+          is_deep: isDeep ? 1 : 0,
+          owner: owner ?? null,
+          username: user ?? null,
+          timeout_seconds: timeoutSeconds,
+          created_at: now,
+          expires_at: sql<number>`${now} + ${sql.lit(timeoutSeconds * 1000)}`,
+        })
+        .returningAll()
+        .returning(now.as('now'))
+        .executeTakeFirstOrThrow();
+      return { lock: toLock(row) };
+    });
+  }
+
+  /** Starts the timeout of a lock again. Returns undefined if the lock has ended. */
+  async refresh(token: string, timeoutSeconds: number): Promise<Lock | undefined> {
+    const { now } = this.#database.dialect;
+    const row = await this.#database.run((db) =>
+      db
+        .updateTable('locks')
+        .set({
+          timeout_seconds: timeoutSeconds,
+          expires_at: sql<number>`${now} + ${sql.lit(timeoutSeconds * 1000)}`,
+        })
+        .where('token', '=', token)
+        .where('expires_at', '>', now)
+        .returningAll()
+        .returning(now.as('now'))
+        .executeTakeFirst(),
+    );
+    return row && toLock(row);
+  }
+
+  /** Ends a lock. Returns whether it existed. */
+  async remove(token: string): Promise<boolean> {
+    const removed = await this.#database.run((db) =>
+      db.deleteFrom('locks').where('token', '=', token).returning('token').executeTakeFirst(),
+    );
+    return removed !== undefined;
+  }
+
+  /** Returns the lock with an ID; undefined if it has ended. */
+  async find(id: string): Promise<Lock | undefined> {
+    const row = await this.#database.run((db) => this.#select(db).where('id', '=', id).executeTakeFirst());
+    return row && toLock(row);
+  }
+
+  /** Returns the locks that cover a file or folder. */
+  async covering(path: FilePath | FolderPath): Promise<readonly Lock[]> {
+    const locks = await this.concerning({ path, isMember: false, isTree: false });
+    return locks.filter((lock) => covers(lock, path));
+  }
+
+  /** Returns the locks that cover a folder, and those of the files and folders directly in it. */
+  async inFolder(folder: FolderPath): Promise<readonly Lock[]> {
+    const rows = await this.#database.run((db) =>
+      this.#select(db)
+        .where(({ eb, or }) => or([eb('path', 'in', foldersTo(folder)), eb('parent', '=', folder)]))
+        .execute(),
+    );
+    return rows
+      .map(toLock)
+      .filter((lock) => covers(lock, folder) || (lock.path !== ROOT && parentOf(lock.path) === folder));
+  }
+
+  /** Returns the locks that can concern a change. */
+  concerning(change: LockedChange): Promise<readonly Lock[]> {
+    return this.#database.run((db) => this.#concerning(db, change));
+  }
+
+  /** Ends the locks of a file, or of a folder and everything in it. */
+  async removeAll(path: FilePath | FolderPath): Promise<void> {
+    await this.#database.run((db) =>
+      isFolder(path)
+        ? db.deleteFrom('locks').where(isBelow(path)).execute()
+        : db.deleteFrom('locks').where('path', '=', path).execute(),
+    );
+  }
+
+  async #concerning(
+    db: Kysely<Tables> | Transaction<Tables>,
+    { path, isTree }: LockedChange,
+  ): Promise<readonly Lock[]> {
+    const rows = await this.#select(db)
+      .where(({ eb, or }) =>
+        isTree && isFolder(path)
+          ? or([eb('path', 'in', foldersTo(path)), isBelow(path)])
+          : eb('path', 'in', [...foldersTo(path), path]),
+      )
+      .execute();
+    return rows.map(toLock);
+  }
+
+  #select(db: Pick<Kysely<Tables>, 'selectFrom'>) {
+    const { now } = this.#database.dialect;
+    return db.selectFrom('locks').selectAll().select(now.as('now')).where('expires_at', '>', now).orderBy('created_at');
+  }
+}
+
+/** Returns whether two locks cover a common file or folder. */
+function overlaps(lock: Lock, wanted: Pick<Lock, 'path' | 'isDeep'>): boolean {
+  return covers(lock, wanted.path) || covers({ ...lock, ...wanted }, lock.path);
+}
+
+/** Returns the root and all folders in a path, including the path itself if it is a folder. */
+function foldersTo(path: FilePath | FolderPath): string[] {
+  const folders: string[] = [ROOT];
+  for (let slash = path.indexOf('/'); slash !== -1; slash = path.indexOf('/', slash + 1)) {
+    folders.push(path.slice(0, slash + 1));
+  }
+  return folders;
+}
+
+/** The paths of a folder and of everything in it. The comparison of both engines is exact, unlike that of LIKE. */
+export const isBelow = (folder: FolderPath) =>
+  sql<boolean>`substr(path, 1, length(cast(${folder} as text))) = cast(${folder} as text)`;
+
+async function requireFewLocks(db: Transaction<Tables>, user: string | undefined): Promise<void> {
+  const { count } = await db
+    .selectFrom('locks')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('username', user === undefined ? 'is' : '=', user ?? null)
+    .executeTakeFirstOrThrow();
+  if (count < MAX_LOCKS) return;
+  const message = `You already hold ${MAX_LOCKS} locks, the maximum. Unlock some files.`;
+  throw new StoreError('invalid-request', message);
+}
+
+function toLock(row: Selectable<LocksTable> & { readonly now: number }): Lock {
+  return {
+    token: row.token,
+    id: row.id,
+    // Only parsed paths are stored.
+    path: row.path as FilePath | FolderPath,
+    scope: row.scope,
+    isDeep: row.is_deep === 1,
+    owner: row.owner ?? undefined,
+    user: row.username ?? undefined,
+    timeoutSeconds: row.timeout_seconds,
+    createdAt: new Date(row.created_at),
+    expiresAt: new Date(row.expires_at),
+    remainingSeconds: Math.max(0, Math.ceil((row.expires_at - row.now) / 1000)),
+  };
+}

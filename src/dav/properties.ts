@@ -1,0 +1,172 @@
+import { type Kysely, sql } from 'kysely';
+import type { Database } from '../database/database.ts';
+import type { Tables } from '../database/tables/tables.ts';
+import { quoted, StoreError } from '../model/error.ts';
+import { type FilePath, type FolderPath, isFolder, parentOf, ROOT } from '../model/path.ts';
+import { isBelow } from './locks.ts';
+
+/** Maximum number of properties of one file or folder. */
+const MAX_PROPERTIES = 200;
+
+/** Maximum characters of all properties of one file or folder. */
+const MAX_TOTAL_LENGTH = 256 * 1024;
+
+/** The expanded name of a property: its namespace, which is empty for none, and its local name. */
+export interface PropertyName {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** A property that a client set (a dead property in the terms of RFC 4918). */
+export interface Property extends PropertyName {
+  /** The property as an XML element with its value. */
+  readonly xml: string;
+}
+
+/** A change of one property. Without `xml`, the property is removed. */
+export interface PropertyChange extends PropertyName {
+  readonly xml: string | undefined;
+}
+
+/** The table of properties. Every member throws `database-unavailable` if the database can't be used. */
+export class Properties {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** Returns the properties of a file or folder. */
+  async of(path: FilePath | FolderPath): Promise<readonly Property[]> {
+    return this.#database.run((db) => selectAll(db).where('path', '=', path).execute());
+  }
+
+  /** Returns whether anything directly in a folder has properties. */
+  async existIn(folder: FolderPath): Promise<boolean> {
+    const found = await this.#database.run((db) =>
+      db.selectFrom('properties').select('name').where('parent', '=', folder).limit(1).executeTakeFirst(),
+    );
+    return found !== undefined;
+  }
+
+  /** Returns the properties of each of these paths. */
+  async ofEach(paths: readonly (FilePath | FolderPath)[]): Promise<ReadonlyMap<string, readonly Property[]>> {
+    if (paths.length === 0) return new Map();
+    const rows = await this.#database.run((db) => selectAll(db).where('path', 'in', paths).execute());
+    return Map.groupBy(rows, ({ path }) => path);
+  }
+
+  /** Makes all changes or none, in their order. Throws `too-large` if the file or folder would have too many properties. */
+  async change(path: FilePath | FolderPath, changes: readonly PropertyChange[]): Promise<void> {
+    await this.#database.transaction(async (db) => {
+      for (const { namespace, name, xml } of changes) {
+        const key = { path, namespace, name };
+        await db
+          .deleteFrom('properties')
+          .where(({ and }) => and(key))
+          .execute();
+        if (xml === undefined) continue;
+        await db
+          .insertInto('properties')
+          .values({ ...key, parent: parentKey(path), xml })
+          .execute();
+      }
+      const { count, length } = await db
+        .selectFrom('properties')
+        .select(({ fn }) => [
+          fn.countAll<number>().as('count'),
+          sql<number | string | null>`sum(length(xml))`.as('length'),
+        ])
+        .where('path', '=', path)
+        .executeTakeFirstOrThrow();
+      if (count > MAX_PROPERTIES || Number(length ?? 0) > MAX_TOTAL_LENGTH) throw tooMany(path);
+    });
+  }
+
+  /** Removes the properties of a file, or of a folder and everything in it. */
+  async removeAll(path: FilePath | FolderPath): Promise<void> {
+    await this.#database.run((db) => remove(db, path));
+  }
+
+  /** Replaces the properties of the destination of a copy by those of its source, for a folder also of everything in it. */
+  async copyAll<Path extends FilePath | FolderPath>(from: Path, to: Path): Promise<void> {
+    await this.#database.transaction(async (db) => {
+      await remove(db, to);
+      await copy(db, from, to);
+    });
+  }
+
+  /** Gives a new folder the properties of another one, but nothing in it. */
+  async copyOne(from: FolderPath, to: FolderPath): Promise<void> {
+    await this.#database.transaction(async (db) => {
+      await db.deleteFrom('properties').where('path', '=', to).execute();
+      await copyOne(db, from, to);
+    });
+  }
+
+  /** Replaces the properties of the destination of a move like `copyAll`. The source then has none. */
+  async moveAll<Path extends FilePath | FolderPath>(from: Path, to: Path): Promise<void> {
+    await this.#database.transaction(async (db) => {
+      await remove(db, to);
+      await copy(db, from, to);
+      await remove(db, from);
+    });
+  }
+}
+
+type Queries = Pick<Kysely<Tables>, 'selectFrom' | 'deleteFrom' | 'insertInto'>;
+
+function selectAll(db: Pick<Queries, 'selectFrom'>) {
+  return db.selectFrom('properties').select(['path', 'namespace', 'name', 'xml']).orderBy('namespace').orderBy('name');
+}
+
+async function remove(db: Queries, path: FilePath | FolderPath): Promise<void> {
+  const query = db.deleteFrom('properties');
+  await (isFolder(path) ? query.where(isBelow(path)) : query.where('path', '=', path)).execute();
+}
+
+const COLUMNS = ['path', 'parent', 'namespace', 'name', 'xml'] as const;
+
+async function copyOne(db: Queries, from: FilePath | FolderPath, to: FilePath | FolderPath): Promise<void> {
+  await db
+    .insertInto('properties')
+    .columns(COLUMNS)
+    .expression((eb) =>
+      eb
+        .selectFrom('properties')
+        .select([
+          sql<string>`cast(${to} as text)`.as('path'),
+          sql<string | null>`cast(${parentKey(to)} as text)`.as('parent'),
+          'namespace',
+          'name',
+          'xml',
+        ])
+        .where('path', '=', from),
+    )
+    .execute();
+}
+
+async function copy(db: Queries, from: FilePath | FolderPath, to: FilePath | FolderPath): Promise<void> {
+  await copyOne(db, from, to);
+  if (!isFolder(from)) return;
+  const moved = (column: 'path' | 'parent') =>
+    sql<string>`cast(${to} as text) || substr(${sql.ref(column)}, length(cast(${from} as text)) + 1)`;
+  await db
+    .insertInto('properties')
+    .columns(COLUMNS)
+    .expression((eb) =>
+      eb
+        .selectFrom('properties')
+        .select([moved('path').as('path'), moved('parent').as('parent'), 'namespace', 'name', 'xml'])
+        .where(isBelow(from))
+        .where('path', '!=', from),
+    )
+    .execute();
+}
+
+const parentKey = (path: FilePath | FolderPath): string | null => (path === ROOT ? null : parentOf(path));
+
+function tooMany(path: FilePath | FolderPath): StoreError {
+  const message = `${quoted(path)} would have more than ${MAX_PROPERTIES} properties, or more than ${MAX_TOTAL_LENGTH} characters of them.`;
+  return new StoreError('too-large', message);
+}

@@ -1,0 +1,160 @@
+import type { FastifyReply } from 'fastify';
+import type { IncomingFile } from '../../files/upload.ts';
+import { isStoreError, quoted } from '../../model/error.ts';
+import { encodePath, type FilePath } from '../../model/path.ts';
+import type { FileEntry } from '../../model/store.ts';
+import { readOnlyError } from '../../model/store-errors.ts';
+import { sendContent } from '../content.ts';
+import { digestCheckOf } from '../digests.ts';
+import { HttpError } from '../errors.ts';
+import { allowLongBody } from '../limits/slow-clients.ts';
+import { clientSignal } from '../long-operations.ts';
+import { prefersPage } from '../page/listing-page.ts';
+import { parseModifiedHeader, quoteEtag, writeCondition } from '../preconditions.ts';
+import { confirmModified, discardRest, lengthOf, RequestBody } from '../uploads/requests.ts';
+import { requireClutterAllowed } from './clutter.ts';
+import { requireIf, requireParent } from './conditions.ts';
+import type { DavContext } from './context.ts';
+import { DavError } from './dav-error.ts';
+import { findFile, pathOf } from './targets.ts';
+
+/** GET and HEAD: the bytes of a file, or a sentence about a folder. */
+export async function get(context: DavContext): Promise<FastifyReply> {
+  await requireIf(context);
+  const { files, target } = context;
+  if (target.file !== undefined) {
+    try {
+      return await sendFile(context, target.file);
+    } catch (error) {
+      if (!isStoreError(error, 'not-found') && !isStoreError(error, 'wrong-kind')) throw error;
+    }
+  }
+  if (await files.folderExists(target.folder)) return describeFolder(context);
+  throw new DavError(404, `There is no file or folder ${quoted(pathOf(target))}.`);
+}
+
+function sendFile({ files, request, reply, environment }: DavContext, file: FilePath) {
+  const isRedirected = environment.dav.redirects && request.method === 'GET';
+  return sendContent(
+    request,
+    reply,
+    {
+      stat: () => files.stat(file),
+      readCached: () => files.readCached(file),
+      download: async (options) =>
+        isRedirected
+          ? files.download(file, { ...options, asAttachment: true })
+          : { content: await files.read(file, options) },
+      downloadUrl: async (entry) =>
+        isRedirected ? files.downloadUrl(entry, { asAttachment: true, purpose: 'read' }) : undefined,
+    },
+    // A content never opens as a page here: users open files in the web UI.
+    { download: true, framedBy: "'none'" },
+  );
+}
+
+/** Responds to a GET of a folder: a browser gets the web UI, and other clients a sentence. */
+function describeFolder({ request, reply, target, environment }: DavContext): FastifyReply {
+  if (prefersPage(request)) {
+    return reply
+      .code(302)
+      .header('location', `${environment.publicPath}/${encodePath(target.folder)}`)
+      .send();
+  }
+  const text = `This is the folder /${target.folder}. Open this address with a WebDAV client.\n`;
+  return reply.type('text/plain; charset=utf-8').send(text);
+}
+
+/**
+ * PUT: writes a file, all or nothing. Returns 201 for a new file and 204 for another version. Never creates folders (RFC 4918,
+ * section 9.7.1), except for users who may only add files.
+ */
+export async function put(context: DavContext): Promise<FastifyReply> {
+  const { request, reply } = context;
+  try {
+    const { file, isNew } = await receive(context);
+    return reply
+      .code(isNew ? 201 : 204)
+      .header('etag', quoteEtag(file.etag))
+      .send();
+  } catch (error) {
+    discardRest(request.raw);
+    throw error;
+  }
+}
+
+async function receive(context: DavContext): Promise<{ readonly file: FileEntry; readonly isNew: boolean }> {
+  const { files, target, request, reply, environment } = context;
+  const { raw, headers } = request;
+  if (headers['content-range'] !== undefined) {
+    // RFC 9110, section 14.5.
+    throw new HttpError('invalid-header', 'PUT stores a whole file. Send the request without Content-Range.');
+  }
+  const { file } = target;
+  if (file === undefined) throw new DavError(405, `${quoted(target.folder)} names a folder. Create it with MKCOL.`);
+  requireClutterAllowed(context, file);
+  await files.requireWrite(file);
+  if (environment.service.readOnly) throw readOnlyError();
+  const modifiedTime = parseModifiedHeader(headers);
+  const digests = digestCheckOf(headers);
+  const length = expectedLength(context);
+  const condition = (await requireIf(context)) ?? writeCondition(headers);
+  const present = files.canRead(file) ? await findFile(files, file) : undefined;
+  if (!present) await requireFree(context, file);
+  let received = 0;
+  let isNew = !present;
+  allowLongBody(raw);
+  const incoming: IncomingFile = {
+    target: { path: file, condition },
+    body: new RequestBody(raw),
+    declaredType: headers['content-type'],
+    maxSize: lengthOf(raw),
+    modified: () => modifiedTime,
+    onOutcome: ({ replaced }) => {
+      isNew = !replaced;
+    },
+    ...((digests || length !== undefined) && {
+      onChunk: (chunk) => {
+        received += chunk.length;
+        digests?.update(chunk);
+      },
+      atEnd: async () => {
+        if (length !== undefined && received !== length) throw incomplete(received, length);
+        await digests?.verify();
+      },
+    }),
+  };
+  const stored = await files.upload(incoming, { signal: clientSignal(reply) });
+  confirmModified(reply, incoming.modified, stored);
+  return { file: stored, isNew };
+}
+
+/** Throws 409 if a new file can't be created: its folder does not exist, or a folder has its name (405). */
+async function requireFree(context: DavContext, file: FilePath): Promise<void> {
+  const { files, target } = context;
+  const [isFolder] = await Promise.all([
+    files.canRead(target.folder) && files.folderExists(target.folder),
+    requireParent(context, target),
+  ]);
+  if (isFolder) throw new DavError(405, `${quoted(file)} is a folder.`);
+}
+
+/**
+ * Returns the length that the Finder announces for a chunked body, which has no `Content-Length`. A connection that breaks could
+ * otherwise look like the end of the file behind some proxies.
+ */
+function expectedLength(context: DavContext): number | undefined {
+  const header = context.header('x-expected-entity-length');
+  if (header === undefined || context.request.headers['transfer-encoding'] === undefined) return undefined;
+  if (/^\d{1,15}$/.test(header)) return Number(header);
+  throw new HttpError(
+    'invalid-header',
+    `The header X-Expected-Entity-Length is ${quoted(header)}. Send a number of bytes.`,
+  );
+}
+
+const incomplete = (received: number, length: number) =>
+  new HttpError(
+    'incomplete-body',
+    `The body has ${received} bytes, but X-Expected-Entity-Length is ${length}. The file was not changed.`,
+  );

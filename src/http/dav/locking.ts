@@ -1,0 +1,139 @@
+import { Readable } from 'node:stream';
+import type { FastifyReply } from 'fastify';
+import { isHeld, type Lock, lockedError } from '../../dav/lock.ts';
+import { quoted } from '../../model/error.ts';
+import type { Entry } from '../../model/store.ts';
+import { requireIf, requireParent, requirePreconditions } from './conditions.ts';
+import type { DavContext } from './context.ts';
+import { DavError } from './dav-error.ts';
+import { XML_TYPE } from './errors.ts';
+import { lockTokenOf, uuidOf } from './if-header.ts';
+import { LiveProperties } from './live-properties.ts';
+import { findEntry } from './targets.ts';
+import { childOf, escapeXml, isDav, parseXml, toXml } from './xml.ts';
+
+/** Seconds until a lock expires: by default, and at most. Clients refresh locks that they need for longer. */
+const DEFAULT_TIMEOUT_SECONDS = 600;
+const MAX_TIMEOUT_SECONDS = 3600;
+
+/** Maximum characters of what a client says about the owner of a lock. */
+const MAX_OWNER_LENGTH = 2000;
+
+/** LOCK (RFC 4918, section 9.10): locks a file or folder, or refreshes a lock. Creates an empty file where nothing exists. */
+export async function lock(context: DavContext): Promise<FastifyReply> {
+  const { files, target, holder, environment } = context;
+  const timeoutSeconds = parseTimeout(context.header('timeout'));
+  const body = await context.readBody();
+  if (body.length === 0) return refresh(context, timeoutSeconds);
+  const { scope, owner } = parseBody(body);
+  const isDeep = context.depth('infinity', '0') === 'infinity';
+  const entry = await findEntry(files, target);
+  await requireIf(context);
+  if (entry) requirePreconditions(context, entry);
+  const path = entry?.path ?? target.file;
+  if (path === undefined)
+    throw new DavError(409, `The folder ${quoted(target.folder)} does not exist. Create it first.`);
+  if (!entry) await requireParent(context, target);
+  const wanted = { path, scope, isDeep: isDeep && entry?.kind === 'folder', owner, user: holder.user, timeoutSeconds };
+  const created = await files.lock(path, { isNew: entry === undefined, isDeep: wanted.isDeep }, async () => {
+    const outcome = await environment.dav.locks.create(wanted);
+    if ('lock' in outcome) return outcome.lock;
+    throw new DavError(423, lockedError(path, outcome.conflict).message, conflictElement(context, outcome.conflict));
+  });
+  if (!entry) await createEmptyFile(context, created);
+  return sendLocks(context, { locks: [created], status: entry ? 200 : 201, token: created.token });
+}
+
+/** Creates the empty file that a lock of an unused path creates (RFC 4918, section 7.3). Ends the lock if that fails. */
+async function createEmptyFile({ request, environment }: DavContext, { token, path }: Lock): Promise<void> {
+  try {
+    const files = request.access?.filesWithLocks(new Set([token]));
+    await files?.upload({
+      target: { path: path as NonNullable<DavContext['target']['file']>, condition: 'absent' },
+      body: Readable.from([]),
+      maxSize: 0,
+    });
+  } catch (error) {
+    await environment.dav.locks.remove(token);
+    throw error;
+  }
+}
+
+/** Refreshes the lock whose token is in `If` (RFC 4918, section 9.10.2). */
+async function refresh(context: DavContext, timeoutSeconds: number): Promise<FastifyReply> {
+  const { files, target, holder, environment } = context;
+  if (holder.tokens.size === 0) {
+    throw new DavError(400, 'The request has no body. To refresh a lock, send its token in the header If.');
+  }
+  await requireIf(context);
+  const entry = await findEntry(files, target);
+  const covering = entry ? await environment.dav.locks.covering(entry.path) : [];
+  const held = covering.find((each) => isHeld(each, holder));
+  const refreshed = held && (await environment.dav.locks.refresh(held.token, timeoutSeconds));
+  if (!refreshed)
+    throw tokenMismatch('No lock with this token covers the file or folder, or another user holds it.', 412);
+  return sendLocks(context, { locks: [refreshed], status: 200 });
+}
+
+/** UNLOCK (RFC 4918, section 9.11): ends a lock. */
+export async function unlock(context: DavContext): Promise<FastifyReply> {
+  const { files, target, reply, environment } = context;
+  const header = context.header('lock-token');
+  const token = uuidOf(/^<(.*)>$/.exec(header ?? '')?.[1] ?? '');
+  if (header === undefined) throw new DavError(400, 'The request has no header Lock-Token.');
+  await requireIf(context);
+  const entry: Entry | undefined = await findEntry(files, target);
+  const path = entry?.path ?? target.file ?? target.folder;
+  const found = (await environment.dav.locks.covering(path)).find((each) => each.token === token);
+  if (!found) throw tokenMismatch(`No lock with the token ${quoted(header)} covers the file or folder.`, 409);
+  await files.unlock(found, { isHolder: found.user === context.holder.user }, async () => {
+    await environment.dav.locks.remove(found.token);
+  });
+  return reply.code(204).send();
+}
+
+const tokenMismatch = (message: string, status: number) =>
+  new DavError(status, message, '<D:lock-token-matches-request-uri/>');
+
+function conflictElement({ environment }: DavContext, { path }: Lock): string {
+  const href = escapeXml(environment.urls.hrefOf(path));
+  return `<D:no-conflicting-lock><D:href>${href}</D:href></D:no-conflicting-lock>`;
+}
+
+function sendLocks(
+  { reply, environment }: DavContext,
+  { locks, status, token }: { readonly locks: readonly Lock[]; readonly status: number; readonly token?: string },
+): FastifyReply {
+  const discovery = new LiveProperties(environment.urls).lockDiscovery(locks);
+  if (token !== undefined) reply.header('lock-token', `<${lockTokenOf(token)}>`);
+  return reply
+    .code(status)
+    .type(XML_TYPE)
+    .send(`<?xml version="1.0" encoding="utf-8"?>\n<D:prop xmlns:D="DAV:">${discovery}</D:prop>\n`);
+}
+
+/** Returns the kind of lock that a body asks for. Throws 400 for another document, and 422 for another kind of lock. */
+function parseBody(body: Buffer): Pick<Lock, 'scope' | 'owner'> {
+  const root = parseXml(body);
+  if (!isDav(root, 'lockinfo')) throw new DavError(400, 'The body is not a DAV:lockinfo element.');
+  const [scopeElement, type, ownerElement] = ['lockscope', 'locktype', 'owner'].map((name) => childOf(root, name));
+  const scope = (['exclusive', 'shared'] as const).find((each) => scopeElement && childOf(scopeElement, each));
+  if (scope === undefined || !type || !childOf(type, 'write')) {
+    throw new DavError(422, 'Send the lockscope exclusive or shared, and the locktype write.');
+  }
+  if (!ownerElement) return { scope, owner: undefined };
+  const owner = toXml(ownerElement);
+  if (owner.length > MAX_OWNER_LENGTH)
+    throw new DavError(422, `The owner has more than ${MAX_OWNER_LENGTH} characters.`);
+  return { scope, owner };
+}
+
+/** Returns the seconds of the first timeout that a client prefers and the service knows (RFC 4918, section 10.7). */
+function parseTimeout(header: string | undefined): number {
+  for (const preference of header?.split(',') ?? []) {
+    const [, seconds] = /^second-(\d{1,10})$/i.exec(preference.trim()) ?? [];
+    if (seconds !== undefined) return Math.max(1, Math.min(Number(seconds), MAX_TIMEOUT_SECONDS));
+    if (/^infinite$/i.test(preference.trim())) return MAX_TIMEOUT_SECONDS;
+  }
+  return DEFAULT_TIMEOUT_SECONDS;
+}

@@ -1,0 +1,156 @@
+import type { FastifyReply } from 'fastify';
+import { quoted } from '../../model/error.ts';
+import { type FilePath, type FolderPath, parentOf, ROOT } from '../../model/path.ts';
+import type { Entry } from '../../model/store.ts';
+import { hasBody } from '../limits/slow-clients.ts';
+import { deleteCondition } from '../preconditions.ts';
+import { requireClutterAllowed } from './clutter.ts';
+import { requireIf, requireParent, requirePreconditions } from './conditions.ts';
+import type { DavContext } from './context.ts';
+import { DavError } from './dav-error.ts';
+import { findEntry, pathOf, requireEntry, type Target } from './targets.ts';
+
+/*
+ * The methods that change names: MKCOL, DELETE, COPY and MOVE. An operation on a folder is all or nothing, so that no response
+ * lists files that failed.
+ */
+
+/** MKCOL (RFC 4918, section 9.3): creates a folder. */
+export async function mkcol(context: DavContext): Promise<FastifyReply> {
+  const { files, target, request, reply } = context;
+  if (hasBody(request.headers))
+    throw new DavError(415, 'MKCOL creates an empty folder. Send the request without a body.');
+  requireClutterAllowed(context, target.folder);
+  await requireIf(context);
+  if (await findEntry(files, asEither(target))) {
+    throw new DavError(405, `${quoted(target.folder)} already exists.`, '<D:resource-must-be-null/>');
+  }
+  await requireParent(context, target);
+  await files.createFolder(target.folder);
+  return reply.code(201).send();
+}
+
+/** DELETE: moves a file or folder to the trash, or deletes it. */
+export async function remove(context: DavContext): Promise<FastifyReply> {
+  const { files, target, request, reply } = context;
+  if (target.folder === ROOT) throw new DavError(403, "The root can't be deleted.");
+  const depth = context.header('depth')?.toLowerCase() ?? 'infinity';
+  const entry = await requireEntry(files, target);
+  if (entry.kind === 'folder' && depth !== 'infinity') {
+    throw new DavError(400, 'A folder is deleted with everything in it. Send Depth: infinity, or no Depth.');
+  }
+  const condition = await requireIf(context);
+  if (entry.kind === 'folder') await files.deleteFolder(entry.path);
+  else {
+    const ifMatch = typeof condition === 'object' ? { ifMatch: condition.etag } : {};
+    await files.deleteFile(entry.path, { ...ifMatch, ...deleteCondition(request.headers) });
+  }
+  return reply.code(204).send();
+}
+
+/** COPY (RFC 4918, section 9.8). */
+export async function copy(context: DavContext): Promise<FastifyReply> {
+  const isDeep = context.depth('infinity', '0') === 'infinity';
+  return transfer(context, async (source, to, replace) => {
+    const { files, environment } = context;
+    if (source.kind === 'file') await files.copyFile(source.path, to.file ?? notAFolder(to), { replace });
+    else if (isDeep) await files.copyFolder(source.path, to.folder, { replace });
+    else {
+      if (replace) await files.deleteFolder(to.folder);
+      await files.createFolder(to.folder);
+      await environment.dav.properties.copyOne(source.path, to.folder);
+    }
+  });
+}
+
+/** MOVE (RFC 4918, section 9.9). */
+export async function move(context: DavContext): Promise<FastifyReply> {
+  context.depth('infinity');
+  return transfer(context, async (source, to, replace) => {
+    const { files } = context;
+    if (source.kind === 'file') await files.moveFile(source.path, to.file ?? notAFolder(to), { replace });
+    else await files.moveFolder(source.path, to.folder, { replace });
+  });
+}
+
+/** Runs a COPY or MOVE: `run` gets the source, the destination, and whether to replace what has its path. */
+async function transfer(
+  context: DavContext,
+  run: (source: Entry, to: Target, replace: boolean) => Promise<void>,
+): Promise<FastifyReply> {
+  const { files, target, reply } = context;
+  const to = destinationOf(context);
+  const overwrites = parseOverwrite(context.header('overwrite'));
+  const source = await requireEntry(files, target);
+  await requireIf(context);
+  requirePreconditions(context, source);
+  const destination = source.kind === 'file' ? fileTarget(to) : to;
+  requireClutterAllowed(context, pathOf(destination));
+  requireSeparate(source.path, source.kind === 'file' ? destination.file : destination.folder);
+  const present = await findVisible(context, asEither(destination));
+  if (present && !overwrites) throw new DavError(412, `${quoted(present.path)} already exists, and Overwrite is F.`);
+  if (!present) await requireParent(context, destination);
+  // Replacing needs more permissions, so that it is requested only where something exists.
+  if (present && present.kind !== source.kind) {
+    await replaceOtherKind(context, present, () => run(source, destination, false));
+  } else await run(source, destination, present !== undefined);
+  return reply.code(present ? 204 : 201).send();
+}
+
+/**
+ * Replaces a file by a folder, or a folder by a file. No store does that in one step: the present one is deleted first, to the
+ * trash if there is one.
+ */
+async function replaceOtherKind({ files }: DavContext, present: Entry, run: () => Promise<void>): Promise<void> {
+  if (present.kind === 'folder') await files.deleteFolder(present.path);
+  else await files.deleteFile(present.path);
+  await run();
+}
+
+/** Returns what exists at a destination; undefined if nothing does, or if the user may not know. */
+async function findVisible({ files }: DavContext, target: Target): Promise<Entry | undefined> {
+  return files.canRead(pathOf(target)) ? findEntry(files, target) : undefined;
+}
+
+/** Throws 403 if a source and destination are the same, or one is in the other. */
+function requireSeparate(from: FilePath | FolderPath, to: FilePath | FolderPath | undefined): void {
+  if (to === undefined) return;
+  const isSame = from === to;
+  const isInside = to.startsWith(from) && from.endsWith('/');
+  const isAround = from.startsWith(to) && to.endsWith('/');
+  if (!isSame && !isInside && !isAround && from !== ROOT) return;
+  throw new DavError(403, `${quoted(from)} and ${quoted(to)} are the same, or one of them contains the other.`);
+}
+
+/** Returns the destination. Throws 400 without the header, and 502 for another server (RFC 4918, section 9.8.5). */
+function destinationOf(context: DavContext): Target {
+  const { environment, request } = context;
+  const header = context.header('destination');
+  if (header === undefined || header === '') throw new DavError(400, 'The request has no header Destination.');
+  const target = environment.urls.parse(header, request);
+  if (target) {
+    if (target.folder === ROOT) throw new DavError(403, "The root can't be replaced.");
+    return target;
+  }
+  throw new DavError(
+    502,
+    `The Destination ${quoted(header)} is not a WebDAV URL of this service. Behind a reverse proxy, set PUBLIC_URL to the URL that clients use.`,
+  );
+}
+
+function parseOverwrite(header: string | undefined): boolean {
+  const text = header?.toUpperCase() ?? 'T';
+  if (text === 'T' || text === 'F') return text === 'T';
+  throw new DavError(400, `The header Overwrite is ${quoted(header ?? '')}. Send T or F.`);
+}
+
+/** Returns the target without its trailing slash: clients add it to names of files, and leave it out for folders. */
+function asEither({ folder }: Target): Target {
+  return { folder, file: folder.slice(0, -1) as FilePath };
+}
+
+const fileTarget = asEither;
+
+function notAFolder({ folder }: Target): never {
+  throw new DavError(409, `${quoted(folder)} is a folder in ${quoted(parentOf(folder))}.`);
+}

@@ -1,0 +1,177 @@
+import sax, { type QualifiedAttribute, type QualifiedTag, type SAXParser } from 'sax';
+import { DavError } from './dav-error.ts';
+
+/** The namespace of WebDAV (RFC 4918, section 14). */
+export const DAV_NAMESPACE = 'DAV:';
+
+/** Maximum depth and number of elements of a body. Those of clients have some five levels. */
+const MAX_DEPTH = 40;
+const MAX_ELEMENTS = 5000;
+
+/** Without `strictEntities`, the parser also knows the entities of HTML. Its types lack the option. */
+const PARSER_OPTIONS = { xmlns: true, strictEntities: true };
+
+/** An XML element with expanded names. Without comments and processing instructions. */
+export interface XmlElement {
+  /** Empty for an element without a namespace. */
+  readonly namespace: string;
+  readonly name: string;
+  readonly attributes: readonly XmlAttribute[];
+  readonly children: readonly (XmlElement | string)[];
+}
+
+export interface XmlAttribute {
+  /** Empty for an attribute without a namespace. */
+  readonly namespace: string;
+  readonly name: string;
+  readonly value: string;
+}
+
+/**
+ * Parses a document. Knows only the predefined entities and character references. Throws 400 if it is not well-formed, has a
+ * document type, or has too many or too deep elements. An attribute `xml:lang` applies to the children of its element: it is
+ * added to those that have none (RFC 4918, section 4.3).
+ */
+export function parseXml(body: Buffer): XmlElement {
+  const document = new DocumentReader();
+  const parser = sax.parser(true, PARSER_OPTIONS);
+  document.readFrom(parser);
+  const text = decode(body);
+  parser.write(text.includes('\r') ? text.replaceAll(/\r\n?/g, '\n') : text).close();
+  return document.root;
+}
+
+interface OpenElement extends XmlElement {
+  readonly children: (XmlElement | string)[];
+}
+
+class DocumentReader {
+  readonly #open: OpenElement[] = [];
+  #root: OpenElement | undefined;
+  #elements = 0;
+
+  get root(): XmlElement {
+    if (!this.#root) throw invalidXml('it has no root element');
+    return this.#root;
+  }
+
+  readFrom(parser: SAXParser): void {
+    const addText = (text: string) => void this.#open.at(-1)?.children.push(text);
+    Object.assign(parser, {
+      onerror: (error) => {
+        throw invalidXml((error.message.split('\n')[0] ?? '').toLowerCase().slice(0, 100));
+      },
+      ondoctype: () => {
+        throw invalidXml('it has a document type');
+      },
+      onopentag: (tag) => this.#enter(tag as QualifiedTag),
+      onclosetag: () => void this.#open.pop(),
+      ontext: addText,
+      oncdata: addText,
+    } satisfies Partial<SAXParser>);
+  }
+
+  #enter(tag: QualifiedTag): void {
+    const parent = this.#open.at(-1);
+    if (++this.#elements > MAX_ELEMENTS) throw invalidXml(`it has more than ${MAX_ELEMENTS} elements`);
+    if (this.#open.length >= MAX_DEPTH) throw invalidXml(`it has more than ${MAX_DEPTH} levels`);
+    const element: OpenElement = {
+      namespace: tag.uri,
+      name: tag.local,
+      attributes: attributesOf(tag, parent),
+      children: [],
+    };
+    if (parent) parent.children.push(element);
+    else this.#root ??= element;
+    this.#open.push(element);
+  }
+}
+
+const XML_NAMESPACE = 'http://www.w3.org/XML/1998/namespace';
+
+function attributesOf({ attributes }: QualifiedTag, parent: XmlElement | undefined): XmlAttribute[] {
+  const found: XmlAttribute[] = [];
+  for (const { prefix, local, uri, value } of Object.values<QualifiedAttribute>(attributes)) {
+    if (prefix !== 'xmlns') found.push({ namespace: uri, name: local, value });
+    // Namespaces in XML 1.0, section 2.2: only the default namespace can be empty. The parser calls its prefix empty.
+    else if (local !== '' && value === '')
+      throw invalidXml(`the prefix "${local.slice(0, 50)}" has an empty namespace`);
+  }
+  const language = languageOf(parent);
+  if (language && !found.some(isLanguage)) found.push(language);
+  return found;
+}
+
+const isLanguage = ({ namespace, name }: XmlAttribute) => namespace === XML_NAMESPACE && name === 'lang';
+const languageOf = (element: XmlElement | undefined) => element?.attributes.find(isLanguage);
+
+/** Returns the text of a document in UTF-8 or, with a byte order mark, in UTF-16. */
+function decode(body: Buffer): string {
+  const mark = body.subarray(0, 2).toString('latin1');
+  const encoding = mark === '\xff\xfe' ? 'utf-16le' : mark === '\xfe\xff' ? 'utf-16be' : 'utf-8';
+  try {
+    return new TextDecoder(encoding, { fatal: true }).decode(body);
+  } catch {
+    throw invalidXml(`it is not valid ${encoding.toUpperCase()}`);
+  }
+}
+
+function invalidXml(problem: string): DavError {
+  return new DavError(400, `The body is not a valid XML document: ${problem}.`);
+}
+
+/** Returns whether an element has this name in the namespace of WebDAV. */
+export function isDav({ namespace, name }: XmlElement, expected: string): boolean {
+  return namespace === DAV_NAMESPACE && name === expected;
+}
+
+/** Returns the children that are elements. */
+export function elementsOf({ children }: XmlElement): readonly XmlElement[] {
+  return children.filter((child) => typeof child !== 'string');
+}
+
+/** Returns the first child with this name in the namespace of WebDAV. */
+export function childOf(element: XmlElement, name: string): XmlElement | undefined {
+  return elementsOf(element).find((child) => isDav(child, name));
+}
+
+/** Returns the text of an element, with that of its descendants. */
+export function textOf({ children }: XmlElement): string {
+  return children.map((child) => (typeof child === 'string' ? child : textOf(child))).join('');
+}
+
+/** Returns an element as text. It declares all its namespaces itself, so that it can be inserted into any document. */
+export function toXml(element: XmlElement, parentNamespace?: string): string {
+  const { namespace, name, children } = element;
+  const declaration = namespace === parentNamespace ? '' : ` xmlns="${escapeXml(namespace)}"`;
+  const attributes = element.attributes.map((attribute, index) => attributeToXml(attribute, index)).join('');
+  const content = children.map((child) => (typeof child === 'string' ? escapeXml(child) : toXml(child, namespace)));
+  const start = `<${name}${declaration}${attributes}`;
+  return content.length === 0 ? `${start}/>` : `${start}>${content.join('')}</${name}>`;
+}
+
+function attributeToXml({ namespace, name, value }: XmlAttribute, index: number): string {
+  const text = escapeXml(value);
+  if (namespace === '') return ` ${name}="${text}"`;
+  if (namespace === XML_NAMESPACE) return ` xml:${name}="${text}"`;
+  return ` xmlns:a${index}="${escapeXml(namespace)}" a${index}:${name}="${text}"`;
+}
+
+/** Returns an empty element with a name that a client sent. */
+export function emptyElement({ namespace, name }: Pick<XmlElement, 'namespace' | 'name'>): string {
+  if (namespace === DAV_NAMESPACE) return `<D:${name}/>`;
+  return toXml({ namespace, name, attributes: [], children: [] });
+}
+
+const SPECIAL = /[&<>"\r\n\t]/;
+
+/**
+ * Escapes text for the content of an element and for an attribute. Line breaks and tabs are escaped because parsers change them
+ * in attributes.
+ */
+export function escapeXml(text: string): string {
+  if (!SPECIAL.test(text)) return text;
+  return text.replaceAll(/[&<>"\r\n\t]/g, (character) => ESCAPES[character] ?? `&#${character.charCodeAt(0)};`);
+}
+
+const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
