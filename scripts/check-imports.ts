@@ -22,6 +22,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   changes: ['concurrency', 'database', 'model'],
   undo: ['access', 'changes', 'files', 'model'],
   jobs: ['access', 'concurrency', 'database', 'files', 'model'],
+  'app-tokens': ['access', 'cache', 'database', 'model'],
   links: ['access', 'database', 'files', 'model'],
   dav: ['database', 'files', 'model'],
   uploads: ['database', 'model'],
@@ -33,6 +34,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   zip: ['cache', 'concurrency', 'database', 'files', 'model', 'streams'],
   http: [
     'access',
+    'app-tokens',
     'cache',
     'changes',
     'concurrency',
@@ -54,6 +56,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   ],
   server: [
     'access',
+    'app-tokens',
     'changes',
     'config',
     'database',
@@ -88,6 +91,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   ],
   cli: [
     'access',
+    'app-tokens',
     'changes',
     'config',
     'database',

@@ -15,19 +15,23 @@ export interface AuditEvent {
   readonly destination?: string;
   /** The ID of the share link through which a visitor acts, or which a user creates, changes or revokes. */
   readonly link?: string;
+  /** The ID of the app token that a user creates or revokes. */
+  readonly appToken?: string;
   readonly outcome: 'done' | 'failed' | 'refused';
   /** The reason for a failure or refusal. */
   readonly reason?: string;
 }
 
 /** The authentication method of a request. */
-export type AuthenticationMethod = 'session' | 'password' | 'token' | 'jwt' | 'link';
+export type AuthenticationMethod = 'session' | 'password' | 'token' | 'app-token' | 'jwt' | 'link';
 
 /** The sender of a request. */
 export interface Actor {
   readonly user: Identity | undefined;
   /** Undefined for an anonymous request. */
   readonly authMethod: AuthenticationMethod | undefined;
+  /** The ID of the app token of the request; undefined for other authentication methods. */
+  readonly appToken?: string | undefined;
   readonly clientAddress: string;
   readonly requestId: string;
 }

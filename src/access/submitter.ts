@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Actor } from './audit.ts';
+import type { AccessLimit } from './limited-policy.ts';
 import { AccessDenied } from './permission-checks.ts';
 import type { Policy } from './policy.ts';
 
@@ -8,10 +9,12 @@ import type { Policy } from './policy.ts';
  * while the credential remains valid.
  */
 export interface Submitter extends Actor {
-  /** The hash of the token. Undefined for other authentication methods. */
+  /** The hash of the token of the access file. Undefined for other authentication methods. */
   readonly tokenHash: string | undefined;
   /** A hash of the user's entry in the access file; undefined for an anonymous user. */
   readonly entryHash: string | undefined;
+  /** What the app token gives at most; undefined for other authentication methods. */
+  readonly limit?: AccessLimit | undefined;
   /** Set for work that the service itself starts, on behalf of no user. */
   readonly isService?: true;
 }
@@ -27,21 +30,40 @@ export const SERVICE: Submitter = {
   isService: true,
 };
 
-export function createSubmitter(actor: Actor, tokenHash: string | undefined, policy: Policy): Submitter {
-  return { ...actor, tokenHash, entryHash: actor.user && hashEntry(policy, actor.user.name) };
+/** What a submitter needs to know about the credential of a request. */
+export interface SubmitterCredential {
+  readonly tokenHash?: string | undefined;
+  readonly limit?: AccessLimit | undefined;
+}
+
+export function createSubmitter(actor: Actor, { tokenHash, limit }: SubmitterCredential, policy: Policy): Submitter {
+  return { ...actor, tokenHash, limit, entryHash: actor.user && hashEntry(policy, actor.user.name) };
 }
 
 /**
  * Throws `AccessDenied` if the submitter could not sign in any longer as at the request: the token was revoked or has
- * expired, the user was removed, or the password changed. A new password does not affect tokens.
+ * expired, the user was removed, or the password changed. A new password does not affect tokens. `isActive` returns
+ * whether the app token with an ID can still be used.
  */
-export function requireValidSubmitter({ user, tokenHash, entryHash }: Submitter, policy: Policy): void {
-  if (user === undefined) return;
-  const isValid =
-    tokenHash === undefined ? entryHash === hashEntry(policy, user.name) : hasToken(policy, user.name, tokenHash);
-  if (isValid) return;
+export async function requireValidSubmitter(
+  submitter: Submitter,
+  policy: Policy,
+  isActive: (appToken: string) => Promise<boolean>,
+): Promise<void> {
+  if (await isValid(submitter, policy, isActive)) return;
   const message = 'The credential that started this operation is no longer valid. Sign in, and start it again.';
   throw new AccessDenied(message, { isAnonymous: false });
+}
+
+async function isValid(
+  { user, appToken, tokenHash, entryHash }: Submitter,
+  policy: Policy,
+  isActive: (appToken: string) => Promise<boolean>,
+): Promise<boolean> {
+  if (user === undefined) return true;
+  if (appToken !== undefined) return isActive(appToken);
+  if (tokenHash !== undefined) return hasToken(policy, user.name, tokenHash);
+  return entryHash === hashEntry(policy, user.name);
 }
 
 function hasToken(policy: Policy, name: string, hash: string): boolean {

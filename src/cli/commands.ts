@@ -1,4 +1,5 @@
 import { ACCESS_CHECK, ACCESS_EXPLAIN } from './access.ts';
+import { APP_TOKEN_LIST, APP_TOKEN_NEW, APP_TOKEN_REVOKE } from './app-tokens.ts';
 import type { CommandSpec } from './command.ts';
 import { createCompletion } from './completion.ts';
 import { CONFIG_CHECK, CONFIG_PRINT } from './config.ts';
@@ -39,6 +40,9 @@ const LISTED: readonly CommandSpec[] = [
   TOKEN_NEW,
   TOKEN_LIST,
   TOKEN_REVOKE,
+  APP_TOKEN_NEW,
+  APP_TOKEN_LIST,
+  APP_TOKEN_REVOKE,
   ACCESS_CHECK,
   ACCESS_EXPLAIN,
   DATABASE_CHECK,
@@ -68,6 +72,7 @@ export const GROUPS = {
   user: 'Manage the users in the access file',
   grant: 'Manage the permissions in the access file',
   token: 'Manage access tokens',
+  'app-token': 'Manage tokens for single apps of users',
   access: 'Check an access file, and explain its decisions',
   database: 'Check, migrate and back up the database',
   link: 'Share files and folders by links',

@@ -134,7 +134,8 @@ function readSubject(text: string): Subject {
   return { kind: kind === 'user' ? 'person' : 'group', name };
 }
 
-function readFolder(text: string): FolderPath {
+/** Returns the folder of an argument. Throws `UsageError`. */
+export function readFolder(text: string): FolderPath {
   // The empty value of a shell variable would otherwise grant access to everything.
   if (text === '') throw new UsageError('The folder is empty. Use "/" for all files.');
   try {
@@ -148,7 +149,8 @@ function readFolder(text: string): FolderPath {
 /** The text for an empty list of permissions. */
 const NO_PERMISSIONS = 'none';
 
-function readPermissions(text: string): Permission[] {
+/** Returns permissions, or none for `none`. Throws `UsageError`. */
+export function readPermissions(text: string): Permission[] {
   if (text === NO_PERMISSIONS) return [];
   const names = text.split(',');
   const permissions = PERMISSIONS.filter((permission) => names.includes(permission));

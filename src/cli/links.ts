@@ -1,22 +1,21 @@
 import { isIPv6 } from 'node:net';
 import type { AccessFile } from '../access/access-file.ts';
+import { type Creator, createCreator } from '../access/creator.ts';
 import { OPEN_POLICY, type Policy } from '../access/policy.ts';
 import type { Config } from '../config/settings.ts';
 import { describeLink } from '../links/descriptions.ts';
 import {
-  type Creator,
-  createCreator,
   type Link,
   type LinkPermission,
   type LinkSettings,
   linkUrl,
   PERMISSION_OF_SETTING,
-  parseExpiry,
   parseLabel,
   parsePermissions,
 } from '../links/link.ts';
 import { Links } from '../links/links.ts';
 import { quoted } from '../model/error.ts';
+import { parseExpiry } from '../model/expiry.ts';
 import { type FilePath, type FolderPath, isFolder, parseFile, parseFolder } from '../model/path.ts';
 import { MAX_PAGE } from '../model/store.ts';
 import { integer, positiveSize } from '../settings/readers.ts';

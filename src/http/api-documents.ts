@@ -135,6 +135,7 @@ const TAGS = [
   { name: 'Files and folders', description: 'Copy and move files and folders.' },
   { name: 'Locks', description: 'The locks of WebDAV clients. Requires the database.' },
   { name: 'Share links', description: 'Give visitors without an account access to a file or folder.' },
+  { name: 'App tokens', description: 'Tokens of a user for single apps, limited to a folder and permissions.' },
   { name: 'Webhooks', description: 'Send changes to other services. Requires the manage permission for the root.' },
   { name: 'Sign-in', description: 'Sessions of users. Requires an access file.' },
   { name: 'System', description: 'Health checks and metrics.' },
@@ -146,12 +147,12 @@ const securitySchemes = (sessionCookie: string) =>
     bearer: {
       type: 'http',
       scheme: 'bearer',
-      description: 'A token from the access file, or a JSON Web Token from `JWT_ISSUER`.',
+      description: 'A token from the access file, an app token, or a JSON Web Token from `JWT_ISSUER`.',
     },
     basic: {
       type: 'http',
       scheme: 'basic',
-      description: 'Username and password. Requires HTTPS or a client on the same machine.',
+      description: 'Username and password, or a token as the password. Requires HTTPS or a client on the same machine.',
     },
     session: {
       type: 'apiKey',

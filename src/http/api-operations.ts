@@ -178,6 +178,15 @@ const token = 'Qm5vTG9uZ2VyVmFsaWRfVG9rZW5fMTIz';
 const LINKS = [...ACCESS, 'rate-limited', 'internal-error', 'database-unavailable'] as const;
 const VISITS = ['link-not-found', 'rate-limited', 'internal-error', 'database-unavailable'] as const;
 const LINK_BODY = ['json-required', 'invalid-json', 'invalid-parameter', 'invalid-request', 'overloaded'] as const;
+const appToken = {
+  id: '0b8f6f3e-52a1-4d77-8f0e-9a3c5b7d1e24',
+  name: 'Phone',
+  folder: 'photos/',
+  permissions: ['read', 'write'],
+  createdAt: '2026-11-25T09:30:00.000Z',
+  lastUsedAt: '2026-11-27T07:12:00.000Z',
+  expiresAt: '2027-11-25T09:30:00.000Z',
+};
 const signOut = { errors: ['sessions-unavailable'], response: success('Signed out.') } as const;
 
 /** The operations of the HTTP API, by method and path in the OpenAPI document. */
@@ -537,6 +546,30 @@ export const OPERATIONS: Readonly<Record<string, OperationDescription>> = {
     operationId: 'revokeLink',
     errors: [...LINKS, 'not-found'],
     response: success('Link revoked successfully'),
+  },
+  'GET /-/app-tokens': {
+    operationId: 'listAppTokens',
+    errors: LINKS,
+    response: { success: true, tokens: [appToken] },
+  },
+  'POST /-/app-tokens': {
+    operationId: 'createAppToken',
+    errors: [...LINKS, ...LINK_BODY.slice(0, 4), 'invalid-path', 'session-ended', 'sign-in-disabled'],
+    request: {
+      name: appToken.name,
+      folder: appToken.folder,
+      permissions: appToken.permissions,
+      expiresAt: appToken.expiresAt,
+    },
+    response: success('App token created successfully', {
+      token: { ...appToken, lastUsedAt: undefined },
+      secret: 'holdall_app_VGhpc0lzTm90QVJlYWxUb2tlbi1JdElzQW5FeGFtcGxl',
+    }),
+  },
+  'DELETE /-/app-tokens/{id}': {
+    operationId: 'revokeAppToken',
+    errors: [...LINKS, 'not-found'],
+    response: success('App token revoked successfully'),
   },
   'GET /-/link': {
     operationId: 'getVisitedLink',

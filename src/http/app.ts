@@ -13,6 +13,7 @@ import { addLinkHeaders, addQuotaHeader, isolateResponses } from './headers.ts';
 import { limitOptions, limitRequests } from './limits/limits.ts';
 import { createLongOperations } from './long-operations.ts';
 import { createRequestIds, logRequests, traceRequests } from './request-log.ts';
+import { appTokenRoutes, createAppTokenRoute } from './routes/app-tokens.ts';
 import { changeRoutes } from './routes/changes.ts';
 import { fetchRoute, signedRoute } from './routes/fetch.ts';
 import { deleteFileRoutes, deleteFolderRoute, folderRoutes, renameFileRoute, transferRoutes } from './routes/files.ts';
@@ -146,6 +147,7 @@ async function registerRoutes(app: App, service: Service): Promise<void> {
     if (service.changes) changeRoutes(bodiless, service.changes.feed);
     if (service.webhooks) webhookRoutes(bodiless, service, service.webhooks);
     if (service.links) linkRoutes(bodiless, service, service.links);
+    if (service.appTokens) appTokenRoutes(bodiless, service.appTokens);
     endSessionRoutes(bodiless, service);
   });
   await app.register(async (json: App) => {
@@ -160,6 +162,7 @@ async function registerRoutes(app: App, service: Service): Promise<void> {
     if (service.changes) undoRoute(json, { log: service.changes.feed.log, operations, readOnly: service.readOnly });
     if (service.webhooks) changeWebhookRoutes(json, service, service.webhooks);
     if (service.links) changeLinkRoutes(json, service, service.links);
+    if (service.appTokens) createAppTokenRoute(json, service, service.appTokens);
     sessionRoutes(json, service);
   });
   await app.register(async (zip: App) => {

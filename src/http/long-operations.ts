@@ -5,6 +5,7 @@ import { AccessDenied } from '../access/permission-checks.ts';
 import type { Cancellable, Progress, Reporting } from '../model/store.ts';
 import { acceptsExplicitly } from './accept.ts';
 import { visitorOf } from './access/link-access.ts';
+import { accessOf } from './access/request-access.ts';
 import { failureOf, HttpError, problemOf } from './errors.ts';
 
 const NDJSON = 'application/x-ndjson';
@@ -41,8 +42,7 @@ export function createLongOperations(): LongOperations {
   return {
     async run(request, reply, operation) {
       if (!acceptsExplicitly(request.headers.accept, NDJSON)) {
-        // The connection of a visitor is closed when their link is revoked.
-        return track(operation(visitorOf(request) ? { signal: clientSignal(reply) } : {}));
+        return track(runPlain(request, reply, operation));
       }
       const signal = clientSignal(reply);
       const lines = new PassThrough();
@@ -60,6 +60,23 @@ export function createLongOperations(): LongOperations {
       await Promise.allSettled(running);
     },
   };
+}
+
+/** Runs an operation that responds only with its result, until the credential of the request is revoked. */
+async function runPlain<Result>(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  operation: (options: Reporting & Cancellable) => Promise<Result>,
+): Promise<Result> {
+  // The connection of a visitor is closed when their link is revoked.
+  if (visitorOf(request)) return operation({ signal: clientSignal(reply) });
+  const appToken = accessOf(request).watchAppToken();
+  if (!appToken) return operation({});
+  try {
+    return await operation({ signal: appToken.signal });
+  } finally {
+    appToken.release();
+  }
 }
 
 /**

@@ -4,6 +4,7 @@ import { ERROR_CODES, type ErrorCode } from './error-codes.ts';
 import type { VisitorLink } from './link-schemas.ts';
 import { cursor, nextCursor, pageLimit, success } from './schema-fields.ts';
 
+export type { AppToken, AppTokenCreated, AppTokenList, CreateAppToken } from './app-token-schemas.ts';
 export type {
   ChangeLink,
   CreateLink,

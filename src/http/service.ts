@@ -1,14 +1,17 @@
 import type { Audit } from '../access/audit.ts';
+import type { AppToken } from '../app-tokens/app-token.ts';
+import type { AppTokenLookup } from '../app-tokens/app-token-lookup.ts';
+import type { AppTokens } from '../app-tokens/app-tokens.ts';
 import type { ChangeFeed } from '../changes/feed.ts';
 import type { ChangeRecorder } from '../changes/recorder.ts';
 import type { Database } from '../database/database.ts';
+import type { RevocationWatch } from '../database/revocation-watch.ts';
 import type { ClutterPolicy } from '../dav/clutter.ts';
 import type { Locks } from '../dav/locks.ts';
 import type { Properties } from '../dav/properties.ts';
 import type { Files } from '../files/files.ts';
 import type { JobQueue } from '../jobs/queue.ts';
 import type { Link } from '../links/link.ts';
-import type { LinkWatch } from '../links/link-watch.ts';
 import type { Links } from '../links/links.ts';
 import type { SealedCursors } from '../links/sealed-cursors.ts';
 import type { MediaDetails } from '../media/media.ts';
@@ -66,6 +69,8 @@ export interface Service {
   readonly webhooks?: WebhookService | undefined;
   /** The share links; undefined if the service has no database. */
   readonly links?: LinkService | undefined;
+  /** The app tokens; undefined if the service has no database. */
+  readonly appTokens?: AppTokenService | undefined;
   /** Uploads whose content arrives in several requests; undefined if the store has none, or the service no database. */
   readonly uploads?: UploadService | undefined;
   /** Locks and properties of files, and how WebDAV clients are served; undefined if the service has no database. */
@@ -104,7 +109,7 @@ export interface LinkService {
   /** The sessions of visitors who have entered a password. */
   readonly sessions: LinkSessions;
   /** Ends requests of visitors when their link is revoked. */
-  readonly watch: LinkWatch;
+  readonly watch: RevocationWatch<Link>;
   /** Encrypts the cursors of listings for the visitors of a link. */
   cursorsOf(link: Link): SealedCursors;
   /** The key of signed URLs. Each link has one that is derived from it. */
@@ -124,6 +129,13 @@ export interface DavService {
   readonly clutter: ClutterPolicy;
   /** Returns whether listings omit a path for everyone except WebDAV clients; undefined if they omit none. */
   readonly isHidden: ((path: FilePath | FolderPath) => boolean) | undefined;
+}
+
+/** The app tokens: their table, and what ends requests when a token is revoked. */
+export interface AppTokenService {
+  readonly table: AppTokens;
+  readonly lookup: AppTokenLookup;
+  readonly watch: RevocationWatch<AppToken>;
 }
 
 /** The uploads whose content arrives in several requests. */

@@ -72,6 +72,7 @@ export class JobQueue {
           input: JSON.stringify(input),
           status: 'queued',
           owner,
+          app_token: submitter.appToken ?? null,
           submitter: JSON.stringify(submitter),
           attempts: 0,
           run_at: now,
@@ -134,14 +135,19 @@ export class JobQueue {
     return row && toJob(row);
   }
 
-  /** Returns one page of the jobs of a user, or of all users; all, or the unfinished ones. Throws `invalid-cursor`. */
+  /**
+   * Returns one page of the jobs of a user, of one app token, or of all users; all, or the unfinished ones. Throws
+   * `invalid-cursor`.
+   */
   async list({
     owner,
+    appToken,
     limit,
     cursor,
     unfinished = false,
   }: {
     readonly owner: string | undefined;
+    readonly appToken?: string | undefined;
     readonly limit: number;
     readonly cursor: string | undefined;
     readonly unfinished?: boolean;
@@ -152,6 +158,7 @@ export class JobQueue {
         .selectFrom('jobs')
         .selectAll()
         .$if(owner !== undefined, (query) => query.where('owner', '=', owner ?? ''))
+        .$if(appToken !== undefined, (query) => query.where('app_token', '=', appToken ?? ''))
         .$if(unfinished, (query) => query.where('status', 'in', ['queued', 'running']))
         .$if(after !== undefined, (query) =>
           query.where(({ eb, refTuple, tuple }) =>

@@ -1,3 +1,4 @@
+import { type Creator, isRemoved } from '../access/creator.ts';
 import { type Identity, PERMISSIONS, type Permission, type Policy } from '../access/policy.ts';
 import { quoted, StoreError } from '../model/error.ts';
 import { type FilePath, type FolderPath, isFolder } from '../model/path.ts';
@@ -6,12 +7,6 @@ import { type FilePath, type FolderPath, isFolder } from '../model/path.ts';
 export type LinkPermission = Exclude<Permission, 'manage'>;
 
 const LINK_PERMISSIONS = PERMISSIONS.filter((permission) => permission !== 'manage');
-
-/** The user who created a link. A link gives at most the permissions that this user has. */
-export interface Creator extends Identity {
-  /** Whether the access file had the user. It must then still have them. Others come from an identity provider. */
-  readonly hasEntry: boolean;
-}
 
 /** What users choose for a link. */
 export interface LinkSettings {
@@ -33,7 +28,7 @@ export interface Link extends LinkSettings {
   readonly id: string;
   /** The shared file or folder. */
   readonly path: FilePath | FolderPath;
-  /** Undefined for an anonymous user. */
+  /** The user whose permissions limit the link; undefined for an anonymous user. */
   readonly creator: Creator | undefined;
   readonly downloads: number;
   /** The uploads so far, with those in progress. */
@@ -60,14 +55,9 @@ export const PERMISSION_OF_SETTING = [
 /** Maximum length of a label in characters. */
 const MAX_LABEL_LENGTH = 200;
 
-/** Returns the user of a request as the creator of a link; undefined for an anonymous user. */
-export function createCreator(user: Identity | undefined, policy: Policy): Creator | undefined {
-  return user && { name: user.name, groups: user.groups, hasEntry: policy.userEntry(user.name) !== undefined };
-}
-
 /** Returns the permissions that a link gives at this moment: those that its creator has at the shared path. */
 export function permissionsOf({ path, permissions, creator }: Link, policy: Policy): readonly LinkPermission[] {
-  if (creator?.hasEntry && !policy.userEntry(creator.name)) return [];
+  if (creator && isRemoved(creator, policy)) return [];
   return permissions.filter((permission) => policy.allows(creator, permission, path));
 }
 
@@ -114,20 +104,6 @@ export function parseLabel(text: string | undefined): string | undefined {
   if (label.length <= MAX_LABEL_LENGTH && label.isWellFormed() && !/\p{Cc}/u.test(label)) return label;
   const message = `The label ${quoted(label)} must be one line of at most ${MAX_LABEL_LENGTH} characters.`;
   throw new StoreError('invalid-request', message);
-}
-
-/** A date and time of RFC 3339, section 5.6, with its offset from UTC. */
-const DATE_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/i;
-
-/** Returns the time at which a link expires. Throws `invalid-request` unless it is a time in the future. */
-export function parseExpiry(text: string): Date {
-  const time = new Date(DATE_TIME.test(text) ? text : Number.NaN);
-  if (Number.isNaN(time.getTime())) {
-    const message = `The expiry ${quoted(text)} is not a date and time with its offset, such as 2026-12-31T18:00:00Z.`;
-    throw new StoreError('invalid-request', message);
-  }
-  if (time.getTime() > Date.now()) return time;
-  throw new StoreError('invalid-request', `The expiry ${quoted(text)} is not in the future.`);
 }
 
 /** Returns the URL of a link for visitors. `root` is the URL of the service, without a `/` at its end. */

@@ -1,11 +1,12 @@
 import { hash as digest, randomBytes, randomUUID } from 'node:crypto';
 import { type Kysely, type Selectable, sql } from 'kysely';
+import type { Creator } from '../access/creator.ts';
 import type { Database } from '../database/database.ts';
 import type { LinksTable } from '../database/tables/links.ts';
 import type { Tables } from '../database/tables/tables.ts';
 import { StoreError } from '../model/error.ts';
 import { type FilePath, type FolderPath, isFolder } from '../model/path.ts';
-import { type Creator, type Link, type LinkPermission, type LinkSettings, linkNotFound } from './link.ts';
+import { type Link, type LinkPermission, type LinkSettings, linkNotFound } from './link.ts';
 
 /** Maximum number of links of one user, and of all anonymous users. */
 const MAX_LINKS = 10_000;

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { OPEN_POLICY } from '../access/policy.ts';
 import { createRevocationFolder } from '../access/session-revocations.ts';
+import type { AppTokenLookup } from '../app-tokens/app-token-lookup.ts';
 import type { Config } from '../config/settings.ts';
 import type { AccessControl } from '../http/access/authentication.ts';
 import type { JwtSettings } from '../http/access/jwt.ts';
@@ -17,7 +18,7 @@ import type { SharedState } from './limits.ts';
 export async function openAccess(
   config: Config,
   opened: OpenedStore,
-  { redis, counters }: SharedState,
+  { redis, counters, appTokens }: SharedState & { readonly appTokens: AppTokenLookup },
   { logger, resources }: { logger: Logger; resources: AsyncDisposableStack },
 ): Promise<AccessControl> {
   if (config.ACCESS_FILE === undefined) {
@@ -43,6 +44,7 @@ export async function openAccess(
     jwt: jwtSettingsOf(config),
     redis,
     counters: counters?.attempts,
+    appTokens,
     warn: (message, details) => logger.warn(details, message),
   });
   resources.defer(() => authenticators.close());

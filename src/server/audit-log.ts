@@ -30,13 +30,14 @@ export function openAuditLog(destination: string, logger: Pick<Logger, 'error'>,
   if (destination === 'off') return noAudit;
   const sink = destination === 'stdout' ? stdout(format) : openFile(destination);
   return {
-    write({ event, ...details }, { user, authMethod, clientAddress, requestId }) {
+    write({ event, ...details }, { user, authMethod, appToken, clientAddress, requestId }) {
       const time = new Date().toISOString();
       const line = {
         time,
         audit: event,
         who: user?.name ?? null,
         way: authMethod ?? null,
+        ...(appToken !== undefined && { appToken }),
         from: clientAddress,
         ...details,
         requestId,

@@ -1,6 +1,9 @@
 import type { Logger } from 'pino';
 import { GuardedFiles } from '../access/guard.ts';
-import { requireValidSubmitter } from '../access/submitter.ts';
+import { limitPolicy } from '../access/limited-policy.ts';
+import { requireValidSubmitter, type Submitter } from '../access/submitter.ts';
+import { inactiveReasonOf } from '../app-tokens/app-token.ts';
+import type { AppTokens } from '../app-tokens/app-tokens.ts';
 import type { Database } from '../database/database.ts';
 import { filesOf } from '../http/access/request-access.ts';
 import { problemOf, restoreErrorOf } from '../http/errors.ts';
@@ -28,6 +31,7 @@ export interface RunningJobs {
 
 /** What jobs work with. */
 export interface JobDependencies extends Pick<Service, 'files' | 'changes' | 'dav' | 'access' | 'audit'> {
+  readonly appTokens: { readonly table: Pick<AppTokens, 'findAll'> };
   /** The kinds of jobs that the service itself starts. */
   readonly scheduled?: readonly JobKind[];
 }
@@ -35,16 +39,21 @@ export interface JobDependencies extends Pick<Service, 'files' | 'changes' | 'da
 /** Starts the runner of this process. `resources` returns unfinished jobs to the queue. */
 export function startJobs(
   database: Database,
-  { access, audit, scheduled = [], ...service }: JobDependencies,
+  { access, audit, appTokens, scheduled = [], ...service }: JobDependencies,
   { logger, resources }: { readonly logger: Logger; readonly resources: AsyncDisposableStack },
 ): RunningJobs {
   const queue = new JobQueue(database, { leaseMs: LEASE_MS });
+  const isActive = async (id: string) => {
+    const [token] = await appTokens.table.findAll([id]);
+    return token !== undefined && inactiveReasonOf(token, access.policy()) === undefined;
+  };
+  const policyOf = ({ limit }: Submitter) => (limit ? limitPolicy(access.policy(), limit) : access.policy());
   const kinds = createOperationKinds(
     (submitter, onRecorded) =>
       new GuardedFiles(filesOf(service, { user: submitter.user?.name, onRecorded }), {
-        policy: () => access.policy(),
+        policy: () => policyOf(submitter),
         user: submitter.user,
-        confirm: async () => requireValidSubmitter(submitter, access.policy()),
+        confirm: () => requireValidSubmitter(submitter, access.policy(), isActive),
         record: (event) => audit.write(event, submitter),
       }),
   );

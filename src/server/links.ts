@@ -1,10 +1,10 @@
 import type { Logger } from 'pino';
 import { deriveKey } from '../access/sessions.ts';
 import type { Database } from '../database/database.ts';
+import { RevocationWatch } from '../database/revocation-watch.ts';
 import { LinkSessions } from '../http/access/link-session.ts';
 import { createThrottle } from '../http/access/password-check.ts';
 import type { LinkService } from '../http/service.ts';
-import { LinkWatch } from '../links/link-watch.ts';
 import { Links } from '../links/links.ts';
 import { sealCursors } from '../links/sealed-cursors.ts';
 import type { SharedState } from './limits.ts';
@@ -29,7 +29,7 @@ export function createLinks(
   return {
     table,
     sessions: new LinkSessions({ key, throttle, publicUrl, basePath }),
-    watch: new LinkWatch(table, {
+    watch: new RevocationWatch((ids) => table.findAll(ids), {
       onError: (error) => logger.error({ err: error }, 'Share links in use could not be checked'),
     }),
     cursorsOf: ({ id }) => sealCursors(cursorKey, id),

@@ -26,6 +26,7 @@ import { MAX_CHILD_MEMORY_BYTES, MIN_CHILD_MEMORY_BYTES } from '../thumbnails/li
 import { type FoundPrograms, findPrograms, NO_PROGRAMS } from '../thumbnails/programs.ts';
 import { createThumbnails, type Thumbnails } from '../thumbnails/thumbnails.ts';
 import { openAccess } from './access.ts';
+import { createAppTokens } from './app-tokens.ts';
 import { logFormatOf, openAuditLog } from './audit-log.ts';
 import { startChanges } from './changes.ts';
 import { startDatabase } from './database.ts';
@@ -124,7 +125,8 @@ async function openService(
   const opened = await openRespondingStore(config, observer, environment);
   const shared = await openSharedState(config, environment);
   const database = await startDatabase(config, opened.stateFolder, { ...environment, metrics });
-  const access = await openAccess(config, opened, shared, environment);
+  const appTokens = createAppTokens(database, environment);
+  const access = await openAccess(config, opened, { ...shared, appTokens: appTokens.lookup }, environment);
   const audit = resources.adopt(openAuditLog(config.AUDIT_LOG, logger, logFormatOf(config)), (log) => log.close());
   const store = layerStore(opened, config, { logger, metrics, observer });
   const signedUrls = await openSignedUrls(opened, config);
@@ -143,7 +145,7 @@ async function openService(
   const expiries = [expiryOf(store, config, logger), createUploadExpiry(uploads, logger)];
   const scheduled = config.READ_ONLY ? [] : expiries;
   const dav = createDav(database, config, logger);
-  const jobs = startJobs(database, { files, changes, dav, access, audit, scheduled }, environment);
+  const jobs = startJobs(database, { files, changes, dav, access, audit, appTokens, scheduled }, environment);
   const webhooks = startWebhooks(database, { config, access, changes, jobs, metrics }, environment);
   metrics?.setGaugeSources({ queuedThumbnails: () => thumbnails.queueLength(), quota: () => files.quota() });
   return {
@@ -173,6 +175,7 @@ async function openService(
       shared,
       logger,
     }),
+    appTokens,
     async drainJobs() {
       await Promise.all([jobs.drain(), webhooks.drain()]);
     },

@@ -20,6 +20,8 @@ export interface Upload {
   readonly id: string;
   /** The user who began it; undefined for an anonymous user. */
   readonly owner: string | undefined;
+  /** The ID of the app token that began it; undefined for other credentials. */
+  readonly appToken: string | undefined;
   /** The file that it becomes. */
   readonly path: FilePath;
   /** The media type that the client sent. */
@@ -64,7 +66,7 @@ export class Uploads {
   }
 
   /** Adds an upload. Throws `invalid-request` if its user has too many unfinished ones. */
-  async create({ owner, path, type, size, modified, condition, metadata }: NewUpload): Promise<Upload> {
+  async create({ owner, appToken, path, type, size, modified, condition, metadata }: NewUpload): Promise<Upload> {
     const { now } = this.#database.dialect;
     const row = await this.#database.transaction(async (db) => {
       const { count } = await db
@@ -79,6 +81,7 @@ export class Uploads {
         .values({
           id: randomUUID(),
           owner: owner ?? null,
+          app_token: appToken ?? null,
           path,
           type: type ?? null,
           size: size ?? null,
@@ -112,13 +115,14 @@ export class Uploads {
     return row && toUpload(row);
   }
 
-  /** Returns the unfinished uploads of a user, the newest first, at most 1,000. */
-  async list(owner: string): Promise<readonly Upload[]> {
+  /** Returns the unfinished uploads of a user, or of one app token of theirs, the newest first, at most 1,000. */
+  async list(owner: string, appToken?: string): Promise<readonly Upload[]> {
     const rows = await this.#database.run((db) =>
       db
         .selectFrom('uploads')
         .selectAll()
         .where('owner', '=', owner)
+        .$if(appToken !== undefined, (query) => query.where('app_token', '=', appToken ?? ''))
         .where('etag', 'is', null)
         .where('expires_at', '>', this.#database.dialect.now)
         .orderBy('created_at', 'desc')
@@ -235,6 +239,7 @@ function toUpload(row: Selectable<UploadsTable>): Upload {
   return {
     id: row.id,
     owner: row.owner ?? undefined,
+    appToken: row.app_token ?? undefined,
     // Only parsed paths and conditions are stored.
     path: row.path as FilePath,
     type: row.type ?? undefined,

@@ -21,6 +21,8 @@ export interface GuardedService {
   readonly port: number;
   /** The share links; undefined without jobs. */
   readonly links: TestService['links'];
+  /** The app tokens; undefined without jobs. */
+  readonly appTokens: TestService['appTokens'];
   /** What proves that a request is Ann's. */
   readonly requested: Readonly<Record<string, string>>;
   /** What was written down since the last call, without addresses and the ids of requests. */
@@ -59,7 +61,7 @@ export async function startGuardedService(
   const ann = { name: 'ann', password: undefined, groups: [], tokens: [{ name: 'laptop', hash, expires: undefined }] };
   let granted: readonly Grant[] = [];
   let policy = createPolicy([ann], granted);
-  const authenticators = createAuthenticators({
+  const authenticatorOptions = {
     policy: () => policy,
     key: randomBytes(32),
     sessionLifetime: 60,
@@ -67,23 +69,28 @@ export async function startGuardedService(
     publicUrl: undefined,
     basePath: options.basePath ?? '',
     warn: () => {},
-  });
+  };
   const events: Record<string, unknown>[] = [];
-  const write = (event: AuditEvent, { user, authMethod }: Actor) => {
-    events.push({ ...event, who: user?.name, way: authMethod });
+  const write = (event: AuditEvent, { user, authMethod, appToken }: Actor) => {
+    events.push({ ...(appToken !== undefined && { appToken }), ...event, who: user?.name, way: authMethod });
   };
   const audit: Audit = { write, reopen: () => {}, close: () => {} };
   const service = await startService(backend, {
-    access: { mode: 'file', policy: () => policy, authenticators },
+    access: (appTokens) => ({
+      mode: 'file',
+      policy: () => policy,
+      authenticators: createAuthenticators({ ...authenticatorOptions, appTokens }),
+    }),
     audit,
     ...options,
   });
-  const { store, port, links } = service;
+  const { store, port, links, appTokens } = service;
 
   return {
     store,
     port,
     links,
+    appTokens,
     requested: { authorization: `Bearer ${token}` },
     dismissAnn() {
       policy = createPolicy([], granted);
@@ -107,7 +114,7 @@ export async function startGuardedService(
     asAnonymous: (path, call) => send(port, path, call),
     async stop() {
       await service.stop();
-      await authenticators.close();
+      await service.access.authenticators?.close();
       await rm(folder, { recursive: true, force: true });
     },
   };

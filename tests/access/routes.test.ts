@@ -215,5 +215,5 @@ const DECLARED: Readonly<Record<'rights' | 'root' | 'signature' | 'nothing', rea
   rights: ['files'],
   root: ['root'],
   signature: ['signature'],
-  nothing: ['public', 'health', 'jobs', 'links'],
+  nothing: ['public', 'health', 'jobs', 'links', 'app-tokens'],
 };

@@ -7,6 +7,7 @@ import { after, before } from 'node:test';
 import { pino } from 'pino';
 import { noAudit } from '../../src/access/audit.ts';
 import { OPEN_POLICY } from '../../src/access/policy.ts';
+import type { AppTokenLookup } from '../../src/app-tokens/app-token-lookup.ts';
 import { Database } from '../../src/database/database.ts';
 import { openEngine } from '../../src/database/open.ts';
 import { createFiles, type FilesOptions } from '../../src/files/files.ts';
@@ -22,6 +23,7 @@ import { createMediaDetails } from '../../src/media/media.ts';
 import { parseFolder } from '../../src/model/path.ts';
 import type { Store } from '../../src/model/store.ts';
 import { MIN_KEY_BYTES } from '../../src/model/url-signer.ts';
+import { createAppTokens } from '../../src/server/app-tokens.ts';
 import { startChanges } from '../../src/server/changes.ts';
 import { createDav } from '../../src/server/dav.ts';
 import { startJobs } from '../../src/server/jobs.ts';
@@ -47,6 +49,9 @@ export interface TestService {
   readonly changes: Service['changes'];
   /** The share links; undefined without a database. */
   readonly links: Service['links'];
+  readonly access: AccessControl;
+  /** The app tokens; undefined without a database. */
+  readonly appTokens: Service['appTokens'];
   stop(): Promise<void>;
 }
 
@@ -60,7 +65,6 @@ export interface ServiceOptions
         | 'readOnly'
         | 'trash'
         | 'keepsVersions'
-        | 'access'
         | 'audit'
         | 'publicUrl'
         | 'basePath'
@@ -92,6 +96,8 @@ export interface ServiceOptions
   readonly scheduled?: readonly JobKind[];
   /** Puts something between the service and its store: a fault, a look. */
   readonly wrap?: (store: Store) => Store;
+  /** Default: that of a service without settings. */
+  readonly access?: AccessControl | ((appTokens: AppTokenLookup | undefined) => AccessControl);
   /** Adds routes to those of the service. */
   readonly addRoutes?: (app: App) => void;
 }
@@ -124,7 +130,7 @@ export async function startService(
     readOnly = false,
     trash = { days: 30 },
     keepsVersions = true,
-    access = LOCAL,
+    access: accessOption = LOCAL,
     audit = noAudit,
     publicUrl,
     basePath = '',
@@ -162,6 +168,8 @@ export async function startService(
   const { maxUploadSize } = options;
   const resources = new AsyncDisposableStack();
   const database = hasJobs || isVisited ? await startTestDatabase(cacheFolder, resources) : undefined;
+  const appTokens = database && createAppTokens(database, { logger, resources });
+  const access = typeof accessOption === 'function' ? accessOption(appTokens?.lookup) : accessOption;
   const changes =
     database &&
     (await startChanges(
@@ -171,7 +179,8 @@ export async function startService(
     ));
   const dav = database && createDav(database, DAV, logger);
   const jobs =
-    database && startJobs(database, { files, changes, dav, access, audit, scheduled }, { logger, resources });
+    appTokens &&
+    startJobs(database, { files, changes, dav, access, audit, appTokens, scheduled }, { logger, resources });
   const webhooks =
     database &&
     changes &&
@@ -213,6 +222,7 @@ export async function startService(
       webhooks: webhooks?.service,
       dav,
       links,
+      appTokens,
       uploads,
       publicUrl,
       basePath,
@@ -246,6 +256,8 @@ export async function startService(
     log,
     changes,
     links,
+    access,
+    appTokens,
     async stop() {
       dropConnections();
       await app.close();

@@ -1,5 +1,6 @@
 import { ADD_JOB_CHECKPOINTS } from './add-job-checkpoints.ts';
 import { ADD_UNDO } from './add-undo.ts';
+import { CREATE_APP_TOKENS } from './create-app-tokens.ts';
 import { CREATE_CHANGES } from './create-changes.ts';
 import { CREATE_JOBS } from './create-jobs.ts';
 import { CREATE_LINKS } from './create-links.ts';
@@ -22,4 +23,5 @@ export const MIGRATIONS: readonly Migration[] = [
   CREATE_UPLOADS,
   CREATE_UPLOAD_CONTENTS,
   CREATE_LOCKS,
+  CREATE_APP_TOKENS,
 ];

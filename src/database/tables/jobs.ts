@@ -9,6 +9,8 @@ export interface JobsTable {
   readonly status: 'queued' | 'running' | 'succeeded' | 'failed' | 'cancelled';
   /** The username; null for an anonymous user. */
   readonly owner: string | null;
+  /** The ID of the app token that submitted the job; null for other credentials. */
+  readonly app_token: string | null;
   /** Who submitted the job, as JSON: see `Submitter`. */
   readonly submitter: string;
   /** How often the job was started. */

@@ -1,3 +1,4 @@
+import type { AppTokensTable } from './app-tokens.ts';
 import type { ChangeFeedTable, ChangesTable, ChangeWritersTable } from './changes.ts';
 import type { JobsTable } from './jobs.ts';
 import type { LinksTable } from './links.ts';
@@ -11,6 +12,7 @@ import type { ZipChecksumsTable } from './zip-checksums.ts';
 
 /** All tables. Each has a file in this folder. */
 export interface Tables {
+  readonly app_tokens: AppTokensTable;
   readonly change_feed: ChangeFeedTable;
   readonly change_writers: ChangeWritersTable;
   readonly changes: ChangesTable;

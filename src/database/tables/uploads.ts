@@ -3,6 +3,8 @@ export interface UploadsTable {
   readonly id: string;
   /** The user who began the upload; null for an anonymous user. */
   readonly owner: string | null;
+  /** The ID of the app token that began the upload; null for other credentials. */
+  readonly app_token: string | null;
   /** The path of the file that it becomes. */
   readonly path: string;
   /** The media type that the client sent. */

@@ -2,10 +2,12 @@ import { isUtf8 } from 'node:buffer';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Redis } from 'ioredis';
 import type { AuthenticationMethod } from '../../access/audit.ts';
-import { hashToken, isToken } from '../../access/credentials.ts';
+import { isToken } from '../../access/credentials.ts';
 import type { Identity, Policy, UserEntry } from '../../access/policy.ts';
 import { createSessionRevocations, type SessionRevocations } from '../../access/session-revocations.ts';
 import { createSessions, type Session } from '../../access/sessions.ts';
+import { type AppToken, isAppTokenSecret } from '../../app-tokens/app-token.ts';
+import type { AppTokenLookup } from '../../app-tokens/app-token-lookup.ts';
 import { prefers } from '../accept.ts';
 import { HttpError } from '../errors.ts';
 import type { WindowCounters } from '../limits/counters.ts';
@@ -16,6 +18,7 @@ import type { ProviderSettings } from './provider.ts';
 import { createProviderSignIn, type ProviderSignIn } from './provider-sign-in.ts';
 import { isLoopbackClient } from './request-origin.ts';
 import { createSessionCookie, ignoresCookies, type SessionCookie } from './session-cookie.ts';
+import { appTokenRefused, isTokenForm, TokenCheck } from './token-check.ts';
 
 /** The access control of the service: its mode, policy and authenticators. */
 export interface AccessControl {
@@ -38,6 +41,8 @@ export interface Authentication {
   readonly authMethod: AuthenticationMethod;
   /** The hash of the token of the access file; undefined for other authentication methods. */
   readonly tokenHash?: string;
+  /** The app token, which limits the permissions of the user; undefined for other authentication methods. */
+  readonly appToken?: AppToken;
 }
 
 export interface AuthenticatorsOptions {
@@ -54,6 +59,8 @@ export interface AuthenticatorsOptions {
   readonly basePath: string;
   readonly provider?: ProviderSettings | undefined;
   readonly jwt?: JwtSettings | undefined;
+  /** Finds app tokens; undefined if the service has no database. */
+  readonly appTokens?: AppTokenLookup | undefined;
   /** Shared by services on several machines. Its commands time out if it does not respond. */
   readonly redis?: Redis | undefined;
   /** Counts sign-in attempts of all processes on this machine. If undefined, this process counts on its own. */
@@ -71,6 +78,7 @@ export function createAuthenticators(options: AuthenticatorsOptions): Authentica
     revocations,
     cookie,
     passwords: new PasswordCheck(policy, createThrottle(key, options)),
+    tokens: new TokenCheck(policy, options.appTokens),
     checkJwt: options.jwt && createJwtCheck(options.jwt),
     provider: createProviderSignIn({ ...options, cookie }),
   });
@@ -82,6 +90,7 @@ interface AuthenticatorParts {
   readonly revocations: SessionRevocations;
   readonly cookie: SessionCookie;
   readonly passwords: PasswordCheck;
+  readonly tokens: TokenCheck;
   readonly checkJwt: JwtCheck | undefined;
   readonly provider: ProviderSignIn | undefined;
 }
@@ -114,26 +123,64 @@ export class Authenticators {
   /** Authenticates the request again, against the current policy and sessions. */
   async reauthenticate(request: FastifyRequest, reply: FastifyReply): Promise<Authentication | undefined> {
     const { authorization } = request.headers;
-    const { cookie, policy, checkJwt } = this.#parts;
+    const { cookie } = this.#parts;
     if (authorization === undefined) {
       if (ignoresCookies(request)) return undefined;
       const session = await cookie.find(request, reply);
       return session && { user: session.user, authMethod: 'session' };
     }
-    // Trailing spaces are trimmed separately: one pattern for both takes quadratic time.
-    const [, scheme = '', rest = ''] = /^(\S*) *(.*)$/s.exec(authorization) ?? [];
-    const credentials = rest.trimEnd();
-    switch (scheme.toLowerCase()) {
+    const { scheme, credentials } = parseAuthorization(authorization);
+    switch (scheme) {
       case 'bearer':
-        return verifyBearer(credentials, { policy: policy(), checkJwt });
-      case 'basic': {
+        return this.#verifyBearer(credentials);
+      case 'basic':
         requireConfidential(request);
-        const { name } = await this.#checkPassword('basic', parseBasic(credentials), request, reply);
-        return { user: { name, groups: [] }, authMethod: 'password' };
-      }
+        return this.#verifyBasic(parseBasic(credentials), request, reply);
       default:
         throw new HttpError('invalid-credentials', 'The scheme of Authorization must be Bearer or Basic.');
     }
+  }
+
+  /**
+   * Returns the user of `Authorization: Bearer` (RFC 6750): a token of the access file, an app token, or a JSON Web Token if
+   * they are accepted. Throws 401 if the token is invalid or expired.
+   */
+  async #verifyBearer(token: string): Promise<Authentication> {
+    const { tokens, checkJwt } = this.#parts;
+    if (!isToken(token) && checkJwt) return { user: await checkJwt(token), authMethod: 'jwt' };
+    return tokens.check(token);
+  }
+
+  /**
+   * Returns the user of `Authorization: Basic`, whose password can be a token. The username is then the one of its user, or
+   * empty.
+   */
+  async #verifyBasic(credentials: Credentials, request: FastifyRequest, reply: FastifyReply): Promise<Authentication> {
+    if (!isTokenForm(credentials.password)) {
+      const { name } = await this.#checkPassword('basic', credentials, request, reply);
+      return { user: { name, groups: [] }, authMethod: 'password' };
+    }
+    const { tokens, passwords } = this.#parts;
+    try {
+      return await tokens.check(credentials.password, credentials.name);
+    } catch (error) {
+      if (error instanceof HttpError && (await passwords.countFailedToken(credentials, request, reply))) {
+        request.access?.record({
+          ...this.#signInEvent('basic', credentials),
+          outcome: 'refused',
+          reason: error.message,
+        });
+      }
+      throw error;
+    }
+  }
+
+  /** Throws 403 for a request that would start a session, and has an app token. */
+  rejectAppToken({ headers: { authorization } }: FastifyRequest): void {
+    if (authorization === undefined) return;
+    const { scheme, credentials } = parseAuthorization(authorization);
+    const token = scheme === 'basic' ? readBasic(credentials)?.password : credentials;
+    if (token !== undefined && isAppTokenSecret(token)) throw appTokenRefused();
   }
 
   /** Returns the sign-in methods of the web UI. */
@@ -186,9 +233,7 @@ export class Authenticators {
     request: FastifyRequest,
     reply: FastifyReply,
   ): Promise<UserEntry> {
-    // Record only names of existing users: an unknown name can be a password that a user typed in the wrong field.
-    const name = this.#parts.policy().userEntry(credentials.name)?.name;
-    const event = { event: 'sign-in', action, ...(name !== undefined && { name }) } as const;
+    const event = this.#signInEvent(action, credentials);
     try {
       const { userEntry, isNew } = await this.#parts.passwords.check(credentials, request, reply);
       if (isNew || action === 'password') request.access?.record({ ...event, outcome: 'done' });
@@ -200,6 +245,20 @@ export class Authenticators {
       throw error;
     }
   }
+
+  /** Returns the beginning of an audit event of a sign-in. */
+  #signInEvent(action: 'password' | 'basic', credentials: Credentials) {
+    // Record only names of existing users: an unknown name can be a password that a user typed in the wrong field.
+    const name = this.#parts.policy().userEntry(credentials.name)?.name;
+    return { event: 'sign-in', action, ...(name !== undefined && { name }) } as const;
+  }
+}
+
+/** Returns the scheme of `Authorization`, in lower case, and the credentials that follow it. */
+function parseAuthorization(authorization: string): { readonly scheme: string; readonly credentials: string } {
+  // Trailing spaces are trimmed separately: one pattern for both takes quadratic time.
+  const [, scheme = '', rest = ''] = /^(\S*) *(.*)$/s.exec(authorization) ?? [];
+  return { scheme: scheme.toLowerCase(), credentials: rest.trimEnd() };
 }
 
 /**
@@ -207,17 +266,21 @@ export class Authenticators {
  * is not Base64 of UTF-8 text with a colon.
  */
 function parseBasic(encoded: string): Credentials {
+  const credentials = readBasic(encoded);
+  if (credentials) return credentials;
+  throw new HttpError(
+    'invalid-credentials',
+    'The value of Authorization: Basic is invalid. Send username:password in UTF-8 and Base64.',
+  );
+}
+
+/** Returns the credentials as `parseBasic` does; undefined if they are invalid. */
+function readBasic(encoded: string): Credentials | undefined {
   const bytes = Buffer.from(encoded, 'base64');
   const text = bytes.toString();
   const colon = text.indexOf(':');
   const isEncoded = /^[A-Za-z0-9+/]+={0,2}$/.test(encoded) && isUtf8(bytes);
-  if (!isEncoded || colon === -1) {
-    throw new HttpError(
-      'invalid-credentials',
-      'The value of Authorization: Basic is invalid. Send username:password in UTF-8 and Base64.',
-    );
-  }
-  return { name: text.slice(0, colon), password: text.slice(colon + 1) };
+  return isEncoded && colon !== -1 ? { name: text.slice(0, colon), password: text.slice(colon + 1) } : undefined;
 }
 
 /** Throws 403 for a request over an unencrypted network, where others could have read the password. */
@@ -233,23 +296,4 @@ function requireConfidential(request: FastifyRequest): void {
 /** Returns whether the request was confidential: it came over HTTPS or from this machine. */
 function isConfidential(request: FastifyRequest): boolean {
   return request.protocol === 'https' || isLoopbackClient(request);
-}
-
-/**
- * Returns the user of a token in `Authorization: Bearer` (RFC 6750).
- * Accepts tokens of the access file and, if `checkJwt` is given, JSON Web Tokens. Throws 401 if the token is invalid or
- * expired.
- */
-async function verifyBearer(
-  token: string,
-  { policy, checkJwt }: { readonly policy: Policy; readonly checkJwt: JwtCheck | undefined },
-): Promise<Authentication> {
-  if (!isToken(token) && checkJwt) return { user: await checkJwt(token), authMethod: 'jwt' };
-  const found = policy.tokenOf(hashToken(token));
-  if (!found) throw new HttpError('invalid-token', 'Invalid or revoked token.');
-  const { expires } = found.token;
-  if (expires && expires.getTime() <= Date.now()) {
-    throw new HttpError('token-expired', `The token expired on ${expires.toISOString()}.`);
-  }
-  return { user: { name: found.user.name, groups: [] }, authMethod: 'token', tokenHash: found.token.hash };
 }

@@ -9,6 +9,7 @@ import { admitVisitor } from './link-access.ts';
 import { accessOf, UserRequestAccess } from './request-access.ts';
 import { hostNameOf, rejectCrossSite, requireKnownHost } from './request-origin.ts';
 import { cookieName, ignoresCookies, isCookieSent, SESSION_COOKIE } from './session-cookie.ts';
+import { appTokenRefused } from './token-check.ts';
 
 /**
  * Installs the access control of all routes: the host, the authentication and the permissions of every request. Every
@@ -26,7 +27,10 @@ export function guardRequests(app: App, service: Service): void {
 
   const authenticate = async (authenticators: Authenticators, request: FastifyRequest, reply: FastifyReply) => {
     const authentication = await authenticators.authenticate(request, reply);
-    if (authentication) request.access = new UserRequestAccess(service, request, reply, authentication);
+    if (!authentication) return;
+    const userAccess = new UserRequestAccess(service, request, reply, authentication);
+    request.access = userAccess;
+    if (authentication.appToken) admitAppToken(userAccess, request, reply);
   };
 
   app.addHook('onRequest', (request, reply, done) => {
@@ -60,6 +64,18 @@ export function guardRequests(app: App, service: Service): void {
     // The body can arrive late, after the user has lost the permission.
     if (route.config?.access === 'root') route.preHandler = [route.preHandler ?? [], requireRootManagement].flat();
   });
+}
+
+/**
+ * Throws 403 if an app token can't use the route, because it could give permissions that remain without the token. Otherwise,
+ * closes the connection if the token is revoked while the request is in progress.
+ */
+function admitAppToken(access: UserRequestAccess, request: FastifyRequest, reply: FastifyReply): void {
+  const { access: routeAccess } = request.routeOptions.config;
+  if (routeAccess === 'links' || routeAccess === 'app-tokens' || routeAccess === 'root') throw appTokenRefused();
+  const watched = access.watchAppToken();
+  watched?.signal.addEventListener('abort', () => void reply.raw.destroy(), { once: true });
+  reply.raw.once('close', () => watched?.release());
 }
 
 /** Throws `AccessDenied` unless the user of the request may manage the root. */

@@ -66,6 +66,7 @@ function linkGone(): HttpError {
 export class LinkRequestAccess implements RequestAccess {
   readonly user = undefined;
   readonly authMethod = 'link';
+  readonly appToken = undefined;
   readonly #service: Service;
   readonly #links: LinkService;
   readonly #request: FastifyRequest;
@@ -168,6 +169,11 @@ export class LinkRequestAccess implements RequestAccess {
     throw unknownRoute(this.#request);
   }
 
+  /** The connection of a visitor is closed when their link is revoked. */
+  watchAppToken(): undefined {
+    return undefined;
+  }
+
   async confirm(): Promise<void> {
     if (performance.now() - this.#startedAt >= STALE_AGE_MS) await this.confirmNow();
   }
@@ -187,7 +193,7 @@ export class LinkRequestAccess implements RequestAccess {
   admit(): void {
     this.#isAdmitted = true;
     const end = this.#links.watch.add({
-      link: this.#link,
+      id: this.#link.id,
       isAllowed: (link) => this.#isAllowedWith(link),
       end: () => void this.#reply.raw.destroy(),
     });

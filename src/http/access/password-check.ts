@@ -28,7 +28,10 @@ const CACHE_LIFETIME_MS = 5 * 60 * 1000;
 /** Maximum number of cached credentials. */
 const MAX_CACHED_CREDENTIALS = 1000;
 
-/** Checks usernames and passwords. */
+/** Milliseconds for which the same invalid token is not counted again: programs repeat a token that was revoked. */
+const FAILED_TOKEN_LIFETIME_MS = 60_000;
+
+/** Checks usernames and passwords, and counts failed attempts. */
 export class PasswordCheck {
   readonly #policy: () => Policy;
   readonly #throttle: SignInThrottle;
@@ -38,6 +41,8 @@ export class PasswordCheck {
    * effect at once.
    */
   readonly #cache = new LRUCache<string, number>(maxEntries(MAX_CACHED_CREDENTIALS));
+  /** Until when the failures of credentials with a token are not counted again. */
+  readonly #failedTokens = new LRUCache<string, number>(maxEntries(MAX_CACHED_CREDENTIALS));
   /** Checks in progress. Concurrent requests with the same credentials count as one attempt. */
   readonly #checks = new Map<string, Promise<boolean>>();
 
@@ -70,6 +75,21 @@ export class PasswordCheck {
       if (error instanceof TooManyAttempts) reply.header('retry-after', error.retryAfter);
       throw error;
     }
+  }
+
+  /**
+   * Counts an attempt with an invalid token as the password. Returns false if the same attempt was counted less than a minute
+   * ago. Throws 429 with `Retry-After` after too many attempts.
+   */
+  async countFailedToken(credentials: Credentials, { ip }: FastifyRequest, reply: FastifyReply): Promise<boolean> {
+    const id = this.#idOf(credentials, undefined, ip);
+    if ((this.#failedTokens.get(id) ?? 0) > Date.now()) return false;
+    this.#failedTokens.set(id, Date.now() + FAILED_TOKEN_LIFETIME_MS);
+    const retryAfter = await this.#throttle.consume({ name: credentials.name, address: ip });
+    if (retryAfter === undefined) return true;
+    this.#failedTokens.delete(id);
+    reply.header('retry-after', retryAfter);
+    throw new TooManyAttempts(retryAfter);
   }
 
   /**

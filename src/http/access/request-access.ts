@@ -1,8 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Actor, AuditEvent, AuthenticationMethod } from '../../access/audit.ts';
 import { GuardedFiles } from '../../access/guard.ts';
-import { type Identity, PERMISSIONS, type Permission } from '../../access/policy.ts';
+import { limitPolicy } from '../../access/limited-policy.ts';
+import { type Identity, PERMISSIONS, type Permission, type Policy } from '../../access/policy.ts';
 import { createSubmitter, type Submitter } from '../../access/submitter.ts';
+import { inactiveReasonOf } from '../../app-tokens/app-token.ts';
 import { LockableFiles } from '../../dav/lockable-files.ts';
 import type { Files } from '../../files/files.ts';
 import { type RecordedChange, RecordedFiles, type RecordedFilesOptions } from '../../files/recorded-files.ts';
@@ -16,10 +18,10 @@ import type { Authentication } from './authentication.ts';
  * The access control of a route. `files`: every action goes through `RequestAccess.files`, which checks permissions.
  * `signature`: the URL carries its own permission. `public`: the route reveals nothing about files. `health`: also
  * public, and accepted with any Host header, for health checks. `jobs`: the route is for a user's own uploads in parts, jobs or locks,
- * and for all jobs if they manage the root. `links`: the route shows a user's own share links, and all links to what the user manages. `root`: the route is only for users who manage the root, which is checked before the body is
- * read, and again before the route runs.
+ * and for all jobs if they manage the root. `links`: the route shows a user's own share links, and all links to what the user manages. `app-tokens`: the route shows a user's own app tokens. `root`: the route is only for users who manage the root, which is checked before the body is
+ * read, and again before the route runs. Requests with an app token can't use routes of `links`, `app-tokens` and `root`.
  */
-export type RouteAccess = 'files' | 'jobs' | 'links' | 'root' | 'signature' | 'public' | 'health';
+export type RouteAccess = 'files' | 'jobs' | 'links' | 'app-tokens' | 'root' | 'signature' | 'public' | 'health';
 
 /**
  * Which visitors of a share link can use a route. `visitors`: all who have entered its password. `locked`: also before they
@@ -37,6 +39,8 @@ export type RouteCredentials = 'explicit';
 export interface RequestAccess {
   readonly user: Identity | undefined;
   readonly authMethod: AuthenticationMethod | undefined;
+  /** The ID of the app token; undefined for other authentication methods. */
+  readonly appToken: string | undefined;
   /** The files, with permission checks. Routes have no other access to files. */
   readonly files: GuardedFiles;
   /** The changes that the request has made so far. */
@@ -49,6 +53,11 @@ export interface RequestAccess {
   permissionsFor(folder: FolderPath): Permission[] | undefined;
   /** Returns the user and the credential of the request, for work that continues after it and records its refusals. */
   submitter(): Submitter;
+  /**
+   * Watches the app token of the request, so that long work can end with it. Undefined for other authentication methods.
+   * `release` ends the watch.
+   */
+  watchAppToken(): WatchedCredential | undefined;
   /** Throws if the request is stale and its user no longer has the same identity. */
   confirm(): Promise<void>;
   /** Records an audit event of this request. */
@@ -57,6 +66,13 @@ export interface RequestAccess {
   recordRefusal(reason: string): void;
   /** Returns the values of `WWW-Authenticate`. */
   challenges(): string[];
+}
+
+/** A credential that is watched while a request uses it. */
+export interface WatchedCredential {
+  /** Aborts within two seconds after the credential was revoked or has expired. */
+  readonly signal: AbortSignal;
+  release(): void;
 }
 
 declare module 'fastify' {
@@ -107,6 +123,8 @@ export class UserRequestAccess implements RequestAccess {
   #isRecorded = false;
   #files: GuardedFiles | undefined;
   readonly #changes: RecordedChange[] = [];
+  /** The limited policy of an app token, and the policy of the service from which it was created. */
+  #limited: { readonly of: Policy; readonly policy: Policy } | undefined;
 
   constructor(
     service: Service,
@@ -126,6 +144,10 @@ export class UserRequestAccess implements RequestAccess {
 
   get authMethod(): AuthenticationMethod | undefined {
     return this.#authentication?.authMethod;
+  }
+
+  get appToken(): string | undefined {
+    return this.#authentication?.appToken?.id;
   }
 
   get files(): GuardedFiles {
@@ -152,7 +174,7 @@ export class UserRequestAccess implements RequestAccess {
       filesOf(this.#service, { ...options, user: user?.name, onRecorded: (change) => this.#changes.push(change) }),
       {
         isHidden: isForDav ? undefined : this.#service.dav?.isHidden,
-        policy: () => this.#service.access.policy(),
+        policy: () => this.#currentPolicy(),
         user,
         confirm: () => this.confirm(),
         record: (event) => this.record(event),
@@ -161,16 +183,40 @@ export class UserRequestAccess implements RequestAccess {
   }
 
   permissionsFor(folder: FolderPath): Permission[] | undefined {
-    const { access } = this.#service;
-    return access.mode === 'file'
-      ? PERMISSIONS.filter((permission) => access.policy().allows(this.user, permission, folder))
-      : undefined;
+    if (this.#service.access.mode !== 'file') return undefined;
+    const policy = this.#currentPolicy();
+    return PERMISSIONS.filter((permission) => policy.allows(this.user, permission, folder));
+  }
+
+  /** Returns the policy of this moment: for an app token, as far as the token allows. */
+  #currentPolicy(): Policy {
+    const of = this.#service.access.policy();
+    const limit = this.#authentication?.appToken;
+    if (!limit) return of;
+    // The same policy has the same object, by which streams notice a change.
+    if (this.#limited?.of !== of) this.#limited = { of, policy: limitPolicy(of, limit) };
+    return this.#limited.policy;
   }
 
   submitter(): Submitter {
     // The work records its own refusals.
     this.#isRecorded = true;
-    return createSubmitter(this.#actor(), this.#authentication?.tokenHash, this.#service.access.policy());
+    const { tokenHash, appToken } = this.#authentication ?? {};
+    const limit = appToken && { folder: appToken.folder, permissions: appToken.permissions };
+    return createSubmitter(this.#actor(), { tokenHash, limit }, this.#service.access.policy());
+  }
+
+  watchAppToken(): WatchedCredential | undefined {
+    const { access, appTokens } = this.#service;
+    const id = this.appToken;
+    if (id === undefined || !appTokens) return undefined;
+    const ended = new AbortController();
+    const release = appTokens.watch.add({
+      id,
+      isAllowed: (token) => inactiveReasonOf(token, access.policy()) === undefined,
+      end: () => ended.abort(new HttpError('session-ended', 'The app token was revoked or has expired.')),
+    });
+    return { signal: ended.signal, release };
   }
 
   record(event: AuditEvent): void {
@@ -180,7 +226,7 @@ export class UserRequestAccess implements RequestAccess {
 
   #actor(): Actor {
     const { ip, id } = this.#request;
-    return { user: this.user, authMethod: this.authMethod, clientAddress: ip, requestId: id };
+    return { user: this.user, authMethod: this.authMethod, appToken: this.appToken, clientAddress: ip, requestId: id };
   }
 
   recordRefusal(reason: string): void {
@@ -205,7 +251,8 @@ export class UserRequestAccess implements RequestAccess {
       if (error instanceof HttpError && error.status === 401) return undefined;
       throw error;
     });
-    if (current?.user.name === this.#authentication.user.name) return;
+    const { user, appToken } = this.#authentication;
+    if (current?.user.name === user.name && current.appToken?.id === appToken?.id) return;
     throw new HttpError('session-ended', 'Your session expired. Sign in again.');
   }
 }

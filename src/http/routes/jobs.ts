@@ -39,18 +39,19 @@ export function jobRoutes(app: App, queue: JobQueue): void {
         tags: ['Jobs'],
         summary: 'List jobs',
         description:
-          "Returns the user's jobs, with the newest first. Users with the manage permission for the root get the jobs of all users.",
+          "Returns the user's jobs, with the newest first; with an app token, only those that it started. Users with the manage permission for the root get the jobs of all users.",
         querystring: JobQuery,
         response: { 200: JobList, '4xx': Failure, '5xx': Failure },
       },
     },
     async (request, reply) => {
       const { limit = DEFAULT_LIMIT, cursor, unfinished = false } = request.query;
-      const owner = managesRoot(request) ? undefined : accessOf(request).user?.name;
+      const { user, appToken } = accessOf(request);
+      const owner = managesRoot(request) ? undefined : user?.name;
       reply.header('cache-control', 'no-store');
       // The jobs of anonymous users are not listed, because they could belong to different clients.
       if (owner === undefined && !managesRoot(request)) return { success: true as const, jobs: [] };
-      const page = await queue.list({ owner, limit, cursor, unfinished });
+      const page = await queue.list({ owner, appToken, limit, cursor, unfinished });
       const jobs = page.jobs.map(describeJob);
       return { success: true as const, jobs, ...(page.cursor !== undefined && { cursor: page.cursor }) };
     },
@@ -170,14 +171,18 @@ function errorOf({ code, message }: JobFailure): HttpError {
   return new HttpError(isErrorCode(code) ? code : 'internal-error', message);
 }
 
-/** Returns whether a user sees the jobs of all users. Without an access file, everyone does. */
+/** Returns whether a user sees the jobs of all users. Without an access file, everyone does. With an app token, no user does. */
 function managesRoot(request: FastifyRequest): boolean {
-  return accessOf(request).permissionsFor(ROOT)?.includes('manage') ?? true;
+  const access = accessOf(request);
+  return access.appToken === undefined && (access.permissionsFor(ROOT)?.includes('manage') ?? true);
 }
 
 /** Only the client that started a job of an anonymous user knows its ID. The IDs of the service's own jobs are known. */
 function isVisible(request: FastifyRequest, { submitter }: Job): boolean {
-  return managesRoot(request) || (!submitter.isService && accessOf(request).user?.name === submitter.user?.name);
+  if (managesRoot(request)) return true;
+  const { user, appToken } = accessOf(request);
+  const isOwn = !submitter.isService && user?.name === submitter.user?.name;
+  return isOwn && (appToken === undefined || appToken === submitter.appToken);
 }
 
 function describeJob(job: Job) {

@@ -1,20 +1,20 @@
 import type { FastifyRequest } from 'fastify';
+import { createCreator } from '../../access/creator.ts';
 import { hashPassword, isUsablePassword, MAX_PASSWORD_BYTES } from '../../access/credentials.ts';
 import { describeLink } from '../../links/descriptions.ts';
 import {
   canAdminister,
-  createCreator,
   type Link,
   type LinkPermission,
   type LinkSettings,
   linkNotFound,
   linkUrl,
   PERMISSION_OF_SETTING,
-  parseExpiry,
   parseLabel,
   parsePermissions,
 } from '../../links/link.ts';
 import { StoreError } from '../../model/error.ts';
+import { parseExpiry } from '../../model/expiry.ts';
 import { type FilePath, type FolderPath, isFolder, parseFile, parseFolder } from '../../model/path.ts';
 import { accessOf } from '../access/request-access.ts';
 import { HttpError } from '../errors.ts';

@@ -46,6 +46,7 @@ export function sessionRoutes(app: App, { access }: Service): void {
       },
     },
     async (request, reply) => {
+      access.authenticators?.rejectAppToken(request);
       if (request.validationError) {
         throw new HttpError('invalid-parameter', 'The body must be {"name": "…", "password": "…"}.');
       }
@@ -142,6 +143,7 @@ export function signInRoutes(app: App, service: Service): void {
       },
     },
     async (request, reply) => {
+      access.authenticators?.rejectAppToken(request);
       const url = await requireProvider(access.authenticators?.provider).begin(
         request,
         reply,

@@ -63,13 +63,13 @@ export function uploadsRoutes(app: App, service: Service, uploads: UploadService
         tags: ['Resumable uploads'],
         summary: 'List unfinished uploads',
         description:
-          "Returns the user's own ones, the newest first, at most 1,000. Those of anonymous users are not listed.",
+          "Returns the user's own ones, the newest first, at most 1,000; with an app token, only those that it began. Those of anonymous users are not listed.",
         response: { 200: UploadList, ...failures },
       },
     },
     async (request) => {
-      const owner = accessOf(request).user?.name;
-      const found = owner === undefined ? [] : await uploads.table.list(owner);
+      const { user, appToken } = accessOf(request);
+      const found = user === undefined ? [] : await uploads.table.list(user.name, appToken);
       const described = [];
       for (const upload of found) {
         const content = await undefinedIfNotFound(uploads.contents.openUpload(upload.id));

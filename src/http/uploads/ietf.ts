@@ -1,11 +1,18 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isStoreError, quoted } from '../../model/error.ts';
-import type { NewUpload, Upload } from '../../uploads/uploads.ts';
+import type { Upload } from '../../uploads/uploads.ts';
 import { digestCheckOf } from '../digests.ts';
 import { HttpError, problemOf } from '../errors.ts';
 import { parseModifiedHeader, writeCondition } from '../preconditions.ts';
-import { OffsetMismatch, type Part, type Received, type UploadReceiver, wrongType } from './receiver.ts';
+import {
+  type DescribedUpload,
+  OffsetMismatch,
+  type Part,
+  type Received,
+  type UploadReceiver,
+  wrongType,
+} from './receiver.ts';
 import { lengthOf } from './requests.ts';
 
 /*
@@ -51,7 +58,7 @@ export class IetfUploads {
   async begin(
     request: FastifyRequest,
     reply: FastifyReply,
-    { addition, ...described }: Omit<NewUpload, 'owner' | 'size' | 'metadata'> & { readonly addition: Addition },
+    { addition, ...described }: Omit<DescribedUpload, 'size' | 'metadata'> & { readonly addition: Addition },
   ): Promise<StoredUpload | undefined> {
     const upload = await this.#receiver.begin(request, { ...described, size: addition.size, metadata: undefined });
     const headers = {
@@ -168,7 +175,7 @@ export function parseAddition(request: IncomingMessage, { offset }: Pick<Additio
 }
 
 /** Returns what the headers of a request say about the file that it uploads. Throws `invalid-header`. */
-export function describedIn({ headers }: FastifyRequest): Pick<NewUpload, 'type' | 'modified' | 'condition'> {
+export function describedIn({ headers }: FastifyRequest): Pick<DescribedUpload, 'type' | 'modified' | 'condition'> {
   return {
     type: headers['content-type'],
     modified: parseModifiedHeader(headers),

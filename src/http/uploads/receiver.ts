@@ -63,6 +63,9 @@ export class OffsetMismatch extends HttpError {
   }
 }
 
+/** An upload as the client describes it. */
+export type DescribedUpload = Omit<NewUpload, 'owner' | 'appToken'>;
+
 type ReceivingService = Pick<Service, 'maxUploadSize' | 'readOnly' | 'publicUrl' | 'basePath'>;
 
 /** Receives the content of uploads in several requests, whatever their protocol. */
@@ -78,12 +81,12 @@ export class UploadReceiver {
   }
 
   /** Begins an upload of the user. Throws the errors that storing the file would have now. */
-  async begin(request: FastifyRequest, described: Omit<NewUpload, 'owner'>): Promise<Upload> {
-    const { files, user } = accessOf(request);
+  async begin(request: FastifyRequest, described: DescribedUpload): Promise<Upload> {
+    const { files, user, appToken } = accessOf(request);
     const { path, condition: requested } = described;
     this.#requireSize(described.size);
     return files.beginUpload({ path, condition: requested }, ({ condition }) =>
-      this.#create({ ...described, owner: user?.name, condition }),
+      this.#create({ ...described, owner: user?.name, appToken, condition }),
     );
   }
 
@@ -101,10 +104,12 @@ export class UploadReceiver {
     return upload;
   }
 
-  /** Returns an upload of the user. Throws `upload-not-found`. */
+  /** Returns an upload of the user; with an app token, only one that it began. Throws `upload-not-found`. */
   async find(request: FastifyRequest, id: string): Promise<Upload> {
+    const { user, appToken } = accessOf(request);
     const found = await this.#uploads.table.find(id);
-    if (found && found.owner === accessOf(request).user?.name) return found;
+    const isOwn = found?.owner === user?.name && (appToken === undefined || found?.appToken === appToken);
+    if (found && isOwn) return found;
     throw new HttpError('upload-not-found', `The upload ${quoted(id)} does not exist or has expired.`);
   }
 

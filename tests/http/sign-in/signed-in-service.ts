@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -24,7 +25,7 @@ export interface SignedInService extends TestService {
 
 export interface SignedInOptions
   extends Partial<Omit<AuthenticatorsOptions, 'policy' | 'warn'>>,
-    Pick<ServiceOptions, 'addRoutes' | 'corsOrigins'> {
+    Pick<ServiceOptions, 'addRoutes' | 'corsOrigins' | 'hasJobs'> {
   readonly people?: readonly UserEntry[];
   /** What they may do: everything, unless this is given, where they have signed in. */
   readonly grants?: readonly Grant[];
@@ -42,12 +43,13 @@ export async function startSignedInService({
   port = 0,
   addRoutes,
   corsOrigins,
+  hasJobs,
   ...options
 }: SignedInOptions & { readonly isProxied?: boolean } = {}): Promise<SignedInService> {
   const folder = await mkdtemp(join(tmpdir(), 'holdall-ended-sessions-'));
   const policyOf = (known: readonly UserEntry[]) => createPolicy(known, grants);
   let policy = policyOf(people);
-  const authenticators = createAuthenticators({
+  const authenticatorOptions = {
     key: randomBytes(32),
     sessionLifetime: 3600,
     endedSessionsFolder: join(folder, 'ended-sessions'),
@@ -56,7 +58,7 @@ export async function startSignedInService({
     ...options,
     policy: () => policy,
     warn: () => {},
-  });
+  };
   const events: (AuditEvent & Actor)[] = [];
   const audit: Audit = {
     write: (event, client) => void events.push({ ...client, ...event }),
@@ -64,15 +66,22 @@ export async function startSignedInService({
     close: () => {},
   };
   const service = await startService(memory, {
-    access: { mode: 'file', policy: () => policy, authenticators },
+    access: (appTokens) => ({
+      mode: 'file',
+      policy: () => policy,
+      authenticators: createAuthenticators({ ...authenticatorOptions, appTokens }),
+    }),
     audit,
     port,
     addRoutes,
     corsOrigins,
+    hasJobs,
     publicUrl: options.publicUrl,
     basePath: options.basePath,
     limits: { trustProxy: isProxied && ['loopback'] },
   });
+  const { authenticators } = service.access;
+  assert.ok(authenticators);
   return {
     ...service,
     authenticators,
