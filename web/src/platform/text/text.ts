@@ -791,6 +791,7 @@ export interface LazyText {
     readonly 'link-not-found': string;
     readonly 'link-password-required': string;
     readonly 'listing-incomplete': string;
+    readonly locked: string;
     readonly 'loopback-only': string;
     readonly 'no-download-url': string;
     readonly 'not-found': string;
