@@ -70,7 +70,7 @@ const IS_INITIAL_CATALOGUE = /\/text\/catalogues\/.*\?initial$/;
 const IS_CATALOGUE = /\/text\/catalogues\//;
 
 /** The maximum of the texts of one language, and that of each part without an entry in `ON_DEMAND`. */
-const LANGUAGE = 13_000;
+const LANGUAGE = 15_000;
 const OTHER = 2_800;
 
 /**
