@@ -1,5 +1,6 @@
 import { UsageError } from '../testing/options.ts';
 import { compare } from './compare.ts';
+import { dav } from './dav.ts';
 import { github } from './github.ts';
 import type { Benchmark } from './harness/benchmark.ts';
 import { describeFailure } from './harness/benchmark.ts';
@@ -12,7 +13,19 @@ import { uploads } from './uploads.ts';
 import { web } from './web.ts';
 import { zip } from './zip.ts';
 
-const benchmarks: readonly Benchmark[] = [targets, scale, soak, memory, github, web, photos, zip, uploads, compare];
+const benchmarks: readonly Benchmark[] = [
+  targets,
+  dav,
+  scale,
+  soak,
+  memory,
+  github,
+  web,
+  photos,
+  zip,
+  uploads,
+  compare,
+];
 
 process.exitCode = await runBenchmark(process.argv.slice(2));
 

@@ -7,11 +7,14 @@ export type Program = keyof typeof packages;
 
 const packages = {
   nginx: 'nginx-light',
+  // Apache: mod_dav is in its package.
+  apache2: 'apache2-bin',
   caddy: 'caddy',
   rclone: 'rclone',
   wrk: 'wrk',
   curl: 'curl',
   cmp: 'diffutils',
+  chattr: 'e2fsprogs',
   git: 'git',
   // The headers of the C library are in a package that it only recommends.
   gcc: 'gcc libc6-dev',
@@ -36,6 +39,8 @@ export async function readVersions(programs: readonly Program[], signal: AbortSi
 /** The version commands of programs without `--version`. */
 const versionArguments: Partial<Record<Program, string>> = {
   nginx: '-v',
+  apache2: '-v',
+  chattr: '-V',
   caddy: 'version',
   rclone: 'version',
   wrk: '-v',

@@ -44,12 +44,22 @@ export function readContender(server: Server, request: ReadRequest, stage: Stage
   };
 }
 
+/** A method that reads, and the body of its requests. */
+interface ReadMethod {
+  readonly name: 'PROPFIND';
+  readonly body: string;
+}
+
 /** A request that is sent repeatedly. */
 export interface ReadRequest {
   readonly id: string;
   readonly title: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** Another method than GET, and its body. */
+  readonly method?: ReadMethod;
   path(server: Server): string;
+  /** The expected status. Default: 200. */
+  readonly status?: number;
   /** Resolves when the request can be measured. */
   prepare(signal: AbortSignal): Promise<void>;
   /** Throws unless the response is complete and correct. Returns a remark for the report. */
@@ -94,27 +104,31 @@ async function measureReads(
 }
 
 /** The request of a load. */
-export interface ReadTarget extends Pick<ReadRequest, 'headers' | 'check'> {
+export interface ReadTarget extends Pick<ReadRequest, 'headers' | 'method' | 'status' | 'check'> {
   readonly url: URL;
   /** The host of the URL if it is not this machine. */
   readonly host?: string;
-  /** The expected status. Default: 200. */
-  readonly status?: number;
   /** Concurrent connections. Default: see `wrk.ts`. */
   readonly connections?: number;
 }
 
 /** Sends the request once and checks the response, warms up, and then measures the load. */
 export async function measureReading(
-  { url, host, headers, status = 200, connections, check }: ReadTarget,
+  { url, host, headers, method, status = 200, connections, check }: ReadTarget,
   duration: Duration,
   meter: Meter,
   signal: AbortSignal,
 ): Promise<Sample> {
-  const response = await send({ url, host, headers }, signal);
-  if (response.status !== status) throw new Error(`GET ${url.href}: ${response.status} ${response.body.toString()}`);
+  const response = await send(
+    { url, host, headers, ...(method && { method: method.name, body: method.body }) },
+    signal,
+  );
+  if (response.status !== status) {
+    throw new Error(`${method?.name ?? 'GET'} ${url.href}: ${response.status} ${response.body.toString()}`);
+  }
   const remark = await check(response);
-  const requested = { url, host, headers, connections, responseBytes: response.body.length };
+  const requests = method && ['request', method.name, method.body];
+  const requested = { url, host, headers, requests, connections, responseBytes: response.body.length };
   await load({ ...requested, seconds: duration.warmUp }, signal);
   const [result, cost] = await meter(() => load({ ...requested, seconds: duration.measured }, signal));
   const perRequest = (seconds: number) => seconds / result.requests;

@@ -5,7 +5,7 @@ import { buffer } from 'node:stream/consumers';
 
 /** One request: by default, a GET to this machine with a timeout of 30 seconds. */
 export interface Request {
-  readonly method?: 'GET' | 'POST' | 'DELETE';
+  readonly method?: 'GET' | 'POST' | 'DELETE' | 'PROPFIND';
   readonly url: URL;
   /** The permitted host of the URL, if it is not this machine. */
   readonly host?: string;

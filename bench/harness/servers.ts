@@ -160,10 +160,12 @@ async function isReady(url: URL, signal: AbortSignal): Promise<boolean> {
 }
 
 /**
+ * Returns the configuration of nginx with additional directives of its server.
+ *
  * Without `open_file_cache`, so that each request reads the current file, as with all other servers here. Keep-alive
  * connections are not closed after 1,000 requests, the default, because no other server does that.
  */
-function nginxConfiguration({ root, scratch }: ServedFolder, port: number): string {
+export function nginxConfiguration({ root, scratch }: ServedFolder, port: number, directives = ''): string {
   const temporaryFolders = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
     .map((module) => `${module}_temp_path ${scratch}/${module};`)
     .join(' ');
@@ -174,7 +176,7 @@ events { worker_connections 1024; }
 http {
   access_log off; sendfile on; tcp_nopush on; keepalive_requests 1000000000;
   default_type application/octet-stream; ${temporaryFolders}
-  server { listen 127.0.0.1:${port}; root ${root}; autoindex on; autoindex_format json; }
+  server { listen 127.0.0.1:${port}; root ${root}; autoindex on; autoindex_format json; ${directives} }
 }
 `;
 }

@@ -12,11 +12,7 @@ import { connections, load } from './wrk.ts';
 
 /** Compares uploads of files of 4 KiB, each with a new name, 32 concurrently, and how fast the disk flushes such files. */
 export function smallUploadComparison(holdall: Server, stage: Stage, duration: Duration): Comparison {
-  const put: Upload = {
-    path: (folder) => `/${folder}/`,
-    requests: (_folder, tag) => ['put', tag],
-    remark: 'PUT; no fsync',
-  };
+  const put = putUpload(rclone('webdav'), 'PUT; no fsync');
   return {
     id: 'upload-4KiB',
     title: `Upload files of 4 KiB, ${connections} concurrently`,
@@ -26,10 +22,17 @@ export function smallUploadComparison(holdall: Server, stage: Stage, duration: D
     contenders: [
       smallUploadContender(holdall, stage, duration),
       uploadContender('rclone serve webdav', rclone('webdav'), put, stage, duration),
-      diskContender('the disk, sequentially', 1, stage, duration),
-      diskContender(`the disk, ${connections} concurrently`, connections, stage, duration),
+      ...diskContenders(stage, duration),
     ],
   };
+}
+
+/** Measures how fast the disk itself can flush new files. */
+export function diskContenders(stage: Stage, duration: Duration): Contender[] {
+  return [
+    diskContender('the disk, sequentially', 1, stage, duration),
+    diskContender(`the disk, ${connections} concurrently`, connections, stage, duration),
+  ];
 }
 
 /** Measures uploads to Holdall. */
@@ -42,18 +45,32 @@ export function smallUploadContender(holdall: Server, stage: Stage, duration: Du
   return uploadContender(holdall.name, holdall, form, stage, duration);
 }
 
+/** How a server receives a file of 4 KiB. */
 interface Upload {
   /** The path of the URL for uploads to a folder. */
   path(folder: string): string;
   /** The arguments of wrk.lua for files whose names begin with a tag. */
   requests(folder: string, tag: string): readonly string[];
+  /** Prepares the empty folder, whose absolute path this is. */
+  prepare?(folder: string, signal: AbortSignal): Promise<void>;
   readonly remark: string;
 }
 
-function uploadContender(
+/** Returns an upload by PUT to the path of the file. */
+export function putUpload(server: Server, remark: string, prepare?: Upload['prepare']): Upload {
+  return {
+    path: (folder) => server.filePath(`${folder}/`),
+    requests: (_folder, tag) => ['put', tag],
+    ...(prepare && { prepare }),
+    remark,
+  };
+}
+
+/** Measures uploads to a server. */
+export function uploadContender(
   name: string,
   server: Server,
-  { path, requests, remark }: Upload,
+  { path, requests, prepare, remark }: Upload,
   stage: Stage,
   duration: Duration,
 ): Contender {
@@ -62,6 +79,7 @@ function uploadContender(
     program: server.program,
     measure: async (signal) => {
       const folder = await stage.makeIncoming(signal);
+      await prepare?.(join(stage.root, folder), signal);
       await using running = await startServer(server, stage.newSite(), signal);
       const url = running.url(path(folder));
       await load({ url, requests: requests(folder, 'warm-up'), seconds: duration.warmUp }, signal);

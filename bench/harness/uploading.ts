@@ -24,12 +24,17 @@ export function uploadComparison(holdall: Server, stage: Stage): Comparison {
     unit: 'seconds',
     reference: uploadingPeer,
     programs: ['curl', 'cmp'],
-    contenders: [serviceContender(holdall, stage), webdavContender(stage), copyContender(stage)],
+    contenders: [
+      serviceContender(holdall, stage),
+      putContender({ name: uploadingPeer, server: rclone('webdav'), remark: `PUT; ${inPageCache}` }, stage),
+      copyContender(stage),
+    ],
   };
 }
 
-const synced = 'on the disk when it ends (fsync)';
-const inPageCache = 'in memory when it ends (no fsync)';
+/** When an upload ends: two remarks. */
+export const synced = 'on the disk when it ends (fsync)';
+export const inPageCache = 'in memory when it ends (no fsync)';
 
 function serviceContender(holdall: Server, stage: Stage): Contender {
   return {
@@ -51,23 +56,37 @@ function serviceContender(holdall: Server, stage: Stage): Contender {
   };
 }
 
-function webdavContender(stage: Stage): Contender {
+/** Measures PUT of the file. With `sync`, the time includes that of `sync` on the stored file. */
+export function putContender({ name, server, remark, sync = false }: PutContender, stage: Stage): Contender {
   return {
-    name: uploadingPeer,
-    program: 'rclone',
+    name,
+    program: server.program,
     measure: async (signal) => {
-      await using running = await startServer(rclone('webdav'), stage.newSite(), signal);
-      const send = (file: string) => uploadByPut(running.url(`/incoming/${basename(file)}`), file, signal);
+      await using running = await startServer(server, stage.newSite(), signal);
+      const send = (file: string) =>
+        uploadByPut(running.url(server.filePath(`incoming/${basename(file)}`)), file, signal);
       await send(stage.warmUpFile);
       await stage.clearIncoming(signal);
-      const measure = () => measureServer(running.pid, () => send(stage.uploadFile));
-      const cost = await measureStoring(measure, stage, signal);
-      return timedSample(cost, `PUT; ${inPageCache}`);
+      const stored = join(stage.incoming, basename(stage.uploadFile));
+      const measure = () =>
+        measureServer(running.pid, async () => {
+          await send(stage.uploadFile);
+          if (sync) await run({ file: 'sync', args: [stored] }, signal);
+        });
+      return timedSample(await measureStoring(measure, stage, signal), remark);
     },
   };
 }
 
-function copyContender(stage: Stage): Contender {
+interface PutContender {
+  readonly name: string;
+  readonly server: Server;
+  readonly remark: string;
+  readonly sync?: boolean;
+}
+
+/** Measures the limit of any durable upload. */
+export function copyContender(stage: Stage): Contender {
   return {
     name: 'cp + fsync',
     measure: async (signal) => {

@@ -1,6 +1,7 @@
 -- What wrk sends, chosen by the argument behind the URL; without one it asks for the URL over and over.
 --   cycle PATH COUNT   GET of PATH with %d in it replaced by a number from 1 to COUNT, each thread from another one on
 --   form PREFIX TAG    POST of a form with 4 KiB into the folder PREFIX, each time under a new name that begins with TAG
+--   request METHOD BODY   another method than GET, with the headers of the command line
 --   put TAG            PUT of 4 KiB below the URL, each time under such a name
 -- Before these, `statuses` has it count the answers by their status, which takes wrk so long that no figure counts.
 local threads = 0
@@ -40,6 +41,10 @@ local kinds = {
       local file = part('name="file"; filename="' .. newName(tag) .. '"', content)
       return wrk.format('POST', wrk.path, headers, before .. file .. '--' .. boundary .. '--\r\n')
     end
+  end,
+  request = function(method, body)
+    local whole = wrk.format(method, wrk.path, wrk.headers, body)
+    return function() return whole end
   end,
   put = function(tag)
     return function() return wrk.format('PUT', wrk.path .. newName(tag), {}, content) end
