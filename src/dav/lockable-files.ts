@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import type { Files } from '../files/files.ts';
 import type { IncomingFile, UploadTarget } from '../files/upload.ts';
 import { exists, isStoreError } from '../model/error.ts';
@@ -43,7 +44,12 @@ export class LockableFiles implements Required<Files> {
         incoming.onOutcome?.(outcome);
       },
     };
-    const file = await this.#files.upload(await this.#checked(watched), options);
+    const checked = await this.#checked(watched).catch((error: unknown) => {
+      // Nothing reads the body, so its failure would end the process.
+      if (incoming.body instanceof Readable) incoming.body.destroy();
+      throw error;
+    });
+    const file = await this.#files.upload(checked, options);
     if (isNew) await this.#afterwards(() => this.#options.properties.removeAll(file.path));
     return file;
   }

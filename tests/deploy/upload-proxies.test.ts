@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
-import { Agent, type IncomingMessage, type RequestOptions, request } from 'node:http';
+import { Agent, type IncomingMessage, type OutgoingHttpHeaders, type RequestOptions, request } from 'node:http';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { after, before, describe, it, type TestContext } from 'node:test';
@@ -125,6 +125,66 @@ describe('Uploads through reverse proxies', () => {
     });
   }
 
+  // The host that nginx sends by default is not that of `Destination`: the doctor reports it.
+  for (const [name, start] of PROXIES.filter(([, start]) => start !== bufferingNginx)) {
+    it(`and all other requests of WebDAV clients pass, with TLS terminated in front: ${name}`, async (t) => {
+      const port = await start(t, holdall.port);
+      const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+      atEnd(t, () => agent.destroy());
+      const folder = `/-/dav/${encodeURIComponent(name)} dav`.replaceAll(' ', '%20');
+      const content = randomBytes(MIB - 1);
+      const dav = (method: string, path: string, headers: OutgoingHttpHeaders = {}, body?: Buffer | string) =>
+        sendOn(agent, { port, path: `${folder}/${path}`, method, headers }, body);
+      const statuses = async (...sent: readonly ReturnType<typeof dav>[]) =>
+        (await Promise.all(sent)).map(({ status }) => status);
+
+      const options = await dav('OPTIONS', '');
+      assert.match(String(options.headers['dav']), /1, ?2/);
+      assert.deepEqual(await statuses(dav('MKCOL', '')), [201]);
+      // As Finder sends it: without a length.
+      const chunked = { 'transfer-encoding': 'chunked', 'x-expected-entity-length': content.length };
+      assert.deepEqual(await statuses(dav('PUT', 'a', chunked, content)), [201]);
+      const length = { 'content-length': content.length };
+      assert.deepEqual(await statuses(dav('PUT', 'b', { ...length, expect: '100-continue' }, content)), [201]);
+
+      const info = '<lockinfo xmlns="DAV:"><lockscope><exclusive/></lockscope><locktype><write/></locktype></lockinfo>';
+      const locked = await dav('LOCK', 'a', { timeout: 'Second-60', 'content-type': 'application/xml' }, info);
+      const token = String(locked.headers['lock-token']);
+      assert.match(token, /^<.+>$/);
+      assert.deepEqual(
+        await statuses(
+          dav('PUT', 'a', length, content),
+          dav('PUT', 'a', { ...length, if: `(${token})` }, content),
+          dav('UNLOCK', 'a', { 'lock-token': token }),
+        ),
+        [423, 204, 204],
+      );
+
+      const moved = 'a%252Fb+c%2520%3F%23%20%C3%A9';
+      // The proxy that terminates TLS sends plain HTTP, and the client names the URL that it knows.
+      const destination = `https://127.0.0.1:${port}${folder}/${moved}`;
+      const elsewhere = `https://files.example.org${folder}/${moved}`;
+      assert.deepEqual(
+        await statuses(
+          dav('MOVE', 'a', { destination: elsewhere }),
+          dav('MOVE', 'a', { destination, overwrite: 'F' }),
+          dav('COPY', 'b', { destination, overwrite: 'F' }),
+        ),
+        [502, 201, 412],
+      );
+      const listed = await dav('PROPFIND', '', { depth: '1' });
+      assert.equal(listed.status, 207);
+      const hrefs = Array.from(listed.body.toString().matchAll(/href>([^<]+)</g), ([, href = '']) =>
+        decodeURIComponent(href),
+      );
+      const expected = ['', moved, 'b'].map((each) => decodeURIComponent(`${folder}/${each}`));
+      assert.deepEqual(hrefs, expected);
+      const part = await dav('GET', moved, { range: 'bytes=5-9' });
+      assert.deepEqual([part.status, part.body], [206, content.subarray(5, 10)]);
+      assert.deepEqual(await statuses(dav('DELETE', moved), dav('DELETE', '')), [204, 204]);
+    });
+  }
+
   it('arrive in parts with tuspy', async (t) => {
     const port = await bufferingNginx(t, holdall.port);
     const folder = await temporaryFolder(t);
@@ -145,7 +205,7 @@ TusClient(url).uploader(path, chunk_size=2**20, metadata={'filename': 'tuspy é.
 });
 
 /** Sends a request, and returns its response and the URLs in the informational ones. */
-async function sendOn(agent: Agent, options: RequestOptions, body?: Buffer) {
+async function sendOn(agent: Agent, options: RequestOptions, body?: Buffer | string) {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const informed: string[] = [];
   const sent = request({ host: '127.0.0.1', agent, ...options }, resolve);
