@@ -28,6 +28,8 @@ export interface RequestOptions {
   readonly body?: Buffer;
   /** `Content-Length` of the request. If the body is shorter, the request is left incomplete. */
   readonly length?: number;
+  /** Sends the body without `Content-Length`, in chunks (RFC 9112, section 7.1). */
+  readonly isChunked?: true;
   /** Keeps the connection for later requests. Default: each request has its own connection. */
   readonly agent?: Agent;
   readonly signal: AbortSignal;
@@ -40,7 +42,7 @@ export interface RequestOptions {
 export async function sendRequest(
   origin: string,
   target: string,
-  { method = 'GET', headers, body, length = body?.length, agent, signal }: RequestOptions,
+  { method = 'GET', headers, body, isChunked, length = body?.length, agent, signal }: RequestOptions,
 ): Promise<Response> {
   const { protocol, hostname, port } = new URL(origin);
   const { request } = protocol === 'https:' ? https : http;
@@ -50,7 +52,7 @@ export async function sendRequest(
     port,
     path: target,
     method,
-    headers: { ...(length !== undefined && { 'content-length': String(length) }), ...headers },
+    headers: { ...(length !== undefined && !isChunked && { 'content-length': String(length) }), ...headers },
     agent: agent ?? false,
     signal,
   });
@@ -58,8 +60,9 @@ export async function sendRequest(
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
     sent.once('response', resolve);
     sent.on('error', reject);
-    if (length === body?.length) sent.end(body);
-    else sent.write(body);
+    if (isChunked || length !== body?.length) sent.write(body);
+    if (isChunked) sent.end();
+    else if (length === body?.length) sent.end(body);
     const response = await promise;
     const chunks: Buffer[] = [];
     const arrivals: number[] = [];

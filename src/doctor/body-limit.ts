@@ -8,7 +8,7 @@ const MIB = 2 ** 20;
 const PART_UNIT = 8 * MIB;
 
 /** Bytes of a body that every limit excludes. */
-const UNLIMITED = 2 ** 40;
+export const UNLIMITED = 2 ** 40;
 
 /** Bytes by which a form is larger than its file, at most. */
 export const FORM_BYTES = 4 * KIB;
@@ -70,18 +70,25 @@ const MIN_EARLY_RESPONSE_MS = 2000;
 /** Sends a request that announces a body of this size, and never sends it. Resolves to undefined without a response. */
 export type AnnounceBody = (size: number) => Promise<Response | undefined>;
 
+/** A request with a body that the service refuses as soon as it has the headers. */
+export interface RefusedRequest {
+  readonly path: string;
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+}
+
 /**
- * Measures how long the service takes to refuse a complete cross-site upload, and prepares incomplete ones, which it refuses
- * as soon as it has the headers. Nothing is stored.
+ * Measures how long the service takes to refuse a complete request, and prepares incomplete ones, which it refuses as soon as
+ * it has the headers. Nothing is stored. Default: a cross-site upload.
  */
 export async function prepareAnnouncements(
   subject: AddressSubject,
   signal: AbortSignal,
+  { path, ...refused }: RefusedRequest = crossSiteUpload(),
 ): Promise<{ readonly complete: Response; readonly announce: AnnounceBody }> {
-  const { type, body } = uploadForm('', '', Buffer.alloc(0));
-  const refused = { method: 'POST', headers: { 'content-type': type, 'sec-fetch-site': 'cross-site' }, body };
   const start = performance.now();
-  const complete = await requestService(subject, '/upload', { ...refused, signal });
+  const complete = await requestService(subject, path, { ...refused, signal });
   const timeoutMs = Math.max(MIN_EARLY_RESPONSE_MS, Math.ceil(EARLY_RESPONSE_FACTOR * (performance.now() - start)));
   return {
     complete,
@@ -89,11 +96,16 @@ export async function prepareAnnouncements(
       const timeout = AbortSignal.timeout(timeoutMs);
       try {
         const request = { ...refused, length, signal: AbortSignal.any([signal, timeout]) };
-        return await requestService(subject, '/upload', request);
+        return await requestService(subject, path, request);
       } catch (error) {
         if (timeout.aborted && !signal.aborted) return undefined;
         throw error;
       }
     },
   };
+}
+
+function crossSiteUpload(): RefusedRequest {
+  const { type, body } = uploadForm('', '', Buffer.alloc(0));
+  return { path: '/upload', method: 'POST', headers: { 'content-type': type, 'sec-fetch-site': 'cross-site' }, body };
 }

@@ -10,6 +10,7 @@ import type { BackendChecks, OpenedStore, StoreSubject } from '../stores/backend
 import type { StoreLog } from '../stores/network.ts';
 import { backendOf, openStore } from '../stores/registry.ts';
 import { ADDRESS_CHECKS } from './address.ts';
+import { DAV_CHECKS } from './dav.ts';
 import { FETCH_CHECKS } from './downloads.ts';
 import { CheckRunner, createReport, secretsOf } from './runner.ts';
 import { SETTINGS_CHECKS } from './settings.ts';
@@ -88,7 +89,7 @@ async function examineAll(config: Config, runner: CheckRunner, examination: Exam
       runner.report('url-live', notTried('Neither PUBLIC_URL nor --url is set: the public URL was not checked.'));
     } else {
       await runner.run(ADDRESS_CHECKS, address);
-      if (subject) await runner.run([...FETCH_CHECKS, ...UPLOAD_CHECKS], { ...address, ...subject });
+      if (subject) await runner.run([...FETCH_CHECKS, ...UPLOAD_CHECKS, ...DAV_CHECKS], { ...address, ...subject });
     }
   } finally {
     if (subject && !config.READ_ONLY) await removeProbeFolder(subject, runner, examination.abortRemoval);

@@ -132,7 +132,7 @@ export const UPLOAD_CHECKS: readonly Check<PassageSubject>[] = [
 const APACHE_NOTE =
   "Apache responds only after the end of an upload, so buffering can't be detected. It buffers uploads only with proxy-sendcl or a module such as mod_security.";
 
-const BODY_SIZE_ADVICE =
+export const BODY_SIZE_ADVICE =
   'Raise the body size limit and timeouts of the proxy. nginx: client_max_body_size 0; in its server. Apache: LimitRequestBody 0. Cloudflare allows 100 MB; Traefik has a limit with the buffering middleware.';
 
 function adviceOnUpload(response: Response): string {

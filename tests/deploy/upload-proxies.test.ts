@@ -126,7 +126,7 @@ describe('Uploads through reverse proxies', () => {
   }
 
   // The host that nginx sends by default is not that of `Destination`: the doctor reports it.
-  for (const [name, start] of PROXIES.filter(([, start]) => start !== bufferingNginx)) {
+  for (const [name, start] of PROXIES.filter(([, each]) => each !== bufferingNginx)) {
     it(`and all other requests of WebDAV clients pass, with TLS terminated in front: ${name}`, async (t) => {
       const port = await start(t, holdall.port);
       const agent = new Agent({ keepAlive: true, maxSockets: 1 });

@@ -21,6 +21,21 @@ export const needs: readonly Need[] = ['apache2', 'caddy', 'haproxy', 'nginx'];
 const startHoldall = (t: TestContext, settings: Readonly<Record<string, string>> = {}) =>
   start(t, { settings: { MAX_EVENT_LOOP_DELAY: '0', ...settings } });
 
+/** The checks of requests through a proxy that passes on everything. */
+const PASSING = [
+  'url-names',
+  'url-upload',
+  'url-body-size',
+  'url-parts',
+  'url-progress',
+  'url-methods',
+  'url-dav-methods',
+  'url-dav-destination',
+  'url-dav-headers',
+  'url-dav-chunked',
+  'url-dav-body-size',
+];
+
 const upstream = ({ port }: Holdall) => `http://127.0.0.1:${port}`;
 
 /** The location of `deploy/nginx.conf` without HTTPS. */
@@ -71,7 +86,7 @@ describe('holdall doctor behind other documented proxies', () => {
       const settings = { DISK_ROOT: holdall.root, TRUST_PROXY: 'loopback', ACCESS: 'open' };
       const { of, printed, with: having } = await diagnose(settings, '--url', `http://127.0.0.1:${port}`);
       assert.deepEqual([having('failed'), having('warning')], [[], []], printed);
-      for (const check of ['url-names', 'url-upload', 'url-body-size', 'url-parts', 'url-progress', 'url-methods']) {
+      for (const check of PASSING) {
         assert.equal(of(check).status, 'ok', check);
       }
       assert.equal(of('url-upload-buffering').status, buffering);
@@ -86,8 +101,8 @@ describe('holdall doctor behind nginx', () => {
     const [port] = await startNginx(t, [`location / { proxy_pass ${upstream(holdall)}/; }`]);
     const { code, of, with: having } = await diagnose({ DISK_ROOT: holdall.root }, '--url', `http://127.0.0.1:${port}`);
     assert.equal(code, 1);
-    assert.deepEqual(having('failed'), ['url-names', 'url-body-size']);
-    assert.deepEqual(having('warning'), ['url-upload-buffering']);
+    assert.deepEqual(having('failed'), ['url-names', 'url-body-size', 'url-dav-destination']);
+    assert.deepEqual(having('warning'), ['url-upload-buffering', 'url-dav-body-size']);
     assert.equal(
       of('url-names').advice,
       'Forward paths unchanged. nginx: proxy_pass without a path, not even "/". Apache: AllowEncodedSlashes NoDecode, and ProxyPass with nocanon. Remove rewrites that decode paths.',
@@ -103,6 +118,8 @@ describe('holdall doctor behind nginx', () => {
       of('url-upload-buffering').advice,
       'Stream uploads. nginx: proxy_request_buffering off; Otherwise, set a smaller UPLOAD_CHUNK_SIZE.',
     );
+    assert.match(of('url-dav-destination').found, /^A move to .* returned 502: /);
+    assert.match(String(of('url-dav-destination').advice), /nginx: proxy_set_header Host \$http_host;/);
     await noTrace(holdall);
 
     const root = await temporaryFolder(t);
@@ -176,7 +193,36 @@ describe('holdall doctor behind nginx', () => {
     assert.deepEqual([code, having('failed'), having('warning')], [0, [], []], printed);
     assert.deepEqual(having('not tried'), []);
     assert.equal(of('url-credential').found, 'The service accepts the token.');
+    assert.equal(of('url-dav-sign-in').found, 'WebDAV clients are asked for a username and a password.');
     assert.ok(!printed.includes(token) && !holdall.printed().includes(token));
+    await noTrace(holdall);
+  });
+
+  it('reports what a proxy breaks of WebDAV', async (t) => {
+    const settings = { TRUST_PROXY: 'loopback', ACCESS: 'open' };
+    const holdall = await startHoldall(t, settings);
+    const plain = asDocumented(holdall);
+    const within = (directives: string) => plain.replace('{', `{ ${directives}`);
+    const [allowed, removed, changed] = await startNginx(t, [
+      within('limit_except GET POST PUT DELETE PATCH OPTIONS { deny all; }'),
+      within('proxy_set_header Depth ""; proxy_set_header If ""; proxy_set_header Overwrite "";'),
+      within('proxy_set_header Destination http://backend.internal$request_uri;'),
+    ]);
+    const through = (port: number | undefined) =>
+      diagnose({ ...settings, DISK_ROOT: holdall.root }, '--url', `http://127.0.0.1:${port}`);
+    const refused = await through(allowed);
+    assert.deepEqual(refused.with('failed'), ['url-dav-methods']);
+    assert.match(refused.of('url-dav-methods').found, /^MKCOL returned 403 from a proxy.*; LOCK returned 403/);
+    assert.match(String(refused.of('url-dav-methods').advice), /nginx: no limit_except/);
+    const without = await through(removed);
+    assert.deepEqual(without.with('failed'), ['url-dav-headers']);
+    assert.equal(
+      without.of('url-dav-headers').found,
+      'The proxy removes or changes headers of requests: Depth, Overwrite, If.',
+    );
+    const elsewhere = await through(changed);
+    assert.deepEqual(elsewhere.with('failed'), ['url-dav-methods']);
+    assert.match(elsewhere.of('url-dav-methods').found, /^COPY returned 502: .*; MOVE returned /);
     await noTrace(holdall);
   });
 
@@ -220,7 +266,10 @@ describe('holdall doctor behind nginx', () => {
     assert.match(String(tooLarge.of('url-body-size').advice), /^Set UPLOAD_CHUNK_SIZE=96MiB, or: Raise the body size/);
 
     const fitting = await through(limited, '16MiB');
-    assert.deepEqual([fitting.with('failed'), fitting.with('warning')], [[], ['url-interim-responses']]);
+    assert.deepEqual(
+      [fitting.with('failed'), fitting.with('warning')],
+      [[], ['url-interim-responses', 'url-dav-body-size']],
+    );
     assert.match(fitting.of('url-body-size').found, /refuses requests of 128 MiB.* have 16 MiB/);
     assert.equal(fitting.of('url-parts').found, 'A part of 16 MiB reached the service.');
 
