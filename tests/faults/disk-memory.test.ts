@@ -1,4 +1,5 @@
-import { testDiskTransfers } from './flat-memory.ts';
+import { testDiskTransfers, testPropfind } from './flat-memory.ts';
 import { MIB } from './pattern.ts';
 
 testDiskTransfers(192 * MIB);
+testPropfind(100_000);

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { createReadStream, statfsSync } from 'node:fs';
-import { rm, stat } from 'node:fs/promises';
-import { get, type IncomingMessage } from 'node:http';
+import { mkdir, rm, stat } from 'node:fs/promises';
+import { get, type IncomingMessage, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { type Owner, startHoldall } from '../../testing/holdall.ts';
+import { createManyFiles, entryName } from '../../testing/many-files.ts';
 import { assertSuccess, send, upload } from '../http/client.ts';
 import { canMeasurePeakMemory, MAX_MEMORY_GROWTH_BYTES, memoryOf, resetPeakMemory } from '../process/memory.ts';
 import { untilNoTemporaryFiles } from '../process/temporary-files.ts';
@@ -49,6 +50,54 @@ export function testDiskTransfers(size: number): void {
     });
   });
 }
+
+/** Tests that the response to a PROPFIND of `count` files is streamed: no page of it stays in memory. */
+export function testPropfind(count: number): void {
+  it(`keeps the memory of the service flat while a WebDAV client lists ${count} files`, {
+    skip: skipWithoutPeaks(),
+  }, async (t) => {
+    const { pid, port, root } = await startHoldall(t);
+    for (const [folder, files] of [
+      ['few', 2000],
+      ['many', count],
+    ] as const) {
+      await mkdir(join(root, folder));
+      createManyFiles(join(root, folder), files);
+    }
+    assert.deepEqual(await listByWebdav(port, 'few'), new Set(namesOf(2000)));
+    const assertFlat = await memoryWatch(pid);
+    await resetPeakMemory(pid);
+    assert.deepEqual(await listByWebdav(port, 'many'), new Set(namesOf(count)));
+    await assertFlat();
+  });
+}
+
+const namesOf = (count: number) => Array.from({ length: count }, (_, index) => entryName(index + 1));
+
+/** Lists a folder with all properties. Returns the names of its files. */
+async function listByWebdav(port: number, folder: string): Promise<Set<string>> {
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    const path = `/-/dav/${folder}/`;
+    request({ host: '127.0.0.1', port, path, method: 'PROPFIND', headers: { depth: '1' } }, resolve)
+      .once('error', reject)
+      .end();
+  });
+  assert.equal(response.statusCode, 207);
+  const names = new Set<string>();
+  let rest = '';
+  for await (const text of response.setEncoding('utf8') as AsyncIterable<string>) {
+    const lines = (rest + text).split('<D:href>');
+    rest = lines.pop() ?? '';
+    for (const line of lines) names.add(nameIn(line));
+  }
+  names.add(nameIn(rest));
+  assert.match(rest, /<\/D:multistatus>\s*$/);
+  names.delete('');
+  return names;
+}
+
+/** Returns the last segment of a URL path, before the end of its element; empty for a folder. */
+const nameIn = (text: string) => decodeURIComponent(/^\/[^<]*\/([^/<]*)<\/D:href>/.exec(text)?.[1] ?? '');
 
 /** A remote store for a test: the settings of a service on it. */
 type OpenStore = (t: Owner) => Promise<Readonly<Record<string, string>>>;
