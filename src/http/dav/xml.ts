@@ -59,7 +59,7 @@ class DocumentReader {
     const addText = (text: string) => void this.#open.at(-1)?.children.push(text);
     Object.assign(parser, {
       onerror: (error) => {
-        throw invalidXml((error.message.split('\n')[0] ?? '').toLowerCase().slice(0, 100));
+        throw invalidXml((error.message.split('\n')[0] ?? '').replace(/\.$/, '').slice(0, 100));
       },
       ondoctype: () => {
         throw invalidXml('it has a document type');
@@ -81,8 +81,9 @@ class DocumentReader {
       attributes: attributesOf(tag, parent),
       children: [],
     };
+    if (!parent && this.#root) throw invalidXml('it has two root elements');
     if (parent) parent.children.push(element);
-    else this.#root ??= element;
+    else this.#root = element;
     this.#open.push(element);
   }
 }

@@ -1,0 +1,208 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, it } from 'node:test';
+import { Database } from '../../src/database/database.ts';
+import { openEngine } from '../../src/database/open.ts';
+import { Locks, type NewLock } from '../../src/dav/locks.ts';
+import { Properties } from '../../src/dav/properties.ts';
+import { type FilePath, type FolderPath, parseFile, parseFolder, ROOT } from '../../src/model/path.ts';
+
+type Engine = Parameters<typeof openEngine>[0];
+
+const pathOf = (text: string): FilePath | FolderPath =>
+  text === '' || text.endsWith('/') ? parseFolder(text) : parseFile(text);
+
+/** Tests the tables of locks and properties in one database engine, with two processes that use it. */
+export function testDavTables(name: string, createEngine: () => Promise<Engine>): void {
+  describe(`The tables of WebDAV: ${name}`, () => {
+    const databases: Database[] = [];
+    before(async () => {
+      const engine = await createEngine();
+      for (let process = 0; process < 2; process++) {
+        const database = new Database(await openEngine(engine));
+        await database.start();
+        databases.push(database);
+      }
+    });
+    after(async () => {
+      for (const database of databases) await database.close();
+    });
+    const database = (process = 0) => databases[process] ?? assert.fail();
+
+    describe('The table of locks', () => {
+      const locks = (process = 0) => new Locks(database(process));
+      const wanted = (path: string, more: Partial<NewLock> = {}): NewLock => ({
+        path: pathOf(path),
+        scope: 'exclusive',
+        isDeep: false,
+        owner: undefined,
+        user: 'ann',
+        timeoutSeconds: 600,
+        ...more,
+      });
+      const create = async (...parameters: Parameters<typeof wanted>) => {
+        const outcome = await locks().create(wanted(...parameters));
+        return 'lock' in outcome ? outcome.lock : assert.fail(`${outcome.conflict.path} is in the way`);
+      };
+      const conflictOf = async (...parameters: Parameters<typeof wanted>) => {
+        const outcome = await locks(1).create(wanted(...parameters));
+        if ('conflict' in outcome) return outcome.conflict.path;
+        await locks().remove(outcome.lock.token);
+        return undefined;
+      };
+      beforeEach(() => locks().removeAll(ROOT));
+
+      it('finds a lock with all that was said, in any process, until it is removed', async () => {
+        const owner = '<owner xmlns="DAV:">Ünï &lt;“quotes”&gt; \\ %_</owner>';
+        const lock = await create('ä/b %_.txt', { owner, user: undefined, scope: 'shared' });
+        const [found, ...others] = await locks(1).covering(lock.path);
+        assert.deepEqual(others, []);
+        assert.deepEqual({ ...found, remainingSeconds: 600 }, { ...lock, remainingSeconds: 600 });
+        assert.equal(lock.owner, owner);
+        assert.equal(lock.user, undefined);
+        assert.equal(lock.expiresAt.getTime() - lock.createdAt.getTime(), 600_000);
+        assert.deepEqual((await locks(1).find(lock.id))?.token, lock.token);
+        assert.equal(await locks(1).remove(lock.token), true);
+        assert.equal(await locks().remove(lock.token), false);
+        assert.deepEqual(await locks().covering(lock.path), []);
+        assert.equal(await locks().find(lock.id), undefined);
+      });
+
+      it('allows overlapping locks only if all are shared', async () => {
+        for (const [first, second, isConflict] of [
+          [wanted('a/b'), wanted('a/b'), true],
+          [wanted('a/b', { scope: 'shared' }), wanted('a/b'), true],
+          [wanted('a/b'), wanted('a/b', { scope: 'shared' }), true],
+          [wanted('a/b', { scope: 'shared' }), wanted('a/b', { scope: 'shared' }), false],
+          [wanted('a/', { isDeep: true }), wanted('a/b/c'), true],
+          [wanted('', { isDeep: true }), wanted('a/b/c'), true],
+          [wanted('a/b/c'), wanted('a/', { isDeep: true }), true],
+          [wanted('a/b/c'), wanted('', { isDeep: true }), true],
+          [wanted('a/'), wanted('a/b'), false],
+          [wanted('a/b'), wanted('a/'), false],
+          [wanted('a/'), wanted('a/'), true],
+          [wanted('a/', { isDeep: true }), wanted('ab/c'), false],
+          [wanted('ab'), wanted('a/', { isDeep: true }), false],
+          [wanted('a_/', { isDeep: true }), wanted('ab/c'), false],
+          [wanted('a/B'), wanted('a/b'), false],
+        ] as const) {
+          await locks().removeAll(ROOT);
+          await create(first.path, first);
+          const expected = isConflict ? first.path : undefined;
+          const title = JSON.stringify([first, second]);
+          assert.equal(await conflictOf(second.path, second), expected, title);
+        }
+      });
+
+      it('gives one lock to two processes that ask for it at once', async () => {
+        for (let round = 0; round < 10; round++) {
+          const outcomes = await Promise.all([0, 1, 0, 1].map((process) => locks(process).create(wanted('race'))));
+          assert.equal(outcomes.filter((outcome) => 'lock' in outcome).length, 1);
+          await locks().removeAll(ROOT);
+        }
+      });
+
+      it('ends a lock at its timeout, unless it is refreshed', async () => {
+        const lock = await create('a', { timeoutSeconds: 0 });
+        assert.deepEqual(await locks(1).covering(lock.path), []);
+        assert.equal(await locks().refresh(lock.token, 600), undefined);
+        const next = await create('a', { timeoutSeconds: 5 });
+        const refreshed = await locks(1).refresh(next.token, 3600);
+        assert.equal(refreshed?.timeoutSeconds, 3600);
+        assert.ok((refreshed?.remainingSeconds ?? 0) > 3590);
+      });
+
+      it('lists the locks that concern a folder', async () => {
+        const paths = ['', 'a/', 'a/x', 'a/b/', 'a/b/deep', 'ab'];
+        for (const path of paths) await create(path, { isDeep: path === '', scope: 'shared' });
+        const listed = async (folder: string) =>
+          (await locks().inFolder(parseFolder(folder))).map(({ path }) => path).toSorted();
+        assert.deepEqual(await listed('a/'), ['', 'a/', 'a/b/', 'a/x']);
+        assert.deepEqual(await listed(''), ['', 'a/', 'ab']);
+        assert.deepEqual(await listed('a/b/'), ['', 'a/b/', 'a/b/deep']);
+        assert.deepEqual(await listed('other/'), ['']);
+      });
+
+      it('removes the locks of a folder and everything in it, and no others', async () => {
+        for (const path of ['a/', 'a/x', 'a/b/c', 'a', 'ab', 'b/a/x']) await create(path);
+        await locks().removeAll(parseFolder('a/'));
+        const left = (await locks().concerning({ path: ROOT, isMember: false, isTree: true })).map(({ path }) => path);
+        assert.deepEqual(left.toSorted(), ['a', 'ab', 'b/a/x']);
+        await locks().removeAll(parseFile('a'));
+        assert.deepEqual(await locks().covering(parseFile('a')), []);
+      });
+    });
+
+    describe('The table of properties', () => {
+      const properties = (process = 0) => new Properties(database(process));
+      const named = (property: string, xml: string | undefined = `<${property}/>`) => ({
+        namespace: 'urn:test',
+        name: property,
+        xml,
+      });
+      const set = (path: string, ...names: readonly string[]) =>
+        properties().change(
+          pathOf(path),
+          names.map((each) => named(each)),
+        );
+      const namesOf = async (path: string) => (await properties(1).of(pathOf(path))).map((each) => each.name);
+      beforeEach(() => properties().removeAll(ROOT));
+
+      it('stores, replaces and removes properties, in the order of the changes', async () => {
+        const path = parseFile('ä/“b”.txt');
+        await properties().change(path, [named('a', '<a>1</a>'), named('b'), named('a', '<a>😀</a>')]);
+        const stored = (await properties(1).of(path)).map((each) => ({ ...each }));
+        assert.deepEqual(stored, [
+          { path, ...named('a', '<a>😀</a>') },
+          { path, ...named('b') },
+        ]);
+        await properties().change(path, [
+          named('c'),
+          { ...named('a'), xml: undefined },
+          { ...named('absent'), xml: undefined },
+        ]);
+        assert.deepEqual(await namesOf(path), ['b', 'c']);
+      });
+
+      it('makes none of the changes if there would be too many properties', async () => {
+        await set('a', 'first');
+        const many = Array.from({ length: 200 }, (_, index) => `p${index}`);
+        await assert.rejects(set('a', ...many), { code: 'too-large' });
+        await assert.rejects(properties().change(parseFile('a'), [named('big', 'x'.repeat(300_000))]), {
+          code: 'too-large',
+        });
+        assert.deepEqual(await namesOf('a'), ['first']);
+      });
+
+      it('copies and moves the properties of a folder with everything in it, over those of the destination', async () => {
+        await set('from/', 'folder');
+        await set('from/x', 'file');
+        await set('from/deep/y', 'below');
+        await set('fromage', 'sibling');
+        await set('to/x', 'replaced');
+        await set('to/old', 'removed');
+        await properties().copyAll(parseFolder('from/'), parseFolder('to/'));
+        const all = async (...paths: readonly string[]) => Promise.all(paths.map(namesOf));
+        assert.deepEqual(await all('to/', 'to/x', 'to/deep/y', 'to/old'), [['folder'], ['file'], ['below'], []]);
+        await properties().moveAll(parseFolder('from/'), parseFolder('new/place/'));
+        assert.deepEqual(await all('from/', 'from/x', 'from/deep/y', 'fromage'), [[], [], [], ['sibling']]);
+        assert.deepEqual(await all('new/place/', 'new/place/x', 'new/place/deep/y'), [['folder'], ['file'], ['below']]);
+        assert.equal(await properties().existIn(parseFolder('new/place/deep/')), true);
+        assert.equal(await properties().existIn(parseFolder('new/')), true);
+        assert.equal(await properties().existIn(parseFolder('from/')), false);
+        await properties().copyOne(parseFolder('new/place/'), parseFolder('single/'));
+        assert.deepEqual(await all('single/', 'single/x'), [['folder'], []]);
+      });
+
+      it('finds the properties of many paths at once', async () => {
+        await set('a', 'one');
+        await set('b', 'two', 'three');
+        const found = await properties().ofEach([parseFile('a'), parseFile('b'), parseFile('c')]);
+        assert.deepEqual([...found].map(([path, list]) => [path, list.map((each) => each.name)]).toSorted(), [
+          ['a', ['one']],
+          ['b', ['three', 'two']],
+        ]);
+        assert.deepEqual(await properties().ofEach([]), new Map());
+      });
+    });
+  });
+}

@@ -1,0 +1,14 @@
+import { after, before } from 'node:test';
+import { type SharedPostgres, sharePostgres } from '../../testing/servers/postgres.ts';
+import type { Need } from '../runner/needs.ts';
+import { testDavTables } from './contract.ts';
+
+export const needs: readonly Need[] = ['postgres'];
+
+let server: SharedPostgres;
+before(async () => {
+  server = await sharePostgres();
+});
+after(() => server.stop());
+
+testDavTables('PostgreSQL', async () => ({ url: await server.createDatabase(), stateFolder: '/nowhere' }));

@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { DavError } from '../../src/http/dav/dav-error.ts';
+import { escapeXml, parseXml, textOf, toXml, type XmlElement } from '../../src/http/dav/xml.ts';
+
+const parse = (text: string) => parseXml(Buffer.from(text));
+const isBad = (error: unknown) => error instanceof DavError && error.status === 400;
+
+describe('XML of WebDAV clients', () => {
+  it('has expanded names and the language of the nearest element', () => {
+    const parsed = parse(
+      '<?xml version="1.0"?>\n<D:a xmlns:D="DAV:" xml:lang="de"><!-- x --><b xmlns="urn:b" c="1" D:e="2"><![CDATA[<&>]]>&amp;&#x41;</b><c/></D:a>',
+    );
+    const lang = { namespace: 'http://www.w3.org/XML/1998/namespace', name: 'lang', value: 'de' };
+    assert.deepEqual(parsed, {
+      namespace: 'DAV:',
+      name: 'a',
+      attributes: [lang],
+      children: [
+        {
+          namespace: 'urn:b',
+          name: 'b',
+          attributes: [{ namespace: '', name: 'c', value: '1' }, { namespace: 'DAV:', name: 'e', value: '2' }, lang],
+          children: ['<&>', '&A'],
+        },
+        { namespace: '', name: 'c', attributes: [lang], children: [] },
+      ],
+    });
+  });
+
+  it('is read as UTF-8, and as UTF-16 with a byte order mark', () => {
+    const text = '<a>Ünï 😀</a>';
+    const utf16 = Buffer.from(`\ufeff${text}`, 'utf16le');
+    for (const body of [Buffer.from(text), Buffer.from(`\ufeff${text}`), utf16, Buffer.from(utf16).swap16()]) {
+      assert.equal(textOf(parseXml(body)), 'Ünï 😀');
+    }
+  });
+
+  it('is refused if it is malformed, hostile or too large', () => {
+    for (const text of [
+      '',
+      'text',
+      '<a>',
+      '<a></b>',
+      '<a/><b/>',
+      '<p:a/>',
+      '<a xmlns:p=""/>',
+      '<a>&nbsp;</a>',
+      '<a>&undefined;</a>',
+      '<!DOCTYPE a [<!ENTITY x "y">]><a>&x;</a>',
+      '<!DOCTYPE a SYSTEM "file:///etc/passwd"><a/>',
+      '<a>'.repeat(41) + '</a>'.repeat(41),
+      `<a>${'<b/>'.repeat(5000)}</a>`,
+    ]) {
+      assert.throws(() => parse(text), isBad, text.slice(0, 60));
+    }
+    assert.throws(() => parseXml(Buffer.from([0x3c, 0x61, 0xff, 0x2f, 0x3e])), isBad);
+    assert.doesNotThrow(() => parse('<a>'.repeat(40) + '</a>'.repeat(40)));
+  });
+
+  it('keeps its meaning when it is written and read again', () => {
+    const name = fc.constantFrom('a', 'b-1', 'Ünï', '_x.y');
+    const namespace = fc.constantFrom('', 'DAV:', 'urn:x', 'http://h/?a=1&b="2"');
+    const text = fc
+      .string({ unit: 'grapheme' })
+      .map((value) => value.replaceAll(/[\p{Cc}\ufffe\uffff]/gu, ' ').toWellFormed());
+    const { element } = fc.letrec<{ element: XmlElement; child: XmlElement | string }>((tie) => ({
+      element: fc.record(
+        {
+          namespace,
+          name,
+          attributes: fc.uniqueArray(fc.record({ namespace, name, value: text }, { noNullPrototype: true }), {
+            selector: (attribute) => `${attribute.namespace} ${attribute.name}`,
+            maxLength: 3,
+          }),
+          children: fc.array(tie('child'), { maxLength: 3 }),
+        },
+        { noNullPrototype: true },
+      ),
+      child: fc.oneof({ maxDepth: 4 }, text, tie('element')),
+    }));
+    fc.assert(
+      fc.property(element, (tree) => {
+        assert.deepEqual(merged(parse(toXml(tree))), merged(tree));
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('escapes what could end an element or attribute', () => {
+    assert.equal(escapeXml('a<b>&"c\n'), 'a&lt;b&gt;&amp;&quot;c&#10;');
+  });
+});
+
+/** Returns the element with adjacent texts merged, and without empty ones. */
+function merged(element: XmlElement): XmlElement {
+  const children: (XmlElement | string)[] = [];
+  for (const child of element.children) {
+    const last = children.at(-1);
+    if (typeof child !== 'string') children.push(merged(child));
+    else if (typeof last === 'string') children[children.length - 1] = last + child;
+    else if (child !== '') children.push(child);
+  }
+  return { ...element, children };
+}
