@@ -6,10 +6,12 @@ import { Locks } from '../dav/locks.ts';
 import { Properties } from '../dav/properties.ts';
 import type { DavService } from '../http/service.ts';
 
+export type DavSettings = Pick<Config, 'DAV' | 'DAV_CLUTTER' | 'DAV_REDIRECTS'>;
+
 /** Creates what WebDAV adds to files. */
 export function createDav(
   database: Database,
-  { DAV, DAV_CLUTTER, DAV_REDIRECTS }: Pick<Config, 'DAV' | 'DAV_CLUTTER' | 'DAV_REDIRECTS'>,
+  { DAV, DAV_CLUTTER, DAV_REDIRECTS }: DavSettings,
   logger: Pick<Logger, 'warn'>,
 ): DavService {
   return {

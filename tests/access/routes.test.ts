@@ -70,7 +70,7 @@ describe('The routes', () => {
   it('declare the access that the docs list, or respond with 405', async () => {
     const unlisted = new Set<string>();
     for (const { url, method, route } of routes) {
-      // The permissions of WebDAV are in tests/dav/permissions.test.ts.
+      // The permissions of WebDAV are in tests/http/dav.test.ts.
       if (url.startsWith('/-/dav')) continue;
       for (const name of method) {
         const row = rowOf(name, url);

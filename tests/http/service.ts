@@ -25,7 +25,7 @@ import type { Store } from '../../src/model/store.ts';
 import { MIN_KEY_BYTES } from '../../src/model/url-signer.ts';
 import { createAppTokens } from '../../src/server/app-tokens.ts';
 import { startChanges } from '../../src/server/changes.ts';
-import { createDav } from '../../src/server/dav.ts';
+import { createDav, type DavSettings } from '../../src/server/dav.ts';
 import { startJobs } from '../../src/server/jobs.ts';
 import { createLinks } from '../../src/server/links.ts';
 import { createUploads } from '../../src/server/uploads.ts';
@@ -88,6 +88,7 @@ export interface ServiceOptions
   readonly hasJobs?: boolean;
   /** Whether clients may send the parts of uploads to the store itself. */
   readonly isDirect?: boolean;
+  readonly davSettings?: DavSettings;
   /** Whether the change log also has changes by other programs. */
   readonly watchesChanges?: boolean;
   /** Private networks that webhooks may reach. */
@@ -105,7 +106,7 @@ export interface ServiceOptions
 /** As it is without settings: for this machine alone. */
 const LOCAL: AccessControl = { mode: 'local', policy: () => OPEN_POLICY, authenticators: undefined };
 
-const DAV = { DAV: true, DAV_CLUTTER: 'store', DAV_REDIRECTS: false } as const;
+const DAV: DavSettings = { DAV: true, DAV_CLUTTER: 'store', DAV_REDIRECTS: false };
 
 const LIMITS: Limits = {
   requestsPerMinute: 0,
@@ -143,6 +144,7 @@ export async function startService(
     keepsConnections = limits === undefined,
     hasJobs = false,
     isDirect = true,
+    davSettings = DAV,
     watchesChanges = false,
     webhookNetworks,
     scheduled = [],
@@ -177,7 +179,7 @@ export async function startService(
       { config: { CHANGES_DAYS: 30, WATCH_CHANGES: watchesChanges }, store, metrics: undefined },
       { logger, resources },
     ));
-  const dav = database && createDav(database, DAV, logger);
+  const dav = database && createDav(database, davSettings, logger);
   const jobs =
     appTokens &&
     startJobs(database, { files, changes, dav, access, audit, appTokens, scheduled }, { logger, resources });

@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import { quoted } from '../../model/error.ts';
-import { type FilePath, type FolderPath, parentOf, ROOT } from '../../model/path.ts';
+import { type FilePath, type FolderPath, isFolder, parentOf, ROOT } from '../../model/path.ts';
 import type { Entry } from '../../model/store.ts';
 import { hasBody } from '../limits/slow-clients.ts';
 import { deleteCondition } from '../preconditions.ts';
@@ -22,7 +22,7 @@ export async function mkcol(context: DavContext): Promise<FastifyReply> {
     throw new DavError(415, 'MKCOL creates an empty folder. Send the request without a body.');
   requireClutterAllowed(context, target.folder);
   await requireIf(context);
-  if (await findEntry(files, asEither(target))) {
+  if (await findVisible(context, asEither(target))) {
     throw new DavError(405, `${quoted(target.folder)} already exists.`, '<D:resource-must-be-null/>');
   }
   await requireParent(context, target);
@@ -35,17 +35,23 @@ export async function remove(context: DavContext): Promise<FastifyReply> {
   const { files, target, request, reply } = context;
   if (target.folder === ROOT) throw new DavError(403, "The root can't be deleted.");
   const depth = context.header('depth')?.toLowerCase() ?? 'infinity';
-  const entry = await requireEntry(files, target);
+  const entry = await findDeleted(context);
   if (entry.kind === 'folder' && depth !== 'infinity') {
     throw new DavError(400, 'A folder is deleted with everything in it. Send Depth: infinity, or no Depth.');
   }
   const condition = await requireIf(context);
-  if (entry.kind === 'folder') await files.deleteFolder(entry.path);
+  if (isFolder(entry.path)) await files.deleteFolder(entry.path);
   else {
     const ifMatch = typeof condition === 'object' ? { ifMatch: condition.etag } : {};
     await files.deleteFile(entry.path, { ...ifMatch, ...deleteCondition(request.headers) });
   }
   return reply.code(204).send();
+}
+
+/** Returns what to delete. Users who may not read it can delete it if its URL tells its kind. */
+async function findDeleted({ files, target }: DavContext): Promise<Pick<Entry, 'kind' | 'path'>> {
+  if (files.canRead(pathOf(target))) return requireEntry(files, target);
+  return target.file === undefined ? { kind: 'folder', path: target.folder } : { kind: 'file', path: target.file };
 }
 
 /** COPY (RFC 4918, section 9.8). */

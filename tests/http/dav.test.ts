@@ -1,0 +1,481 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, it } from 'node:test';
+import { PERMISSIONS } from '../../src/access/policy.ts';
+import { parseXml, textOf, type XmlElement } from '../../src/http/dav/xml.ts';
+import { EVERYONE, type GuardedService, grant, json, startGuardedService } from '../access/guarded-service.ts';
+import { memory } from '../contract/backend.ts';
+import { assertFailure, type Call, jsonOf, type Response, send } from './client.ts';
+import { startService, type TestService } from './service.ts';
+
+const ALL = grant('', PERMISSIONS);
+const FILES = { 'notes/a.txt': 'text', 'notes/b/c.txt': 'deep', 'photos/cat.jpg': 'cat', 'top.txt': 'top' };
+
+const LOCK_BODY =
+  '<lockinfo xmlns="DAV:"><lockscope><exclusive/></lockscope><locktype><write/></locktype><owner>Ann &amp; co</owner></lockinfo>';
+
+/** Returns all elements with a name, at any depth. */
+function elements(element: XmlElement, name: string): XmlElement[] {
+  const children = element.children.filter((child) => typeof child !== 'string');
+  return [...(element.name === name ? [element] : []), ...children.flatMap((child) => elements(child, name))];
+}
+
+const texts = ({ body }: Response, name: string) => elements(parseXml(body), name).map((each) => textOf(each));
+
+describe('WebDAV', () => {
+  let service: GuardedService;
+  before(async () => {
+    service = await startGuardedService(memory, { hasJobs: true });
+  });
+  after(() => service.stop());
+  beforeEach(async () => {
+    service.grant(ALL);
+    await releaseAll();
+    await service.plant(FILES);
+  });
+
+  const releaseAll = async () => {
+    for (const folder of ['', 'notes/', 'notes/b/', 'photos/']) {
+      const { locks = [] } = jsonOf(await service.asAnn(`/-/locks?folder=${folder}`)) as { locks?: { id: string }[] };
+      for (const { id } of locks) await service.asAnn(`/-/locks/${id}`, { method: 'DELETE' });
+    }
+  };
+  const dav = (method: string, path: string, headers: Readonly<Record<string, string>> = {}, body?: string) =>
+    service.asAnn(`/-/dav/${path}`, { method, headers, ...(body !== undefined && { body }) });
+  const statusOf = async (...parameters: Parameters<typeof dav>) => (await dav(...parameters)).status;
+  const lock = async (path: string, headers: Readonly<Record<string, string>> = {}) => {
+    const response = await dav('LOCK', path, headers, LOCK_BODY);
+    assert.ok([200, 201].includes(response.status), `${path}: ${response.status} ${response.body.toString()}`);
+    return String(response.headers['lock-token']);
+  };
+  const to = (path: string, more: Readonly<Record<string, string>> = {}) => ({
+    destination: `/-/dav/${path}`,
+    ...more,
+  });
+
+  it('announces its classes and methods', async () => {
+    const { status, headers } = await dav('OPTIONS', '');
+    assert.equal(status, 200);
+    assert.equal(headers['dav'], '1, 2, 3');
+    assert.equal(headers['ms-author-via'], 'DAV');
+    const allow = 'COPY, DELETE, GET, HEAD, LOCK, MKCOL, MOVE, OPTIONS, PROPFIND, PROPPATCH, PUT, UNLOCK';
+    assert.equal(headers.allow, allow);
+    for (const method of ['POST', 'PATCH', 'REPORT', 'SEARCH']) {
+      const refused = await dav(method, 'top.txt');
+      assert.equal(refused.status, 405, method);
+      assert.equal(refused.headers.allow, allow);
+    }
+  });
+
+  it('never accepts cookies, and offers Basic authentication', async () => {
+    service.grant(grant('', PERMISSIONS, { kind: 'signed-in' }));
+    for (const path of ['/-/dav/', '/-/dav/top.txt']) {
+      const { status, headers } = await service.asAnonymous(path, { method: 'PROPFIND', headers: { depth: '0' } });
+      assert.equal(status, 401);
+      assert.match(String(headers['www-authenticate']), /Basic realm="Holdall"/);
+    }
+  });
+
+  describe('checks the permissions of the HTTP API:', () => {
+    const cases: readonly [
+      method: string,
+      path: string,
+      headers: Record<string, string>,
+      needs: string,
+      body?: string,
+    ][] = [
+      ['PROPFIND', 'notes/a.txt', { depth: '0' }, 'read'],
+      ['GET', 'notes/a.txt', {}, 'read'],
+      ['HEAD', 'notes/a.txt', {}, 'read'],
+      ['PUT', 'notes/new.txt', {}, 'write', 'x'],
+      ['PUT', 'notes/a.txt', {}, 'write manage', 'x'],
+      ['MKCOL', 'notes/new/', {}, 'write'],
+      ['DELETE', 'notes/a.txt', {}, 'manage'],
+      ['DELETE', 'notes/b/', {}, 'manage'],
+      ['COPY', 'notes/a.txt', to('notes/copy.txt'), 'read write'],
+      ['COPY', 'notes/a.txt', to('notes/b/c.txt'), 'read write manage'],
+      ['MOVE', 'notes/a.txt', to('notes/moved.txt'), 'read write manage'],
+      ['LOCK', 'notes/a.txt', {}, 'read manage', LOCK_BODY],
+      ['LOCK', 'notes/new.txt', {}, 'read write', LOCK_BODY],
+      [
+        'PROPPATCH',
+        'notes/a.txt',
+        {},
+        'read write',
+        '<propertyupdate xmlns="DAV:"><set><prop><x xmlns="urn:x"/></prop></set></propertyupdate>',
+      ],
+    ];
+    for (const [method, path, headers, needs, body] of cases) {
+      it(`${method} ${path} ${headers['destination'] ?? ''} needs ${needs}`, async () => {
+        const needed = needs.split(' ');
+        for (const missing of needed) {
+          service.grant(
+            grant(
+              '',
+              PERMISSIONS.filter((permission) => permission !== missing),
+            ),
+          );
+          const response = await dav(method, path, headers, body);
+          assert.equal(response.status, 403, `without ${missing}: ${response.body.toString()}`);
+        }
+        service.grant(
+          grant(
+            '',
+            PERMISSIONS.filter((permission) => needed.includes(permission)),
+          ),
+        );
+        const response = await dav(method, path, headers, body);
+        assert.ok(response.status < 300, `with ${needs}: ${response.status} ${response.body.toString()}`);
+      });
+    }
+  });
+
+  it('shows only the folders that the user can see', async () => {
+    service.grant(grant('', ['read']), grant('photos/', []));
+    const listing = await dav('PROPFIND', '', { depth: '1' });
+    assert.deepEqual(texts(listing, 'href'), ['/-/dav/', '/-/dav/notes/', '/-/dav/top.txt']);
+    assert.equal(await statusOf('PROPFIND', 'photos/', { depth: '1' }), 403);
+    service.grant(grant('notes/b/', ['read']));
+    assert.deepEqual(texts(await dav('PROPFIND', '', { depth: '1' }), 'href'), ['/-/dav/', '/-/dav/notes/']);
+  });
+
+  it('moves files between folders with different permissions', async () => {
+    service.grant(grant('', ['read']), grant('notes/', PERMISSIONS), grant('photos/', ['read', 'write']));
+    assert.equal(await statusOf('MOVE', 'notes/a.txt', to('photos/a.txt')), 201);
+    assert.equal(await statusOf('MOVE', 'notes/b/c.txt', to('photos/cat.jpg')), 403);
+    assert.equal(await statusOf('MOVE', 'photos/a.txt', to('notes/a.txt')), 403);
+    assert.deepEqual(await service.contents(), {
+      'notes/b/c.txt': 'deep',
+      'photos/a.txt': 'text',
+      'photos/cat.jpg': 'cat',
+      'top.txt': 'top',
+    });
+  });
+
+  it('refuses to list everything at once', async () => {
+    for (const headers of [undefined, { depth: 'infinity' }]) {
+      const response = await dav('PROPFIND', '', headers);
+      assert.equal(response.status, 403);
+      assert.equal(texts(response, 'propfind-finite-depth').length, 1);
+    }
+    assert.equal(await statusOf('PROPFIND', '', { depth: '2' }), 400);
+  });
+
+  it('returns the properties that the client asks for, and shorter responses if it prefers those', async () => {
+    const body = '<propfind xmlns="DAV:"><prop><getcontentlength/><displayname/><x xmlns="urn:x"/></prop></propfind>';
+    const whole = await dav('PROPFIND', 'photos', { depth: '1' }, body);
+    assert.equal(whole.status, 207);
+    assert.deepEqual(texts(whole, 'displayname'), ['photos', 'cat.jpg']);
+    assert.deepEqual(texts(whole, 'getcontentlength'), ['', '3']);
+    assert.equal(texts(whole, 'x').length, 2);
+    const minimal = await dav('PROPFIND', 'photos/', { depth: '1', prefer: 'return=minimal, depth-noroot' }, body);
+    assert.equal(minimal.headers['preference-applied'], 'return=minimal');
+    assert.deepEqual(texts(minimal, 'href'), ['/-/dav/photos/cat.jpg']);
+    assert.deepEqual(texts(minimal, 'x'), []);
+    const names = await dav('PROPFIND', 'top.txt', { depth: '0' }, '<propfind xmlns="DAV:"><propname/></propfind>');
+    assert.deepEqual(texts(names, 'getetag'), ['']);
+    for (const wrong of [
+      '<x/>',
+      '<propfind xmlns="DAV:"/>',
+      '<propfind xmlns="DAV:"><prop/><allprop/></propfind>',
+      '<',
+      'x'.repeat(300_000),
+    ]) {
+      const { status } = await dav('PROPFIND', '', { depth: '0' }, wrong);
+      assert.equal(status, wrong.length > 1000 ? 413 : 400, wrong.slice(0, 50));
+    }
+  });
+
+  it('sets all properties of a request or none, and moves them along', async () => {
+    const set = (...properties: readonly string[]) =>
+      `<propertyupdate xmlns="DAV:"><set><prop>${properties.join('')}</prop></set></propertyupdate>`;
+    const get = async (path: string) =>
+      texts(
+        await dav(
+          'PROPFIND',
+          path,
+          { depth: '0' },
+          '<propfind xmlns="DAV:"><prop><x xmlns="urn:x"/></prop></propfind>',
+        ),
+        'x',
+      );
+    const x = '<x xmlns="urn:x">ä &amp; <b>b</b></x>';
+    const failed = await dav('PROPPATCH', 'notes/a.txt', {}, set(x, '<getetag>1</getetag>'));
+    assert.equal(failed.status, 207);
+    assert.deepEqual(texts(failed, 'status'), ['HTTP/1.1 403 Forbidden', 'HTTP/1.1 424 Failed Dependency']);
+    assert.deepEqual(await get('notes/a.txt'), ['']);
+    assert.equal(await statusOf('PROPPATCH', 'notes/a.txt', { prefer: 'return=minimal' }, set(x)), 204);
+    assert.deepEqual(await get('notes/a.txt'), ['ä & b']);
+    assert.equal(await statusOf('MOVE', 'notes/', to('moved/')), 201);
+    assert.deepEqual(await get('moved/a.txt'), ['ä & b']);
+    assert.equal(
+      (await service.asAnn('/copy', json({ source: 'moved/a.txt', destination: 'copy.txt', is_folder: false }))).status,
+      200,
+    );
+    assert.deepEqual(await get('copy.txt'), ['ä & b']);
+    assert.equal(await statusOf('DELETE', 'copy.txt'), 204);
+    assert.equal(await statusOf('PUT', 'copy.txt', {}, 'new'), 201);
+    assert.deepEqual(await get('copy.txt'), ['']);
+  });
+
+  it('accepts only destinations on this server', async () => {
+    const host = `127.0.0.1:${service.port}`;
+    for (const [destination, status] of [
+      [`http://${host}/-/dav/x1`, 201],
+      [`https://${host}/-/dav/x2`, 201],
+      ['/-/dav/x%203', 201],
+      [`http://other.example/-/dav/x`, 502],
+      [`http://${host}.other.example/-/dav/x`, 502],
+      [`http://user@${host}/-/dav/x`, 502],
+      [`//other.example/-/dav/x`, 502],
+      [`http://${host}/x`, 502],
+      [`/-/davx/x`, 502],
+      ['/-/dav/x?y', 502],
+      ['/-/dav/a/../../x', 400],
+      ['/-/dav/%2e%2e/x', 400],
+      ['/-/dav/%ff', 400],
+      ['/-/dav/', 403],
+      ['/-/dav/top.txt', 403],
+      ['/-/dav/no/such/x', 409],
+      ['', 400],
+    ] as const) {
+      const response = await dav('COPY', 'top.txt', { destination });
+      assert.equal(response.status, status, `${destination}: ${response.body.toString()}`);
+    }
+    const contents = await service.contents();
+    assert.deepEqual(
+      Object.keys(contents).filter((path) => path.startsWith('x')),
+      ['x 3', 'x1', 'x2'],
+    );
+  });
+
+  it('replaces a destination only if it may, also by the other kind', async () => {
+    assert.equal(await statusOf('COPY', 'top.txt', to('notes/a.txt', { overwrite: 'F' })), 412);
+    assert.equal(await statusOf('COPY', 'top.txt', to('notes/a.txt', { overwrite: 'X' })), 400);
+    assert.equal(await statusOf('COPY', 'top.txt', to('notes/a.txt')), 204);
+    assert.equal(await statusOf('COPY', 'notes/', to('photos/')), 204);
+    assert.equal(await statusOf('MOVE', 'top.txt', to('photos/')), 204);
+    assert.equal(await statusOf('COPY', 'notes/', to('photos')), 204);
+    assert.equal(await statusOf('COPY', 'notes/', to('notes/b/')), 403);
+    assert.equal(await statusOf('COPY', 'notes/b/', to('notes/')), 403);
+    assert.equal(await statusOf('COPY', 'notes/', to('shallow/', { depth: '0' })), 201);
+    assert.deepEqual(await service.contents(), {
+      'notes/a.txt': 'top',
+      'notes/b/c.txt': 'deep',
+      'photos/a.txt': 'top',
+      'photos/b/c.txt': 'deep',
+    });
+    assert.equal(await statusOf('PROPFIND', 'shallow/', { depth: '0' }), 207);
+  });
+
+  it('never writes a part of a file', async () => {
+    const part = await dav('PUT', 'top.txt', { 'content-range': 'bytes 0-1/3' }, 'xx');
+    assert.equal(part.status, 400);
+    const finder = { 'transfer-encoding': 'chunked', 'x-expected-entity-length': '10' };
+    assert.equal(await statusOf('PUT', 'top.txt', finder, 'short'), 400);
+    assert.equal((await service.contents())['top.txt'], 'top');
+    assert.equal(await statusOf('PUT', 'top.txt', { ...finder, 'x-expected-entity-length': '4' }, 'long'), 204);
+    assert.equal((await service.contents())['top.txt'], 'long');
+    assert.equal(await statusOf('PUT', 'top.txt', { 'if-none-match': '*' }, 'x'), 412);
+    assert.equal(await statusOf('PUT', 'top.txt', { 'if-match': '"other"' }, 'x'), 412);
+    assert.equal(await statusOf('PUT', 'no/such/folder.txt', {}, 'x'), 409);
+    assert.equal(await statusOf('PUT', 'notes', {}, 'x'), 405);
+    assert.equal(await statusOf('PUT', 'notes/', {}, 'x'), 405);
+    assert.equal(await statusOf('PUT', 'top.txt/below', {}, 'x'), 409);
+  });
+
+  it('evaluates If before it changes anything', async () => {
+    const { headers } = await dav('HEAD', 'top.txt');
+    const etag = String(headers.etag);
+    for (const [condition, status] of [
+      [`([${etag}])`, 204],
+      ['(["other"])', 412],
+      ['(Not ["other"])', 204],
+      [`(<urn:uuid:0b2f7d0e-52a5-4d3c-9a10-8c7f0b1de0a4>)`, 412],
+      ['(<DAV:no-lock>)', 412],
+      [`(<DAV:no-lock>) (Not <DAV:no-lock>)`, 204],
+      [`</-/dav/notes/a.txt> (["other"])`, 412],
+      ['(', 400],
+    ] as const) {
+      // Each write changes the ETag.
+      const current = condition.replace(etag, String((await dav('HEAD', 'top.txt')).headers.etag));
+      assert.equal(await statusOf('PUT', 'top.txt', { if: current }, 'x'), status, condition);
+    }
+  });
+
+  describe('A lock', () => {
+    it('binds every client that does not hold it, and ends with an UNLOCK', async () => {
+      const token = await lock('notes/a.txt');
+      const requests: readonly [string, Call][] = [
+        ['/-/dav/notes/a.txt', { method: 'PUT', body: 'x' }],
+        ['/-/dav/notes/a.txt', { method: 'DELETE' }],
+        ['/-/dav/notes/', { method: 'DELETE' }],
+        ['/-/dav/notes/a.txt', { method: 'MOVE', headers: to('x') }],
+        ['/-/dav/notes/', { method: 'MOVE', headers: to('x/') }],
+        ['/-/dav/top.txt', { method: 'COPY', headers: to('notes/a.txt') }],
+        ['/-/dav/notes/a.txt', { method: 'LOCK', body: LOCK_BODY }],
+        ['/-/dav/notes/', { method: 'LOCK', body: LOCK_BODY }],
+        ['/file/notes/a.txt', { method: 'PUT', body: 'x' }],
+        ['/file/notes/a.txt', { method: 'DELETE' }],
+        ['/delete/notes/a.txt', { method: 'POST' }],
+        ['/delete_folder/notes', { method: 'POST' }],
+        ['/rename/notes/a.txt', json({ newName: 'x' })],
+        ['/rename_folder/notes', json({ newName: 'x' })],
+        ['/move', json({ source: 'notes/', destination: 'x/', is_folder: true })],
+        ['/copy', json({ source: 'top.txt', destination: 'notes/a.txt', is_folder: false, overwrite: true })],
+      ];
+      for (const [path, call] of requests) {
+        const response = await service.asAnn(path, call);
+        const isDav = path.startsWith('/-/dav/');
+        assert.equal(response.status, isDav ? 423 : 409, `${call.method} ${path}: ${response.body.toString()}`);
+        if (!isDav) assertFailure(response, 409, /is locked by \"ann\", until /);
+      }
+      assert.deepEqual(await service.contents(), FILES);
+      assert.equal(await statusOf('PUT', 'notes/a.txt', { if: `(${token})` }, 'mine'), 204);
+      assert.equal(await statusOf('PUT', 'notes/other.txt', {}, 'free'), 201);
+      assert.equal(await statusOf('UNLOCK', 'top.txt', { 'lock-token': token }), 409);
+      assert.equal(await statusOf('UNLOCK', 'notes/a.txt', { 'lock-token': token }), 204);
+      assert.equal(await statusOf('PUT', 'notes/a.txt', {}, 'free'), 204);
+    });
+
+    it('binds an upload that began before it, and its process continues', async () => {
+      const token = await lock('top.txt');
+      const form = {
+        method: 'PUT',
+        headers: { 'content-length': String(5 * 1024 * 1024) },
+        body: Buffer.alloc(5 * 1024 * 1024),
+      };
+      assertFailure(await service.asAnn('/file/top.txt', form), 409, /is locked/);
+      assert.equal(await statusOf('UNLOCK', 'top.txt', { 'lock-token': token }), 204);
+      assert.equal((await service.asAnn('/file/top.txt', form)).status, 200);
+    });
+
+    it('of a folder protects its names, and with infinite depth everything in it', async () => {
+      const shallow = await lock('notes/', { depth: '0' });
+      assert.equal(await statusOf('PUT', 'notes/new.txt', {}, 'x'), 423);
+      assert.equal(await statusOf('DELETE', 'notes/a.txt'), 423);
+      assert.equal(await statusOf('MKCOL', 'notes/new/'), 423);
+      assert.equal(await statusOf('PUT', 'notes/a.txt', {}, 'x'), 204);
+      assert.equal(await statusOf('PUT', 'notes/b/new.txt', {}, 'x'), 201);
+      assert.equal(await statusOf('PUT', 'notes/new.txt', { if: `</-/dav/notes/> (${shallow})` }, 'x'), 201);
+      assert.equal(await statusOf('UNLOCK', 'notes/', { 'lock-token': shallow }), 204);
+      const deep = await lock('notes/');
+      assert.equal(await statusOf('PUT', 'notes/a.txt', {}, 'x'), 423);
+      assert.equal(await statusOf('PUT', 'notes/b/new.txt', {}, 'x'), 423);
+      assert.equal(await statusOf('PUT', 'notes/b/new.txt', { if: `(${deep})` }, 'x'), 204);
+      assert.equal(await statusOf('DELETE', 'notes/', { if: `(${deep})` }), 204);
+      assert.equal(await statusOf('MKCOL', 'notes/'), 201);
+    });
+
+    it('of an unused path creates an empty file, or nothing', async () => {
+      const token = await lock('notes/new.txt');
+      assert.equal((await service.contents())['notes/new.txt'], '');
+      assert.equal(await statusOf('PUT', 'notes/new.txt', { if: `(${token})` }, 'x'), 204);
+      assert.equal(await statusOf('LOCK', 'no/such/folder.txt', {}, LOCK_BODY), 409);
+      assert.equal(await statusOf('LOCK', 'no-such-folder/', {}, LOCK_BODY), 409);
+      assert.equal(await statusOf('LOCK', 'top.txt', {}, '<lockinfo xmlns="DAV:"/>'), 422);
+      assert.equal(await statusOf('LOCK', 'top.txt', {}, LOCK_BODY.replaceAll('exclusive', 'other')), 422);
+      assert.equal(await statusOf('LOCK', 'top.txt'), 400);
+    });
+
+    it('is refreshed by its token, and lasts an hour at most', async () => {
+      const response = await dav('LOCK', 'top.txt', { timeout: 'Infinite, Second-4100000000' }, LOCK_BODY);
+      assert.deepEqual(texts(response, 'timeout'), ['Second-3600']);
+      const token = String(response.headers['lock-token']);
+      const refreshed = await dav('LOCK', 'top.txt', { timeout: 'Second-100', if: `(${token})` });
+      assert.equal(refreshed.status, 200);
+      assert.deepEqual(texts(refreshed, 'timeout'), ['Second-100']);
+      assert.equal(await statusOf('LOCK', 'notes/a.txt', { if: `(${token})` }), 412);
+    });
+
+    it('works only for the user who created it', async () => {
+      service.grant(grant('', PERMISSIONS, EVERYONE));
+      const token = await lock('top.txt');
+      const anonymous = (method: string, headers: Record<string, string>, body?: string) =>
+        service.asAnonymous('/-/dav/top.txt', { method, headers, ...(body !== undefined && { body }) });
+      assert.equal((await anonymous('PUT', { if: `(${token})` }, 'x')).status, 423);
+      assert.equal((await anonymous('LOCK', { if: `(${token})` })).status, 412);
+      service.grant(grant('', ['read', 'write'], EVERYONE), ALL);
+      assert.equal((await anonymous('UNLOCK', { 'lock-token': token })).status, 401);
+      assert.equal(await statusOf('PUT', 'top.txt', { if: `(${token})` }, 'x'), 204);
+    });
+
+    it('ends with its file, and stays behind when the file is moved', async () => {
+      const token = await lock('top.txt');
+      assert.equal(await statusOf('MOVE', 'top.txt', to('moved.txt', { if: `(${token})` })), 201);
+      assert.equal(await statusOf('PUT', 'moved.txt', {}, 'x'), 204);
+      assert.equal(await statusOf('PUT', 'top.txt', {}, 'x'), 201);
+      const next = await lock('top.txt');
+      assert.equal(await statusOf('DELETE', 'top.txt', { if: `(${next})` }), 204);
+      assert.equal(await statusOf('PUT', 'top.txt', {}, 'x'), 201);
+    });
+
+    it('is listed and released by the HTTP API', async () => {
+      await lock('notes/', { timeout: 'Second-60' });
+      const listed = async (folder: string) =>
+        (jsonOf(await service.asAnn(`/-/locks?folder=${folder}`)) as { locks: Record<string, unknown>[] }).locks;
+      const [found, ...others] = await listed('notes/b/');
+      const { id, createdAt, expiresAt, ...described } = found ?? assert.fail();
+      assert.deepEqual(others, []);
+      assert.deepEqual(described, {
+        path: 'notes/',
+        scope: 'exclusive',
+        depth: 'infinity',
+        user: 'ann',
+        owner: 'Ann & co',
+      });
+      assert.equal(Date.parse(String(expiresAt)) - Date.parse(String(createdAt)), 60_000);
+      service.grant(grant('', ['read', 'write'], EVERYONE), ALL);
+      assertFailure(await service.asAnonymous(`/-/locks/${id}`, { method: 'DELETE' }), 401, /Sign in/);
+      service.grant(grant('', ['read']));
+      assert.equal((await service.asAnn(`/-/locks/${id}`, { method: 'DELETE' })).status, 200);
+      assertFailure(await service.asAnn(`/-/locks/${id}`, { method: 'DELETE' }), 404, /has ended/);
+      assert.deepEqual(await listed('notes/'), []);
+    });
+  });
+});
+
+describe('WebDAV settings', () => {
+  const start = (settings: object): Promise<TestService> =>
+    startService(memory, {
+      hasJobs: true,
+      davSettings: { DAV: true, DAV_CLUTTER: 'store', DAV_REDIRECTS: false, ...settings },
+    });
+  const put = (port: number, path: string) => send(port, `/-/dav/${path}`, { method: 'PUT', body: 'x' });
+  const CLUTTER = ['.DS_Store', '._a.txt', 'Thumbs.db', 'desktop.ini'];
+
+  it('serve nothing with DAV=false', async () => {
+    const service = await start({ DAV: false });
+    try {
+      for (const method of ['OPTIONS', 'PROPFIND', 'GET', 'PUT']) {
+        assert.equal((await send(service.port, '/-/dav/', { method })).status, 404, method);
+      }
+    } finally {
+      await service.stop();
+    }
+  });
+
+  it('hide the files of operating systems from all except WebDAV clients, or refuse them', async () => {
+    const hiding = await start({ DAV_CLUTTER: 'hide' });
+    const refusing = await start({ DAV_CLUTTER: 'refuse' });
+    try {
+      for (const name of [...CLUTTER, 'a.txt']) assert.equal((await put(hiding.port, name)).status, 201, name);
+      const listed = jsonOf(await send(hiding.port, '/')) as { entries: { name: string }[] };
+      assert.deepEqual(
+        listed.entries.map(({ name }) => name),
+        ['a.txt'],
+      );
+      const seen = await send(hiding.port, '/-/dav/', { method: 'PROPFIND', headers: { depth: '1' } });
+      assert.equal(texts(seen, 'href').length, 6);
+      for (const name of CLUTTER) {
+        assert.equal((await put(refusing.port, name)).status, 403, name);
+        assert.equal((await send(refusing.port, `/-/dav/${name}`, { method: 'MKCOL' })).status, 403, name);
+      }
+      assert.equal((await put(refusing.port, 'a.txt')).status, 201);
+      const headers = { destination: '/-/dav/._b' };
+      assert.equal((await send(refusing.port, '/-/dav/a.txt', { method: 'MOVE', headers })).status, 403);
+    } finally {
+      await hiding.stop();
+      await refusing.stop();
+    }
+  });
+});
