@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import { isHeld, type Lock, lockedError } from '../../dav/lock.ts';
-import { quoted } from '../../model/error.ts';
+import { isStoreError, quoted } from '../../model/error.ts';
 import type { Entry } from '../../model/store.ts';
 import { requireIf, requireParent, requirePreconditions } from './conditions.ts';
 import type { DavContext } from './context.ts';
@@ -35,26 +35,28 @@ export async function lock(context: DavContext): Promise<FastifyReply> {
     throw new DavError(409, `The folder ${quoted(target.folder)} does not exist. Create it first.`);
   if (!entry) await requireParent(context, target);
   const wanted = { path, scope, isDeep: isDeep && entry?.kind === 'folder', owner, user: holder.user, timeoutSeconds };
-  const created = await files.lock(path, { isNew: entry === undefined, isDeep: wanted.isDeep }, async () => {
+  let isCreated = false;
+  const locked = await files.lock(path, { isNew: entry === undefined, isDeep: wanted.isDeep }, async () => {
+    // Before the lock: a crash between them leaves an empty file that all clients can use, instead of a lock without a file.
+    if (!entry) isCreated = await createEmptyFile(context, path);
     const outcome = await environment.dav.locks.create(wanted);
     if ('lock' in outcome) return outcome.lock;
     throw new DavError(423, lockedError(path, outcome.conflict).message, conflictElement(context, outcome.conflict));
   });
-  if (!entry) await createEmptyFile(context, created);
-  return sendLocks(context, { locks: [created], status: entry ? 200 : 201, token: created.token });
+  return sendLocks(context, { locks: [locked], status: isCreated ? 201 : 200, token: locked.token });
 }
 
-/** Creates the empty file that a lock of an unused path creates (RFC 4918, section 7.3). Ends the lock if that fails. */
-async function createEmptyFile({ request, environment }: DavContext, { token, path }: Lock): Promise<void> {
+/**
+ * Creates the empty file that a lock of an unused path creates (RFC 4918, section 7.3). Returns false if another client
+ * has created the file meanwhile.
+ */
+async function createEmptyFile({ files }: DavContext, path: Lock['path']): Promise<boolean> {
   try {
-    const files = request.access?.filesWithLocks(new Set([token]));
-    await files?.upload({
-      target: { path: path as NonNullable<DavContext['target']['file']>, condition: 'absent' },
-      body: Readable.from([]),
-      maxSize: 0,
-    });
+    const target = { path: path as NonNullable<DavContext['target']['file']>, condition: 'absent' } as const;
+    await files.upload({ target, body: Readable.from([]), maxSize: 0 });
+    return true;
   } catch (error) {
-    await environment.dav.locks.remove(token);
+    if (isStoreError(error) && error.code === 'name-taken') return false;
     throw error;
   }
 }
