@@ -8,6 +8,9 @@ import { escapeXml } from './xml.ts';
 
 export const XML_TYPE = 'application/xml; charset=utf-8';
 
+/** The namespace of elements that only this service has. */
+const NAMESPACE = 'https://holdall-files.github.io/holdall/';
+
 /** The statuses of store errors that differ from those of the HTTP API. */
 const STATUSES: Partial<Readonly<Record<StoreErrorCode, number>>> = {
   locked: 423,
@@ -20,11 +23,19 @@ const STATUSES: Partial<Readonly<Record<StoreErrorCode, number>>> = {
   'store-full': 507,
 };
 
-/** Sends an error as XML (RFC 4918, section 14.5), with the message in an element of its own. */
+/** An error for the client. `code`: that of the HTTP API, if the error is not only of WebDAV. */
+interface Failure extends Pick<DavError, 'message' | 'condition'> {
+  readonly code?: string;
+}
+
+/** Sends an error as XML (RFC 4918, section 14.5), with the message and the code in elements of their own. */
 export function sendDavFailure(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const { message, condition } =
-    error instanceof DavError ? beginDavError(error, request, reply) : begin(error, request, reply);
-  const text = `<H:message xmlns:H="https://holdall-files.github.io/holdall/">${escapeXml(message)}</H:message>`;
+  const isDav = error instanceof DavError;
+  const { message, condition, code }: Failure = isDav
+    ? beginDavError(error, request, reply)
+    : begin(error, request, reply);
+  const own = (name: string, text: string) => `<H:${name} xmlns:H="${NAMESPACE}">${escapeXml(text)}</H:${name}>`;
+  const text = own('message', message) + (code === undefined ? '' : own('code', code));
   return reply
     .type(XML_TYPE)
     .send(`<?xml version="1.0" encoding="utf-8"?>\n<D:error xmlns:D="DAV:">${condition ?? ''}${text}</D:error>\n`);
@@ -36,19 +47,15 @@ function beginDavError(error: DavError, request: FastifyRequest, reply: FastifyR
   return error;
 }
 
-function begin(
-  error: unknown,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): { readonly message: string; readonly condition?: string } {
+function begin(error: unknown, request: FastifyRequest, reply: FastifyReply): Failure {
   const { error: message, code } = beginFailure(error, request, reply);
   if (!isStoreError(error)) {
     const isPrivilege = error instanceof AccessDenied;
-    return { message, ...(isPrivilege && { condition: '<D:need-privileges/>' }) };
+    return { message, code, condition: isPrivilege ? '<D:need-privileges/>' : undefined };
   }
   const status = STATUSES[error.code];
   if (status !== undefined) reply.code(status);
-  if (code !== 'locked') return { message };
+  if (code !== 'locked') return { message, code, condition: undefined };
   const href = escapeXml(originalUrl(request));
-  return { message, condition: `<D:lock-token-submitted><D:href>${href}</D:href></D:lock-token-submitted>` };
+  return { message, code, condition: `<D:lock-token-submitted><D:href>${href}</D:href></D:lock-token-submitted>` };
 }
