@@ -46,14 +46,33 @@ const NEEDS = {
     isMetOtherwise: isObjectStoreNamed,
     alternative: HOW_TO_SET_ANOTHER,
   },
+  cadaver: { description: 'cadaver, a WebDAV client', commands: { cadaver: 'cadaver' } },
   caddy: { description: 'Caddy', commands: { caddy: 'caddy' } },
   ceph: { description: 'Ceph, started and stopped by the tests', commands: CEPH_COMMANDS },
   chromium: { description: 'Chromium with its PDF viewer', commands: { chromium: 'chromium' } },
   curl: { description: 'curl and bash', commands: { curl: 'curl', bash: 'bash' } },
+  davfs2: {
+    description: 'davfs2, and a user who can mount file systems of FUSE',
+    commands: { 'mount.davfs': 'davfs2', mount: 'mount' },
+    isMet: () => existsSync('/dev/fuse') && canMount(),
+    alternative: 'Run the tests as root, on a machine with /dev/fuse',
+  },
   'docker-compose': { description: 'Docker Compose', commands: { 'docker-compose': 'docker-compose' } },
   firefox: { description: 'Firefox', commands: { 'firefox-esr': 'firefox-esr' } },
   git: { description: 'git', commands: { git: 'git' } },
+  gvfs: {
+    description: 'GIO and GVfs with their WebDAV client',
+    commands: { gio: 'libglib2.0-bin', 'dbus-run-session': 'dbus-daemon' },
+    files: [
+      {
+        name: 'gvfsd-dav',
+        packages: 'gvfs-backends',
+        isPresent: () => existsSync('/usr/libexec/gvfsd-dav'),
+      },
+    ],
+  },
   haproxy: { description: 'HAProxy', commands: { haproxy: 'haproxy' } },
+  litmus: { description: 'litmus, the test suite for WebDAV servers', commands: { litmus: 'litmus' } },
   nginx: { description: 'nginx', commands: { nginx: 'nginx-light' } },
   'open-files': {
     description: 'Linux, and 11,000 open files per process',
@@ -72,6 +91,7 @@ const NEEDS = {
   redis: { description: 'Redis', commands: { 'redis-server': 'redis-server' } },
   root: { description: 'root', isMet: () => process.getuid?.() === 0, alternative: 'Run the tests as root' },
   setpriv: { description: 'setpriv', commands: { setpriv: 'util-linux' } },
+  sqlite3: { description: 'the command line of SQLite', commands: { sqlite3: 'sqlite3' } },
   stills: {
     description: 'ffmpeg and Poppler, and bubblewrap with permission for user namespaces',
     commands: { ffmpeg: 'ffmpeg', pdftoppm: 'poppler-utils', bwrap: 'bubblewrap', prlimit: 'util-linux' },
@@ -90,6 +110,7 @@ const NEEDS = {
       },
     ],
   },
+  vim: { description: 'Vim', commands: { vim: 'vim' } },
   'zip-readers': {
     description: 'unzip, 7-Zip and Python, which read ZIP archives',
     commands: { unzip: 'unzip', '7z': 'p7zip-full', python3: 'python3-minimal' },
