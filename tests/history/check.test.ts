@@ -82,6 +82,7 @@ const done: Outcome = { is: 'done' };
 const found = (content: number): Outcome => ({ is: 'found', content });
 const nothing: Outcome = { is: 'found', content: null };
 const unknown: Outcome = { is: 'unknown', why: 'the connection broke' };
+const withoutFolder: Outcome = { is: 'without folder', error: '' };
 const refused = (status: number): Outcome => ({ is: 'refused', status, error: '' });
 const listed = (files: Readonly<Record<string, number>>): Outcome => ({ is: 'listed', files });
 
@@ -99,6 +100,13 @@ const VIOLATIONS: readonly Case[] = [
   ['a file that no operation uploaded', ALL, [list(''), listed({ 'a.tmp': 5 })]],
   ['an upload that replaces what it must not', ALL, stored('a', 1), [uploadNew('a', 2), done]],
   ['an upload that is refused for a file that is not there', ALL, [uploadNew('a', 2), refused(412)]],
+  ['an upload to the root that is refused because its folder is missing', ALL, [upload('a', 1), withoutFolder]],
+  [
+    'an upload that is refused because a folder with files is missing',
+    ALL,
+    stored('f/x', 1),
+    [upload('f/y', 2), withoutFolder],
+  ],
   [
     'two that may not replace each other',
     CONDITIONAL,
@@ -316,6 +324,16 @@ const VIOLATIONS: readonly Case[] = [
 ];
 
 const EXPLAINED: readonly Case[] = [
+  [
+    'an upload that is refused while its folder is being deleted',
+    ALL,
+    stored('f/x', 1),
+    calls('p', remove('f/x')),
+    calls('q', upload('f/y', 2)),
+    ends('q', withoutFolder),
+    ends('p', done),
+    holds('f/y', 0),
+  ],
   [
     'a file that is deleted and restored',
     ALL,

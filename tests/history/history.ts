@@ -21,6 +21,8 @@ export type Line =
       readonly client: string;
       /** The service that gets the request. */
       readonly replica: number;
+      /** The protocol of the client. Operations that WebDAV does not have are of the HTTP API. */
+      readonly protocol?: 'dav' | undefined;
       readonly operation: Operation;
     }
   | { readonly is: 'end'; readonly at: number; readonly id: number; readonly outcome: Outcome }
@@ -100,6 +102,12 @@ export type UndoableOperation = Extract<
   }
 >;
 
+/** An operation that WebDAV has, too. Renames are moves there. */
+export type DavOperation = Exclude<
+  Operation,
+  { readonly does: 'restore' | 'restore folder' | 'restore version' | 'purge' | 'undo' }
+>;
+
 /** A step of an undo, from the response of the service. */
 export interface UndoStep {
   readonly type: string;
@@ -115,6 +123,8 @@ export type Outcome =
   /** The sizes of the files in a listing; null for a 404. */
   | { readonly is: 'listed'; readonly files: Readonly<Record<string, number>> | null }
   | { readonly is: 'refused'; readonly status: number; readonly error: string }
+  /** The folder of the new file does not exist. The HTTP API creates it instead. */
+  | { readonly is: 'without folder'; readonly error: string }
   /** No response, or one that leaves open whether the change was made. */
   | { readonly is: 'unknown'; readonly why: string }
   /** The client disconnected before the end of the body: the upload must have no effect. */

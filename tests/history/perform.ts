@@ -11,11 +11,16 @@ import {
   send,
 } from '../http/client.ts';
 import { bytesOf, contentOf } from './content.ts';
-import type { Operation, Outcome, UndoStep } from './history.ts';
+import type { DavOperation, Operation, Outcome, UndoStep } from './history.ts';
+import { performDav } from './perform-dav.ts';
 
-/** Sends an operation to the service at a port. Returns its outcome. Never rejects. */
-export async function perform(port: number, operation: Operation): Promise<Outcome> {
+/**
+ * Sends an operation to the service at a port, by WebDAV if it has the operation and `protocol` says so. Returns its
+ * outcome. Never rejects.
+ */
+export async function perform(port: number, operation: Operation, protocol: 'dav' | undefined): Promise<Outcome> {
   try {
+    if (protocol === 'dav' && isDav(operation)) return await performDav(port, operation);
     switch (operation.does) {
       case 'upload':
         return await upload(port, operation);
@@ -48,6 +53,19 @@ export async function perform(port: number, operation: Operation): Promise<Outco
     // A response that the HTTP API does not have.
     const isOfResponse = error instanceof AssertionError || error instanceof SyntaxError;
     return { is: isOfResponse ? 'wrong' : 'unknown', why };
+  }
+}
+
+function isDav(operation: Operation): operation is DavOperation {
+  switch (operation.does) {
+    case 'restore':
+    case 'restore folder':
+    case 'restore version':
+    case 'purge':
+    case 'undo':
+      return false;
+    default:
+      return true;
   }
 }
 

@@ -26,6 +26,8 @@ export interface Planned {
   readonly operation: Operation | Choice;
   /** The number of the service that gets the request; another one if that has ended. */
   readonly replica: number;
+  /** The protocol of the client. Operations that WebDAV does not have are of the HTTP API. */
+  readonly protocol: 'dav' | undefined;
 }
 
 /** A fault after this number of operations of the round have begun. */
@@ -68,7 +70,10 @@ export function planOf(store: StoreKind, seed: number, rounds: number): Plan {
 }
 
 function roundOf(store: StoreKind, random: Random, contents: () => number): Round {
-  const operations = () => Array.from({ length: 2 + random.below(4) }, () => planned(store, random, contents));
+  const operations = (): Planned[] => {
+    const protocol = random.below(3) === 0 ? 'dav' : undefined;
+    return Array.from({ length: 2 + random.below(4) }, () => planned(store, random, contents, protocol));
+  };
   const clients = Array.from({ length: CLIENTS[store] }, operations);
   const after = 1 + random.below(clients.flat().length);
   const cuts = () => Array.from({ length: 1 + random.below(3) }, () => random.of(['cut', 'cut when done'] as const));
@@ -81,10 +86,10 @@ function roundOf(store: StoreKind, random: Random, contents: () => number): Roun
   return { clients, fault: random.of(faults)() };
 }
 
-function planned(store: StoreKind, random: Random, contents: () => number): Planned {
+function planned(store: StoreKind, random: Random, contents: () => number, protocol: Planned['protocol']): Planned {
   // The history of a branch keeps everything.
   const operations = store === 'github' ? [...OPERATIONS, ...RESTORING] : [...OPERATIONS, ...RESTORING, purgeItem];
-  return { operation: random.of(operations)(random, contents), replica: random.below(REPLICAS) };
+  return { operation: random.of(operations)(random, contents), replica: random.below(REPLICAS), protocol };
 }
 
 type Draw = (random: Random, contents: () => number) => Planned['operation'];

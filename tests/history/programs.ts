@@ -136,6 +136,15 @@ export function explainerOf({ store, paths }: Pick<History, 'store' | 'paths'>) 
     return { wrong: `a ${status} is no answer to this` };
   };
 
+  /** Checks that the folder of the new file had no files. */
+  const withoutFolder = (operation: Operation): Explanation => {
+    const path = operation.does === 'upload' ? operation.path : 'to' in operation ? operation.to : '';
+    const folder = path.slice(0, path.slice(0, -1).lastIndexOf('/') + 1);
+    if (folder === '') return { wrong: 'the root always exists' };
+    const files = namesIn(folder).map((name) => numberOf(folder + name));
+    return { program: promises.listsMoments ? [absent(files)] : files.map((file) => absent([file])) };
+  };
+
   return (operation: Operation, outcome: Outcome, isRepeated: boolean): Explanation => {
     const isDone = outcome.is === 'done';
     const change = changeOf(operation, isRepeated, isDone);
@@ -157,6 +166,8 @@ export function explainerOf({ store, paths }: Pick<History, 'store' | 'paths'>) 
         return listing(operation.does === 'list' ? operation.folder : '', outcome.files ?? {});
       case 'refused':
         return refusal(change, outcome.status, () => stepsOf(change, operation));
+      case 'without folder':
+        return withoutFolder(operation);
       case 'unknown':
         return { program: perhaps(stepsOf(change, operation)) };
       case 'left':

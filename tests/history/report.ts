@@ -50,7 +50,7 @@ function describeLine(line: Line, calls: ReadonlyMap<number, Line & { is: 'call'
     return `${time}  !!!! ${what}`;
   }
   const call = calls.get(line.id);
-  const who = `${call?.client ?? ''} → ${call?.replica ?? ''}`.padEnd(13);
+  const who = `${call?.client ?? ''}${call?.protocol ? ' (DAV)' : ''} → ${call?.replica ?? ''}`.padEnd(13);
   const number = String(line.id).padStart(5);
   if (line.is === 'call') return `${time}  ${who} ${number}  ${describe(line.operation)} …`;
   return `${time}  ${who} ${number}  … ${call ? describe(call.operation) : ''}: ${describeOutcome(line.outcome)}`;
@@ -102,6 +102,8 @@ function describeOutcome(outcome: Outcome): string {
       );
     case 'refused':
       return `refused, ${outcome.status}: ${outcome.error}`;
+    case 'without folder':
+      return `the folder does not exist: ${outcome.error}`;
     case 'unknown':
     case 'wrong':
       return `${outcome.is}: ${outcome.why}`;

@@ -63,12 +63,15 @@ function createRecorder(site: ReplicaSet) {
     lines,
     note,
     changes,
-    async perform(client: string, replica: number, operation: Operation): Promise<void> {
+    async perform(
+      { client, replica, protocol }: { client: string; replica: number; protocol: Planned['protocol'] },
+      operation: Operation,
+    ): Promise<void> {
       const port = site.ports.get(replica);
       assert.ok(port !== undefined, `The service ${replica} runs.`);
       const id = ++operations;
-      note({ is: 'call', id, client, replica, operation });
-      const outcome = await perform(port, operation);
+      note({ is: 'call', id, client, replica, protocol, operation });
+      const outcome = await perform(port, operation, protocol);
       note({ is: 'end', id, outcome });
       if (outcome.is === 'done' && outcome.change !== undefined && isUndoable(operation)) {
         changes.push({ change: outcome.change, of: operation });
@@ -83,10 +86,11 @@ async function runRound({ clients, fault }: Round, site: ReplicaSet, recorder: R
   let begun = 0;
   let failing: Promise<void> | undefined;
   const runClient = async (operations: readonly Planned[], number: number) => {
-    for (const { operation, replica } of operations) {
+    for (const { operation, replica, protocol } of operations) {
       if (++begun === fault?.after) failing = cause(fault, site, recorder);
       const chosen = 'choice' in operation ? await choose(operation, site, replica, recorder.changes) : operation;
-      if (chosen) await recorder.perform(`client ${number}`, runningReplica(site, replica), chosen);
+      const from = { client: `client ${number}`, replica: runningReplica(site, replica), protocol };
+      if (chosen) await recorder.perform(from, chosen);
     }
   };
   await Promise.all(clients.map(runClient));
@@ -201,6 +205,8 @@ async function lookAtAll({ paths, folders }: Plan, site: ReplicaSet, recorder: R
       ...paths.map((path) => ({ does: 'fetch', path }) as const),
       ...['', ...folders].map((folder) => ({ does: 'list', folder }) as const),
     ];
-    await Promise.all(looks.map((operation) => recorder.perform('look', replica, operation)));
+    await Promise.all(
+      looks.map((operation) => recorder.perform({ client: 'look', replica, protocol: undefined }, operation)),
+    );
   }
 }
