@@ -155,6 +155,22 @@ describe('The request sequences of WebDAV clients', () => {
     }
   });
 
+  it('Joplin reads files with a condition that is no ETag, and moves its lock file', async () => {
+    const joplin = clientOf('Joplin/1.0');
+    const headers = { 'if-none-match': 'JoplinIgnore-1795791212' };
+    assertStatus(await joplin('MKCOL', 'joplin/'), 201);
+    assertStatus(
+      await joplin('PUT', 'joplin/.sync.tmp', { body: '{}', headers: { 'content-type': 'text/plain' } }),
+      201,
+    );
+    assertStatus(await joplin('MOVE', 'joplin/.sync.tmp', { headers: destination('joplin/info.json', 'T') }), 201);
+    const read = await joplin('GET', 'joplin/info.json', { headers });
+    assert.deepEqual([read.status, read.body.toString()], [200, '{}']);
+    const listed = await joplin('PROPFIND', 'joplin/', { headers: { ...headers, depth: '1' } });
+    const paths = parseMultistatus(listed, service.path).map(({ path }) => path);
+    assert.deepEqual(paths, ['joplin/', 'joplin/info.json']);
+  });
+
   it('keeps names with any character, as files and as folders', async () => {
     const client = clientOf('test');
     assertStatus(await client('MKCOL', 'names'), 201);
