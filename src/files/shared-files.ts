@@ -336,6 +336,7 @@ const GENERAL_MESSAGES: Readonly<Record<string, string>> = {
   'too-large-for-store': 'The file is too large for the store.',
   'path-too-long': 'The path is too long.',
   'invalid-cursor': 'The cursor is not from a listing of this folder. List the folder again from the beginning.',
+  locked: 'A lock protects the file or folder at the moment. Try again later.',
   unavailable: 'The files are unavailable at the moment. Try again later.',
   denied: 'The store refuses access.',
 };

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { PERMISSIONS } from '../../src/access/policy.ts';
 import { parseXml, textOf, type XmlElement } from '../../src/http/dav/xml.ts';
+import { readOnly } from '../../src/stores/layers/read-only.ts';
 import { EVERYONE, type GuardedService, grant, json, startGuardedService } from '../access/guarded-service.ts';
-import { memory } from '../contract/backend.ts';
+import { disk, memory } from '../contract/backend.ts';
 import { assertFailure, type Call, jsonOf, type Response, send } from './client.ts';
 import { startService, type TestService } from './service.ts';
 
@@ -435,8 +436,8 @@ describe('WebDAV', () => {
 });
 
 describe('WebDAV settings', () => {
-  const start = (settings: object): Promise<TestService> =>
-    startService(memory, {
+  const start = (settings: object, backend = memory): Promise<TestService> =>
+    startService(backend, {
       hasJobs: true,
       davSettings: { DAV: true, DAV_CLUTTER: 'store', DAV_REDIRECTS: false, ...settings },
     });
@@ -476,6 +477,48 @@ describe('WebDAV settings', () => {
     } finally {
       await hiding.stop();
       await refusing.stop();
+    }
+  });
+
+  it('send large files directly, or redirect to a URL that works once clients may follow it', async () => {
+    const bytes = Buffer.alloc(6 * 1024 * 1024, 'x');
+    for (const isRedirecting of [false, true]) {
+      const service = await start({ DAV_REDIRECTS: isRedirecting }, disk);
+      try {
+        const stored = await send(service.port, '/-/dav/big', { method: 'PUT', body: bytes });
+        assert.equal(stored.status, 201);
+        const { status, headers, body } = await send(service.port, '/-/dav/big');
+        assert.equal(status, isRedirecting ? 302 : 200);
+        if (isRedirecting) {
+          const url = new URL(String(headers.location), `http://127.0.0.1:${service.port}/-/dav/big`);
+          assert.deepEqual((await send(service.port, url.pathname + url.search)).body, bytes);
+        } else assert.deepEqual(body, bytes);
+        const head = await send(service.port, '/-/dav/big', { method: 'HEAD' });
+        assert.deepEqual([head.status, head.headers['content-length']], [200, String(bytes.length)]);
+        const part = await send(service.port, '/-/dav/big', { headers: { range: 'bytes=1-3' } });
+        assert.equal(part.status, isRedirecting ? 302 : 206);
+      } finally {
+        await service.stop();
+      }
+    }
+  });
+
+  it('change nothing in a read-only service', async () => {
+    const service = await startService(memory, { hasJobs: true, readOnly: true, wrap: readOnly });
+    try {
+      const proppatch = '<propertyupdate xmlns="DAV:"><set><prop><x xmlns="urn:x"/></prop></set></propertyupdate>';
+      for (const [method, body] of [
+        ['PUT', 'x'],
+        ['MKCOL', undefined],
+        ['LOCK', LOCK_BODY],
+        ['PROPPATCH', proppatch],
+      ] as const) {
+        const call = { method, ...(body !== undefined && { body }) };
+        assert.equal((await send(service.port, '/-/dav/new', call)).status, 403, method);
+      }
+      assert.equal((await send(service.port, '/-/dav/', { method: 'PROPFIND', headers: { depth: '1' } })).status, 207);
+    } finally {
+      await service.stop();
     }
   });
 });

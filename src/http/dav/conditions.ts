@@ -1,3 +1,4 @@
+import { quoted } from '../../model/error.ts';
 import { parentOf } from '../../model/path.ts';
 import type { Entry, WriteCondition } from '../../model/store.ts';
 import { HttpError } from '../errors.ts';
@@ -101,5 +102,5 @@ export async function requireParent({ files }: DavContext, { folder }: Pick<Targ
   const parent = parentOf(folder);
   // For users who may only add files, parents are created, which reveals nothing.
   if (!files.canRead(parent) || (await files.folderExists(parent))) return;
-  throw new DavError(409, `The folder ${JSON.stringify(parent)} does not exist. Create it first.`);
+  throw new DavError(409, `The folder ${quoted(parent)} does not exist. Create it first.`);
 }

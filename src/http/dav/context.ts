@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { GuardedFiles } from '../../access/guard.ts';
 import type { LockHolder } from '../../dav/lock.ts';
 import { quoted } from '../../model/error.ts';
+import { readOnlyError } from '../../model/store-errors.ts';
 import { accessOf } from '../access/request-access.ts';
 import type { ListingLimiter } from '../limits/limits.ts';
 import { hasBody } from '../limits/slow-clients.ts';
@@ -67,6 +68,11 @@ export class DavContext {
     const depth = allowed.find((each) => each === text);
     if (depth !== undefined) return depth;
     throw new DavError(400, `The header Depth is ${quoted(text)}. Send ${allowed.join(' or ')}.`);
+  }
+
+  /** Throws 403 if the service is read-only. The store refuses changes of files itself. */
+  requireWritable(): void {
+    if (this.environment.service.readOnly) throw readOnlyError();
   }
 
   /** Reads the body of the request. Throws 413 if it is too large. */

@@ -22,6 +22,7 @@ const MAX_OWNER_LENGTH = 2000;
 /** LOCK (RFC 4918, section 9.10): locks a file or folder, or refreshes a lock. Creates an empty file where nothing exists. */
 export async function lock(context: DavContext): Promise<FastifyReply> {
   const { files, target, holder, environment } = context;
+  context.requireWritable();
   const timeoutSeconds = parseTimeout(context.header('timeout'));
   const body = await context.readBody();
   if (body.length === 0) return refresh(context, timeoutSeconds);

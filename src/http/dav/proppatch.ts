@@ -32,6 +32,7 @@ const ACCEPTED_ONLY: readonly string[] = ['Win32LastModifiedTime', 'Win32LastAcc
 /** PROPPATCH (RFC 4918, section 9.2): sets and removes properties of a file or folder, all or none. */
 export async function proppatch(context: DavContext): Promise<FastifyReply> {
   const { files, target, reply, environment } = context;
+  context.requireWritable();
   const changes = parseBody(await context.readBody());
   const entry = await requireEntry(files, target);
   await requireIf(context);
