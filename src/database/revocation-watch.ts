@@ -45,6 +45,14 @@ export class RevocationWatch<Credential extends { readonly id: string }> {
     };
   }
 
+  /** Checks the uses now, because credentials were revoked. */
+  check(): void {
+    if (this.#uses.size === 0) return;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    void this.#check();
+  }
+
   #schedule(): void {
     this.#timer ??= setTimeout(() => void this.#check(), this.#intervalMs).unref();
   }
@@ -63,6 +71,7 @@ export class RevocationWatch<Credential extends { readonly id: string }> {
       // Nothing can be revoked without the database.
       if (!isStoreError(error, 'unavailable')) this.#onError(error);
     }
+    clearTimeout(this.#timer);
     this.#timer = undefined;
     if (this.#uses.size > 0) this.#schedule();
   }

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { AppTokenLookup } from '../app-tokens/app-token-lookup.ts';
-import { AppTokens } from '../app-tokens/app-tokens.ts';
+import { APP_TOKENS_TOPIC, AppTokens } from '../app-tokens/app-tokens.ts';
 import type { Database } from '../database/database.ts';
 import { RevocationWatch } from '../database/revocation-watch.ts';
 import type { AppTokenService } from '../http/service.ts';
@@ -18,5 +18,6 @@ export function createAppTokens(
   const watch = new RevocationWatch((ids) => table.findAll(ids), {
     onError: (error) => logger.error({ err: error }, 'App tokens in use could not be checked'),
   });
+  resources.defer(database.listen((topic) => topic === APP_TOKENS_TOPIC && watch.check()));
   return { table, lookup, watch };
 }

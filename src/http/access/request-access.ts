@@ -58,7 +58,7 @@ export interface RequestAccess {
    * `release` ends the watch.
    */
   watchAppToken(): WatchedCredential | undefined;
-  /** Throws if the request is stale and its user no longer has the same identity. */
+  /** Throws if the request is stale or has an app token, and its user no longer has the same identity. */
   confirm(): Promise<void>;
   /** Records an audit event of this request. */
   record(event: AuditEvent): void;
@@ -245,7 +245,10 @@ export class UserRequestAccess implements RequestAccess {
   }
 
   async confirm(): Promise<void> {
-    if (this.#authentication === undefined || performance.now() - this.#startedAt < REAUTHENTICATION_AGE_MS) return;
+    if (this.#authentication === undefined) return;
+    // An app token is cached, so that checking it again costs little.
+    const isFresh = performance.now() - this.#startedAt < REAUTHENTICATION_AGE_MS;
+    if (isFresh && this.appToken === undefined) return;
     const { authenticators } = this.#service.access;
     const current = await authenticators?.reauthenticate(this.#request, this.#reply).catch((error: unknown) => {
       if (error instanceof HttpError && error.status === 401) return undefined;
