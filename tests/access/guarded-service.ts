@@ -21,6 +21,8 @@ export interface GuardedService {
   readonly port: number;
   /** The share links; undefined without jobs. */
   readonly links: TestService['links'];
+  /** The change log; undefined without jobs. */
+  readonly changes: TestService['changes'];
   /** The app tokens; undefined without jobs. */
   readonly appTokens: TestService['appTokens'];
   /** What proves that a request is Ann's. */
@@ -84,13 +86,14 @@ export async function startGuardedService(
     audit,
     ...options,
   });
-  const { store, port, links, appTokens } = service;
+  const { store, port, links, appTokens, changes } = service;
 
   return {
     store,
     port,
     links,
     appTokens,
+    changes,
     requested: { authorization: `Bearer ${token}` },
     dismissAnn() {
       policy = createPolicy([], granted);
