@@ -81,7 +81,8 @@ describe('A request with an app token of a user with all permissions', () => {
   /** Whether a request shows the folders that lead to the folder of the token. */
   const isTraversing = (title: string) => TRAVERSING.has(title);
   /** Without the right to read, users with another right see an empty folder. */
-  const isVisibleAnyway = (title: string, missing: Permission) => missing === 'read' && isTraversing(title) && title !== 'Empty the trash';
+  const isVisibleAnyway = (title: string, missing: Permission) =>
+    missing === 'read' && isTraversing(title) && title !== 'Empty the trash';
 });
 
 const TRAVERSING: ReadonlySet<string> = new Set([

@@ -339,6 +339,16 @@ describe('Work of an app token that lasts', () => {
     assert.deepEqual([job.status, job.failure?.code], ['failed', 'permission-denied']);
   });
 
+  it('empties only its part of the trash, in a job', async () => {
+    const token = await create({ folder: 'p' });
+    for (const path of ['top', 'p/b']) await service.asAnn(`/delete/${path}`, { method: 'DELETE' });
+    const headers = { prefer: 'respond-async, wait=10' };
+    assert.equal((await withToken(token, '/-/trash', { method: 'DELETE', headers })).status, 200);
+    const { entries } = jsonOf(await service.asAnn('/-/trash')) as { entries: { path: string }[] };
+    const paths = new Set(entries.map(({ path }) => path));
+    assert.deepEqual([paths.has('top'), paths.has('p/b')], [true, false]);
+  });
+
   it('sees and cancels only its own jobs, also if its user manages the root', async () => {
     const [token, other] = [await create(), await create()];
     gate = new Promise(() => {});
