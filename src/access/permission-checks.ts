@@ -22,6 +22,8 @@ export interface GuardOptions {
   readonly user: Identity | undefined;
   /** Whether the request came by a share link, so that signing in does not help. */
   readonly isLink?: boolean;
+  /** Whether the user sent an app token, which can lack permissions that the user has. */
+  readonly isAppToken?: boolean;
   /** Resolves if the user still has the same identity, otherwise throws: a request can take a long time to arrive. */
   readonly confirm: () => Promise<void>;
   /** Returns whether listings omit a file or folder. Default: they omit none. */
@@ -101,9 +103,10 @@ export class PermissionChecks {
   }
 
   #reasonTo(verb: string): string {
-    const { user, isLink = false } = this.#options;
+    const { user, isLink = false, isAppToken = false } = this.#options;
     if (isLink) return `This link doesn't give permission to ${verb}`;
     if (user === undefined) return `Sign in to ${verb}`;
+    if (isAppToken) return `This app token of ${quoted(user.name)} doesn't give permission to ${verb}`;
     return `You are signed in as ${quoted(user.name)} and don't have permission to ${verb}`;
   }
 

@@ -143,7 +143,7 @@ const HTTP_ERRORS = {
 
   'permission-denied': {
     status: 403,
-    meaning: 'The user does not have the permission for this path.',
+    meaning: 'The user, or the app token or share link of the request, does not have the permission.',
     action: 'Ask for a grant in the access file.',
   },
   'https-required': {

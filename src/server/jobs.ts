@@ -53,6 +53,7 @@ export function startJobs(
       new GuardedFiles(filesOf(service, { user: submitter.user?.name, onRecorded }), {
         policy: () => policyOf(submitter),
         user: submitter.user,
+        isAppToken: submitter.appToken !== undefined,
         confirm: () => requireValidSubmitter(submitter, access.policy(), isActive),
         record: (event) => audit.write(event, submitter),
       }),

@@ -176,6 +176,7 @@ export class UserRequestAccess implements RequestAccess {
         isHidden: isForDav ? undefined : this.#service.dav?.isHidden,
         policy: () => this.#currentPolicy(),
         user,
+        isAppToken: this.appToken !== undefined,
         confirm: () => this.confirm(),
         record: (event) => this.record(event),
       },
