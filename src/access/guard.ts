@@ -112,8 +112,9 @@ export class GuardedFiles implements Files {
     run: () => Promise<void>,
   ): Promise<void> {
     await this.#checks.confirmIdentity();
-    if (!isHolder && isDeep) this.#checks.requireThroughout('manage', 'unlock', path);
-    else if (!isHolder) this.#checks.require('manage', 'unlock', path);
+    if (isHolder) this.#checks.requireHolder('unlock', path);
+    else if (isDeep) this.#checks.requireThroughout('manage', 'unlock', path);
+    else this.#checks.require('manage', 'unlock', path);
     await this.#checks.record('unlock', () => ({ path }), run);
   }
 

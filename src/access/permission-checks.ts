@@ -122,6 +122,13 @@ export class PermissionChecks {
       this.refuse(action, path, `${VERBS[permission]} all of`);
   }
 
+  /** Requires of the user who holds a lock that their app token, if they sent one, could have set it. */
+  requireHolder(action: string, path: Path): void {
+    const isAllowed = (permission: Permission) => this.policy.allows(this.user, permission, path);
+    if (this.#options.isAppToken && !isAllowed('write') && !isAllowed('manage'))
+      this.refuse(action, path, VERBS.manage);
+  }
+
   /** Requires permission to list a folder: to read it, or a folder below it. */
   requireList(folder: FolderPath, action = 'list'): void {
     if (!this.canList(folder)) this.refuse(action, folder, VERBS.read);

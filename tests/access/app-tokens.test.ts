@@ -406,3 +406,64 @@ describe('Work of an app token that lasts', () => {
     assert.equal((await service.asAnn(annual, { method: 'DELETE', headers: tus })).status, 204);
   });
 });
+
+describe('WebDAV with an app token', () => {
+  const dav = (token: Pick<Created, 'secret'>, method: string, path: string, call: Call = {}) =>
+    send(service.port, `/-/dav/${path}`, {
+      ...call,
+      method,
+      headers: { ...basic('ann', token.secret), ...call.headers },
+    });
+  const LOCK: Call = {
+    body: '<lockinfo xmlns="DAV:"><lockscope><exclusive/></lockscope><locktype><write/></locktype></lockinfo>',
+  };
+
+  it('reaches its folder from the root, and nothing else', async () => {
+    const token = await create({ folder: 'p/a' });
+    const hrefsOf = async (path: string) => {
+      const { status, body } = await dav(token, 'PROPFIND', path, { headers: { depth: '1' } });
+      assert.equal(status, 207, path);
+      return [...body.toString().matchAll(/<[\w:]*href>([^<]*)</g)].map(([, href]) => href);
+    };
+    assert.deepEqual(await hrefsOf(''), ['/-/dav/', '/-/dav/p/']);
+    assert.deepEqual(await hrefsOf('p/'), ['/-/dav/p/', '/-/dav/p/a/']);
+    assert.deepEqual(await hrefsOf('p/a/'), ['/-/dav/p/a/', '/-/dav/p/a/1']);
+    assert.equal((await dav(token, 'PUT', 'p/a/new', { body: 'x' })).status, 201);
+    const to = (path: string) => ({ headers: { destination: `/-/dav/${path}` } });
+    for (const [method, path, call] of [
+      ['PROPFIND', 'px/', { headers: { depth: '0' } }],
+      ['GET', 'top', {}],
+      ['PUT', 'p/new', { body: 'x' }],
+      ['MKCOL', 'p/new', {}],
+      ['DELETE', 'p/b', {}],
+      ['MOVE', 'p/a/1', to('p/1')],
+      ['COPY', 'p/b', to('p/a/b')],
+      ['LOCK', 'top', LOCK],
+      ['DELETE', 'p/', {}],
+    ] as const) {
+      assert.equal((await dav(token, method, path, call)).status, 403, `${method} ${path}`);
+    }
+  });
+
+  it('ends at once when the token is revoked, with a Basic challenge', async () => {
+    const token = await create();
+    assert.equal((await dav(token, 'GET', 'top')).status, 200);
+    await revoke(token);
+    const { status, headers } = await dav(token, 'GET', 'top');
+    assert.equal(status, 401);
+    assert.match(String(headers['www-authenticate']), /^Basic /);
+  });
+
+  it('does not release a lock of its user without a permission to change the file', async () => {
+    const writer = await create();
+    const reader = await create({ permissions: ['read'] });
+    const locked = await dav(writer, 'LOCK', 'p/b', LOCK);
+    assert.equal(locked.status, 200, locked.body.toString());
+    const { locks } = jsonOf(await withToken(reader, '/-/locks?folder=p')) as { locks: { id: string }[] };
+    const id = locks[0]?.id ?? assert.fail();
+    const release = (token: Created) => withToken(token, `/-/locks/${id}`, { method: 'DELETE' });
+    assert.deepEqual(codeOf(await release(reader)), [403, 'permission-denied']);
+    assert.deepEqual(codeOf(await release(await create({ folder: 'px' }))), [404, 'not-found']);
+    assert.equal((await release(writer)).status, 200);
+  });
+});
