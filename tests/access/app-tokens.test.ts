@@ -14,7 +14,7 @@ import {
   jsonOf,
   send,
 } from '../http/client.ts';
-import { EVERYONE, form, type GuardedService, grant, json, startGuardedService } from './guarded-service.ts';
+import { EVERYONE, type GuardedService, grant, json, startGuardedService } from './guarded-service.ts';
 
 const ALL = ['read', 'write', 'manage'] as const;
 const ASYNC = { prefer: 'respond-async' };
