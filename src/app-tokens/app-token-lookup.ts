@@ -12,6 +12,9 @@ const LIFETIME_MS = 2000;
 /** Maximum number of cached tokens, including those that don't exist. */
 const MAX_CACHED = 10_000;
 
+/** What the lookup needs of the table. */
+type FoundTokens = Pick<AppTokens, 'findBySecret' | 'recordUse'>;
+
 export interface AppTokenLookupOptions {
   /** Milliseconds for which a token is not read again. */
   readonly lifetimeMs?: number;
@@ -24,7 +27,7 @@ export interface AppTokenLookupOptions {
  * the cache, and one of another process does as soon as its message arrives.
  */
 export class AppTokenLookup {
-  readonly #table: AppTokens;
+  readonly #table: FoundTokens;
   readonly #lifetimeMs: number;
   readonly #onError: (error: unknown) => void;
   readonly #cache = new LRUCache<string, { readonly token: AppToken | undefined; readonly until: number }>(
@@ -38,7 +41,7 @@ export class AppTokenLookup {
   #revocations = 0;
 
   constructor(
-    table: AppTokens,
+    table: FoundTokens,
     database: Pick<Database, 'listen'>,
     { lifetimeMs = LIFETIME_MS, onError }: AppTokenLookupOptions,
   ) {

@@ -5,6 +5,7 @@ import { AppTokenLookup } from '../../src/app-tokens/app-token-lookup.ts';
 import { AppTokens, MAX_APP_TOKENS } from '../../src/app-tokens/app-tokens.ts';
 import { Database } from '../../src/database/database.ts';
 import { openEngine } from '../../src/database/open.ts';
+import { StoreError } from '../../src/model/error.ts';
 import { parseFolder } from '../../src/model/path.ts';
 import { until } from '../../testing/until.ts';
 
@@ -113,6 +114,47 @@ export function testAppTokens(name: string, createEngine: () => Promise<Engine>)
       assert.equal((await lookup.find(secret))?.id, token.id);
       await other().revoke(token.id);
       await until('the token is forgotten', async () => (await lookup.find(secret)) === undefined);
+      lookup.close();
+    });
+
+    it('does not keep a token that is revoked while it is read', async () => {
+      const { promise: gate, resolve: open } = Promise.withResolvers<void>();
+      const slow = {
+        async findBySecret(secret: string) {
+          const found = await table().findBySecret(secret);
+          await gate;
+          return found;
+        },
+        recordUse: async () => {},
+      };
+      const lookup = new AppTokenLookup(slow, databases[0] ?? assert.fail(), { onError });
+      const { token, secret } = await table().create(SETTINGS, ANN);
+      const early = lookup.find(secret);
+      await table().findBySecret(secret);
+      await table().revoke(token.id);
+      open();
+      await early;
+      assert.equal(await lookup.find(secret), undefined);
+      lookup.close();
+    });
+
+    it('neither accepts nor forgets a token while the database is unavailable', async () => {
+      const { secret } = await table().create(SETTINGS, ANN);
+      let isAvailable = true;
+      const failing = {
+        async findBySecret(text: string) {
+          if (!isAvailable) throw new StoreError('database-unavailable', 'The database is unavailable.');
+          return table().findBySecret(text);
+        },
+        recordUse: () => Promise.reject(new StoreError('database-unavailable', 'The database is unavailable.')),
+      };
+      const lookup = new AppTokenLookup(failing, databases[0] ?? assert.fail(), { lifetimeMs: 0, onError });
+      const found = (await lookup.find(secret)) ?? assert.fail();
+      lookup.recordUse(found);
+      isAvailable = false;
+      await assert.rejects(lookup.find(secret), { code: 'database-unavailable' });
+      isAvailable = true;
+      assert.equal((await lookup.find(secret))?.id, found.id);
       lookup.close();
     });
 
