@@ -85,6 +85,8 @@ export class Properties {
 
   /** Removes the properties of a file, or of a folder and everything in it. */
   async removeAll(path: FilePath | FolderPath): Promise<void> {
+    // Reading does not wait for other writers, and most files have no properties.
+    if (!isFolder(path) && (await this.of(path)).length === 0) return;
     await this.#database.run((db) => remove(db, path));
   }
 

@@ -1,4 +1,4 @@
-import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import {
   CompiledQuery,
   type DatabaseConnection,
@@ -10,6 +10,7 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely';
+import { LRUCache } from 'lru-cache';
 import { retryWhenBusy } from './busy.ts';
 
 export interface NodeSqliteOptions {
@@ -81,7 +82,19 @@ class NodeSqliteDriver implements Driver {
   }
 }
 
+interface Prepared {
+  readonly statement: StatementSync;
+  readonly hasRows: boolean;
+}
+
+/** Maximum prepared statements. Lists of values of many lengths make many statements. */
+const MAX_PREPARED = 200;
+
+/** Statements that are kept. */
+const REPEATED = /^(?:select|insert|update|delete|with|begin|commit|rollback)\b/i;
+
 class NodeSqliteConnection implements DatabaseConnection {
+  readonly #prepared = new LRUCache<string, Prepared>({ max: MAX_PREPARED });
   readonly #database: DatabaseSync;
   readonly #busyTimeoutMs: number;
 
@@ -100,10 +113,21 @@ class NodeSqliteConnection implements DatabaseConnection {
   }
 
   #execute<Row>({ sql, parameters }: CompiledQuery): QueryResult<Row> {
-    const statement = this.#database.prepare(sql);
+    const { statement, hasRows } = this.#prepare(sql);
     const values = parameters as readonly SQLInputValue[];
-    if (statement.columns().length > 0) return { rows: statement.all(...values) as Row[] };
+    if (hasRows) return { rows: statement.all(...values) as Row[] };
     const { changes } = statement.run(...values);
     return { rows: [], numAffectedRows: BigInt(changes) };
+  }
+
+  /** Keeps prepared statements: preparing one takes three times as long as running it. */
+  #prepare(sql: string): Prepared {
+    const known = this.#prepared.get(sql);
+    if (known) return known;
+    const statement = this.#database.prepare(sql);
+    const prepared = { statement, hasRows: statement.columns().length > 0 };
+    // Pragmas and changes of the schema run once.
+    if (REPEATED.test(sql)) this.#prepared.set(sql, prepared);
+    return prepared;
   }
 }
