@@ -76,6 +76,31 @@ describe('A listing of a disk folder that other programs change', () => {
     assert.equal(await sizeOf(), 18);
   });
 
+  it('returns the same entries while nothing changes, and new ones only for changed files', async () => {
+    await mkdir(join(root, 'e/folder'), { recursive: true });
+    for (const name of ['one', 'two', 'three']) await writeFile(join(root, 'e', name), name);
+    await age('e');
+    const list = async (limit?: number) => (await disk.store.list(folder('e/'), { limit })).entries;
+    const earlier = await list();
+    assert.equal(await list(), earlier);
+    assert.notEqual(await list(2), earlier);
+
+    // An overwrite in place with as many bytes, whose modification time is set back.
+    const { atime, mtime } = await stat(join(root, 'e/one'));
+    await writeFile(join(root, 'e/one'), 'ONE');
+    await utimes(join(root, 'e/one'), atime, mtime);
+    await rm(join(root, 'e/two'));
+    await age('e');
+    const later = await list();
+    const [folderBefore, one, three] = earlier;
+    assert.deepEqual(
+      later.map(({ path }) => path),
+      ['e/folder/', 'e/one', 'e/three'],
+    );
+    assert.deepEqual([later[0], later[2]], [folderBefore, three]);
+    assert.notDeepEqual(later[1], one);
+  });
+
   it('is complete for concurrent listings of a folder with 2,000 long names', async () => {
     const large = join(root, 'large');
     await mkdir(join(large, 'folder'), { recursive: true });

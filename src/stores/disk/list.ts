@@ -2,12 +2,11 @@ import { isUtf8 } from 'node:buffer';
 import { setImmediate } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import { createSingleFlight } from '../../concurrency/single-flight.ts';
-import { pageOf } from '../../model/page.ts';
-import { type FilePath, type FolderPath, foundFile, foundFolder, isFolder, ROOT, rebase } from '../../model/path.ts';
-import type { Entry, Store } from '../../model/store.ts';
+import { type FilePath, type FolderPath, foundFile, foundFolder, ROOT } from '../../model/path.ts';
+import type { Store } from '../../model/store.ts';
 import { toStoreError } from './errors.ts';
 import type { Folder } from './folder.ts';
-import { entryOf } from './metadata.ts';
+import { RecentPages } from './recent-pages.ts';
 import type { DiskLog } from './recovery.ts';
 import { isReservedName, RESERVED_FOLDER } from './reserved-names.ts';
 import type { Root } from './root.ts';
@@ -18,6 +17,7 @@ import type { Root } from './root.ts';
  */
 export function createLister(root: Root, log: Pick<DiskLog, 'warn'>): Store['list'] {
   const readCachedChildren = createChildrenReader();
+  const pages = new RecentPages();
   return async (path, { cursor, limit } = {}) => {
     try {
       await using folder = await root.openFolder(path);
@@ -28,31 +28,11 @@ export function createLister(root: Root, log: Pick<DiskLog, 'warn'>): Store['lis
           omitted,
         });
       }
-      const page = pageOf(path, names, { cursor, limit }, (name) => path + name);
-      return { entries: await completeAll(folder, path, page.items), cursor: page.cursor };
+      return await pages.list(folder, path, names, { cursor, limit });
     } catch (error) {
       throw toStoreError(error, path);
     }
   };
-}
-
-/** Returns the entries of names in a folder, except those that were removed since it was read. */
-async function completeAll(
-  folder: Folder,
-  path: FolderPath,
-  names: readonly (FilePath | FolderPath)[],
-): Promise<Entry[]> {
-  const found = (await folder.findAll(names.filter((name) => !isFolder(name)))).values();
-  const entries: Entry[] = [];
-  for (const name of names) {
-    if (isFolder(name)) {
-      entries.push({ kind: 'folder', path: rebase(name, ROOT, path) });
-      continue;
-    }
-    const stats = found.next().value;
-    if (stats?.isFile()) entries.push(entryOf(rebase(name, ROOT, path), stats));
-  }
-  return entries;
 }
 
 /** The children of a folder. */
