@@ -84,8 +84,12 @@ export function parentOf(path: FilePath | FolderPath): FolderPath {
 
 /** Percent-encodes each segment of a path for a URL, but not the slashes. */
 export function encodePath(path: string): string {
-  return path.split('/').map(encodeURIComponent).join('/');
+  if (UNRESERVED.test(path)) return path;
+  return path.includes('/') ? path.split('/').map(encodeURIComponent).join('/') : encodeURIComponent(path);
 }
+
+/** Paths that need no encoding: unreserved characters (RFC 3986, section 2.3) and slashes. */
+const UNRESERVED = /^[\w.~/-]*$/;
 
 /** Returns the path without a trailing `/`, for error messages and file systems. */
 export function withoutSlash(path: FilePath | FolderPath): string {

@@ -6,6 +6,7 @@ import { readOnlyError } from '../../model/store-errors.ts';
 import { accessOf } from '../access/request-access.ts';
 import type { ListingLimiter } from '../limits/limits.ts';
 import { hasBody } from '../limits/slow-clients.ts';
+import { clientSignal } from '../long-operations.ts';
 import { originalUrl } from '../request-url.ts';
 import type { DavService, Service } from '../service.ts';
 import { discardRest, RequestBody } from '../uploads/requests.ts';
@@ -39,6 +40,7 @@ export class DavContext {
   readonly holder: LockHolder;
   /** The files as the user of the request sees them, with the locks that the request holds. */
   readonly files: GuardedFiles;
+  #signal: AbortSignal | undefined;
 
   constructor(environment: DavEnvironment, request: DavHttpRequest, reply: FastifyReply) {
     const access = accessOf(request);
@@ -53,7 +55,14 @@ export class DavContext {
     this.target = parseTarget(request.params['*'] ?? '');
     this.ifLists = typeof header === 'string' ? parseIf(header) : [];
     this.holder = { user: access.user?.name, tokens: lockTokensIn(this.ifLists) };
-    this.files = access.filesWithLocks(this.holder.tokens);
+    const { tokens } = this.holder;
+    this.files = tokens.size === 0 ? access.files : access.filesWithLocks(tokens);
+  }
+
+  /** Aborted when the client leaves. */
+  get signal(): AbortSignal {
+    this.#signal ??= clientSignal(this.reply);
+    return this.#signal;
   }
 
   /** Returns a header, of which several lines are one value. */

@@ -2,10 +2,11 @@ import type { Lock } from '../../dav/lock.ts';
 import type { Property, PropertyName } from '../../dav/properties.ts';
 import { nameOf } from '../../model/path.ts';
 import type { Entry, Space } from '../../model/store.ts';
+import { formatHttpDate } from '../http-date.ts';
 import { lastModified, quoteEtag } from '../preconditions.ts';
 import { lockTokenOf } from './if-header.ts';
 import type { DavUrls } from './targets.ts';
-import { DAV_NAMESPACE, escapeXml } from './xml.ts';
+import { DAV_NAMESPACE, escapeText, escapeXml } from './xml.ts';
 
 /** A file or folder with what its properties are computed from. */
 export interface DescribedEntry {
@@ -30,18 +31,18 @@ export class LiveProperties {
     this.#urls = urls;
     this.#readers = new Map<string, PropertyReader>([
       ['resourcetype', ({ entry }) => (entry.kind === 'folder' ? FOLDER_TYPE : '<D:resourcetype/>')],
-      ['displayname', ({ entry }) => `<D:displayname>${escapeXml(nameOf(entry.path))}</D:displayname>`],
+      ['displayname', ({ entry }) => `<D:displayname>${escapeText(nameOf(entry.path))}</D:displayname>`],
       [
         'getcontentlength',
         ({ entry }) => (entry.kind === 'file' ? element('getcontentlength', String(entry.size)) : undefined),
       ],
       [
         'getcontenttype',
-        ({ entry }) => (entry.kind === 'file' ? element('getcontenttype', escapeXml(entry.type)) : undefined),
+        ({ entry }) => (entry.kind === 'file' ? element('getcontenttype', escapeText(entry.type)) : undefined),
       ],
       [
         'getetag',
-        ({ entry }) => (entry.kind === 'file' ? element('getetag', escapeXml(quoteEtag(entry.etag))) : undefined),
+        ({ entry }) => (entry.kind === 'file' ? element('getetag', escapeText(quoteEtag(entry.etag))) : undefined),
       ],
       ['getlastmodified', ({ entry }) => modifiedOf(entry)],
       ['supportedlock', () => SUPPORTED_LOCKS],
@@ -106,6 +107,9 @@ const SUPPORTED_LOCKS =
 const element = (name: string, value: string) => `<D:${name}>${value}</D:${name}>`;
 
 function modifiedOf(entry: Entry): string | undefined {
-  const modified = entry.kind === 'file' ? lastModified(entry) : null;
-  return modified ? element('getlastmodified', modified.toUTCString()) : undefined;
+  if (entry.kind === 'folder' || entry.modified === null) return undefined;
+  const time = entry.modified.getTime();
+  // Only a time in the future needs another one.
+  const sent = time <= Date.now() ? time : (lastModified(entry)?.getTime() ?? time);
+  return element('getlastmodified', formatHttpDate(sent));
 }

@@ -3,9 +3,8 @@ import type { FastifyReply } from 'fastify';
 import { covers, type Lock } from '../../dav/lock.ts';
 import type { Property, PropertyName } from '../../dav/properties.ts';
 import { isStoreError } from '../../model/error.ts';
-import { type FolderPath, ROOT } from '../../model/path.ts';
+import { encodePath, type FolderPath, ROOT } from '../../model/path.ts';
 import type { Entry, Listing, Space } from '../../model/store.ts';
-import { clientSignal } from '../long-operations.ts';
 import type { DavContext } from './context.ts';
 import { DavError } from './dav-error.ts';
 import { XML_TYPE } from './errors.ts';
@@ -27,7 +26,10 @@ type Wanted =
 
 const ALL: Wanted = { kind: 'all', include: [] };
 
-/** PROPFIND (RFC 4918, section 9.1): lists a folder, or describes a file or folder. Streams the response page by page. */
+/**
+ * PROPFIND (RFC 4918, section 9.1): lists a folder, or describes a file or folder. Streams the response page by page. A response
+ * of one page is sent at once, with its length.
+ */
 export async function propfind(context: DavContext): Promise<FastifyReply> {
   const { reply, files } = context;
   const depth = context.depth('infinity', '0', '1');
@@ -45,7 +47,14 @@ export async function propfind(context: DavContext): Promise<FastifyReply> {
   const isWithoutRoot = depth === '1' && context.prefers('depth-noroot');
   reply.code(207).type(XML_TYPE);
   if (context.isMinimal) reply.header('preference-applied', 'return=minimal');
-  return reply.send(Readable.from(writer.write(first, { isWithoutRoot }), { objectMode: false }));
+  const document = writer.write(first, { isWithoutRoot });
+  return reply.send(first.page?.cursor === undefined ? await joined(document) : Readable.from(document, STREAMED));
+}
+
+const STREAMED = { objectMode: false } as const;
+
+async function joined(parts: AsyncIterable<Buffer>): Promise<Buffer> {
+  return Buffer.concat(await Array.fromAsync(parts));
 }
 
 /** What a response begins with: the entry itself and, with `Depth: 1`, the first page of its folder. */
@@ -68,8 +77,7 @@ async function findFirst(context: DavContext, depth: '0' | '1'): Promise<First> 
   return { entry: await requireEntry(files, target), page: undefined };
 }
 
-function listPage({ files, reply, environment }: DavContext, folder: FolderPath, cursor?: string): Promise<Listing> {
-  const signal = clientSignal(reply);
+function listPage({ files, signal, environment }: DavContext, folder: FolderPath, cursor?: string): Promise<Listing> {
   return environment.limitListing(
     () => files.list(folder, { signal, ...(cursor !== undefined && { cursor }) }),
     signal,
@@ -101,57 +109,85 @@ class ResponseWriter {
   readonly #context: DavContext;
   readonly #wanted: Wanted;
   readonly #space: Space | undefined;
-  readonly #live: LiveProperties;
   readonly #isMinimal: boolean;
-  /** The readers of the live properties to return, and the names of all others. */
-  readonly #readers: readonly (readonly [PropertyName, PropertyReader | undefined])[];
+  /** The properties to return: the readers of live ones, and the names of all others. */
+  readonly #columns: readonly Column[];
 
   constructor(context: DavContext, wanted: Wanted, space: Space | undefined) {
     this.#context = context;
     this.#wanted = wanted;
     this.#space = space;
-    this.#live = new LiveProperties(context.environment.urls);
+    const live = new LiveProperties(context.environment.urls);
     this.#isMinimal = context.isMinimal;
     const all = ALL_PROPERTIES.map((name) => ({ namespace: DAV_NAMESPACE, name }));
     const names = wanted.kind === 'some' ? wanted.names : wanted.kind === 'all' ? [...all, ...wanted.include] : all;
-    this.#readers = names.map((name) => [name, this.#live.find(name)]);
+    this.#columns = names.map((name) => ({ name, read: live.find(name), element: emptyElement(name) }));
   }
 
-  async *write({ entry, page }: First, { isWithoutRoot }: { isWithoutRoot: boolean }): AsyncGenerator<string> {
+  async *write({ entry, page }: First, { isWithoutRoot }: { isWithoutRoot: boolean }): AsyncGenerator<Buffer> {
     const { dav } = this.#context.environment;
     const locks = page ? await dav.locks.inFolder(entry.path as FolderPath) : await dav.locks.covering(entry.path);
-    yield '<?xml version="1.0" encoding="utf-8"?>\n<D:multistatus xmlns:D="DAV:">';
+    yield BEGIN;
     if (!isWithoutRoot) {
       const properties = await dav.properties.of(entry.path);
       const own = locks.filter((lock) => covers(lock, entry.path));
-      yield this.#response({ entry: await this.#exact(entry), properties, locks: own, space: this.#space });
+      const href = escapeXml(this.#context.environment.urls.hrefOf(entry.path));
+      const described = { entry: await this.#exact(entry), properties, locks: own, space: this.#space };
+      yield Buffer.from(this.#response(described, href));
     }
     if (page) yield* this.#children(entry.path as FolderPath, page, locks);
-    yield '</D:multistatus>\n';
+    yield END;
   }
 
-  async *#children(folder: FolderPath, first: Listing, locks: readonly Lock[]): AsyncGenerator<string> {
-    const { properties } = this.#context.environment.dav;
+  async *#children(folder: FolderPath, first: Listing, locks: readonly Lock[]): AsyncGenerator<Buffer> {
+    const { environment } = this.#context;
+    const { properties } = environment.dav;
+    const href = escapeXml(environment.urls.hrefOf(folder));
     const hasProperties = await properties.existIn(folder);
+    const isPlain = !hasProperties && locks.length === 0 && this.#space === undefined;
+    // What the elements depend on, except their entries.
+    const key = isPlain ? JSON.stringify([href, this.#wanted, this.#isMinimal]) : undefined;
     const deep = locks.filter((lock) => lock.isDeep && covers(lock, folder));
     const locksOf = Map.groupBy(locks, ({ path }) => path);
     for (let page: Listing | undefined = first; page; ) {
-      const found: ReadonlyMap<string, readonly Property[]> = hasProperties
-        ? await properties.ofEach(page.entries.map(({ path }) => path))
-        : new Map();
-      let text = '';
-      for (const entry of page.entries) {
-        const own = locksOf.get(entry.path);
-        text += this.#response({
-          entry: await this.#exact(entry),
-          properties: found.get(entry.path) ?? NONE,
-          locks: own ? [...deep, ...own] : deep,
-          space: this.#space,
-        });
+      const { entries, cursor }: Listing = page;
+      let bytes = key === undefined ? undefined : findRendered(entries, key);
+      if (!bytes) {
+        const found = hasProperties ? await properties.ofEach(entries.map(({ path }) => path)) : NO_PROPERTIES;
+        bytes = await this.#page(entries, { folder, href, found, deep, locksOf });
+        if (key !== undefined && this.#isRepeatable(entries)) rendered.set(entries, { key, bytes });
       }
-      if (text !== '') yield text;
-      page = page.cursor === undefined ? undefined : await listPage(this.#context, folder, page.cursor);
+      if (bytes.length > 0) yield bytes;
+      page = cursor === undefined ? undefined : await listPage(this.#context, folder, cursor);
     }
+  }
+
+  /** Returns the elements of a page of a folder. */
+  async #page(entries: readonly Entry[], { folder, href, found, deep, locksOf }: PageContext): Promise<Buffer> {
+    const { files } = this.#context;
+    let text = '';
+    for (const entry of entries) {
+      const own = locksOf.size === 0 ? undefined : locksOf.get(entry.path);
+      const described = {
+        // Without a promise where possible: a page has up to 1,000 entries.
+        entry: entry.kind === 'folder' || files.isSizeCertain(entry) ? entry : await this.#exact(entry),
+        properties: found.size === 0 ? NONE : (found.get(entry.path) ?? NONE),
+        locks: own ? [...deep, ...own] : deep,
+        space: this.#space,
+      };
+      text += this.#response(described, href + encodePath(entry.path.slice(folder.length)));
+    }
+    return Buffer.from(text);
+  }
+
+  /** Returns whether these entries have the same elements in another response: nothing in them depends on the present. */
+  #isRepeatable(entries: readonly Entry[]): boolean {
+    const { files } = this.#context;
+    const now = Date.now();
+    return entries.every((entry) => {
+      if (entry.kind === 'folder') return true;
+      return files.isSizeCertain(entry) && (entry.modified === null || entry.modified.getTime() <= now);
+    });
   }
 
   /** Returns the entry with its certain size, which some stores know only for a single file. */
@@ -161,24 +197,24 @@ class ResponseWriter {
     return (await findEntry(files, { file: entry.path, folder: ROOT })) ?? entry;
   }
 
-  #response(described: DescribedEntry): string {
-    const href = escapeXml(this.#context.environment.urls.hrefOf(described.entry.path));
+  /** Returns the element of one file or folder. `href`: its URL path, escaped. */
+  #response(described: DescribedEntry, href: string): string {
     const propstats = this.#wanted.kind === 'names' ? this.#names(described) : this.#values(described);
     return `\n<D:response><D:href>${href}</D:href>${propstats}</D:response>`;
   }
 
   #names(described: DescribedEntry): string {
-    const live = this.#readers.map(([name, read]) => (read?.(described) === undefined ? '' : emptyElement(name)));
+    const live = this.#columns.map(({ read, element }) => (read?.(described) === undefined ? '' : element));
     return propstat([...live, ...described.properties.map(emptyElement)].join(''), OK);
   }
 
   #values(described: DescribedEntry): string {
     let found = '';
     let missing = '';
-    for (const [name, read] of this.#readers) {
+    for (const { name, read, element } of this.#columns) {
       const value = read ? read(described) : deadProperty(described, name);
       if (value !== undefined) found += value;
-      else if (this.#wanted.kind === 'some') missing += emptyElement(name);
+      else if (this.#wanted.kind === 'some') missing += element;
     }
     if (this.#wanted.kind === 'all') {
       for (const { xml } of described.properties) found += xml;
@@ -189,7 +225,41 @@ class ResponseWriter {
   }
 }
 
+/** A property that a response has for each file and folder. */
+interface Column {
+  readonly name: PropertyName;
+  /** Undefined for a property that clients set. */
+  readonly read: PropertyReader | undefined;
+  /** The property without a value. */
+  readonly element: string;
+}
+
+/** What the elements of a page depend on. */
+interface PageContext {
+  readonly folder: FolderPath;
+  /** The URL path of the folder, escaped. */
+  readonly href: string;
+  readonly found: ReadonlyMap<string, readonly Property[]>;
+  readonly deep: readonly Lock[];
+  readonly locksOf: ReadonlyMap<string, readonly Lock[]>;
+}
+
+/**
+ * The elements of pages without locks and properties, which the disk returns as the same array while nothing in the page changes.
+ * Clients list a folder again and again. This saves a third of the CPU time of a response with 1,000 entries.
+ */
+const rendered = new WeakMap<readonly Entry[], { readonly key: string; readonly bytes: Buffer }>();
+
+function findRendered(entries: readonly Entry[], key: string): Buffer | undefined {
+  const found = rendered.get(entries);
+  return found?.key === key ? found.bytes : undefined;
+}
+
+const BEGIN = Buffer.from('<?xml version="1.0" encoding="utf-8"?>\n<D:multistatus xmlns:D="DAV:">');
+const END = Buffer.from('</D:multistatus>\n');
+
 const NONE: readonly Property[] = [];
+const NO_PROPERTIES: ReadonlyMap<string, readonly Property[]> = new Map();
 
 function deadProperty({ properties }: DescribedEntry, { namespace, name }: PropertyName): string | undefined {
   return properties.find((property) => property.name === name && property.namespace === namespace)?.xml;

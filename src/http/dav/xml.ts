@@ -175,4 +175,9 @@ export function escapeXml(text: string): string {
   return text.replaceAll(/[&<>"\r\n\t]/g, (character) => ESCAPES[character] ?? `&#${character.charCodeAt(0)};`);
 }
 
+/** Escapes text for the content of an element only, which quotes and line breaks don't end. */
+export function escapeText(text: string): string {
+  return /[&<>\r]/.test(text) ? escapeXml(text) : text;
+}
+
 const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
