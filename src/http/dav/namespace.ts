@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import { quoted } from '../../model/error.ts';
+import { isStoreError, quoted } from '../../model/error.ts';
 import { type FilePath, type FolderPath, isFolder, parentOf, ROOT } from '../../model/path.ts';
 import type { Entry } from '../../model/store.ts';
 import { hasBody } from '../limits/slow-clients.ts';
@@ -96,21 +96,41 @@ async function transfer(
   const present = await findVisible(context, asEither(destination));
   if (present && !overwrites) throw new DavError(412, `${quoted(present.path)} already exists, and Overwrite is F.`);
   if (!present) await requireParent(context, destination);
-  // Replacing needs more permissions, so that it is requested only where something exists.
-  if (present && present.kind !== source.kind) {
-    await replaceOtherKind(context, present, () => run(source, destination, false));
-  } else await run(source, destination, present !== undefined);
-  return reply.code(present ? 204 : 201).send();
+  const isReplaced = await replacing(
+    context,
+    present,
+    { overwrites, isSameKind: present?.kind === source.kind },
+    (replace) => run(source, destination, replace),
+  );
+  return reply.code(isReplaced ? 204 : 201).send();
 }
 
-/**
- * Replaces a file by a folder, or a folder by a file. No store does that in one step: the present one is deleted first, to the
- * trash if there is one.
- */
-async function replaceOtherKind({ files }: DavContext, present: Entry, run: () => Promise<void>): Promise<void> {
+/** Runs a COPY or MOVE that can replace what has the path of the destination. Returns whether it replaced something. */
+async function replacing(
+  { files }: DavContext,
+  present: Entry | undefined,
+  { overwrites, isSameKind }: { readonly overwrites: boolean; readonly isSameKind: boolean },
+  run: (replace: boolean) => Promise<void>,
+): Promise<boolean> {
+  try {
+    // Replacing needs more permissions, so that it is requested only where something exists.
+    await run(isSameKind);
+    return isSameKind;
+  } catch (error) {
+    if (!overwrites || !isStoreError(error)) throw error;
+    if (error.code === 'already-exists' && !present) {
+      // Another client has created the destination meanwhile.
+      await run(true);
+      return true;
+    }
+    if (error.code !== 'wrong-kind' || !present || isSameKind) throw error;
+  }
+  // A file that replaces a folder, or the other way round: no store does that in one step. The first attempt has checked the
+  // permissions and the locks. The present one is deleted first, to the trash if there is one.
   if (present.kind === 'folder') await files.deleteFolder(present.path);
   else await files.deleteFile(present.path);
-  await run();
+  await run(false);
+  return true;
 }
 
 /** Returns what exists at a destination; undefined if nothing does, or if the user may not know. */
