@@ -1,4 +1,5 @@
 import type { FastifyReply } from 'fastify';
+import type { GuardedFiles } from '../../access/guard.ts';
 import { isStoreError, quoted } from '../../model/error.ts';
 import { type FilePath, type FolderPath, isFolder, parentOf, ROOT } from '../../model/path.ts';
 import type { Entry } from '../../model/store.ts';
@@ -112,10 +113,13 @@ async function replacing(
   { overwrites, isSameKind }: { readonly overwrites: boolean; readonly isSameKind: boolean },
   run: (replace: boolean) => Promise<void>,
 ): Promise<boolean> {
+  if (present && !isSameKind) await requireRemovable(files, present);
   try {
     // Replacing needs more permissions, so that it is requested only where something exists.
     await run(isSameKind);
-    return isSameKind;
+    // A bucket can hold a file and a folder of the same name.
+    if (present && !isSameKind) await removeEntry(files, present);
+    return present !== undefined;
   } catch (error) {
     if (!overwrites || !isStoreError(error)) throw error;
     if (error.code === 'already-exists' && !present) {
@@ -127,10 +131,23 @@ async function replacing(
   }
   // A file that replaces a folder, or the other way round: no store does that in one step. The first attempt has checked the
   // permissions and the locks. The present one is deleted first, to the trash if there is one.
-  if (present.kind === 'folder') await files.deleteFolder(present.path);
-  else await files.deleteFile(present.path);
+  await removeEntry(files, present);
   await run(false);
   return true;
+}
+
+/** Throws 403 unless the user may remove a file or folder. */
+async function requireRemovable(files: GuardedFiles, entry: Entry): Promise<void> {
+  if (entry.kind === 'folder') {
+    await files.requireOperation({ action: 'delete folder', from: entry.path, permanent: false });
+  } else if (!(await files.requireWrite(entry.path))) {
+    throw new DavError(403, `You don't have permission to replace ${quoted(entry.path)}.`);
+  }
+}
+
+async function removeEntry(files: GuardedFiles, entry: Entry): Promise<void> {
+  if (entry.kind === 'folder') await files.deleteFolder(entry.path);
+  else await files.deleteFile(entry.path);
 }
 
 /** Returns what exists at a destination; undefined if nothing does, or if the user may not know. */
