@@ -42,14 +42,14 @@ before(async () => {
   service = await startGuardedService(memory, { hasJobs: true, wrap });
 });
 after(() => service.stop());
-beforeEach(async () => {
+async function reset(): Promise<void> {
   gate = undefined;
   signalOfCopy = undefined;
   service.grant(grant('', ALL));
   await service.appTokens?.table.revokeAll('ann');
   await service.plant({ 'p/a/1': 'one', 'p/b': 'b', 'px/c': 'c', top: 'top' });
   service.events();
-});
+}
 
 interface Created {
   readonly id: string;
@@ -75,6 +75,8 @@ const basic = (name: string, password: string) => ({
 const codeOf = (response: HttpResponse) => [response.status, jsonOf(response)['code']];
 
 describe('The routes of app tokens', () => {
+  beforeEach(reset);
+
   it('create a token, list it without its secret, and revoke it', async () => {
     const { id, secret } = await create({ folder: 'p', permissions: ['write', 'read'], expiresAt: null });
     assert.match(secret, /^holdall_app_[\w-]{43}$/);
@@ -137,6 +139,8 @@ describe('The routes of app tokens', () => {
 });
 
 describe('An app token', () => {
+  beforeEach(reset);
+
   it('works as Bearer, and as the password of Basic with the name of its user or none', async () => {
     const { secret } = await create();
     for (const headers of [bearer({ secret }), basic('ann', secret), basic('', secret)]) {
@@ -273,6 +277,8 @@ describe('An app token', () => {
 });
 
 describe('Work of an app token that lasts', () => {
+  beforeEach(reset);
+
   it('ends a stream of changes when the token is revoked', async () => {
     const token = await create({ folder: 'p' });
     const stream = begin(service.port, '/-/changes?folder=p', {
@@ -408,6 +414,8 @@ describe('Work of an app token that lasts', () => {
 });
 
 describe('WebDAV with an app token', () => {
+  beforeEach(reset);
+
   const dav = (token: Pick<Created, 'secret'>, method: string, path: string, call: Call = {}) =>
     send(service.port, `/-/dav/${path}`, {
       ...call,

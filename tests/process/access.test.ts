@@ -3,6 +3,7 @@ import { mkdir, readdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { createToken } from '../../src/access/credentials.ts';
+import { runCli } from '../../testing/cli.ts';
 import { type Holdall, runHoldall, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
 import { hashForTest } from '../../testing/passwords.ts';
 import { until } from '../../testing/until.ts';
@@ -84,6 +85,18 @@ describe('A service with an access file', () => {
       const { status } = await send(first.port, '/-/session', { method: 'DELETE', headers: { cookie: ended } });
       assert.equal(status, 200);
       for (let count = 0; count < 8; count++) assert.equal(await signedIn(first, ended), false);
+    });
+
+    await t.test('accepts an app token in all processes until a command revokes it, and logs only its ID', async () => {
+      const created = jsonOf(await postJson(first.port, '/-/app-tokens', { name: 'Phone' }, byToken(laptop.token)));
+      const { secret, token } = created as { secret: string; token: { id: string } };
+      await untilAllResponse(first, byToken(secret), 200);
+      const environment = { DISK_ROOT: first.root, ACCESS_FILE: file };
+      const revoked = await runCli(['app-token', 'revoke', token.id], { environment });
+      assert.equal(revoked.code, 0, revoked.stderr);
+      await untilAllResponse(first, byToken(secret), 401);
+      assert.ok(first.printed().includes(token.id));
+      assert.ok(!first.printed().includes(secret));
     });
 
     first.signal('SIGTERM');

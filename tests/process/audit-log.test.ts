@@ -188,6 +188,26 @@ const EVENT: AuditEvent = { event: 'change', action: 'upload', path: 'a', outcom
 const CLIENT: Actor = { user: undefined, authMethod: undefined, clientAddress: '192.0.2.1', requestId: 'r' };
 
 describe('A line of the audit log', () => {
+  it('names the app token of the request, or the one that a user creates', async (t) => {
+    const file = join(await temporaryFolder(t), 'audit.log');
+    const audit = openAuditLog(file, { error: () => assert.fail('Nothing is wrong.') });
+    const user = { name: 'ann', groups: [] };
+    audit.write(EVENT, { ...CLIENT, user, authMethod: 'app-token', appToken: 'sent' });
+    audit.write({ ...EVENT, appToken: 'created' }, { ...CLIENT, user, authMethod: 'session' });
+    audit.write(EVENT, CLIENT);
+    audit.close();
+    const lines = (await readFile(file, 'utf8')).trim().split('\n');
+    const found = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+    assert.deepEqual(
+      found.map(({ way, appToken }) => [way, appToken]),
+      [
+        ['app-token', 'sent'],
+        ['session', 'created'],
+        [null, undefined],
+      ],
+    );
+  });
+
   it('truncates long values and stays on one line for any value', async (t) => {
     const file = join(await temporaryFolder(t), 'audit.log');
     const audit = openAuditLog(file, { error: () => assert.fail('Nothing is wrong.') });
