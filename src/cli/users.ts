@@ -111,6 +111,8 @@ export const USER_REMOVE = defineCommand<FileOptions>({
   name: 'user remove',
   arguments: { '<user>': 'Username' },
   summary: 'Remove a user with their tokens and grants',
+  details:
+    'Their app tokens become invalid, but would work for a later user of the same name: revoke them with "holdall app-token revoke --user".',
   options: [FILE_OPTION, JSON_OPTION],
   examples: { 'holdall user remove ann': 'Remove a user from the file of ACCESS_FILE' },
   async run({ args: [name = ''], options, print, loadEnvironment }) {
