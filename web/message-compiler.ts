@@ -19,6 +19,7 @@ const LAZY_GROUPS: readonly string[] = [
   'errors',
   'folderPicker',
   'links',
+  'locks',
   'palette',
   'previews',
   'recent',
@@ -39,25 +40,29 @@ const LAZY_GROUPS: readonly string[] = [
 /** The group of messages of the page that the service worker shows without a connection. */
 const OFFLINE_GROUP = 'offline';
 
+/** The group of messages of the dialog that describes how clients connect: too many for everyone to load. */
+const CONNECT_GROUP = 'connect';
+
 /** The module of a catalogue that contains a message. */
-export type CatalogueModule = 'initial' | 'lazy' | 'offline';
+export type CatalogueModule = 'initial' | 'lazy' | 'connect' | 'offline';
 
 /** Returns the module that contains a group of messages. */
 export function moduleOf(group: string): CatalogueModule {
   if (group === OFFLINE_GROUP) return 'offline';
+  if (group === CONNECT_GROUP) return 'connect';
   return LAZY_GROUPS.includes(group) ? 'lazy' : 'initial';
 }
 
 /**
  * Compiles the catalogues of the web UI into data that `src/platform/text/messages.ts` formats without a parser. A catalogue has
- * three modules: `en.json?initial`, which the page loads before it renders, `en.json?lazy`, and `en.json?offline`.
+ * four modules: `en.json?initial`, which the page loads before it renders, `en.json?lazy`, `en.json?connect`, and `en.json?offline`.
  */
 export function compileCatalogues(): Plugin {
   return {
     name: 'compile-catalogues',
     enforce: 'pre',
     transform: {
-      filter: { id: /\/text\/catalogues\/[\w-]+\.json\?(initial|lazy|offline)$/ },
+      filter: { id: /\/text\/catalogues\/[\w-]+\.json\?(initial|lazy|connect|offline)$/ },
       handler(source, id) {
         const part = id.slice(id.lastIndexOf('?') + 1) as CatalogueModule;
         const catalogue = compilePart(JSON.parse(source) as CatalogueSource, part);

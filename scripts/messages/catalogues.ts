@@ -21,6 +21,12 @@ export function declareText(english: CatalogueSource): string {
       '',
     )}`,
     '',
+    '/** The texts of the dialog that describes how clients connect. */',
+    `export interface ConnectText ${declareGroup(
+      selectGroups(english, (group) => moduleOf(group) === 'connect'),
+      '',
+    )}`,
+    '',
     '/** The texts of the page that the service worker shows without a connection. */',
     `export interface OfflineText ${declareGroup(
       selectGroups(english, (group) => moduleOf(group) === 'offline'),

@@ -74,5 +74,6 @@ export function lockedError(path: FilePath | FolderPath, { path: locked, user, e
     locked === path || !isWithin(locked, path as FolderPath)
       ? `${quoted(path)} is locked${owner}`
       : `A file or folder in ${quoted(path)} is locked${owner}`;
-  return new StoreError('locked', `${what}, ${until}. Try again when it is unlocked.`);
+  const lock = { path: locked, user, expiresAt };
+  return new StoreError('locked', `${what}, ${until}. Try again when it is unlocked.`, { lock });
 }

@@ -1,6 +1,6 @@
 import type { FastifyError } from 'fastify';
 import { AccessDenied } from '../access/permission-checks.ts';
-import { isStoreError, quoted, type StoreError, type StoreErrorCode } from '../model/error.ts';
+import { isStoreError, type LockInForce, quoted, type StoreError, type StoreErrorCode } from '../model/error.ts';
 import { ERROR_CODES, type ErrorCode } from './error-codes.ts';
 import type { Failure } from './schemas.ts';
 
@@ -11,6 +11,8 @@ export interface Problem {
   readonly message: string;
   /** Seconds for `Retry-After`. */
   readonly retryAfter?: number;
+  /** The lock that forbids the change. */
+  readonly lock?: Failure['lock'];
 }
 
 /** An error that the HTTP layer detects. */
@@ -45,8 +47,8 @@ export function restoreErrorOf(error: unknown): unknown {
 }
 
 /** Returns the failure that describes a problem. */
-export function failureOf({ code, message }: Pick<Problem, 'code' | 'message'>): Failure {
-  return { success: false, code, error: message };
+export function failureOf({ code, message, lock }: Pick<Problem, 'code' | 'message' | 'lock'>): Failure {
+  return { success: false, code, error: message, ...(lock && { lock }) };
 }
 
 /** Returns the status, code and message for the error of a request. */
@@ -66,10 +68,15 @@ function problem(code: ErrorCode, message: string): Problem {
   return { status: ERROR_CODES[code].status, code, message };
 }
 
-function ofStore({ code, kind, message, retryAfter = DEFAULT_RETRY_AFTER_SECONDS }: StoreError): Problem {
+function ofStore({ code, kind, message, lock, retryAfter = DEFAULT_RETRY_AFTER_SECONDS }: StoreError): Problem {
   const hint = HINTS[code];
   const found = problem(code, hint === undefined ? message : `${message} ${hint}`);
+  if (lock) return { ...found, lock: describeLock(lock) };
   return kind === 'unavailable' ? { ...found, retryAfter } : found;
+}
+
+function describeLock({ path, user, expiresAt }: LockInForce): NonNullable<Failure['lock']> {
+  return { path, ...(user !== undefined && { user }), expiresAt: expiresAt.toISOString() };
 }
 
 /**

@@ -33,6 +33,21 @@ export const Failure = Type.Object(
         'The stable error code, for programs and translations. `components/schemas/ErrorCode` describes each.',
     }),
     error: Type.String({ description: 'The error message for users: what failed, with which value, and what to do.' }),
+    lock: Type.Optional(
+      Type.Object(
+        {
+          path: Type.String({ description: 'The locked file or folder.' }),
+          user: Type.Optional(
+            Type.String({ description: 'The user who holds the lock. Absent for an anonymous user.' }),
+          ),
+          expiresAt: Type.String({
+            format: 'date-time',
+            description: 'When the lock ends, unless its client refreshes it.',
+          }),
+        },
+        { title: 'LockOfFailure', description: 'The lock that forbids the change. Only with the code `locked`.' },
+      ),
+    ),
   },
   { title: 'Failure' },
 );
@@ -362,6 +377,11 @@ export interface Embedded {
   readonly stills: readonly ('video' | 'pdf')[];
   /** Whether users can share files and folders by links. */
   readonly links: boolean;
+  /**
+   * WebDAV: whether the service serves it, and the root of the service as `PUBLIC_URL` says, with a trailing `/`. Null if there
+   * are no locks.
+   */
+  readonly dav: { readonly isServed: boolean; readonly root: string | null } | null;
   /** The user, and the available sign-in methods; null if access control has no users. */
   readonly access: { readonly name: string | null; readonly signIn: SignIn } | null;
   /** The cursor of the change feed from before the listing was read; undefined if the change log is unavailable. */

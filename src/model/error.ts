@@ -132,6 +132,15 @@ export const KIND_OF_CODE = {
 /** The code of a `StoreError`. */
 export type StoreErrorCode = keyof typeof KIND_OF_CODE;
 
+/** A lock, as an error describes it to other users. */
+export interface LockInForce {
+  /** The locked file or folder. */
+  readonly path: string;
+  /** The user who holds the lock; undefined for an anonymous user. */
+  readonly user: string | undefined;
+  readonly expiresAt: Date;
+}
+
 /**
  * The error that stores and rules throw for expected failures. Its message is written for users: it names the problem
  * and the value, and contains no internals. `cause` is the original error.
@@ -142,12 +151,19 @@ export class StoreError extends Error {
   readonly kind: ErrorKind;
   /** Seconds until a retry is useful. Only set with the kind `unavailable`. */
   readonly retryAfter: number | undefined;
+  /** The lock that forbids the change. Only set with the kind `locked`. */
+  readonly lock: LockInForce | undefined;
 
-  constructor(code: StoreErrorCode, message: string, options: { cause?: unknown; retryAfter?: number } = {}) {
+  constructor(
+    code: StoreErrorCode,
+    message: string,
+    options: { cause?: unknown; retryAfter?: number; lock?: LockInForce } = {},
+  ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.kind = KIND_OF_CODE[code];
     this.retryAfter = options.retryAfter;
+    this.lock = options.lock;
   }
 }
 

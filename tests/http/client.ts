@@ -251,7 +251,8 @@ export function jsonOf(answer: HttpResponse): Record<string, unknown> {
 export function assertFailure(answer: HttpResponse, status: number, error: RegExp | string): void {
   const json = jsonOf(answer);
   assert.equal(answer.status, status, answer.body.toString());
-  assert.deepEqual(Object.keys(json), ['success', 'code', 'error']);
+  const details = json['code'] === 'locked' && 'lock' in json ? ['lock'] : [];
+  assert.deepEqual(Object.keys(json), ['success', 'code', 'error', ...details]);
   assert.equal(json['success'], false);
   assert.equal(ERROR_CODES[json['code'] as ErrorCode]?.status, status, String(json['code']));
   if (typeof error === 'string') assert.equal(json['error'], error);

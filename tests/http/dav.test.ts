@@ -37,7 +37,7 @@ describe('WebDAV', () => {
   const releaseAll = async () => {
     for (const folder of ['', 'notes/', 'notes/b/', 'photos/']) {
       const { locks = [] } = jsonOf(await service.asAnn(`/-/locks?folder=${folder}`)) as { locks?: { id: string }[] };
-      for (const { id } of locks) await service.asAnn(`/-/locks/${id}`, { method: 'DELETE' });
+      for (const { id } of locks) await service.asAnn(`/-/locks/${String(id)}`, { method: 'DELETE' });
     }
   };
   const dav = (method: string, path: string, headers: Readonly<Record<string, string>> = {}, body?: string) =>
@@ -328,7 +328,11 @@ describe('WebDAV', () => {
         const response = await service.asAnn(path, call);
         const isDav = path.startsWith('/-/dav/');
         assert.equal(response.status, isDav ? 423 : 409, `${call.method} ${path}: ${response.body.toString()}`);
-        if (!isDav) assertFailure(response, 409, /is locked by \"ann\", until /);
+        if (isDav) continue;
+        assertFailure(response, 409, /is locked by "ann", until /);
+        const { path: locked, user, expiresAt } = jsonOf(response)['lock'] as Record<string, string>;
+        assert.deepEqual([locked, user], ['notes/a.txt', 'ann']);
+        assert.ok(Date.parse(expiresAt ?? '') > Date.now());
       }
       assert.deepEqual(await service.contents(), FILES);
       assert.equal(await statusOf('PUT', 'notes/a.txt', { if: `(${token})` }, 'mine'), 204);
@@ -426,10 +430,10 @@ describe('WebDAV', () => {
       });
       assert.equal(Date.parse(String(expiresAt)) - Date.parse(String(createdAt)), 60_000);
       service.grant(grant('', ['read', 'write'], EVERYONE), ALL);
-      assertFailure(await service.asAnonymous(`/-/locks/${id}`, { method: 'DELETE' }), 401, /Sign in/);
+      assertFailure(await service.asAnonymous(`/-/locks/${String(id)}`, { method: 'DELETE' }), 401, /Sign in/);
       service.grant(grant('', ['read']));
-      assert.equal((await service.asAnn(`/-/locks/${id}`, { method: 'DELETE' })).status, 200);
-      assertFailure(await service.asAnn(`/-/locks/${id}`, { method: 'DELETE' }), 404, /has ended/);
+      assert.equal((await service.asAnn(`/-/locks/${String(id)}`, { method: 'DELETE' })).status, 200);
+      assertFailure(await service.asAnn(`/-/locks/${String(id)}`, { method: 'DELETE' }), 404, /has ended/);
       assert.deepEqual(await listed('notes/'), []);
     });
   });

@@ -111,10 +111,10 @@ describe('The web UI', () => {
       });
       try {
         const page = await send(strict.port, '/', { headers: { accept: BROWSER } });
-        const { readOnly, maxUploadSize, trash, keepsVersions, links } = embeddedIn(page);
+        const { readOnly, maxUploadSize, trash, keepsVersions, links, dav } = embeddedIn(page);
         assert.deepEqual(
-          [readOnly, maxUploadSize, trash, keepsVersions, links],
-          [true, 1234, { days: 7 }, false, false],
+          [readOnly, maxUploadSize, trash, keepsVersions, links, dav],
+          [true, 1234, { days: 7 }, false, false, null],
         );
       } finally {
         await strict.stop();
@@ -421,6 +421,7 @@ describe('The document', () => {
     trash: { days: 30 },
     keepsVersions: true,
     links: false,
+    dav: null,
     access: null,
   };
   const html = renderDocument(page, embedded, { isInstallable: true });
@@ -568,6 +569,7 @@ interface EmbeddedResponse {
   readonly trash: { readonly days: number | null } | null;
   readonly keepsVersions: boolean;
   readonly links: boolean;
+  readonly dav: { readonly isServed: boolean; readonly root: string | null } | null;
 }
 
 function embeddedIn(page: Response | string): EmbeddedResponse {

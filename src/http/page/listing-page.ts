@@ -8,7 +8,7 @@ import { visitorOf } from '../access/link-access.ts';
 import { describeUser } from '../access/request-access.ts';
 import { CACHE_CONTROL, JSON_TYPE } from '../headers.ts';
 import { isLinkUrl, linkTokenOf } from '../request-url.ts';
-import type { Failure, Listing } from '../schemas.ts';
+import type { Embedded, Failure, Listing } from '../schemas.ts';
 import type { Service } from '../service.ts';
 import { baseOf, escapeHtml, fileUrl, folderUrl, isListingUrl, pageHeaders, renderDocument } from './document.ts';
 
@@ -45,6 +45,7 @@ export async function sendListing(
           trash: service.trash,
           keepsVersions: service.keepsVersions,
           links: service.links !== undefined,
+          dav: describeDav(service),
           access: describeUser(service, request),
           cursor: changesCursor,
         }
@@ -55,6 +56,12 @@ export async function sendListing(
   if (coding !== undefined) reply.header('content-encoding', coding);
   return reply.headers(pageHeaders(contentOriginsOf(service), options)).send(body);
 }
+
+function describeDav({ dav, publicUrl }: Pick<Service, 'dav' | 'publicUrl'>): Embedded['dav'] {
+  return dav ? { isServed: dav.isServed, root: publicUrl === undefined ? null : withSlash(publicUrl) } : null;
+}
+
+const withSlash = (url: string) => (url.endsWith('/') ? url : `${url}/`);
 
 /** Returns what the document embeds for the visitor of a share link: no function that visitors don't have. */
 function embedLink({ access, maxUploadSize }: Service, request: FastifyRequest) {
@@ -67,6 +74,7 @@ function embedLink({ access, maxUploadSize }: Service, request: FastifyRequest) 
     trash: null,
     keepsVersions: false,
     links: false,
+    dav: null,
     access: null,
     link,
   };

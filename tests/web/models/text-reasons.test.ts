@@ -45,6 +45,17 @@ describe('The reason of a failed request', () => {
     assert.equal(retryReasonOf('outcome-unknown'), 'Can’t reach the storage.');
   });
 
+  it('names the user who has locked an item, until when, and what to do', () => {
+    const lock = { path: 'Team/plan.docx', user: 'bob', expiresAt: '2026-11-27T12:00:00Z' };
+    const locked = { success: false, code: 'locked', error: '', lock };
+    assert.match(
+      reasonOf(409, locked),
+      /^“plan\.docx” is locked by bob until \d+:\d\d\s[AP]M\. Try again later, or unlock it in its details\.$/,
+    );
+    const anonymous = { ...locked, lock: { path: '', expiresAt: lock.expiresAt } };
+    assert.match(reasonOf(409, anonymous), /^“Files” is locked until \d+:/);
+  });
+
   it('names the limit of an upload, if it is known', () => {
     const error = new ServiceError(413, '', { code: 'upload-too-large', limit: 5_000_000 });
     assert.match(withoutIsolates(english.reasonOf(error)), /5 MB/);

@@ -8,6 +8,7 @@ import type { Account } from '../model/account/account.ts';
 import { createPermissions, type Permissions } from '../model/account/permissions.ts';
 import { type Changes, createChanges } from '../model/changes/changes.ts';
 import { type Clipboard, createClipboard } from '../model/clipboard.ts';
+import { createDav, type Dav } from '../model/dav.ts';
 import { createFolder, type Folder } from '../model/folder/folder.ts';
 import { createLinks, type Links } from '../model/links/links.ts';
 import { createMessages, type Messages, reportLoadFailure } from '../model/messages.ts';
@@ -38,6 +39,8 @@ export interface Page extends Partial<Pick<OpenedLink, 'VisitPage'>> {
   readonly clipboard: Clipboard;
   /** The cursor of the change feed from before the first listing; undefined if it is unknown. */
   readonly cursor: string | undefined;
+  /** Null if there are no locks, and on the pages of visitors. */
+  readonly dav: Dav | null;
   readonly details: Details;
   readonly dialogs: Dialogs;
   readonly dragging: Dragging;
@@ -132,6 +135,7 @@ export async function createPage(embedded: Embedded): Promise<Page> {
     changes,
     clipboard,
     cursor,
+    dav: createDav(embedded),
     details,
     dialogs,
     folder,

@@ -21,7 +21,8 @@ export function syncFolder(page: Page): void {
   });
   preloaded(LOAD_DELAY_MS, async () => (await import('./transitions.ts')).animateNavigation(page));
   preloaded(LOAD_DELAY_MS, async () => (await import('./live-folder.ts')).keepFolderCurrent(page, cursor));
-  if (page.links) preloaded(LOAD_DELAY_MS, async () => (await import('./shared-badges.ts')).keepBadgesCurrent(page));
+  if (page.links || page.dav)
+    preloaded(LOAD_DELAY_MS, async () => (await import('./badges.ts')).keepBadgesCurrent(page));
 }
 
 /** Shows each folder in its own view, once its entries are known. */

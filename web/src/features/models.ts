@@ -3,6 +3,7 @@ import type { Account } from '../model/account/account.ts';
 import type { Permissions } from '../model/account/permissions.ts';
 import type { Changes } from '../model/changes/changes.ts';
 import type { Clipboard } from '../model/clipboard.ts';
+import type { Dav } from '../model/dav.ts';
 import type { Folder } from '../model/folder/folder.ts';
 import type { Links } from '../model/links/links.ts';
 import type { Messages } from '../model/messages.ts';
@@ -52,6 +53,8 @@ export const [usePermissions, PermissionsProvider] = createRequiredContext<Permi
 export const [usePlaces, PlacesProvider] = createRequiredContext<Places | null>('places');
 /** The user's share links; null if users can't share files and folders by links. */
 export const [useLinks, LinksProvider] = createRequiredContext<Links | null>('links');
+/** WebDAV and its locks; null if there are no locks, and on the pages of visitors. */
+export const [useDav, DavProvider] = createRequiredContext<Dav | null>('WebDAV');
 /** The visit of a share link; null on the pages of users. */
 export const [useVisit, VisitProvider] = createRequiredContext<Visit | null>('the visit');
 /** The account; null without access control. */

@@ -22,6 +22,11 @@ export interface Embedded {
   readonly stills: readonly ('video' | 'pdf')[];
   /** Whether users can share files and folders by links. */
   readonly links: boolean;
+  /**
+   * WebDAV: whether the service serves it, and the configured public root of the service, with a trailing `/`. Null if there are no
+   * locks, and for visitors.
+   */
+  readonly dav: { readonly isServed: boolean; readonly root: string | null } | null;
   /** The user, and the authentication methods; null without access control. `name` is null for an anonymous user. */
   readonly access: {
     readonly name: string | null;

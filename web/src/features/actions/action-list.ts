@@ -3,9 +3,10 @@ import type { Account } from '../../model/account/account.ts';
 import type { Permissions, RequiredPermission } from '../../model/account/permissions.ts';
 import type { Changes } from '../../model/changes/changes.ts';
 import type { Clipboard } from '../../model/clipboard.ts';
+import type { Dav } from '../../model/dav.ts';
 import { type Folder, isWritableTarget } from '../../model/folder/folder.ts';
 import type { Links } from '../../model/links/links.ts';
-import { type Messages, reportLoadFailure } from '../../model/messages.ts';
+import type { Messages } from '../../model/messages.ts';
 import type { Places } from '../../model/places/places.ts';
 import type { Selection } from '../../model/selection.ts';
 import type { Uploads } from '../../model/uploads/uploads.ts';
@@ -15,10 +16,11 @@ import { parentOf, ROOT } from '../../platform/paths.ts';
 import type { Router } from '../../platform/router.ts';
 import type { Entry, Service } from '../../platform/service/service.ts';
 import type { Urls } from '../../platform/service/urls.ts';
-import { completeLanguage, type Language } from '../../platform/text/language.ts';
+import type { Language } from '../../platform/text/language.ts';
 import type { Dialogs } from '../../ui/dialogs.tsx';
 import type { Details } from '../models.ts';
 import type { ActionProperties } from './use-actions.ts';
+import { withLoaded } from './with-loaded.ts';
 
 export type { Action, ActionId } from './use-actions.ts';
 
@@ -27,6 +29,7 @@ export interface ActionModels {
   readonly account: Account | null;
   readonly changes: Changes;
   readonly clipboard: Clipboard;
+  readonly dav: Dav | null;
   readonly details: Details;
   readonly dialogs: Dialogs;
   readonly folder: Folder;
@@ -97,7 +100,7 @@ export const ACTIONS: readonly ActionDefinition[] = [
     group: 'open',
     needs: ['read', 'manage'],
     isAvailable: (models) => isText(only(models)),
-    run: (models) => void edit(models, only(models)?.path ?? ''),
+    run: (models) => edit(models, only(models)?.path ?? ''),
   },
   {
     id: 'quickLook',
@@ -105,7 +108,7 @@ export const ACTIONS: readonly ActionDefinition[] = [
     keys: [' '],
     group: 'open',
     isAvailable: ({ folder }) => folder.entryOf(folder.focused.value ?? '') !== undefined,
-    run: (models) => void quickLook(models),
+    run: quickLook,
   },
   {
     id: 'download',
@@ -113,7 +116,7 @@ export const ACTIONS: readonly ActionDefinition[] = [
     keys: ['alt+shift+d'],
     group: 'open',
     isAvailable: hasSelection,
-    run: (models) => void download(models),
+    run: download,
   },
   {
     id: 'copyLink',
@@ -133,7 +136,7 @@ export const ACTIONS: readonly ActionDefinition[] = [
       models.selection.count.value <= 1 &&
       models.folder.state.value === 'ready' &&
       (models.permissions.allows('read') || models.permissions.allows('write')),
-    run: (models) => void share(models, sharedPath(models)),
+    run: (models) => share(models, sharedPath(models)),
   },
   {
     id: 'addFavourite',
@@ -275,7 +278,7 @@ export const ACTIONS: readonly ActionDefinition[] = [
     group: 'create',
     needs: ['read', 'write', 'manage'],
     isAvailable: canAdd,
-    run: (models) => void edit(models),
+    run: (models) => edit(models),
   },
   {
     id: 'upload',
@@ -335,7 +338,7 @@ export const ACTIONS: readonly ActionDefinition[] = [
     keys: ['mod+k'],
     group: 'show',
     isAvailable: always,
-    run: (models) => void openPalette(models, ''),
+    run: (models) => openPalette(models, ''),
   },
   {
     id: 'goTo',
@@ -343,7 +346,7 @@ export const ACTIONS: readonly ActionDefinition[] = [
     keys: ['alt+g'],
     group: 'show',
     isAvailable: always,
-    run: (models) => void openPalette(models, `/${models.folder.path.value}`),
+    run: (models) => openPalette(models, `/${models.folder.path.value}`),
   },
   {
     id: 'recent',
@@ -372,6 +375,14 @@ export const ACTIONS: readonly ActionDefinition[] = [
     run: ({ router }) => router.openView('links'),
   },
   {
+    id: 'connect',
+    icon: 'drive',
+    keys: [],
+    group: 'show',
+    isAvailable: ({ dav }) => dav?.isServed === true,
+    run: connect,
+  },
+  {
     id: 'install',
     icon: 'install',
     keys: [],
@@ -385,70 +396,64 @@ function remove(models: ActionModels): void {
   void models.changes.remove(selected(models));
 }
 
-async function download(models: ActionModels): Promise<void> {
+function download(models: ActionModels): void {
   const entries = selected(models);
-  try {
-    const [{ startDownload }, language] = await Promise.all([
-      import('./download.ts'),
-      completeLanguage(models.language),
-    ]);
-    await startDownload(models, language.value, entries);
-  } catch {
-    await reportLoadFailure(models, () => void download(models));
-  }
+  void withLoaded(
+    models,
+    () => import('./download.ts'),
+    ({ startDownload }, language) => startDownload(models, language.value, entries),
+  );
 }
 
-/** Opens a text file in the editor. Without a path, asks for the name of a new one. Never throws. */
-export async function edit(models: ActionModels, path?: string): Promise<void> {
-  try {
-    const [{ openEditor, createTextFile }, language] = await Promise.all([
-      import('../editor/open-editor.tsx'),
-      completeLanguage(models.language),
-    ]);
-    if (path === undefined) await createTextFile({ ...models, language });
-    else openEditor(models.dialogs, path);
-  } catch {
-    await reportLoadFailure(models, () => void edit(models, path));
-  }
+/** Opens a text file in the editor. Without a path, asks for the name of a new one. */
+export function edit(models: ActionModels, path?: string): void {
+  void withLoaded(
+    models,
+    () => import('../editor/open-editor.tsx'),
+    ({ openEditor, createTextFile }, language) =>
+      path === undefined ? createTextFile({ ...models, language }) : openEditor(models.dialogs, path),
+  );
 }
 
-/** Opens the command palette with a text in its field, unless a dialog is open. Never throws. */
-async function openPalette(models: ActionModels, query: string): Promise<void> {
-  const { dialogs, language } = models;
-  try {
-    const [palette] = await Promise.all([import('../palette/palette.tsx'), completeLanguage(language)]);
-    if (dialogs.shown.value.length === 0) await palette.openPalette(dialogs, query);
-  } catch {
-    await reportLoadFailure(models, () => void openPalette(models, query));
-  }
+/** Opens the command palette with a text in its field, unless a dialog is open. */
+function openPalette(models: ActionModels, query: string): void {
+  const { dialogs } = models;
+  void withLoaded(
+    models,
+    () => import('../palette/palette.tsx'),
+    (palette) => dialogs.shown.value.length === 0 && palette.openPalette(dialogs, query),
+  );
 }
 
-/** Opens the dialog with the links to a file or folder. Never throws. */
-export async function share(models: ActionModels, path: string): Promise<void> {
-  try {
-    const [{ openShareDialog }] = await Promise.all([
-      import('../links/share-dialog.tsx'),
-      completeLanguage(models.language),
-    ]);
-    openShareDialog(models.dialogs, path);
-  } catch {
-    await reportLoadFailure(models, () => void share(models, path));
-  }
+/** Opens the dialog with the links to a file or folder. */
+export function share(models: ActionModels, path: string): void {
+  void withLoaded(
+    models,
+    () => import('../links/share-dialog.tsx'),
+    ({ openShareDialog }) => openShareDialog(models.dialogs, path),
+  );
 }
 
-/** Opens or closes the quick look of the focused entry, which is then selected. Never throws. */
-async function quickLook(models: ActionModels): Promise<void> {
+/** Opens the dialog that describes how WebDAV clients connect. */
+function connect(models: ActionModels): void {
+  void withLoaded(
+    models,
+    () => import('../connect/connect-dialog.tsx'),
+    ({ openConnectDialog }, language) => openConnectDialog(models.dialogs, language.value),
+  );
+}
+
+/** Opens or closes the quick look of the focused entry, which is then selected. */
+function quickLook(models: ActionModels): void {
   const { dialogs, folder, selection } = models;
-  try {
-    const [{ toggleQuickLook }] = await Promise.all([
-      import('../viewer/quick-look.tsx'),
-      completeLanguage(models.language),
-    ]);
-    if (selection.count.value === 0 && folder.focused.value !== null) selection.only(folder.focused.value);
-    toggleQuickLook({ dialogs, folder, open: (entry) => open(models, entry) });
-  } catch {
-    await reportLoadFailure(models, () => void quickLook(models));
-  }
+  void withLoaded(
+    models,
+    () => import('../viewer/quick-look.tsx'),
+    ({ toggleQuickLook }) => {
+      if (selection.count.value === 0 && folder.focused.value !== null) selection.only(folder.focused.value);
+      toggleQuickLook({ dialogs, folder, open: (entry) => open(models, entry) });
+    },
+  );
 }
 
 /**

@@ -62,8 +62,8 @@ export function createActions(
       return createActions({ ...models, selection: alone }, menus, definitions);
     },
     open: (entry) => open(models, entry),
-    edit: (path) => void edit(models, path),
-    share: (path) => void share(models, path),
+    edit: (path) => edit(models, path),
+    share: (path) => share(models, path),
     paste: () => paste(models),
     menuGroups,
     menuItem,

@@ -1,10 +1,10 @@
 import { useEffect } from 'preact/hooks';
-import { reportLoadFailure } from '../../model/messages.ts';
-import { completeLanguage, useLanguageSignal } from '../../platform/text/language.ts';
+import { useLanguageSignal } from '../../platform/text/language.ts';
 import { useDialogs } from '../../ui/dialogs.tsx';
 import { clearTextSelection, hasTextSelection, isForPage, isKey } from '../../ui/keyboard.ts';
 import { useClipboard, useMessages, usePreferences, useSelection } from '../models.ts';
 import { useActions } from './actions.ts';
+import { withLoaded } from './with-loaded.ts';
 
 /** Runs actions by their keyboard shortcuts, wherever the focus is. */
 export function useShortcuts(): void {
@@ -64,14 +64,12 @@ export function useShortcutsDialog(): () => void {
   const dialogs = useDialogs();
   const messages = useMessages();
   const language = useLanguageSignal();
-  const show = async (): Promise<void> => {
+  return () => {
     if (dialogs.shown.value.length > 0) return;
-    try {
-      const [{ openShortcuts }] = await Promise.all([import('./shortcuts-dialog.tsx'), completeLanguage(language)]);
-      if (dialogs.shown.value.length === 0) await openShortcuts(dialogs);
-    } catch {
-      await reportLoadFailure({ messages, language }, () => void show());
-    }
+    void withLoaded(
+      { messages, language },
+      () => import('./shortcuts-dialog.tsx'),
+      ({ openShortcuts }) => dialogs.shown.value.length === 0 && openShortcuts(dialogs),
+    );
   };
-  return () => void show();
 }

@@ -1,5 +1,6 @@
 import { Fragment } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import type { Dav } from '../../model/dav.ts';
 import { hasThumbnail } from '../../platform/file-kinds.ts';
 import { nameOf, ROOT } from '../../platform/paths.ts';
 import { pages } from '../../platform/service/pages.ts';
@@ -15,7 +16,7 @@ import { countLabel } from '../folder/count-label.ts';
 import { Name } from '../folder/entry-parts.tsx';
 import { EntryIcon, Thumbnail } from '../folder/thumbnail.tsx';
 import { TypeName } from '../folder/type-name.tsx';
-import { useFolder, useRetention, useService, useUrls, useVisit } from '../models.ts';
+import { useDav, useFolder, useRetention, useService, useUrls, useVisit } from '../models.ts';
 import { Fact } from './fact.tsx';
 
 /** Shows all details of one entry. */
@@ -30,6 +31,7 @@ export function EntryDetails({ entry }: { entry: Entry }) {
         <Name of={entry.name} />
       </h3>
       <ShareButton path={entry.path} />
+      <LazyLockNotice path={entry.path} />
       {entry.type === 'file' ? <FileFacts file={entry} /> : <FolderFacts path={entry.path} />}
       {entry.type === 'file' && keepsVersions && entry.etag !== '' && <LazyVersions file={entry} />}
       <LazyActivity path={entry.path} />
@@ -49,6 +51,17 @@ function ShareButton({ path }: { path: string }) {
       </Button>
     </p>
   );
+}
+
+/** Shows the lock of a file or folder once its code is loaded. Shows nothing if that fails. */
+function LazyLockNotice({ path }: { path: string }) {
+  const dav = useDav();
+  return dav && dav.locks.value.length > 0 ? <LoadedLockNotice dav={dav} path={path} /> : null;
+}
+
+function LoadedLockNotice(props: { dav: Dav; path: string }) {
+  const loaded = useLoaded(() => import('./lock-notice.tsx'));
+  return loaded.state === 'ready' ? <loaded.value.LockNotice {...props} /> : null;
 }
 
 /** Shows the properties of a photo once their code is loaded. Shows nothing if that fails. */
@@ -87,6 +100,7 @@ export function FolderDetails({ path }: { path: string }) {
         <Name of={folderName(path, text)} />
       </h3>
       <ShareButton path={path} />
+      <LazyLockNotice path={path} />
       <FolderFacts path={path} />
       <LazyActivity path={path} />
     </>

@@ -4,7 +4,8 @@ import { useLanguage } from '../../platform/text/language.ts';
 import { shownName } from '../../platform/text/names.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { useDragging } from '../dragging/dragging.ts';
-import { useChanges, useClipboard, useLinks, useRouter, useSelection } from '../models.ts';
+import { useChanges, useClipboard, useRouter, useSelection } from '../models.ts';
+import { badges } from './badges.ts';
 import { endOf } from './name-end.ts';
 import { useMatches } from './use-matches.ts';
 import './entries.css';
@@ -90,16 +91,18 @@ export function MoreButton({ name }: { name: string }) {
   );
 }
 
-/** Shows that an entry has a share link. */
-export function SharedBadge({ path }: { path: string }) {
-  const links = useLinks();
-  const { text } = useLanguage();
-  if (!links?.shared.value.has(path)) return null;
-  return (
-    <span class="shared-badge" role="img" aria-label={text.folder.shared} title={text.folder.shared}>
-      <Icon name="link" />
+/** Shows signs such as that an entry has a share link. */
+export function Badges({ path }: { path: string }) {
+  const found = badges.value.get(path);
+  return found ? (
+    <span class="badges">
+      {found.map(({ icon, label }) => (
+        <span key={icon} role="img" aria-label={label} title={label}>
+          <Icon name={icon} />
+        </span>
+      ))}
     </span>
-  );
+  ) : null;
 }
 
 /** The name of a file or folder within other text. Its direction does not affect the text around it. */

@@ -6,7 +6,7 @@ import { deferred } from '../../ui/deferred.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { useMessages, usePreferences } from '../models.ts';
 import type { ListColumns } from './columns.ts';
-import { Check, EntryName, MoreButton, SharedBadge, useEntryState } from './entry-parts.tsx';
+import { Badges, Check, EntryName, MoreButton, useEntryState } from './entry-parts.tsx';
 import type { RowProps } from './entry-view.ts';
 import { NameField } from './lazy-name-field.ts';
 import { Thumbnail, type ThumbnailPriority } from './thumbnail.tsx';
@@ -100,7 +100,7 @@ function EntryRow({ entry, columns, position, start, height, isTabStop, thumbnai
               {hasSummary && <Summary entry={entry} shown={columns.shown} />}
             </span>
           )}
-          <SharedBadge path={entry.path} />
+          <Badges path={entry.path} />
         </span>
       </div>
       {columns.shown.map((column) => column !== 'name' && CELLS[column](entry, language))}

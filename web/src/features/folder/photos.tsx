@@ -1,6 +1,6 @@
 import { useLanguage } from '../../platform/text/language.ts';
 import { shownName } from '../../platform/text/names.ts';
-import { Check, MoreButton, SharedBadge, useEntryState } from './entry-parts.tsx';
+import { Badges, Check, MoreButton, useEntryState } from './entry-parts.tsx';
 import type { EntryView, RowProps } from './entry-view.ts';
 import type { EntryLayout } from './grid-layout.ts';
 import { NameField } from './lazy-name-field.ts';
@@ -103,7 +103,7 @@ function Photo({ entry, column, isTabStop, width, previewWidth, thumbnailPriorit
         <Thumbnail entry={entry} width={previewWidth} isWhole priority={thumbnailPriority} Fallback={Page} />
       </div>
       <Check entry={entry} isSelected={isSelected} />
-      <SharedBadge path={entry.path} />
+      <Badges path={entry.path} />
       {isRenamed && <NameField entry={entry} />}
       <MoreButton name={entry.name} />
     </div>

@@ -4,7 +4,7 @@ import type { Entry } from '../../platform/service/service.ts';
 import { useLanguage } from '../../platform/text/language.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { uniformRows } from '../../ui/virtual-rows.ts';
-import { Check, EntryName, MoreButton, SharedBadge, useEntryState } from './entry-parts.tsx';
+import { Badges, Check, EntryName, MoreButton, useEntryState } from './entry-parts.tsx';
 import type { EntryView, RowProps } from './entry-view.ts';
 import { type Cells, type EntryLayout, type LayoutInput, uniformCells } from './grid-layout.ts';
 import { NameField } from './lazy-name-field.ts';
@@ -125,7 +125,7 @@ export function Chip({ entry, column, isTabStop }: CellProps) {
         <EntryIcon entry={entry} />
         {isRenamed ? <NameField entry={entry} /> : <EntryName entry={entry} />}
       </span>
-      <SharedBadge path={entry.path} />
+      <Badges path={entry.path} />
       <MoreButton name={entry.name} />
     </div>
   );
@@ -146,7 +146,7 @@ export function Tile({ entry, column, isTabStop, width, thumbnailPriority }: Til
         <Thumbnail entry={entry} width={width * window.devicePixelRatio} priority={thumbnailPriority} Fallback={Page} />
       </div>
       <Check entry={entry} isSelected={isSelected} />
-      <SharedBadge path={entry.path} />
+      <Badges path={entry.path} />
       <div class="caption">
         {isRenamed ? <NameField entry={entry} /> : <TileName entry={entry} tileWidth={width} />}
         {entry.type === 'file' && <span class="summary numbers">{formats.size(entry.size)}</span>}

@@ -14,7 +14,7 @@ import { Skeleton } from '../folder/states.tsx';
 import { useChanges, useRouter, useUrls } from '../models.ts';
 import { SidebarButton } from '../sidebar/sidebar-slot.tsx';
 import { AccountButton } from '../sign-in/account-button.tsx';
-import { AppearanceButton } from '../toolbar/top-bar.tsx';
+import { SettingsButton } from '../toolbar/top-bar.tsx';
 import { ItemGrid, type ItemKind } from './item-grid.tsx';
 import './item-view.css';
 
@@ -109,7 +109,7 @@ function TopBar({ folder, title, url }: { folder: string; title: string; url: st
           </li>
         </ol>
       </nav>
-      <AppearanceButton />
+      <SettingsButton />
       <AccountButton />
     </header>
   );

@@ -3,17 +3,15 @@ import { useId, useState } from 'preact/hooks';
 import {
   canDownload,
   canUpload,
-  dateOf,
-  EXPIRY_DAYS,
-  type Expiry,
   LINK_ACCESS,
   type LinkAccess,
   type LinkField,
   MAX_LABEL_LENGTH,
 } from '../../model/links/link-form.ts';
 import { isFolderPath } from '../../platform/paths.ts';
-import { type FullLanguage, useFullLanguage } from '../../platform/text/language.ts';
+import { useFullLanguage } from '../../platform/text/language.ts';
 import { IconButton } from '../../ui/button.tsx';
+import { ExpiryFields } from './expiry-fields.tsx';
 import type { LinkFormState } from './link-form-state.ts';
 
 interface LinkFieldsProps {
@@ -31,7 +29,7 @@ export function LinkFields({ state, path, allowed }: LinkFieldsProps) {
       {isFolderPath(path) ? <AccessFields state={state} allowed={allowed} /> : <p>{text.links.fileAccess}</p>}
       {canUpload(state.form) && <SenderField state={state} />}
       <LabelField state={state} isFirst={!isFolderPath(path)} />
-      <ExpiryFields state={state} />
+      <ExpiryFields form={state.form} isInvalid={state.problems.date !== undefined} onChange={state.set} />
       <PasswordFields state={state} />
       <LimitFields state={state} />
     </div>
@@ -98,55 +96,6 @@ function LabelField({ state, isFirst }: { state: LinkFormState; isFirst: boolean
       <p id={`${id}-hint`} class="hint">
         {links.labelHint}
       </p>
-    </div>
-  );
-}
-
-const EXPIRIES: readonly Expiry[] = ['never', 'days1', 'days7', 'days30', 'days90', 'date'];
-
-function expiryLabel(expiry: Expiry, { text: { links } }: FullLanguage): string {
-  if (expiry === 'never') return links.never;
-  return expiry === 'date' ? links.onDate : links.inDays({ count: EXPIRY_DAYS[expiry] });
-}
-
-function ExpiryFields({ state }: { state: LinkFormState }) {
-  const language = useFullLanguage();
-  const { links } = language.text;
-  const id = useId();
-  const { expiry, date } = state.form;
-  return (
-    <div class="pair">
-      <div class="field">
-        <label for={id}>{links.expiry}</label>
-        <select
-          id={id}
-          class="text-field"
-          value={expiry}
-          onChange={({ currentTarget }) => {
-            const chosen = EXPIRIES[currentTarget.selectedIndex];
-            if (chosen !== undefined) state.set({ expiry: chosen });
-          }}
-        >
-          {EXPIRIES.map((choice) => (
-            <option key={choice} value={choice}>
-              {expiryLabel(choice, language)}
-            </option>
-          ))}
-        </select>
-      </div>
-      {expiry === 'date' && (
-        <ValidatedField state={state} field="date" label={links.date}>
-          {(attributes) => (
-            <input
-              {...attributes}
-              type="date"
-              min={dateOf(new Date())}
-              value={date}
-              onInput={({ currentTarget }) => state.set({ date: currentTarget.value })}
-            />
-          )}
-        </ValidatedField>
-      )}
     </div>
   );
 }

@@ -1,5 +1,5 @@
 import { Fragment } from 'preact';
-import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import { emptyForm, newLinkOf } from '../../model/links/link-form.ts';
 import { sharedName } from '../../model/links/revoke.ts';
 import { isFolderPath } from '../../platform/paths.ts';
@@ -16,6 +16,7 @@ import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import type { Dialogs } from '../../ui/dialogs.tsx';
 import { type Loaded, useLoaded } from '../../ui/loading.ts';
+import { useStepFocus } from '../../ui/step-focus.ts';
 import { useLinks, useRouter, useService } from '../models.ts';
 import { useAllowedAccess } from './allowed-access.ts';
 import { CopyLinkButton, CreatedLink } from './created-link.tsx';
@@ -107,15 +108,6 @@ function useItemLinks(path: string): Loaded<readonly Link[]> {
   );
   if (loaded.state === 'ready') last.current = loaded;
   return loaded.state === 'loading' ? (last.current ?? loaded) : loaded;
-}
-
-/** Focuses the element of each new step that the dialog would focus first. Returns the reference of the dialog's body. */
-function useStepFocus(step: Step) {
-  const body = useRef<HTMLDivElement>(null);
-  useLayoutEffect(() => {
-    body.current?.closest('dialog')?.querySelector<HTMLElement>('[autofocus]')?.focus();
-  }, [step]);
-  return body;
 }
 
 function ItemLinks({ loaded }: { loaded: Loaded<readonly Link[]> }) {

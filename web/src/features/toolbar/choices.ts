@@ -11,9 +11,39 @@ import {
 import type { InitialText } from '../../platform/text/language.ts';
 import { LANGUAGE_TAGS, LANGUAGES } from '../../platform/text/supported-languages.ts';
 import type { MenuGroup, MenuItem } from '../../ui/menus.tsx';
+import type { Actions } from '../actions/use-actions.ts';
+
+interface SettingsOptions {
+  readonly preferences: Preferences;
+  readonly actions: Actions;
+  readonly text: InitialText;
+  /** Shows the keyboard shortcuts, on pages that have some. */
+  readonly showShortcuts?: (() => void) | undefined;
+  /** Whether the menu contains the views of the folder. */
+  readonly hasViews?: boolean | undefined;
+}
+
+/** Returns the menu of the settings. */
+export function settingsMenu(options: SettingsOptions): readonly MenuGroup[] {
+  const { preferences, text, hasViews = false } = options;
+  return [
+    ...(hasViews ? viewChoices(preferences, text) : []),
+    ...appearanceChoices(preferences, text),
+    otherItems(options),
+  ];
+}
+
+/** Connecting a client concerns the user rather than the folder, so that the settings offer it as well. */
+function otherItems({ actions, text, showShortcuts: run }: SettingsOptions): readonly MenuItem[] {
+  const connect = actions.available('connect');
+  return [
+    ...(connect ? [actions.menuItem(connect)] : []),
+    ...(run ? [{ id: 'shortcuts', label: text.shell.shortcuts, icon: 'keyboard' as const, keys: '?', run }] : []),
+  ];
+}
 
 /** Returns the menu of the theme, the density and the language. */
-export function appearanceChoices(preferences: Preferences, { shell }: InitialText): readonly MenuGroup[] {
+function appearanceChoices(preferences: Preferences, { shell }: InitialText): readonly MenuGroup[] {
   const themes: readonly Theme[] = ['system', 'light', 'dark'];
   const densities: readonly Density[] = ['comfortable', 'compact'];
   return [
@@ -26,7 +56,7 @@ export function appearanceChoices(preferences: Preferences, { shell }: InitialTe
 }
 
 /** Returns the menus of the view and of the size of its tiles. */
-export function viewChoices({ view, tileSize }: Preferences, { shell, view: text }: InitialText): readonly MenuGroup[] {
+function viewChoices({ view, tileSize }: Preferences, { shell, view: text }: InitialText): readonly MenuGroup[] {
   const views: readonly View[] = ['list', 'grid', 'photos'];
   const sizes = TILE_SIZE_NAMES.map((name, size): MenuItem => {
     const run = () => {

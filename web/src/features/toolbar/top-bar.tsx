@@ -1,10 +1,10 @@
 import type { View } from '../../platform/preferences.ts';
-import { type InitialText, useLanguage } from '../../platform/text/language.ts';
+import { useLanguage } from '../../platform/text/language.ts';
 import { IconButton } from '../../ui/button.tsx';
 import { focusRegion } from '../../ui/focus.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { keyLabel } from '../../ui/keyboard.ts';
-import { MenuButton, type MenuGroup, type MenuItem } from '../../ui/menus.tsx';
+import { MenuButton } from '../../ui/menus.tsx';
 import { NARROW, useMedia } from '../../ui/responsive.ts';
 import { useActions } from '../actions/actions.ts';
 import { useShortcutsDialog } from '../actions/shortcuts.ts';
@@ -17,12 +17,17 @@ import './top-bar.css';
 /** The bar at the top: the path of the folder, the filter, the settings and the account. */
 export function TopBar() {
   const isNarrow = useMedia(NARROW);
+  const showShortcuts = useShortcutsDialog();
   return (
     <header class="top-bar" data-region="top">
       <SidebarButton />
       <Breadcrumb />
       <FilterField />
-      {isNarrow ? <NarrowMenu /> : <WideControls />}
+      {isNarrow ? (
+        <SettingsButton showShortcuts={showShortcuts} hasViews />
+      ) : (
+        <WideControls showShortcuts={showShortcuts} />
+      )}
       <AccountButton />
     </header>
   );
@@ -78,10 +83,9 @@ function FilterField() {
 
 const VIEWS: readonly View[] = ['list', 'grid', 'photos'];
 
-function WideControls() {
+function WideControls({ showShortcuts }: { showShortcuts: () => void }) {
   const preferences = usePreferences();
   const { isOpen } = useDetails();
-  const showShortcuts = useShortcutsDialog();
   const actions = useActions();
   const details = actions.available('details');
   const { text } = useLanguage();
@@ -102,7 +106,7 @@ function WideControls() {
         ))}
       </div>
       <div class="controls">
-        <AppearanceButton more={[shortcutsItem(showShortcuts, text)]} />
+        <SettingsButton showShortcuts={showShortcuts} />
         <IconButton
           icon="details"
           label={text.actions.details}
@@ -115,34 +119,18 @@ function WideControls() {
   );
 }
 
-/** The menu of the theme, the density and the language, and of `more`. */
-export function AppearanceButton({ more = [] }: { more?: readonly MenuItem[] }) {
-  const preferences = usePreferences();
-  const { text } = useLanguage();
-  const groups = async () => [...(await import('./choices.ts')).appearanceChoices(preferences, text), more];
-  return <MenuButton icon="settings" label={text.shell.settings} groups={groups} />;
+interface SettingsProps {
+  /** Shows the keyboard shortcuts, on pages that have some. */
+  showShortcuts?: () => void;
+  /** Whether the menu contains the views of the folder. */
+  hasViews?: boolean;
 }
 
-const shortcutsItem = (run: () => void, { shell }: InitialText): MenuItem => ({
-  id: 'shortcuts',
-  label: shell.shortcuts,
-  icon: 'keyboard',
-  keys: '?',
-  run,
-});
-
-/** One menu with all controls, for phones. */
-function NarrowMenu() {
+/** The menu of the theme, the density and the language. */
+export function SettingsButton(props: SettingsProps) {
   const preferences = usePreferences();
-  const showShortcuts = useShortcutsDialog();
+  const actions = useActions();
   const { text } = useLanguage();
-  const groups = async (): Promise<readonly MenuGroup[]> => {
-    const { appearanceChoices, viewChoices } = await import('./choices.ts');
-    return [
-      ...viewChoices(preferences, text),
-      ...appearanceChoices(preferences, text),
-      [shortcutsItem(showShortcuts, text)],
-    ];
-  };
+  const groups = async () => (await import('./choices.ts')).settingsMenu({ ...props, preferences, actions, text });
   return <MenuButton icon="settings" label={text.shell.settings} groups={groups} />;
 }

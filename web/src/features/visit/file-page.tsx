@@ -6,7 +6,7 @@ import mark from '../../ui/mark.svg';
 import { Name } from '../folder/entry-parts.tsx';
 import { FolderProblem } from '../folder/folder-states.tsx';
 import { useFolder, usePreferences, useVisit } from '../models.ts';
-import { AppearanceButton } from '../toolbar/top-bar.tsx';
+import { SettingsButton } from '../toolbar/top-bar.tsx';
 import { DownloadLink, MissingFile } from '../viewer/file-notices.tsx';
 import { LazyPreview } from '../viewer/lazy-preview.tsx';
 import { Loading } from '../viewer/notices.tsx';
@@ -64,7 +64,7 @@ function Header({ file, viewer }: { file: FileEntry | undefined; viewer: ViewerS
           {details.join(' · ')}
         </p>
       </div>
-      <AppearanceButton />
+      <SettingsButton />
       <div class="buttons">
         <Tools viewer={viewer} />
         {canDownload && <DownloadLink entry={file} isPrimary />}

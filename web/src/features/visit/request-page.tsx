@@ -14,7 +14,7 @@ import { useDragging } from '../dragging/dragging.ts';
 import { LazyDropHint } from '../dragging/lazy-drop-hint.tsx';
 import { Name } from '../folder/entry-parts.tsx';
 import { usePermissions, useUploads, useVisit } from '../models.ts';
-import { AppearanceButton } from '../toolbar/top-bar.tsx';
+import { SettingsButton } from '../toolbar/top-bar.tsx';
 import { UploadList } from '../tray/upload-list.tsx';
 import '../tray/tray.css';
 import { Frame } from './frame.tsx';
@@ -33,7 +33,7 @@ export function RequestPage() {
       <div class="visit-page request-page">
         <header class="visit-bar">
           <img class="mark" src={mark} alt="Holdall" draggable={false} />
-          <AppearanceButton />
+          <SettingsButton />
         </header>
         <main>
           <Heading link={link} />

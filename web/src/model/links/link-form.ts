@@ -1,25 +1,15 @@
 import type { Link, LinkChanges, LinkPermission, NewLink } from '../../platform/service/links.ts';
+import { dateOf, type ExpiryForm, expiryOf, isExpired } from '../expiry.ts';
 
 /** What visitors of a link can do: view and download, only upload, or both. */
 export type LinkAccess = 'view' | 'upload' | 'both';
 
 export const LINK_ACCESS: readonly LinkAccess[] = ['view', 'upload', 'both'];
 
-/** When a link expires: after a number of days, or at the end of a date. */
-export type Expiry = 'never' | 'days1' | 'days7' | 'days30' | 'days90' | 'date';
-
-/** The days after which a link expires. */
-export const EXPIRY_DAYS = { days1: 1, days7: 7, days30: 30, days90: 90 } as const satisfies Partial<
-  Record<Expiry, number>
->;
-
 /** The state of the form of a link, as users type it. */
-export interface LinkForm {
+export interface LinkForm extends ExpiryForm {
   readonly access: LinkAccess;
   readonly label: string;
-  readonly expiry: Expiry;
-  /** The last day of the link in the time zone of the user, as `2026-12-31`. */
-  readonly date: string;
   readonly hasPassword: boolean;
   /** Empty if an existing link keeps its password. */
   readonly password: string;
@@ -39,7 +29,6 @@ export type LinkProblems = Partial<Readonly<Record<LinkField, LinkFieldProblem>>
 export const MAX_LABEL_LENGTH = 200;
 
 const BYTES_PER_MB = 1_000_000;
-const DAY_MS = 24 * 60 * 60 * 1_000;
 
 /** Returns the form of a new link. */
 export function emptyForm(access: LinkAccess): LinkForm {
@@ -92,10 +81,10 @@ export const canUpload = ({ access }: Pick<LinkForm, 'access'>): boolean => acce
 /** Returns the invalid fields. `before` is the form of an existing link, which can keep its password and its past expiry. */
 export function problemsOf(form: LinkForm, now: Date, before?: LinkForm): LinkProblems {
   const { expiry, date, hasPassword, password, maxDownloads, maxUploads, maxSize } = form;
-  const end = expiry === 'date' && date !== before?.date ? endOfDay(date) : undefined;
+  const isPast = expiry === 'date' && date !== before?.date && isExpired({ expiry, date }, now);
   const keepsPassword = before?.hasPassword === true;
   return {
-    ...(end !== undefined && !(end > now) && { date: 'past' }),
+    ...(isPast && { date: 'past' }),
     ...(hasPassword && password === '' && !keepsPassword && { password: 'missing' }),
     ...(canDownload(form) && isInvalid(maxDownloads, parseCount) && { maxDownloads: 'count' }),
     ...(canUpload(form) && isInvalid(maxUploads, parseCount) && { maxUploads: 'count' }),
@@ -138,26 +127,6 @@ function settingsOf(form: LinkForm, now: Date) {
     maxUploadBytes: uploads ? (parseMegabytes(form.maxSize) ?? null) : null,
     askSender: uploads && form.asksSender,
   };
-}
-
-/** Returns the time at which the link expires; undefined if it never does. */
-function expiryOf({ expiry, date }: LinkForm, now: Date): Date | undefined {
-  if (expiry === 'never') return undefined;
-  return expiry === 'date' ? endOfDay(date) : new Date(now.getTime() + EXPIRY_DAYS[expiry] * DAY_MS);
-}
-
-/** Returns the last moment of a date in the time zone of the user; an invalid `Date` for any other text. */
-function endOfDay(date: string): Date {
-  const [year = Number.NaN, month = Number.NaN, day = Number.NaN] = date.split('-').map(Number);
-  const end = new Date(year, month - 1, day, 23, 59, 59, 999);
-  // While the user types a year, date fields accept more than four digits.
-  return end.getFullYear() > 9999 ? new Date(Number.NaN) : end;
-}
-
-/** Returns a date in the time zone of the user as `2026-12-31`. */
-export function dateOf(time: Date): string {
-  const parts = [time.getMonth() + 1, time.getDate()].map((part) => String(part).padStart(2, '0'));
-  return [String(time.getFullYear()).padStart(4, '0'), ...parts].join('-');
 }
 
 const isInvalid = (text: string, parse: (text: string) => number | undefined): boolean =>

@@ -7,6 +7,7 @@ interface ErrorDetails {
   readonly code?: ProblemCode | undefined;
   readonly retryAfter?: number | undefined;
   readonly limit?: number | undefined;
+  readonly lock?: Failure['lock'];
 }
 
 /**
@@ -23,13 +24,16 @@ export class ServiceError extends Error {
   readonly retryAfter: number | undefined;
   /** The exceeded limit in bytes, if known. */
   readonly limit: number | undefined;
+  /** The lock that forbids the change. Only with the code `locked`. */
+  readonly lock: Failure['lock'];
 
-  constructor(status: number, message: string, { code, retryAfter, limit }: ErrorDetails = {}) {
+  constructor(status: number, message: string, { code, retryAfter, limit, lock }: ErrorDetails = {}) {
     super(message);
     this.status = status;
     this.code = code;
     this.retryAfter = retryAfter;
     this.limit = limit;
+    this.lock = lock;
   }
 
   /** Returns whether the code is one of `codes`. Without a code, such as from a proxy, the status decides. */
@@ -114,10 +118,14 @@ export function noResponse(): ServiceError {
 
 /** Returns the error for a response with this status and body; the body can be any JSON, or undefined. */
 export function serviceErrorOf(status: number, body: unknown, retryAfterHeader: string | null): ServiceError {
-  const { code, error } = isFailure(body) ? body : {};
+  const { code, error, lock } = isFailure(body) ? body : {};
   const seconds = Number(retryAfterHeader ?? Number.NaN);
   const retryAfter = Number.isFinite(seconds) ? seconds : undefined;
-  return new ServiceError(status, error ?? `The service responded with status ${status}.`, { code, retryAfter });
+  return new ServiceError(status, error ?? `The service responded with status ${status}.`, {
+    code,
+    retryAfter,
+    lock,
+  });
 }
 
 /** Whether the body is an error of the service. Anything else comes from a proxy. */

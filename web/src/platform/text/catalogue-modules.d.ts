@@ -10,6 +10,11 @@ declare module '*.json?lazy' {
   export default catalogue;
 }
 
+declare module '*.json?connect' {
+  const catalogue: import('./messages.ts').Catalogue;
+  export default catalogue;
+}
+
 declare module '*.json?offline' {
   const catalogue: import('./messages.ts').Catalogue;
   export default catalogue;

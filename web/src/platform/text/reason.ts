@@ -1,6 +1,8 @@
 import type { ProblemCode, ServiceError } from '../service/service-error.ts';
 import type { Formats } from './formats.ts';
+import { folderName } from './names.ts';
 import type { Text } from './text.ts';
+import { timeOfDay } from './time-of-day.ts';
 
 /** Explains failed requests in the language of the page, and never with the English message of the service. */
 export interface Reasons {
@@ -17,8 +19,16 @@ export function createReasons({ text, formats }: { readonly text: Text; readonly
     return key !== undefined && Object.hasOwn(text.errors, key) ? key : MESSAGE_OF_STATUS[status];
   };
   const messageOf = (error: ServiceError, key: MessageKey | undefined): string => {
+    if (error.lock) return lockReason(error.lock);
     if (error.limit !== undefined) return text.uploads.tooLarge({ limit: formats.size(error.limit) });
     return key === undefined ? text.retries.status({ status: String(error.status) }) : text.errors[key];
+  };
+  const lockReason = ({ path, user, expiresAt }: NonNullable<ServiceError['lock']>): string => {
+    const item = folderName(path, text);
+    const time = timeOfDay(formats, new Date(expiresAt));
+    return user === undefined
+      ? text.locks.lockedItem({ item, time })
+      : text.locks.lockedItemBy({ item, name: user, time });
   };
   return {
     retryReasonOf(error) {

@@ -37,6 +37,7 @@ export interface InitialText {
     readonly palette: string;
     readonly goTo: string;
     readonly install: string;
+    readonly connect: string;
   };
   readonly controls: {
     readonly close: string;
@@ -116,7 +117,6 @@ export interface InitialText {
     readonly select: (parameters: { name: string }) => string;
     readonly more: (parameters: { name: string }) => string;
     readonly unknownTime: string;
-    readonly shared: string;
   };
   readonly view: {
     readonly columns: string;
@@ -719,6 +719,21 @@ export interface LazyText {
     readonly createdBy: (parameters: { name: string }) => string;
     readonly none: string;
     readonly noneHint: string;
+    readonly badge: string;
+  };
+  readonly locks: {
+    readonly badge: string;
+    readonly by: (parameters: { name: string; time: string }) => string;
+    readonly byYou: (parameters: { time: string }) => string;
+    readonly until: (parameters: { time: string }) => string;
+    readonly byFolder: (parameters: { folder: string }) => string;
+    readonly unlock: string;
+    readonly unlockTitle: (parameters: { name: string }) => string;
+    readonly unlockHint: string;
+    readonly unlocked: (parameters: { name: string }) => string;
+    readonly notUnlocked: (parameters: { name: string }) => string;
+    readonly lockedItem: (parameters: { item: string; time: string }) => string;
+    readonly lockedItemBy: (parameters: { item: string; name: string; time: string }) => string;
   };
   readonly folderPicker: {
     readonly copyTitle: (parameters: { count: number; name: string }) => string;
@@ -778,8 +793,8 @@ export interface LazyText {
     readonly 'file-changed': string;
     readonly 'file-unreadable': string;
     readonly 'folder-into-itself': string;
-    readonly 'folder-outdated': string;
     readonly 'folder-not-empty': string;
+    readonly 'folder-outdated': string;
     readonly 'folder-too-large': string;
     readonly 'https-required': string;
     readonly 'incomplete-body': string;
@@ -867,6 +882,86 @@ export interface LazyText {
     readonly sender: string;
     readonly tooMany: string;
     readonly discarded: (parameters: { count: number; name: string }) => string;
+  };
+}
+
+/** The texts of the dialog that describes how clients connect. */
+export interface ConnectText {
+  readonly connect: {
+    readonly intro: string;
+    readonly address: string;
+    readonly copyAddress: string;
+    readonly scope: string;
+    readonly all: string;
+    readonly insecure: string;
+    readonly signIn: string;
+    readonly username: string;
+    readonly copyUsername: string;
+    readonly passwordHint: string;
+    readonly noUsers: string;
+    readonly signInFirst: string;
+    readonly createToken: string;
+    readonly tokens: (parameters: { count: number }) => string;
+    readonly thisDevice: string;
+    readonly otherClients: string;
+    readonly copyCode: string;
+    readonly copyToken: string;
+    readonly clients: {
+      readonly ios: string;
+      readonly android: string;
+      readonly keepass: string;
+    };
+    readonly steps: {
+      readonly enterAddress: string;
+      readonly signIn: string;
+      readonly signInNone: string;
+      readonly finderOpen: string;
+      readonly explorerOpen: string;
+      readonly explorerUnc: string;
+      readonly explorerLarge: string;
+      readonly gnomeOpen: string;
+      readonly dolphinOpen: string;
+      readonly davfsMount: string;
+      readonly rcloneCreate: string;
+      readonly rcloneMount: string;
+      readonly cyberduckOpen: (parameters: { protocol: string; port: string }) => string;
+      readonly cyberduckPath: string;
+      readonly mobileInstall: (parameters: { apps: string }) => string;
+      readonly mobileAdd: string;
+      readonly keepassOpen: string;
+      readonly keepassXc: string;
+      readonly zoteroOpen: string;
+      readonly zoteroUrl: (parameters: { scheme: string }) => string;
+      readonly zoteroVerify: string;
+      readonly joplinOpen: string;
+      readonly joplinUrl: string;
+    };
+    readonly token: {
+      readonly title: string;
+      readonly name: string;
+      readonly nameHint: string;
+      readonly nameMissing: string;
+      readonly folder: string;
+      readonly access: string;
+      readonly notCreated: string;
+      readonly created: string;
+      readonly once: string;
+      readonly token: string;
+      readonly none: string;
+      readonly loadFailed: string;
+      readonly inFolder: (parameters: { folder: string }) => string;
+      readonly createdAt: (parameters: { time: string }) => string;
+      readonly neverUsed: string;
+      readonly revokeTitle: (parameters: { name: string }) => string;
+      readonly revokeHint: string;
+      readonly revoked: (parameters: { name: string }) => string;
+      readonly notRevoked: (parameters: { name: string }) => string;
+      readonly kinds: {
+        readonly view: string;
+        readonly add: string;
+        readonly all: string;
+      };
+    };
   };
 }
 

@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { it } from 'node:test';
+import type { Page } from 'playwright-core';
+import type { Need } from '../runner/needs.ts';
+import { assertAccessible, assertAccessibleInBothSchemes } from './axe.ts';
+import { becomes } from './becomes.ts';
+import { button, choose, row, waitForElementFocus, waitForMessage } from './elements.ts';
+import { openSite } from './open-site.ts';
+import { ALL, ANN, accessOf, BOB, signIn, visit } from './signing-in.ts';
+import type { Site } from './site.ts';
+
+export const needs: readonly Need[] = ['browser'];
+
+const LOCK_BODY =
+  '<lockinfo xmlns="DAV:"><lockscope><exclusive/></lockscope><locktype><write/></locktype><owner>Writer</owner></lockinfo>';
+/** The page can't know that the file is locked before it tries. */
+const CONFLICT = /409 \(Conflict\)/;
+
+/** Sends a request of a WebDAV client. */
+function sendDav(
+  { url }: Site,
+  path: string,
+  { name, password, ...call }: RequestInit & { readonly name: string; readonly password: string },
+): Promise<Response> {
+  const authorization = `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}`;
+  return fetch(`${url}-/dav/${path}`, { ...call, headers: { authorization, depth: '0' } });
+}
+
+const lockBadge = (page: Page, path: string) => row(page, path).getByRole('img', { name: 'Locked' });
+
+it('A client connects with an app token, and its lock is shown until the user ends it', async (t) => {
+  const access = accessOf({ folder: '/', to: { person: BOB.name }, rights: ALL });
+  const files = { 'Team/plan.txt': 'plan', 'Team/notes.txt': 'notes' };
+  const { page, site } = await visit(t, 'Team/', {
+    access,
+    files,
+    isOwn: true,
+    permissions: ['clipboard-read', 'clipboard-write'],
+    expectedErrors: [/401 \(Unauthorized\)/, CONFLICT],
+  });
+  await signIn(page);
+  await page.locator('html[data-listing="complete"]').waitFor();
+
+  // The address, and a token that is limited to this folder.
+  await choose(page, 'Settings', 'Connect a client');
+  const dialog = page.getByRole('dialog', { name: 'Connect a client' });
+  const address = dialog.getByRole('textbox', { name: 'Address' });
+  assert.equal(await address.inputValue(), `${site.url}-/dav/`);
+  await dialog.getByRole('radio', { name: 'Team' }).check();
+  await becomes(() => address.inputValue(), `${site.url}-/dav/Team/`);
+  await button(dialog, 'Copy address').click();
+  await becomes(() => page.evaluate(() => navigator.clipboard.readText()), `${site.url}-/dav/Team/`);
+  assert.equal(await dialog.getByRole('textbox', { name: 'Username' }).inputValue(), ANN.name);
+  await dialog.getByText('Finder', { exact: true }).click();
+  await dialog.getByText('In the Finder, choose Go › Connect to Server (⌘K).').waitFor();
+  await assertAccessibleInBothSchemes(page, t, { state: 'the steps of a client' });
+
+  await button(dialog, 'Create app token').click();
+  const form = page.getByRole('dialog', { name: 'Create app token' });
+  await waitForElementFocus(form.getByLabel('Name'));
+  await page.keyboard.press('Enter');
+  await form.getByText('Enter a name.').waitFor();
+  await page.keyboard.type('Laptop');
+  await form.getByLabel('Folder').selectOption('Team');
+  await form.getByLabel('Expires').selectOption('In 30 days');
+  await assertAccessible(page, t, { state: 'the form of an app token' });
+  await button(form, 'Create app token').click();
+  const created = page.getByRole('dialog', { name: 'App token created' });
+  await waitForElementFocus(button(created.locator('footer'), 'Copy token'));
+  const password = await created.getByRole('textbox', { name: 'App token' }).inputValue();
+  await assertAccessible(page, t, { state: 'the created app token' });
+  await button(created, 'Done').click();
+  await dialog.getByText('1 app token').click();
+  await dialog.getByText(/^View, .* files · Only “⁨Team⁩” · Expires .* · Never used · Created /).waitFor();
+  assert.equal(await dialog.getByText(password).count(), 0, 'The token is not shown again.');
+  await page.keyboard.press('Escape');
+
+  // The client locks a file: the page shows it, and a change by the page is refused.
+  const client = { name: ANN.name, password };
+  assert.equal((await sendDav(site, 'Team/plan.txt', { ...client, method: 'LOCK', body: LOCK_BODY })).status, 200);
+  await page.keyboard.press('Alt+r');
+  await lockBadge(page, 'Team/plan.txt').waitFor();
+  assert.equal(await lockBadge(page, 'Team/notes.txt').count(), 0);
+  await row(page, 'Team/plan.txt').click();
+  await page.keyboard.press('F2');
+  await page.keyboard.type('other');
+  await page.keyboard.press('Enter');
+  await waitForMessage(page, /“⁨plan\.txt⁩” is locked by ⁨ann⁩ until .* unlock it in its details\./);
+
+  await page.keyboard.press('Escape');
+  await row(page, 'Team/plan.txt').click();
+  await page.keyboard.press('Alt+Enter');
+  const details = page.getByRole('complementary', { name: 'Details' });
+  await details.getByText(/^Locked by you until /).waitFor();
+  await details.getByText('Writer').waitFor();
+  await assertAccessible(page, t, { state: 'the details of a locked file' });
+  await button(details, 'Unlock').click();
+  await button(page.getByRole('dialog', { name: 'Unlock “⁨plan.txt⁩”?' }), 'Unlock').click();
+  await waitForMessage(page, '“⁨plan.txt⁩” unlocked');
+  await becomes(() => lockBadge(page, 'Team/plan.txt').count(), 0);
+  const save = { ...client, method: 'PUT', body: 'saved' };
+  assert.equal((await sendDav(site, 'Team/plan.txt', save)).status, 204);
+  assert.equal(await readFile(join(site.root ?? '', 'Team/plan.txt'), 'utf8'), 'saved');
+
+  // Revoking the token ends the access of the client.
+  await choose(page, 'Settings', 'Connect a client');
+  await dialog.getByText('1 app token').click();
+  await button(dialog, 'Revoke: Laptop').click();
+  await button(page.getByRole('dialog', { name: 'Revoke “⁨Laptop⁩”?' }), 'Revoke').click();
+  await becomes(() => dialog.getByText('1 app token').count(), 0);
+  assert.equal((await sendDav(site, 'Team/plan.txt', { ...client, method: 'PROPFIND' })).status, 401);
+});
+
+it('Without WebDAV, the page does not offer to connect a client', async (t) => {
+  const { page } = await openSite(t, { files: { 'a.txt': 'a' }, settings: { DAV: 'false' } });
+  await button(page, 'Settings').click();
+  await page.getByRole('menuitem', { name: 'Keyboard shortcuts' }).waitFor();
+  assert.equal(await page.getByRole('menuitem', { name: 'Connect a client' }).count(), 0);
+});
