@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { DavError } from '../../src/http/dav/dav-error.ts';
-import { escapeXml, parseXml, textOf, toXml, type XmlElement } from '../../src/http/dav/xml.ts';
+import { escapeText, escapeXml, parseXml, textOf, toXml, type XmlElement } from '../../src/http/dav/xml.ts';
 
 const parse = (text: string) => parseXml(Buffer.from(text));
 const isBad = (error: unknown) => error instanceof DavError && error.status === 400;
@@ -52,11 +52,38 @@ describe('XML of WebDAV clients', () => {
       '<!DOCTYPE a SYSTEM "file:///etc/passwd"><a/>',
       '<a>'.repeat(41) + '</a>'.repeat(41),
       `<a>${'<b/>'.repeat(5000)}</a>`,
+      '<a>\u0001</a>',
+      '<a>\0</a>',
+      '<a b="\uffff"/>',
+      '<a>&#1;</a>',
+      '<xml:a/>',
+      '<xmlns:a/>',
+      '<a xmlns="http://www.w3.org/2000/xmlns/"/>',
+      '<constructor:a/>',
+      '<__proto__:a xmlns:__proto__="urn:x"/>',
+      '<a constructor:b=""/>',
+      '<:a/>',
+      '<p:a:b xmlns:p="urn:x"/>',
+      '<a xmlns:p="urn:x" xmlns:q="urn:x" p:b="" q:b=""/>',
     ]) {
       assert.throws(() => parse(text), isBad, text.slice(0, 60));
     }
     assert.throws(() => parseXml(Buffer.from([0x3c, 0x61, 0xff, 0x2f, 0x3e])), isBad);
     assert.doesNotThrow(() => parse('<a>'.repeat(40) + '</a>'.repeat(40)));
+  });
+
+  it('has no name, namespace or language that is so long that repeating it makes a huge document', () => {
+    const long = 'x'.repeat(251);
+    for (const text of [
+      `<${long}/>`,
+      `<a ${long}=""/>`,
+      `<a xmlns="${long}"/>`,
+      `<a xmlns:p="${long}" p:b=""/>`,
+      `<a xml:lang="${long}"/>`,
+    ]) {
+      assert.throws(() => parse(text), isBad, text.slice(0, 60));
+    }
+    assert.equal(textOf(parse(`<a b="${long}">${long}</a>`)), long);
   });
 
   it('keeps its meaning when it is written and read again', () => {
@@ -90,6 +117,16 @@ describe('XML of WebDAV clients', () => {
 
   it('escapes what could end an element or attribute', () => {
     assert.equal(escapeXml('a<b>&"c\n'), 'a&lt;b&gt;&amp;&quot;c&#10;');
+    assert.equal(escapeText('a<b>&"c\n\r'), 'a&lt;b&gt;&amp;&quot;c&#10;&#13;');
+    for (const escape of [escapeText, escapeXml]) {
+      assert.equal(escape(' é 😀\u00a0\ud7ff\ue000 \u{10ffff}'), ' é 😀\u00a0\ud7ff\ue000 \u{10ffff}');
+    }
+  });
+
+  it('replaces what XML can not contain', () => {
+    for (const escape of [escapeText, escapeXml]) {
+      assert.equal(escape('a\0b\u0001c\uffffd\ufffee\ud800'), 'a\ufffdb\ufffdc\ufffdd\ufffde\ufffd');
+    }
   });
 });
 

@@ -8,6 +8,12 @@ export const DAV_NAMESPACE = 'DAV:';
 const MAX_DEPTH = 40;
 const MAX_ELEMENTS = 5000;
 
+/**
+ * Maximum characters of a name, of a namespace, and of `xml:lang`. Responses repeat them for each property of each file, so
+ * that long ones would turn a small request into a huge response.
+ */
+const MAX_NAME_LENGTH = 250;
+
 /** Without `strictEntities`, the parser also knows the entities of HTML. Its types lack the option. */
 const PARSER_OPTIONS = { xmlns: true, strictEntities: true };
 
@@ -37,6 +43,7 @@ export function parseXml(body: Buffer): XmlElement {
   const parser = sax.parser(true, PARSER_OPTIONS);
   document.readFrom(parser);
   const text = decode(body);
+  if (INVALID_CHARACTER.test(text)) throw invalidXml('it has a character that XML does not allow');
   parser.write(text.includes('\r') ? text.replaceAll(/\r\n?/g, '\n') : text).close();
   return document.root;
 }
@@ -73,6 +80,8 @@ class DocumentReader {
 
   #enter(tag: QualifiedTag): void {
     const parent = this.#open.at(-1);
+    requireName(tag);
+    if (tag.uri === XML_NAMESPACE) throw invalidXml(`the namespace of the element "${tag.local}" is reserved`);
     if (++this.#elements > MAX_ELEMENTS) throw invalidXml(`it has more than ${MAX_ELEMENTS} elements`);
     if (this.#open.length >= MAX_DEPTH) throw invalidXml(`it has more than ${MAX_DEPTH} levels`);
     const element: OpenElement = {
@@ -89,11 +98,35 @@ class DocumentReader {
 }
 
 const XML_NAMESPACE = 'http://www.w3.org/XML/1998/namespace';
+const XMLNS_NAMESPACE = 'http://www.w3.org/2000/xmlns/';
+
+/** `prefix:name` or `name`. The parser has checked the characters. */
+const QUALIFIED_NAME = /^[^:]+(?::[^:]+)?$/;
+
+/** Throws 400 for names that the parser accepts and other parsers refuse, and for names that are too long. */
+function requireName({ name, local, uri }: Pick<QualifiedAttribute, 'name' | 'local' | 'uri'>): void {
+  // The parser finds prefixes such as "constructor" in the prototype of its table.
+  if (!QUALIFIED_NAME.test(name) || typeof uri !== 'string') {
+    throw invalidXml(`"${name.slice(0, 50)}" is not a name, or its prefix is not declared`);
+  }
+  if (uri === XMLNS_NAMESPACE) throw invalidXml(`the namespace of "${name.slice(0, 50)}" is reserved`);
+  if (local.length > MAX_NAME_LENGTH || uri.length > MAX_NAME_LENGTH) {
+    throw invalidXml(`it has a name or namespace of more than ${MAX_NAME_LENGTH} characters`);
+  }
+}
 
 function attributesOf({ attributes }: QualifiedTag, parent: XmlElement | undefined): XmlAttribute[] {
   const found: XmlAttribute[] = [];
-  for (const { prefix, local, uri, value } of Object.values<QualifiedAttribute>(attributes)) {
-    if (prefix !== 'xmlns') found.push({ namespace: uri, name: local, value });
+  const names = new Set<string>();
+  for (const attribute of Object.values<QualifiedAttribute>(attributes)) {
+    const { prefix, local, uri, value } = attribute;
+    if (prefix !== 'xmlns') {
+      requireName(attribute);
+      if (uri === XML_NAMESPACE && local === 'lang' && value.length > MAX_NAME_LENGTH)
+        throw invalidXml(`it has an xml:lang of more than ${MAX_NAME_LENGTH} characters`);
+      if (names.size === names.add(`${local} ${uri}`).size) throw invalidXml(`it has two attributes "${local}"`);
+      found.push({ namespace: uri, name: local, value });
+    }
     // Namespaces in XML 1.0, section 2.2: only the default namespace can be empty. The parser calls its prefix empty.
     else if (local !== '' && value === '')
       throw invalidXml(`the prefix "${local.slice(0, 50)}" has an empty namespace`);
@@ -164,20 +197,26 @@ export function emptyElement({ namespace, name }: Pick<XmlElement, 'namespace' |
   return toXml({ namespace, name, attributes: [], children: [] });
 }
 
-const SPECIAL = /[&<>"\r\n\t]/;
+/** A character that no XML document can contain, not even escaped (XML 1.0, section 2.2). Names of files can. */
+const INVALID_CHARACTER = /[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/u;
 
 /**
  * Escapes text for the content of an element and for an attribute. Line breaks and tabs are escaped because parsers change them
- * in attributes.
+ * in attributes. Characters that XML does not allow become U+FFFD.
  */
 export function escapeXml(text: string): string {
-  if (!SPECIAL.test(text)) return text;
-  return text.replaceAll(/[&<>"\r\n\t]/g, (character) => ESCAPES[character] ?? `&#${character.charCodeAt(0)};`);
+  if (!/[^\u{20}!#-%'-;=?-\u{d7ff}]/u.test(text)) return text;
+  return text.replaceAll(/[&<>"\r\n\t]|[^\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu, escapeCharacter);
 }
 
 /** Escapes text for the content of an element only, which quotes and line breaks don't end. */
 export function escapeText(text: string): string {
-  return /[&<>\r]/.test(text) ? escapeXml(text) : text;
+  return /[^\u{20}-%'-;=?-\u{d7ff}]/u.test(text) ? escapeXml(text) : text;
+}
+
+function escapeCharacter(character: string): string {
+  if (INVALID_CHARACTER.test(character)) return '\ufffd';
+  return ESCAPES[character] ?? `&#${character.charCodeAt(0)};`;
 }
 
 const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
