@@ -16,13 +16,31 @@ import {
   type PropertyReader,
 } from './live-properties.ts';
 import { findEntry, requireEntry } from './targets.ts';
-import { childOf, DAV_NAMESPACE, elementsOf, emptyElement, escapeXml, isDav, parseXml } from './xml.ts';
+import {
+  childOf,
+  DAV_NAMESPACE,
+  elementsOf,
+  emptyElement,
+  escapeXml,
+  isDav,
+  parseXml,
+  type XmlElement,
+} from './xml.ts';
 
 /** The properties that a client asks for. */
 type Wanted =
   | { readonly kind: 'all'; readonly include: readonly PropertyName[] }
   | { readonly kind: 'names' }
   | { readonly kind: 'some'; readonly names: readonly PropertyName[] };
+
+/** Maximum number of properties that a client can name in a request. */
+const MAX_NAMES = 200;
+
+/** Characters of a response that are written at once, at least. */
+const CHUNK_LENGTH = 256 * 1024;
+
+/** Number of files and folders whose properties are read at once: each can have 256 KiB of them. */
+const PROPERTIES_BATCH = 50;
 
 const ALL: Wanted = { kind: 'all', include: [] };
 
@@ -93,10 +111,19 @@ function parseBody(body: Buffer): Wanted {
   const count = [all, names, some].filter((each) => each !== undefined).length;
   if (count > 1) throw new DavError(400, 'The body has more than one of allprop, propname and prop.');
   if (names) return { kind: 'names' };
-  if (some) return { kind: 'some', names: elementsOf(some) };
+  if (some) return { kind: 'some', names: namesIn(some) };
   if (!all) throw new DavError(400, 'The body has none of allprop, propname and prop.');
   const include = childOf(root, 'include');
-  return { kind: 'all', include: include ? elementsOf(include) : [] };
+  return { kind: 'all', include: include ? namesIn(include) : [] };
+}
+
+/** Returns the names of the properties in an element, each once. Throws 400 for too many, because each file repeats them. */
+function namesIn(element: XmlElement): readonly PropertyName[] {
+  const names = new Map(
+    elementsOf(element).map(({ namespace, name }) => [`${name} ${namespace}`, { namespace, name }]),
+  );
+  if (names.size <= MAX_NAMES) return [...names.values()];
+  throw new DavError(400, `The body asks for more than ${MAX_NAMES} properties. Send several requests.`);
 }
 
 function asksForSpace(wanted: Wanted): boolean {
@@ -133,7 +160,7 @@ class ResponseWriter {
       const own = locks.filter((lock) => covers(lock, entry.path));
       const href = escapeXml(this.#context.environment.urls.hrefOf(entry.path));
       const described = { entry: await this.#exact(entry), properties, locks: own, space: this.#space };
-      yield Buffer.from(this.#response(described, href));
+      yield Buffer.from(this.#response(this.#readable(described), href));
     }
     if (page) yield* this.#children(entry.path as FolderPath, page, locks);
     yield END;
@@ -151,19 +178,32 @@ class ResponseWriter {
     const locksOf = Map.groupBy(locks, ({ path }) => path);
     for (let page: Listing | undefined = first; page; ) {
       const { entries, cursor }: Listing = page;
-      let bytes = key === undefined ? undefined : findRendered(entries, key);
-      if (!bytes) {
-        const found = hasProperties ? await properties.ofEach(entries.map(({ path }) => path)) : NO_PROPERTIES;
-        bytes = await this.#page(entries, { folder, href, found, deep, locksOf });
-        if (key !== undefined && this.#isRepeatable(entries)) rendered.set(entries, { key, bytes });
+      const repeated = key === undefined ? undefined : findRendered(entries, key);
+      if (repeated) yield repeated;
+      else {
+        const chunks: Buffer[] = [];
+        let size = 0;
+        for (const batch of hasProperties ? batches(entries, PROPERTIES_BATCH) : [entries]) {
+          const found = hasProperties ? await properties.ofEach(batch.map(({ path }) => path)) : NO_PROPERTIES;
+          for await (const chunk of this.#elements(batch, { folder, href, found, deep, locksOf })) {
+            size += chunk.length;
+            if (key !== undefined && size <= MAX_RENDERED_BYTES) chunks.push(chunk);
+            yield chunk;
+          }
+        }
+        if (key !== undefined && size > 0 && size <= MAX_RENDERED_BYTES && this.#isRepeatable(entries)) {
+          rendered.set(entries, { key, bytes: chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks) });
+        }
       }
-      if (bytes.length > 0) yield bytes;
       page = cursor === undefined ? undefined : await listPage(this.#context, folder, cursor);
     }
   }
 
-  /** Returns the elements of a page of a folder. */
-  async #page(entries: readonly Entry[], { folder, href, found, deep, locksOf }: PageContext): Promise<Buffer> {
+  /** Yields the elements of entries of a folder, in chunks: an element with many locks or properties is long. */
+  async *#elements(
+    entries: readonly Entry[],
+    { folder, href, found, deep, locksOf }: PageContext,
+  ): AsyncGenerator<Buffer> {
     const { files } = this.#context;
     let text = '';
     for (const entry of entries) {
@@ -175,9 +215,19 @@ class ResponseWriter {
         locks: own ? [...deep, ...own] : deep,
         space: this.#space,
       };
-      text += this.#response(described, href + encodePath(entry.path.slice(folder.length)));
+      text += this.#response(this.#readable(described), href + encodePath(entry.path.slice(folder.length)));
+      if (text.length < CHUNK_LENGTH) continue;
+      yield Buffer.from(text);
+      text = '';
     }
-    return Buffer.from(text);
+    if (text !== '') yield Buffer.from(text);
+  }
+
+  /** Returns the entry without locks and properties if it is a folder that only leads to folders that the user can read. */
+  #readable(described: DescribedEntry): DescribedEntry {
+    const { entry, locks, properties } = described;
+    if ((locks.length === 0 && properties.length === 0) || this.#context.files.canRead(entry.path)) return described;
+    return { ...described, locks: [], properties: [] };
   }
 
   /** Returns whether these entries have the same elements in another response: nothing in them depends on the present. */
@@ -249,6 +299,13 @@ interface PageContext {
  * Clients list a folder again and again. This saves a third of the CPU time of a response with 1,000 entries.
  */
 const rendered = new WeakMap<readonly Entry[], { readonly key: string; readonly bytes: Buffer }>();
+
+/** Maximum bytes of the elements of a page that are kept. */
+const MAX_RENDERED_BYTES = 4 * 1024 * 1024;
+
+function* batches<Item>(items: readonly Item[], size: number): Generator<readonly Item[]> {
+  for (let start = 0; start < items.length; start += size) yield items.slice(start, start + size);
+}
 
 function findRendered(entries: readonly Entry[], key: string): Buffer | undefined {
   const found = rendered.get(entries);
