@@ -8,7 +8,7 @@ import type { Cancellable, Entry, FileEntry, TrashedItem } from '../model/store.
 import { notInTrash } from '../model/store-errors.ts';
 import { GuardedUpload } from './guarded-upload.ts';
 import { type GuardOptions, PermissionChecks } from './permission-checks.ts';
-import type { Permission, Policy } from './policy.ts';
+import { PERMISSIONS, type Permission, type Policy } from './policy.ts';
 import { isVisible, visibleChanges } from './visible-changes.ts';
 import { findEntries, listVisible } from './visible-entries.ts';
 
@@ -84,10 +84,22 @@ export class GuardedFiles implements Files {
     return this.#canSee(path);
   }
 
+  /** Returns whether the user has any permission for a file. Records no refusal. */
+  hasPermission(file: FilePath): boolean {
+    const { policy, user } = this.#checks;
+    return PERMISSIONS.some((permission) => policy.allows(user, permission, file));
+  }
+
   /** Throws `AccessDenied` unless the user may add or replace a file. Returns whether they may replace it. */
   async requireWrite(file: FilePath): Promise<boolean> {
     await this.#checks.confirmIdentity();
     return this.#checks.requireUpload(file, undefined);
+  }
+
+  /** Throws `AccessDenied` unless the user may create a folder. */
+  async requireNewFolder(folder: FolderPath): Promise<void> {
+    await this.#checks.confirmIdentity();
+    this.#checks.require('write', 'create folder', folder);
   }
 
   /**

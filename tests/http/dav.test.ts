@@ -139,6 +139,68 @@ describe('WebDAV', () => {
     assert.deepEqual(texts(await dav('PROPFIND', '', { depth: '1' }), 'href'), ['/-/dav/', '/-/dav/notes/']);
   });
 
+  it('finds the folder of a grant without a trailing slash', async () => {
+    service.grant(grant('notes/b/', PERMISSIONS));
+    for (const path of ['notes', 'notes/b']) {
+      const found = await dav('PROPFIND', path, { depth: '0' });
+      assert.deepEqual([found.status, texts(found, 'href')], [207, [`/-/dav/${path}/`]]);
+      assert.equal(await statusOf('GET', path), 200);
+      assert.equal(await statusOf('MKCOL', path), path === 'notes' ? 403 : 405);
+    }
+    assert.equal(await statusOf('LOCK', 'notes/b', {}, LOCK_BODY), 200);
+    await releaseAll();
+    assert.equal(await statusOf('COPY', 'notes/b', to('notes/b/d')), 403);
+    assert.equal(await statusOf('DELETE', 'notes/b'), 204);
+    for (const path of ['photos', 'top.txt', 'notes/a.txt', 'notes/none']) {
+      assert.equal(await statusOf('PROPFIND', path, { depth: '0' }), 403, path);
+    }
+  });
+
+  it('hides the properties and locks of folders that only lead to others', async () => {
+    const color =
+      '<propertyupdate xmlns="DAV:"><set><prop><color xmlns="urn:x">teal</color></prop></set></propertyupdate>';
+    assert.equal(await statusOf('PROPPATCH', 'notes/', {}, color), 207);
+    await lock('notes/', { depth: '0' });
+    const everything = async (path: string, depth: string) => (await dav('PROPFIND', path, { depth })).body.toString();
+    for (const [path, depth] of [
+      ['notes/', '0'],
+      ['notes/', '1'],
+      ['', '1'],
+    ] as const) {
+      service.grant(ALL);
+      assert.match(await everything(path, depth), /teal.*Ann &amp; co|Ann &amp; co.*teal/s);
+      service.grant(grant('notes/b/', PERMISSIONS));
+      assert.doesNotMatch(await everything(path, depth), /teal|Ann &amp; co|urn:uuid/);
+    }
+    assert.equal(await statusOf('COPY', 'notes/', to('notes/b/copy/', { depth: '0' })), 403);
+  });
+
+  it('keeps a folder that a user can delete but not create, when another one would replace it', async () => {
+    service.grant(ALL, grant('notes/b/', ['read', 'manage']));
+    assert.equal(await statusOf('COPY', 'photos/', to('notes/b/', { depth: '0' })), 403);
+    assert.deepEqual((await service.contents())['notes/b/c.txt'], 'deep');
+  });
+
+  it('responds in chunks to clients that ask for many properties of many files, and refuses too many', async () => {
+    const names = (count: number) => Array.from({ length: count }, (_, index) => `<x:p${index}/>`).join('');
+    const body = (count: number) =>
+      `<propfind xmlns="DAV:" xmlns:x="urn:${'x'.repeat(200)}"><prop>${names(count)}</prop></propfind>`;
+    const files = Array.from({ length: 30 }, (_, index) => [`many/${index}.txt`, 'x'] as const);
+    await service.plant(Object.fromEntries(files));
+    const found = await dav('PROPFIND', 'many/', { depth: '1' }, body(200));
+    assert.equal(found.body.toString().match(/<D:href>/g)?.length, 31);
+    assert.equal(await statusOf('PROPFIND', 'many/', { depth: '1' }, body(201)), 400);
+    assert.equal(
+      await statusOf(
+        'PROPFIND',
+        'many/',
+        { depth: '1' },
+        body(1).replace('</prop>', '<x:p0/>'.repeat(300) + '</prop>'),
+      ),
+      207,
+    );
+  });
+
   it('moves files between folders with different permissions', async () => {
     service.grant(grant('', ['read']), grant('notes/', PERMISSIONS), grant('photos/', ['read', 'write']));
     assert.equal(await statusOf('MOVE', 'notes/a.txt', to('photos/a.txt')), 201);

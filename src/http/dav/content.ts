@@ -15,13 +15,13 @@ import { requireClutterAllowed } from './clutter.ts';
 import { requireIf, requireParent } from './conditions.ts';
 import type { DavContext } from './context.ts';
 import { DavError } from './dav-error.ts';
-import { findFile, pathOf } from './targets.ts';
+import { canOnlyList, findFile, pathOf } from './targets.ts';
 
 /** GET and HEAD: the bytes of a file, or a sentence about a folder. */
 export async function get(context: DavContext): Promise<FastifyReply> {
   await requireIf(context);
   const { files, target } = context;
-  if (target.file !== undefined) {
+  if (target.file !== undefined && !canOnlyList(files, target)) {
     try {
       return await sendFile(context, target.file);
     } catch (error) {

@@ -9,7 +9,7 @@ import { requireClutterAllowed } from './clutter.ts';
 import { requireIf, requireParent, requirePreconditions } from './conditions.ts';
 import type { DavContext } from './context.ts';
 import { DavError } from './dav-error.ts';
-import { findEntry, pathOf, requireEntry, type Target } from './targets.ts';
+import { canFind, findEntry, pathOf, requireEntry, type Target } from './targets.ts';
 
 /*
  * The methods that change names: MKCOL, DELETE, COPY and MOVE. An operation on a folder is all or nothing, so that no response
@@ -51,7 +51,7 @@ export async function remove(context: DavContext): Promise<FastifyReply> {
 
 /** Returns what to delete. Users who may not read it can delete it if its URL tells its kind. */
 async function findDeleted({ files, target }: DavContext): Promise<Pick<Entry, 'kind' | 'path'>> {
-  if (files.canRead(pathOf(target))) return requireEntry(files, target);
+  if (canFind(files, target)) return requireEntry(files, target);
   return target.file === undefined ? { kind: 'folder', path: target.folder } : { kind: 'file', path: target.file };
 }
 
@@ -63,6 +63,9 @@ export async function copy(context: DavContext): Promise<FastifyReply> {
     if (source.kind === 'file') await files.copyFile(source.path, to.file ?? notAFolder(to), { replace });
     else if (isDeep) await files.copyFolder(source.path, to.folder, { replace });
     else {
+      // Its properties are copied.
+      files.requireRead('copy folder', source.path);
+      await files.requireNewFolder(to.folder);
       if (replace) await files.deleteFolder(to.folder);
       await files.createFolder(to.folder);
       await environment.dav.properties.copyOne(source.path, to.folder);
@@ -152,7 +155,7 @@ async function removeEntry(files: GuardedFiles, entry: Entry): Promise<void> {
 
 /** Returns what exists at a destination; undefined if nothing does, or if the user may not know. */
 async function findVisible({ files }: DavContext, target: Target): Promise<Entry | undefined> {
-  return files.canRead(pathOf(target)) ? findEntry(files, target) : undefined;
+  return canFind(files, target) ? findEntry(files, target) : undefined;
 }
 
 /** Throws 403 if a source and destination are the same, or one is in the other. */

@@ -27,8 +27,22 @@ export const pathOf = ({ file, folder }: Target): FilePath | FolderPath => file 
 
 /** Returns the file or folder that a target names; undefined if there is none. A file comes before a folder of the same name. */
 export async function findEntry(files: GuardedFiles, target: Target): Promise<Entry | undefined> {
-  const file = target.file === undefined ? undefined : await findFile(files, target.file);
+  const file = target.file === undefined || canOnlyList(files, target) ? undefined : await findFile(files, target.file);
   return file ?? ((await files.folderExists(target.folder)) ? { kind: 'folder', path: target.folder } : undefined);
+}
+
+/**
+ * Returns whether a target can only name a folder for the user: they have permissions in the folder or below it, but none for a
+ * file of its name. Clients omit the trailing slash of folders, also of one to which a grant or an app token is limited.
+ */
+export function canOnlyList(files: GuardedFiles, { file, folder }: Target): boolean {
+  if (file === undefined || files.canRead(file)) return false;
+  return files.canRead(folder) || (files.canList(folder) && !files.hasPermission(file));
+}
+
+/** Returns whether the user may read a file or the folder that the target names. */
+export function canFind(files: GuardedFiles, { file, folder }: Target): boolean {
+  return (file !== undefined && files.canRead(file)) || files.canRead(folder);
 }
 
 /** Returns a file; undefined if it does not exist. */
