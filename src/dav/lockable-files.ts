@@ -18,8 +18,8 @@ export interface LockableFilesOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** Maximum bytes of a body that arrives so fast that a lock is checked only before it. */
-const MAX_FAST_BODY_BYTES = 1024 * 1024;
+/** Milliseconds in which a lock is not checked again: most bodies are small and arrive faster. */
+const CHECK_LIFETIME_MS = 100;
 
 /**
  * The files of one user, without the changes that locks forbid: they throw `locked`. Locks end with their file or folder.
@@ -208,11 +208,11 @@ export class LockableFiles implements Required<Files> {
   }
 
   /**
-   * Returns an upload that fails if its destination is locked. A body can take hours to arrive, so the lock is checked
-   * again after it.
+   * Returns an upload that fails if its destination is locked. A body can take hours to arrive, however small it is, so the
+   * lock is checked again after it.
    */
   async #checked(incoming: IncomingFile): Promise<IncomingFile> {
-    const { target, atEnd, maxSize } = incoming;
+    const { target, atEnd } = incoming;
     if (typeof target === 'function') {
       const findTarget = async (): Promise<UploadTarget> => {
         const found = await target();
@@ -221,13 +221,13 @@ export class LockableFiles implements Required<Files> {
       };
       return { ...incoming, target: findTarget };
     }
+    const checkedAt = performance.now();
     await this.#requireUpload(target.path);
-    if (maxSize !== undefined && maxSize <= MAX_FAST_BODY_BYTES) return incoming;
     return {
       ...incoming,
       atEnd: async () => {
         await atEnd?.();
-        await this.#requireUpload(target.path);
+        if (performance.now() - checkedAt > CHECK_LIFETIME_MS) await this.#requireUpload(target.path);
       },
     };
   }

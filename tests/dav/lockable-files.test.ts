@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { Readable } from 'node:stream';
+import { it } from 'node:test';
+import type { Lock } from '../../src/dav/lock.ts';
+import { LockableFiles } from '../../src/dav/lockable-files.ts';
+import type { Locks } from '../../src/dav/locks.ts';
+import type { Properties } from '../../src/dav/properties.ts';
+import type { Files } from '../../src/files/files.ts';
+import type { IncomingFile } from '../../src/files/upload.ts';
+import { isStoreError } from '../../src/model/error.ts';
+import { parseFile } from '../../src/model/path.ts';
+
+const PATH = parseFile('a.txt');
+const LOCK: Lock = {
+  token: 'c0ffee00-0000-4000-8000-000000000000',
+  id: 'id',
+  path: PATH,
+  scope: 'exclusive',
+  isDeep: false,
+  owner: undefined,
+  user: 'ann',
+  timeoutSeconds: 600,
+  createdAt: new Date(),
+  expiresAt: new Date(),
+  remainingSeconds: 600,
+};
+
+it('a small body that arrives slowly is checked for locks after it again', async (t) => {
+  let locks: readonly Lock[] = [];
+  let milliseconds = 0;
+  t.mock.method(performance, 'now', () => milliseconds);
+  const upload = async ({ atEnd }: IncomingFile) => {
+    locks = [LOCK];
+    await atEnd?.();
+    return { path: PATH };
+  };
+  const files = new LockableFiles({ upload, stat: async () => ({}) } as unknown as Files, {
+    locks: { concerning: async () => locks } as unknown as Locks,
+    properties: {} as Properties,
+    holder: { user: 'ben', tokens: new Set() },
+    onError: (error) => assert.ifError(error),
+  });
+  const send = async (duration: number) => {
+    locks = [];
+    const atEnd = async () => void (milliseconds += duration);
+    await files.upload({ target: { path: PATH }, body: Readable.from([]), maxSize: 1, atEnd });
+  };
+  await send(1);
+  await assert.rejects(send(1000), (error) => isStoreError(error) && error.code === 'locked');
+});
