@@ -57,8 +57,9 @@ export const nginxSynchronous: Server = {
 };
 
 /**
- * Keep-alive connections are not closed after 100 requests, the default, because no other server does that. Threads are never
- * ended for being idle, because Apache then closes their connections, which counts as a failed request.
+ * Keep-alive connections are not closed after 100 requests, the default, because no other server does that. Each process has
+ * more threads than wrk has connections, and none is ended for being idle: Apache otherwise closes connections, which count as
+ * failed requests.
  */
 function apacheConfiguration({ root, scratch }: ServedFolder, port: number): string {
   const modules = ['mpm_event', 'authz_core', 'mime', 'dav', 'dav_fs'];
@@ -74,9 +75,11 @@ ${process.getuid?.() === 0 ? 'User www-data\nGroup www-data' : ''}
 Listen 127.0.0.1:${port}
 MaxKeepAliveRequests 0
 KeepAliveTimeout 60
-StartServers 4
-MinSpareThreads 25
-MaxSpareThreads 400
+ThreadsPerChild 64
+MaxRequestWorkers 256
+StartServers 2
+MinSpareThreads 64
+MaxSpareThreads 256
 LimitRequestBody 0
 DocumentRoot ${root}
 DavLockDB ${scratch}/locks/lock
