@@ -126,6 +126,8 @@ export interface DavService {
   readonly isServed: boolean;
   /** Whether a large file is a redirect to a presigned URL. */
   readonly redirects: boolean;
+  /** Whether the store itself refuses a file with the name of a folder, and reports whether a file is new. */
+  readonly findsConflicts: boolean;
   readonly clutter: ClutterPolicy;
   /** Returns whether listings omit a path for everyone except WebDAV clients; undefined if they omit none. */
   readonly isHidden: ((path: FilePath | FolderPath) => boolean) | undefined;

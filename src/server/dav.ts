@@ -5,13 +5,18 @@ import { isClutter } from '../dav/clutter.ts';
 import { Locks } from '../dav/locks.ts';
 import { Properties } from '../dav/properties.ts';
 import type { DavService } from '../http/service.ts';
+import type { OpenedStore } from '../stores/backend.ts';
 
 export type DavSettings = Pick<Config, 'DAV' | 'DAV_CLUTTER' | 'DAV_REDIRECTS'>;
+
+/** The properties of the store that matter to WebDAV. */
+export type DavStore = Pick<OpenedStore, 'isLocal'>;
 
 /** Creates what WebDAV adds to files. */
 export function createDav(
   database: Database,
   { DAV, DAV_CLUTTER, DAV_REDIRECTS }: DavSettings,
+  { isLocal = false }: DavStore,
   logger: Pick<Logger, 'warn'>,
 ): DavService {
   return {
@@ -20,6 +25,7 @@ export function createDav(
     onError: (error) => logger.warn({ err: error }, 'WebDAV locks and properties of changed files were not updated'),
     isServed: DAV,
     redirects: DAV_REDIRECTS,
+    findsConflicts: isLocal,
     clutter: DAV_CLUTTER,
     isHidden: DAV_CLUTTER === 'hide' ? isClutter : undefined,
   };

@@ -144,7 +144,7 @@ async function openService(
   });
   const expiries = [expiryOf(store, config, logger), createUploadExpiry(uploads, logger)];
   const scheduled = config.READ_ONLY ? [] : expiries;
-  const dav = createDav(database, config, logger);
+  const dav = createDav(database, config, opened, logger);
   const jobs = startJobs(database, { files, changes, dav, access, audit, appTokens, scheduled }, environment);
   const webhooks = startWebhooks(database, { config, access, changes, jobs, metrics }, environment);
   metrics?.setGaugeSources({ queuedThumbnails: () => thumbnails.queueLength(), quota: () => files.quota() });

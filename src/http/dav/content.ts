@@ -7,7 +7,6 @@ import { sendContent } from '../content.ts';
 import { digestCheckOf } from '../digests.ts';
 import { HttpError } from '../errors.ts';
 import { allowLongBody } from '../limits/slow-clients.ts';
-import { clientSignal } from '../long-operations.ts';
 import { prefersPage } from '../page/listing-page.ts';
 import { parseModifiedHeader, quoteEtag, writeCondition } from '../preconditions.ts';
 import { confirmModified, discardRest, lengthOf, RequestBody } from '../uploads/requests.ts';
@@ -83,7 +82,7 @@ export async function put(context: DavContext): Promise<FastifyReply> {
 }
 
 async function receive(context: DavContext): Promise<{ readonly file: FileEntry; readonly isNew: boolean }> {
-  const { files, target, request, reply, environment } = context;
+  const { files, target, request, reply } = context;
   const { raw, headers } = request;
   if (headers['content-range'] !== undefined) {
     // RFC 9110, section 14.5.
@@ -98,10 +97,8 @@ async function receive(context: DavContext): Promise<{ readonly file: FileEntry;
   const digests = digestCheckOf(headers);
   const length = expectedLength(context);
   const condition = (await requireIf(context)) ?? writeCondition(headers);
-  const present = files.canRead(file) ? await findFile(files, file) : undefined;
-  if (!present) await requireFree(context, file);
+  let isNew = await requireWritable(context, file);
   let received = 0;
-  let isNew = !present;
   allowLongBody(raw);
   const incoming: IncomingFile = {
     target: { path: file, condition },
@@ -123,19 +120,35 @@ async function receive(context: DavContext): Promise<{ readonly file: FileEntry;
       },
     }),
   };
-  const stored = await files.upload(incoming, { signal: clientSignal(reply) });
+  const stored = await files.upload(incoming, { signal: context.signal }).catch(async (error: unknown) => {
+    if (isStoreError(error, 'wrong-kind')) await requireNoFolder(context, file);
+    throw error;
+  });
   confirmModified(reply, incoming.modified, stored);
   return { file: stored, isNew };
 }
 
-/** Throws 409 if a new file can't be created: its folder does not exist, or a folder has its name (405). */
-async function requireFree(context: DavContext, file: FilePath): Promise<void> {
-  const { files, target } = context;
-  const [isFolder] = await Promise.all([
-    files.canRead(target.folder) && files.folderExists(target.folder),
-    requireParent(context, target),
-  ]);
-  if (isFolder) throw new DavError(405, `${quoted(file)} is a folder.`);
+/**
+ * Throws 409 if the folder of a new file does not exist, and 405 if a folder has its name. Returns whether the file is new, if
+ * the store does not find out itself.
+ */
+async function requireWritable(context: DavContext, file: FilePath): Promise<boolean> {
+  const { files, target, environment } = context;
+  if (environment.dav.findsConflicts) {
+    // Checking only the parent, and not also the path twice, saves a fifth of the CPU time of a small file.
+    await requireParent(context, target);
+    return true;
+  }
+  if (files.canRead(file) && (await findFile(files, file))) return false;
+  await Promise.all([requireNoFolder(context, file), requireParent(context, target)]);
+  return true;
+}
+
+/** Throws 405 if a folder has the name of the file, as far as the user may know. */
+async function requireNoFolder({ files, target }: DavContext, file: FilePath): Promise<void> {
+  if (files.canRead(target.folder) && (await files.folderExists(target.folder))) {
+    throw new DavError(405, `${quoted(file)} is a folder.`);
+  }
 }
 
 /**
