@@ -2,8 +2,12 @@ import assert from 'node:assert/strict';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import type { Store } from '../../src/model/store.ts';
 import type { Owner } from '../../testing/holdall.ts';
+import { memory } from '../contract/backend.ts';
+import { file, upload } from '../contract/bytes.ts';
 import { type HttpResponse, send } from '../http/client.ts';
+import { startService, type TestService } from '../http/service.ts';
 import { BEARER, type DavService, startDav } from './dav-service.ts';
 import { treeIn } from './trees.ts';
 
@@ -67,5 +71,39 @@ describe('A COPY or MOVE over something of another kind', () => {
       'target/file/file': 'source',
       'target/full': 'readable',
     });
+  });
+});
+
+describe('A MOVE to a path that another client uses meanwhile', () => {
+  let service: TestService;
+  /** What another client writes before the store moves a file. */
+  let meanwhile: string | undefined;
+  before(async () => {
+    const openMemory = async () => {
+      const opened = await memory.open();
+      const { store } = opened;
+      const move: Store['move'] = async (from, to, options) => {
+        if (meanwhile !== undefined) await store.write(file(to), upload(meanwhile));
+        meanwhile = undefined;
+        return store.move?.(from, to, options);
+      };
+      await store.write(file('source'), upload('source'));
+      return { ...opened, store: { ...store, move } };
+    };
+    service = await startService({ ...memory, open: openMemory }, { hasJobs: true });
+  });
+  after(() => service.stop());
+
+  const move = (from: string, to: string, overwrite: 'T' | 'F') =>
+    send(service.port, `/-/dav/${from}`, { method: 'MOVE', headers: { destination: `/-/dav/${to}`, overwrite } });
+
+  it('fails with Overwrite: F, and replaces the file with Overwrite: T', async () => {
+    meanwhile = 'of another client';
+    assert.equal((await move('source', 'target', 'F')).status, 412);
+    assert.equal((await send(service.port, '/-/dav/target')).body.toString(), 'of another client');
+    meanwhile = 'of another client';
+    assert.equal((await move('source', 'other', 'T')).status, 204);
+    assert.equal((await send(service.port, '/-/dav/other')).body.toString(), 'source');
+    assert.equal((await send(service.port, '/-/dav/source')).status, 404);
   });
 });
