@@ -24,22 +24,15 @@ export const BEARER = { authorization: `Bearer ${TOKEN.token}` } as const;
 /** The header that clients send for the password of `USER`. */
 export const BASIC = { authorization: `Basic ${Buffer.from(`${USER}:${PASSWORD}`).toString('base64')}` } as const;
 
-interface DavStart extends Start {
-  readonly basePath?: string;
-  /** The permissions of `USER` in folders, instead of all. */
-  readonly grants?: readonly { readonly folder: string; readonly rights: readonly string[] }[];
-}
-
 /** Starts a service with an access file. `USER` has all permissions, and anonymous users have none. */
 export async function startDav(
   t: Owner,
-  { basePath = '', grants = [], settings, ...start }: DavStart = {},
+  { basePath = '', settings, ...start }: Start & { readonly basePath?: string } = {},
 ): Promise<DavService> {
   const file = join(await temporaryFolder(t), 'access.json');
   const ann = { password: hashForTest(PASSWORD), tokens: [{ name: 'tests', hash: TOKEN.hash }] };
-  const all = { folder: '/', rights: ['read', 'write', 'manage'] };
-  const ofUser = [all, ...grants].map((grant) => ({ ...grant, to: { person: USER } }));
-  await writeFile(file, JSON.stringify({ people: { [USER]: ann }, grants: ofUser }));
+  const grant = { folder: '/', to: { person: USER }, rights: ['read', 'write', 'manage'] };
+  await writeFile(file, JSON.stringify({ people: { [USER]: ann }, grants: [grant] }));
   const holdall = await startHoldall(t, {
     ...start,
     settings: { ACCESS_FILE: file, ...(basePath !== '' && { BASE_PATH: basePath }), ...settings },

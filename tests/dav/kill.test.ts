@@ -23,7 +23,6 @@ const KILLS = [
   { after: 20, method: 'MOVE' },
   { after: 40, method: 'PUT' },
   { after: 60, method: 'LOCK' },
-  { after: 80, method: 'PUT' },
 ] as const;
 
 describe('kill -9 during changes of davfs2 and curl', () => {

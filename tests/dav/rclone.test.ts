@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { mkdir, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { describe, it } from 'node:test';
-import { temporaryFolder } from '../../testing/holdall.ts';
+import { after, before, describe, it } from 'node:test';
+import { type Owner, temporaryFolder } from '../../testing/holdall.ts';
 import { NAMES } from '../contract/names.ts';
 import type { Need } from '../runner/needs.ts';
 import { type DavService, startDav } from './dav-service.ts';
@@ -19,15 +19,30 @@ const TREE: Readonly<Record<string, string>> = {
   'sub/b.txt': 'below',
   'sub/empty': '',
   'sub/deep/er/large': 'large'.repeat(100_000),
-  // rclone replaces characters that some servers don't store, and names of more than 255 bytes with them.
-  ...Object.fromEntries(NAMES.filter((name) => Buffer.byteLength(name) < 200).map((name) => [`odd/${name}`, name])),
+  ...Object.fromEntries(NAMES.slice(0, 24).map((name) => [`odd/${name}`, name])),
 };
 
 describe('rclone', () => {
+  let service: DavService;
+  const ends: (() => Promise<void>)[] = [];
+  const owner: Owner = { after: (end) => void ends.push(end) };
+  before(async () => {
+    service = await startDav(owner, { basePath: '/our/files' });
+  });
+  after(async () => {
+    for (const end of ends) await end();
+  });
+
+  /** Creates a folder in the root. Returns its path and its URL. */
+  const createFolder = async (name: string) => {
+    const root = join(service.root, name);
+    await mkdir(root);
+    return { root, url: `${service.url}${name}/` };
+  };
+
   it('syncs up with modification times, down, and only what changed', async (t) => {
-    const service = await startDav(t, { basePath: '/our/files' });
-    const { root } = service;
-    const rclone = await rcloneFor(service.url, 'owncloud');
+    const { root, url } = await createFolder('synced');
+    const rclone = await rcloneFor(url, 'owncloud');
     const [local, down] = [await writeTree(await temporaryFolder(t)), await temporaryFolder(t)];
 
     await rclone('sync', local, 'dav:');
@@ -45,9 +60,8 @@ describe('rclone', () => {
     assert.deepEqual(await treeIn(root), await treeIn(local));
   });
 
-  it('copies and moves on the server, reads ranges, and deletes folders', async (t) => {
-    const service = await startDav(t);
-    const { root, url } = service;
+  it('copies and moves on the server, reads ranges, and deletes folders', async () => {
+    const { root, url } = await createFolder('changed');
     const rclone = await rcloneFor(url, 'nextcloud');
     await writeTree(root);
     const changes = await changesOf(service, async () => {
@@ -68,7 +82,7 @@ describe('rclone', () => {
   });
 
   it('lists the same sizes and times as of `rclone serve webdav`', async (t) => {
-    const { root, url } = await startDav(t);
+    const { root, url } = await createFolder('listed');
     await writeTree(root);
     await mkdir(join(root, 'empty folder'));
     const [own, other] = await Promise.all([
@@ -103,9 +117,9 @@ async function timesIn(folder: string): Promise<Readonly<Record<string, number>>
 
 /** Returns the methods of all requests that changed something meanwhile, sorted. */
 async function changesOf({ log }: DavService, run: () => Promise<unknown>): Promise<string[]> {
-  const before = log.length;
+  const count = log.length;
   await run();
-  const methods = log.slice(before).flatMap((line) => methodOf(line) ?? []);
+  const methods = log.slice(count).flatMap((line) => methodOf(line) ?? []);
   return methods.filter((method) => !['GET', 'HEAD', 'OPTIONS', 'PROPFIND'].includes(method)).toSorted();
 }
 
@@ -118,7 +132,6 @@ async function listing(rclone: Rclone): Promise<readonly (readonly unknown[])[]>
   const { stdout } = await rclone('lsjson', '--recursive', '--no-mimetype', 'dav:');
   const entries: { Path: string; Size: number; ModTime: string; IsDir: boolean }[] = JSON.parse(stdout);
   return entries
-    .filter(({ Path }) => !Path.startsWith('.holdall'))
     .map(({ Path, Size, ModTime, IsDir }) => (IsDir ? [`${Path}/`] : [Path, Size, new Date(ModTime).getTime()]))
     .toSorted(([a = ''], [b = '']) => (a < b ? -1 : 1));
 }

@@ -2,9 +2,11 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { PERMISSIONS } from '../../src/access/policy.ts';
 import { parseXml, textOf, type XmlElement } from '../../src/http/dav/xml.ts';
+import type { Store } from '../../src/model/store.ts';
 import { readOnly } from '../../src/stores/layers/read-only.ts';
 import { EVERYONE, type GuardedService, grant, json, startGuardedService } from '../access/guarded-service.ts';
 import { disk, memory } from '../contract/backend.ts';
+import { file, upload } from '../contract/bytes.ts';
 import { assertFailure, type Call, jsonOf, type Response, send } from './client.ts';
 import { startService, type TestService } from './service.ts';
 
@@ -330,6 +332,17 @@ describe('WebDAV', () => {
     assert.equal(await statusOf('PROPFIND', 'shallow/', { depth: '0' }), 207);
   });
 
+  it('keeps a destination of the other kind if the source may not be moved', async () => {
+    service.grant(grant('', PERMISSIONS), grant('notes/', ['read']));
+    assert.equal(await statusOf('MOVE', 'notes/a.txt', to('photos/')), 403);
+    assert.equal(await statusOf('MOVE', 'notes/b/', to('top.txt')), 403);
+    service.grant(ALL);
+    await lock('notes/a.txt');
+    assert.equal(await statusOf('MOVE', 'notes/a.txt', to('photos/')), 423);
+    assert.equal(await statusOf('MOVE', 'notes/', to('top.txt')), 423);
+    assert.deepEqual(await service.contents(), FILES);
+  });
+
   it('never writes a part of a file', async () => {
     const part = await dav('PUT', 'top.txt', { 'content-range': 'bytes 0-1/3' }, 'xx');
     assert.equal(part.status, 400);
@@ -586,5 +599,39 @@ describe('WebDAV settings', () => {
     } finally {
       await service.stop();
     }
+  });
+});
+
+describe('A MOVE to a path that another client uses meanwhile', () => {
+  let service: TestService;
+  /** What another client writes before the store moves a file. */
+  let meanwhile: string | undefined;
+  before(async () => {
+    const openMemory = async () => {
+      const opened = await memory.open();
+      const { store } = opened;
+      const move: Store['move'] = async (from, to, options) => {
+        if (meanwhile !== undefined) await store.write(file(to), upload(meanwhile));
+        meanwhile = undefined;
+        return store.move?.(from, to, options);
+      };
+      await store.write(file('source'), upload('source'));
+      return { ...opened, store: { ...store, move } };
+    };
+    service = await startService({ ...memory, open: openMemory }, { hasJobs: true });
+  });
+  after(() => service.stop());
+
+  const move = (from: string, to: string, overwrite: 'T' | 'F') =>
+    send(service.port, `/-/dav/${from}`, { method: 'MOVE', headers: { destination: `/-/dav/${to}`, overwrite } });
+
+  it('fails with Overwrite: F, and replaces the file with Overwrite: T', async () => {
+    meanwhile = 'of another client';
+    assert.equal((await move('source', 'target', 'F')).status, 412);
+    assert.equal((await send(service.port, '/-/dav/target')).body.toString(), 'of another client');
+    meanwhile = 'of another client';
+    assert.equal((await move('source', 'other', 'T')).status, 204);
+    assert.equal((await send(service.port, '/-/dav/other')).body.toString(), 'source');
+    assert.equal((await send(service.port, '/-/dav/source')).status, 404);
   });
 });
