@@ -21,9 +21,6 @@ export interface DavService extends Holdall {
 /** The header by which requests of `USER` are authenticated without computing the hash of a password. */
 export const BEARER = { authorization: `Bearer ${TOKEN.token}` } as const;
 
-/** The header that clients send for the password of `USER`. */
-export const BASIC = { authorization: `Basic ${Buffer.from(`${USER}:${PASSWORD}`).toString('base64')}` } as const;
-
 /** Starts a service with an access file. `USER` has all permissions, and anonymous users have none. */
 export async function startDav(
   t: Owner,

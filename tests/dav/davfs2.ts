@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, chown, mkdir, open, readFile, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, open, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { atEnd, isRunning, type Owner, temporaryFolder } from '../../testing/holdall.ts';
@@ -46,15 +46,17 @@ export async function mountDavfs2(t: Owner, url: string): Promise<Mount> {
   await chmod(cache, 0o775);
   await writeFile(configuration, `${CONFIGURATION}cache_dir ${cache}\nsecrets ${secrets}\n`);
   await writeFile(secrets, `${url} ${USER} "${PASSWORD}"\n`, { mode: 0o600 });
+  const pidFile = `/run/mount.davfs/${folder.slice(1).replaceAll('/', '-')}.pid`;
   let isMounted = true;
   let pid: number | undefined;
   atEnd(t, async () => {
     if (!isMounted) return;
+    await rm(pidFile, { force: true });
     if (pid !== undefined && isRunning(pid)) process.kill(pid, 'SIGKILL');
     await execute('umount', ['--internal-only', '--lazy', folder]);
   });
   await startDaemon(['-o', `conf=${configuration},uid=0,gid=0`, url, folder], join(home, 'errors'));
-  const daemon = await pidOf(folder);
+  const daemon = await readPid(pidFile);
   pid = daemon;
   return {
     folder,
@@ -81,10 +83,7 @@ async function groupOfDavfs2(): Promise<number> {
   return Number(id);
 }
 
-/** Returns the process ID of the daemon that serves a mount point. */
-async function pidOf(folder: string): Promise<number> {
-  const file = `/run/mount.davfs/${folder.slice(1).replaceAll('/', '-')}.pid`;
-  // The daemon writes the file after the command has ended.
-  const text = await until('davfs2 runs', () => readFile(file, 'utf8').catch(() => undefined));
-  return Number(text);
+/** Returns the process ID of the daemon, which writes the file after the command has ended. */
+async function readPid(file: string): Promise<number> {
+  return Number(await until('davfs2 runs', () => readFile(file, 'utf8').catch(() => undefined)));
 }
