@@ -56,19 +56,20 @@ describe('kill -9 during changes of davfs2 and curl', () => {
     await unmount();
     await check();
     const tree = await treeIn(root, 'latin1');
-    // After a LOCK without a response, davfs2 finds its own empty file, sends `If-None-Match: *` and does not retry the upload.
+    // After a LOCK without a response, davfs2 finds its own empty file, and sends `If-None-Match: *`. It rarely retries that.
     const refused = proxy.changes.filter(({ method, status }) => method === 'PUT' && status === 412);
-    const isRefused = (name: string) => refused.some(({ path: each }) => each.endsWith(`/${name}.tmp`));
+    const refusedPaths = new Set(refused.map((change) => change.path));
+    const isRefused = (name: string) => refusedPaths.has(`${path.slice(1)}${name}.tmp`);
     for (const [client, count] of [
       ['davfs2', FILES_OF_DAVFS2],
       ['curl', FILES_OF_CURL],
     ] as const) {
       for (const name of Array.from({ length: count }, (_, number) => `${client}-${number}`)) {
-        const wanted = isRefused(name) ? '' : contentOf(name);
-        assert.ok(tree[name] === wanted, `${name}: ${tree[name]?.length} instead of ${wanted.length} bytes`);
+        const isEmpty = tree[name] === '' && isRefused(name);
+        assert.ok(isEmpty || tree[name] === contentOf(name), `"${name}" has ${tree[name]?.length} bytes.`);
       }
     }
-    assert.ok(refused.length < 3, `${refused.length} uploads were refused.`);
+    assert.ok(refusedPaths.size <= KILLS.length, `${refusedPaths.size} uploads were refused.`);
     assert.ok(acknowledged(proxy) > 200, `${acknowledged(proxy)} changes were acknowledged.`);
   });
 });
