@@ -55,7 +55,7 @@ const LOCKS_DELAY_MS = 200;
  * Reads the locks after each listing, after changes of the folder, when the user returns to the page, when a lock expires, and
  * after this page ended one. The service reports no event for a lock itself.
  */
-function followLocks({ account, folder, service }: Page, dav: Dav): void {
+function followLocks({ account, folder, permissions, service }: Page, dav: Dav): void {
   const isVisible = watchVisibility(() => dav.changes.value++);
   let shown: string | undefined;
   effect(() => {
@@ -65,6 +65,8 @@ function followLocks({ account, folder, service }: Page, dav: Dav): void {
     void account?.signInCount.value;
     if (shown !== path) dav.locks.value = [];
     shown = path;
+    // Users see the folders that lead to what they can read, but not their locks.
+    if (!permissions.allowsIn(path, 'read')) return undefined;
     if (folder.state.value !== 'ready' || folder.listing.value === 'partial') return undefined;
     let abort = () => {};
     const timer = setTimeout(() => {
