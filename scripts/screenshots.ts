@@ -12,8 +12,8 @@ import { until } from '../testing/until.ts';
 import { ALBUM_NAMES, writeUserFiles } from './screenshots/files.ts';
 
 /*
- * Takes the pictures in docs/screenshots: `npm run screenshots`. Needs Chromium and a build. View each picture before you
- * commit it.
+ * Takes the pictures in docs/screenshots: `npm run screenshots`, or those of some groups: `npm run screenshots -- connect`. Needs
+ * Chromium and a build. View each picture before you commit it.
  */
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
@@ -31,26 +31,56 @@ const PHONE: BrowserContextOptions = {
   colorScheme: 'dark',
 };
 
+/** The pictures by their group, in the order in which they are taken: each changes the files. */
+const groups: Readonly<Record<string, (using: Browser) => Promise<void>>> = {
+  connect: takeConnectPicture,
+  desktop: takeDesktopPictures,
+  phone: takePhonePictures,
+};
+
 const folder = await mkdtemp(join(tmpdir(), 'holdall-screenshots-'));
 const [served, album] = [join(folder, 'files'), join(folder, TRIP)];
 await writeUserFiles(served, album);
 const port = await freePort();
 const service = spawn(process.execPath, [join(ROOT, 'bin/holdall.js')], {
   cwd: folder,
-  env: { PATH: process.env['PATH'], DISK_ROOT: served, PORT: String(port), LOG_LEVEL: 'warn', AUDIT_LOG: 'off' },
+  env: {
+    PATH: process.env['PATH'],
+    DISK_ROOT: served,
+    PORT: String(port),
+    PUBLIC_URL: 'https://files.example.org',
+    ACCESS: 'open',
+    LOG_LEVEL: 'warn',
+    AUDIT_LOG: 'off',
+  },
   stdio: 'inherit',
 });
 const url = `http://127.0.0.1:${port}/`;
 const browser = await launchBrowser();
 try {
   await until('the service responds', async () => (await fetch(url).catch(() => undefined))?.ok === true);
-  await takeDesktopPictures(browser);
-  await takePhonePictures(browser);
+  for (const name of process.argv.length > 2 ? process.argv.slice(2) : Object.keys(groups)) {
+    const take = groups[name];
+    if (!take) throw new Error(`There is no group of pictures "${name}".`);
+    await take(browser);
+  }
 } finally {
   await browser.close();
   service.kill();
   await once(service, 'exit');
   await rm(folder, { recursive: true, force: true });
+}
+
+/** The steps for a client, on a computer with Windows. */
+async function takeConnectPicture(using: Browser): Promise<void> {
+  const userAgent =
+    'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36';
+  const page = await open(using, { ...DESKTOP, userAgent }, '');
+  await page.getByRole('button', { name: 'Settings' }).click();
+  await page.getByRole('menuitem', { name: 'Connect a client' }).click();
+  await page.getByRole('dialog').getByText('Map network drive').waitFor();
+  await picture(page, 'connect');
+  await page.close();
 }
 
 async function takeDesktopPictures(using: Browser): Promise<void> {
