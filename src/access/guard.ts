@@ -117,6 +117,12 @@ export class GuardedFiles implements Files {
     return this.#checks.record('lock', () => ({ path }), run);
   }
 
+  /** Throws `AccessDenied` unless the user may still add to what their lock covers, or change it. */
+  async requireLockRefresh(path: FilePath | FolderPath): Promise<void> {
+    await this.#checks.confirmIdentity();
+    this.#checks.requireChange('lock', path);
+  }
+
   /** Ends a lock. Requires that the user holds it, or may change what it covers. */
   async unlock(
     { path, isDeep }: { readonly path: FilePath | FolderPath; readonly isDeep: boolean },

@@ -124,9 +124,13 @@ export class PermissionChecks {
 
   /** Requires of the user who holds a lock that their app token, if they sent one, could have set it. */
   requireHolder(action: string, path: Path): void {
+    if (this.#options.isAppToken) this.requireChange(action, path);
+  }
+
+  /** Requires permission to add to a path, or to change it. */
+  requireChange(action: string, path: Path): void {
     const isAllowed = (permission: Permission) => this.policy.allows(this.user, permission, path);
-    if (this.#options.isAppToken && !isAllowed('write') && !isAllowed('manage'))
-      this.refuse(action, path, VERBS.manage);
+    if (!isAllowed('write') && !isAllowed('manage')) this.refuse(action, path, VERBS.manage);
   }
 
   /** Requires permission to list a folder: to read it, or a folder below it. */

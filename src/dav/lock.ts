@@ -66,8 +66,13 @@ export function findObstacle(change: LockedChange, locks: readonly Lock[], holde
   return undefined;
 }
 
-/** The error for a change that a lock forbids. */
-export function lockedError(path: FilePath | FolderPath, { path: locked, user, expiresAt }: Lock): StoreError {
+/** The error for a change that a lock forbids. Anonymous users don't learn who holds the lock. */
+export function lockedError(
+  path: FilePath | FolderPath,
+  { path: locked, user: lockUser, expiresAt }: Lock,
+  holder: Pick<LockHolder, 'user'>,
+): StoreError {
+  const user = holder.user === undefined ? undefined : lockUser;
   const owner = user === undefined ? '' : ` by ${quoted(user)}`;
   const until = `until ${expiresAt.toISOString().slice(0, 19)}Z at the latest`;
   const what =

@@ -2,8 +2,8 @@ import { Readable } from 'node:stream';
 import type { Files } from '../files/files.ts';
 import type { IncomingFile, UploadTarget } from '../files/upload.ts';
 import { exists, isStoreError } from '../model/error.ts';
-import { childFile, childFolder, type FilePath, type FolderPath, isFolder, parentOf } from '../model/path.ts';
-import { findObstacle, type LockedChange, type LockHolder, lockedError } from './lock.ts';
+import { childFile, childFolder, type FilePath, type FolderPath, isFolder, isWithin, parentOf } from '../model/path.ts';
+import { findObstacle, type Lock, type LockedChange, type LockHolder, lockedError } from './lock.ts';
 import type { Locks } from './locks.ts';
 import type { Properties } from './properties.ts';
 
@@ -119,7 +119,7 @@ export class LockableFiles implements Required<Files> {
   }
 
   async restoreVersion(...[file, id, options]: Args<'restoreVersion'>) {
-    await this.#require({ path: file, isMember: false, isTree: false });
+    await this.#requireUpload(file);
     return this.#files.restoreVersion(file, id, options);
   }
 
@@ -250,7 +250,14 @@ export class LockableFiles implements Required<Files> {
 
   async #require(change: LockedChange, refine?: () => Promise<LockedChange>): Promise<void> {
     const { locks, holder } = this.#options;
-    await requireUnlocked(locks, change, { holder, refine }).catch(ignoreOutage);
+    const created = (folder: FolderPath) => this.#firstMissing(folder, change.path);
+    await requireUnlocked(locks, change, { holder, refine, created }).catch(ignoreOutage);
+  }
+
+  /** Returns the first folder below `folder` on the way to `path` if it does not exist, so that a change creates it. */
+  async #firstMissing(folder: FolderPath, path: FilePath | FolderPath): Promise<FolderPath | undefined> {
+    const child = path.slice(0, path.indexOf('/', folder.length) + 1) as FolderPath;
+    return (await this.#files.folderExists(child)) ? undefined : child;
   }
 
   /** Ends the locks and properties of what was deleted. */
@@ -272,20 +279,43 @@ export class LockableFiles implements Required<Files> {
   }
 }
 
-/**
- * Throws `locked` if a lock forbids a change. `refine` is called only if one might: it returns what changes exactly. Throws
- * `database-unavailable`.
- */
+interface UnlockedOptions {
+  readonly holder: LockHolder;
+  /** Called only if a lock might forbid the change. Returns what changes exactly. */
+  readonly refine?: (() => Promise<LockedChange>) | undefined;
+  /** Returns the folder that the change creates directly in a folder above the parent of its path; undefined for none. */
+  readonly created?: ((folder: FolderPath) => Promise<FolderPath | undefined>) | undefined;
+}
+
+/** Throws `locked` if a lock forbids a change. Throws `database-unavailable`. */
 export async function requireUnlocked(
   locks: Locks,
   change: LockedChange,
-  { holder, refine }: { readonly holder: LockHolder; readonly refine?: (() => Promise<LockedChange>) | undefined },
+  { holder, refine, created }: UnlockedOptions,
 ): Promise<void> {
   const found = await locks.concerning(change);
   if (found.length === 0) return;
   let obstacle = findObstacle(change, found, holder);
   if (obstacle && refine) obstacle = findObstacle(await refine(), found, holder);
-  if (obstacle) throw lockedError(change.path, obstacle);
+  if (!obstacle && created && change.isMember) obstacle = await findObstacleAbove(change, found, { holder, created });
+  if (obstacle) throw lockedError(change.path, obstacle, holder);
+}
+
+/** Returns the lock of a folder whose names a change adds to, by creating the missing parents of its path. */
+async function findObstacleAbove(
+  { path }: LockedChange,
+  locks: readonly Lock[],
+  { holder, created }: Required<Pick<UnlockedOptions, 'holder' | 'created'>>,
+): Promise<Lock | undefined> {
+  const parent = parentOf(path);
+  for (const { path: folder } of locks) {
+    if (!isFolder(folder) || folder === parent || !isWithin(parent, folder)) continue;
+    const missing = await created(folder);
+    const change = missing && { path: missing, isMember: true, isTree: false };
+    const obstacle = change && findObstacle(change, locks, holder);
+    if (obstacle) return obstacle;
+  }
+  return undefined;
 }
 
 /** Returns undefined for the error of an unavailable database. Throws any other error. */

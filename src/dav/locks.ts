@@ -3,12 +3,15 @@ import { type Kysely, type Selectable, sql, type Transaction } from 'kysely';
 import type { Database } from '../database/database.ts';
 import type { LocksTable } from '../database/tables/locks.ts';
 import type { Tables } from '../database/tables/tables.ts';
-import { StoreError } from '../model/error.ts';
+import { quoted, StoreError } from '../model/error.ts';
 import { type FilePath, type FolderPath, isFolder, parentOf, ROOT } from '../model/path.ts';
 import { covers, type Lock, type LockedChange } from './lock.ts';
 
 /** Maximum number of locks of one user, and of all anonymous users. */
 const MAX_LOCKS = 10_000;
+
+/** Maximum number of shared locks of one file or folder: `PROPFIND` repeats those of a folder for everything in it. */
+const MAX_SHARED_LOCKS = 32;
 
 export interface NewLock extends Pick<Lock, 'path' | 'scope' | 'isDeep' | 'owner' | 'user' | 'timeoutSeconds'> {}
 
@@ -22,7 +25,8 @@ export class Locks {
 
   /**
    * Adds a lock. Returns the lock that is in its way instead, if there is one: two locks of the same file or folder, or of
-   * a folder and something in it, must both be shared (RFC 4918, section 6.1). Throws `invalid-request` if the user has too many.
+   * a folder and something in it, must both be shared (RFC 4918, section 6.1). Throws `invalid-request` if the user, or the file
+   * or folder, has too many.
    */
   create(wanted: NewLock): Promise<{ readonly lock: Lock } | { readonly conflict: Lock }> {
     const { path, scope, isDeep, owner, user, timeoutSeconds } = wanted;
@@ -35,6 +39,7 @@ export class Locks {
         (lock) => (scope === 'exclusive' || lock.scope === 'exclusive') && overlaps(lock, { path, isDeep }),
       );
       if (conflict) return { conflict };
+      if (related.filter((lock) => lock.path === path).length >= MAX_SHARED_LOCKS) throw tooManyShared(path);
       await requireFewLocks(db, user);
       const row = await db
         .insertInto('locks')
@@ -160,6 +165,11 @@ function foldersTo(path: FilePath | FolderPath): string[] {
 /** The paths of a folder and of everything in it. The comparison of both engines is exact, unlike that of LIKE. */
 export const isBelow = (folder: FolderPath) =>
   sql<boolean>`substr(path, 1, length(cast(${folder} as text))) = cast(${folder} as text)`;
+
+function tooManyShared(path: FilePath | FolderPath): StoreError {
+  const message = `${quoted(path)} already has ${MAX_SHARED_LOCKS} shared locks, the maximum. Try again later.`;
+  return new StoreError('invalid-request', message);
+}
 
 async function requireFewLocks(db: Transaction<Tables>, user: string | undefined): Promise<void> {
   const { count } = await db

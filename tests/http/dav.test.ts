@@ -437,6 +437,16 @@ describe('WebDAV', () => {
       assert.equal(await statusOf('PUT', 'notes/a.txt', {}, 'x'), 204);
       assert.equal(await statusOf('PUT', 'notes/b/new.txt', {}, 'x'), 201);
       assert.equal(await statusOf('PUT', 'notes/new.txt', { if: `</-/dav/notes/> (${shallow})` }, 'x'), 201);
+      const api = (path: string, method: string, body: object) => service.asAnn(path, { method, ...json(body) });
+      const source = { source: 'top.txt', is_folder: false };
+      assertFailure(
+        await service.asAnn('/file/notes/x/y/z.txt', { method: 'PUT', body: 'x' }),
+        409,
+        /is locked by "ann"/,
+      );
+      assertFailure(await api('/create_folder', 'POST', { path: 'notes/x/y/' }), 409, /is locked/);
+      assertFailure(await api('/copy', 'POST', { ...source, destination: 'notes/x/y.txt' }), 409, /is locked/);
+      assert.equal((await service.asAnn('/file/notes/b/x/y.txt', { method: 'PUT', body: 'x' })).status, 201);
       assert.equal(await statusOf('UNLOCK', 'notes/', { 'lock-token': shallow }), 204);
       const deep = await lock('notes/');
       assert.equal(await statusOf('PUT', 'notes/a.txt', {}, 'x'), 423);
@@ -465,6 +475,24 @@ describe('WebDAV', () => {
       assert.equal(refreshed.status, 200);
       assert.deepEqual(texts(refreshed, 'timeout'), ['Second-100']);
       assert.equal(await statusOf('LOCK', 'notes/a.txt', { if: `(${token})` }), 412);
+      service.grant(grant('', ['read']));
+      assert.equal(await statusOf('LOCK', 'top.txt', { if: `(${token})` }), 403);
+    });
+
+    it('names its user only to users who are signed in', async () => {
+      await lock('top.txt');
+      service.grant(ALL, grant('', PERMISSIONS, EVERYONE));
+      const refused = await service.asAnonymous('/file/top.txt', { method: 'PUT', body: 'x' });
+      assertFailure(refused, 409, /is locked, until/);
+      assert.doesNotMatch(refused.body.toString(), /ann/);
+      assertFailure(await service.asAnn('/file/top.txt', { method: 'PUT', body: 'x' }), 409, /is locked by "ann"/);
+    });
+
+    it('can be shared by 32 clients', async () => {
+      const shared = LOCK_BODY.replaceAll('exclusive', 'shared');
+      for (let count = 0; count < 32; count++) assert.equal(await statusOf('LOCK', 'top.txt', {}, shared), 200);
+      assert.equal(await statusOf('LOCK', 'top.txt', {}, shared), 400);
+      assert.equal(await statusOf('LOCK', 'notes/a.txt', {}, shared), 200);
     });
 
     it('works only for the user who created it', async () => {
@@ -549,6 +577,11 @@ describe('WebDAV settings', () => {
       for (const name of CLUTTER) {
         assert.equal((await put(refusing.port, name)).status, 403, name);
         assert.equal((await send(refusing.port, `/-/dav/${name}`, { method: 'MKCOL' })).status, 403, name);
+        assert.equal(
+          (await send(refusing.port, `/-/dav/${name}`, { method: 'LOCK', body: LOCK_BODY })).status,
+          403,
+          name,
+        );
       }
       assert.equal((await put(refusing.port, 'a.txt')).status, 201);
       const headers = { destination: '/-/dav/._b' };

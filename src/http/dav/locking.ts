@@ -3,6 +3,7 @@ import type { FastifyReply } from 'fastify';
 import { isHeld, type Lock, lockedError } from '../../dav/lock.ts';
 import { isStoreError, quoted } from '../../model/error.ts';
 import type { Entry } from '../../model/store.ts';
+import { requireClutterAllowed } from './clutter.ts';
 import { requireIf, requireParent, requirePreconditions } from './conditions.ts';
 import type { DavContext } from './context.ts';
 import { DavError } from './dav-error.ts';
@@ -34,7 +35,10 @@ export async function lock(context: DavContext): Promise<FastifyReply> {
   const path = entry?.path ?? target.file;
   if (path === undefined)
     throw new DavError(409, `The folder ${quoted(target.folder)} does not exist. Create it first.`);
-  if (!entry) await requireParent(context, target);
+  if (!entry) {
+    requireClutterAllowed(context, path);
+    await requireParent(context, target);
+  }
   const wanted = { path, scope, isDeep: isDeep && entry?.kind === 'folder', owner, user: holder.user, timeoutSeconds };
   let isCreated = false;
   const locked = await files.lock(path, { isNew: entry === undefined, isDeep: wanted.isDeep }, async () => {
@@ -42,7 +46,11 @@ export async function lock(context: DavContext): Promise<FastifyReply> {
     if (!entry) isCreated = await createEmptyFile(context, path);
     const outcome = await environment.dav.locks.create(wanted);
     if ('lock' in outcome) return outcome.lock;
-    throw new DavError(423, lockedError(path, outcome.conflict).message, conflictElement(context, outcome.conflict));
+    throw new DavError(
+      423,
+      lockedError(path, outcome.conflict, holder).message,
+      conflictElement(context, outcome.conflict),
+    );
   });
   return sendLocks(context, { locks: [locked], status: isCreated ? 201 : 200, token: locked.token });
 }
@@ -72,6 +80,7 @@ async function refresh(context: DavContext, timeoutSeconds: number): Promise<Fas
   const entry = await findEntry(files, target);
   const covering = entry ? await environment.dav.locks.covering(entry.path) : [];
   const held = covering.find((each) => isHeld(each, holder));
+  if (held) await files.requireLockRefresh(held.path);
   const refreshed = held && (await environment.dav.locks.refresh(held.token, timeoutSeconds));
   if (!refreshed)
     throw tokenMismatch('No lock with this token covers the file or folder, or another user holds it.', 412);
