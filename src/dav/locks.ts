@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type Kysely, type Selectable, sql, type Transaction } from 'kysely';
+import { type CompiledQuery, type Kysely, type Selectable, sql, type Transaction } from 'kysely';
 import type { Database } from '../database/database.ts';
 import type { LocksTable } from '../database/tables/locks.ts';
 import type { Tables } from '../database/tables/tables.ts';
@@ -18,6 +18,7 @@ export interface NewLock extends Pick<Lock, 'path' | 'scope' | 'isDeep' | 'owner
 /** The table of locks. Every member throws `database-unavailable` if the database can't be used. */
 export class Locks {
   readonly #database: Database;
+  #anyQuery: CompiledQuery | undefined;
 
   constructor(database: Database) {
     this.#database = database;
@@ -104,6 +105,7 @@ export class Locks {
 
   /** Returns the locks that cover a folder, and those of the files and folders directly in it. */
   async inFolder(folder: FolderPath): Promise<readonly Lock[]> {
+    if (!(await this.#exist())) return [];
     const rows = await this.#database.run((db) =>
       this.#select(db)
         .where(({ eb, or }) => or([eb('path', 'in', foldersTo(folder)), eb('parent', '=', folder)]))
@@ -115,17 +117,31 @@ export class Locks {
   }
 
   /** Returns the locks that can concern a change. */
-  concerning(change: LockedChange): Promise<readonly Lock[]> {
+  async concerning(change: LockedChange): Promise<readonly Lock[]> {
+    if (!(await this.#exist())) return [];
     return this.#database.run((db) => this.#concerning(db, change));
   }
 
   /** Ends the locks of a file, or of a folder and everything in it. */
   async removeAll(path: FilePath | FolderPath): Promise<void> {
+    if (!(await this.#exist())) return;
     await this.#database.run((db) =>
       isFolder(path)
         ? db.deleteFrom('locks').where(isBelow(path)).execute()
         : db.deleteFrom('locks').where('path', '=', path).execute(),
     );
+  }
+
+  /**
+   * Returns whether there are any locks. Mostly there are none, and every change of a file asks, so that the query is compiled
+   * once.
+   */
+  #exist(): Promise<boolean> {
+    return this.#database.run(async (db) => {
+      const { now } = this.#database.dialect;
+      this.#anyQuery ??= db.selectFrom('locks').select('id').where('expires_at', '>', now).limit(1).compile();
+      return (await db.executeQuery(this.#anyQuery)).rows.length > 0;
+    });
   }
 
   async #concerning(

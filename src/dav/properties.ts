@@ -1,4 +1,4 @@
-import { type Kysely, sql } from 'kysely';
+import { type CompiledQuery, type Kysely, sql } from 'kysely';
 import type { Database } from '../database/database.ts';
 import type { Tables } from '../database/tables/tables.ts';
 import { quoted, StoreError } from '../model/error.ts';
@@ -31,6 +31,7 @@ export interface PropertyChange extends PropertyName {
 /** The table of properties. Every member throws `database-unavailable` if the database can't be used. */
 export class Properties {
   readonly #database: Database;
+  #anyQuery: CompiledQuery | undefined;
 
   constructor(database: Database) {
     this.#database = database;
@@ -38,11 +39,13 @@ export class Properties {
 
   /** Returns the properties of a file or folder. */
   async of(path: FilePath | FolderPath): Promise<readonly Property[]> {
+    if (!(await this.#exist())) return [];
     return this.#database.run((db) => selectAll(db).where('path', '=', path).execute());
   }
 
   /** Returns whether anything directly in a folder has properties. */
   async existIn(folder: FolderPath): Promise<boolean> {
+    if (!(await this.#exist())) return false;
     const found = await this.#database.run((db) =>
       db.selectFrom('properties').select('name').where('parent', '=', folder).limit(1).executeTakeFirst(),
     );
@@ -87,11 +90,12 @@ export class Properties {
   async removeAll(path: FilePath | FolderPath): Promise<void> {
     // Reading does not wait for other writers, and most files have no properties.
     if (!isFolder(path) && (await this.of(path)).length === 0) return;
-    await this.#database.run((db) => remove(db, path));
+    if (await this.#exist()) await this.#database.run((db) => remove(db, path));
   }
 
   /** Replaces the properties of the destination of a copy by those of its source, for a folder also of everything in it. */
   async copyAll<Path extends FilePath | FolderPath>(from: Path, to: Path): Promise<void> {
+    if (!(await this.#exist())) return;
     await this.#database.transaction(async (db) => {
       await remove(db, to);
       await copy(db, from, to);
@@ -108,10 +112,22 @@ export class Properties {
 
   /** Replaces the properties of the destination of a move like `copyAll`. The source then has none. */
   async moveAll<Path extends FilePath | FolderPath>(from: Path, to: Path): Promise<void> {
+    if (!(await this.#exist())) return;
     await this.#database.transaction(async (db) => {
       await remove(db, to);
       await copy(db, from, to);
       await remove(db, from);
+    });
+  }
+
+  /**
+   * Returns whether there are any properties. Mostly there are none, and every change of a file asks, so that the query is
+   * compiled once.
+   */
+  #exist(): Promise<boolean> {
+    return this.#database.run(async (db) => {
+      this.#anyQuery ??= db.selectFrom('properties').select('name').limit(1).compile();
+      return (await db.executeQuery(this.#anyQuery)).rows.length > 0;
     });
   }
 }

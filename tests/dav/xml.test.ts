@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { DavError } from '../../src/http/dav/dav-error.ts';
 import { escapeText, escapeXml, parseXml, textOf, toXml, type XmlElement } from '../../src/http/dav/xml.ts';
 

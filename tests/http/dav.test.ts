@@ -39,7 +39,7 @@ describe('WebDAV', () => {
   const releaseAll = async () => {
     for (const folder of ['', 'notes/', 'notes/b/', 'photos/']) {
       const { locks = [] } = jsonOf(await service.asAnn(`/-/locks?folder=${folder}`)) as { locks?: { id: string }[] };
-      for (const { id } of locks) await service.asAnn(`/-/locks/${String(id)}`, { method: 'DELETE' });
+      for (const { id } of locks) await service.asAnn(`/-/locks/${id}`, { method: 'DELETE' });
     }
   };
   const dav = (method: string, path: string, headers: Readonly<Record<string, string>> = {}, body?: string) =>

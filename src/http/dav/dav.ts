@@ -14,7 +14,7 @@ import { propfind } from './propfind.ts';
 import { proppatch } from './proppatch.ts';
 import { DAV_ROUTE, DavUrls } from './targets.ts';
 
-type Handler = (context: DavContext) => Promise<FastifyReply>;
+type Handler = (context: DavContext) => FastifyReply | Promise<FastifyReply>;
 
 /** The methods of WebDAV, in the order of `Allow`. */
 const HANDLERS = {
@@ -57,7 +57,7 @@ export function davRoute(app: App, service: Service, dav: DavService): void {
       exposeHeadRoute: false,
       config: { access: 'files', credentials: 'explicit', isForDav: true },
       schema: { hide: true },
-      handler: async (request: DavHttpRequest, reply) => {
+      handler: (request: DavHttpRequest, reply) => {
         const { method } = request;
         if (!isKnown(method)) {
           reply.header('allow', ALLOW);

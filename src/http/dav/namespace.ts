@@ -66,6 +66,7 @@ export async function copy(context: DavContext): Promise<FastifyReply> {
       // Its properties are copied.
       files.requireRead('copy folder', source.path);
       await files.requireNewFolder(to.folder);
+      await files.requireOperation({ action: 'copy folder', from: source.path, to: to.folder, replace });
       if (replace) await files.deleteFolder(to.folder);
       await files.createFolder(to.folder);
       await environment.dav.properties.copyOne(source.path, to.folder);
