@@ -41,9 +41,9 @@ function followLinks({ account, folder, service }: Page, links: Links, shared: {
     const canHaveLinks = account?.username.value !== null;
     // A folder is `partial` while it is read, so that each listing causes a request.
     if (!canHaveLinks || folder.state.value !== 'ready' || folder.listing.value === 'partial') return undefined;
-    return abortable(async (signal) => {
-      const paths = await readSharedPaths(service, path, signal);
-      if (!signal.aborted) shared.value = paths;
+    return abortable(async (ending) => {
+      const paths = await readSharedPaths(service, path, ending);
+      if (!ending.aborted) shared.value = paths;
     });
   });
 }
@@ -70,9 +70,9 @@ function followLocks({ account, folder, permissions, service }: Page, dav: Dav):
     if (folder.state.value !== 'ready' || folder.listing.value === 'partial') return undefined;
     let abort = () => {};
     const timer = setTimeout(() => {
-      abort = abortable(async (signal) => {
-        const locks = await listLocks(service, path, signal);
-        if (!signal.aborted) dav.locks.value = locks;
+      abort = abortable(async (ending) => {
+        const locks = await listLocks(service, path, ending);
+        if (!ending.aborted) dav.locks.value = locks;
       });
     }, LOCKS_DELAY_MS);
     return () => {
