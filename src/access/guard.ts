@@ -84,10 +84,10 @@ export class GuardedFiles implements Files {
     return this.#canSee(path);
   }
 
-  /** Returns whether the user has any permission for a file. Records no refusal. */
-  hasPermission(file: FilePath): boolean {
+  /** Returns whether the user has any permission for a file or folder. Records no refusal. */
+  hasPermission(path: FilePath | FolderPath): boolean {
     const { policy, user } = this.#checks;
-    return PERMISSIONS.some((permission) => policy.allows(user, permission, file));
+    return PERMISSIONS.some((permission) => policy.allows(user, permission, path));
   }
 
   /** Throws `AccessDenied` unless the user may add or replace a file. Returns whether they may replace it. */

@@ -78,6 +78,24 @@ describe('WebDAV', () => {
     }
   });
 
+  it('asks for credentials in a folder that only leads to folders for everyone', async () => {
+    service.grant(ALL, grant('notes/b/', ['read'], EVERYONE), grant('photos/', ['write'], EVERYONE));
+    const statuses: Readonly<Record<string, number>> = {
+      '': 401,
+      notes: 401,
+      'notes/b': 207,
+      'notes/b/c.txt': 207,
+      'photos/': 207,
+    };
+    for (const [path, status] of Object.entries(statuses)) {
+      for (const depth of ['0', '1']) {
+        const response = await service.asAnonymous(`/-/dav/${path}`, { method: 'PROPFIND', headers: { depth } });
+        assert.equal(response.status, status, path);
+      }
+      assert.equal(await statusOf('PROPFIND', path, { depth: '1' }), 207);
+    }
+  });
+
   describe('checks the permissions of the HTTP API:', () => {
     const cases: readonly [
       method: string,

@@ -15,7 +15,7 @@ import {
   needsSpace,
   type PropertyReader,
 } from './live-properties.ts';
-import { findEntry, requireEntry } from './targets.ts';
+import { findEntry, pathOf, requireEntry } from './targets.ts';
 import {
   childOf,
   DAV_NAMESPACE,
@@ -59,6 +59,7 @@ export async function propfind(context: DavContext): Promise<FastifyReply> {
     );
   }
   const wanted = parseBody(await context.readBody());
+  requireCredentials(context);
   const first = await findFirst(context, depth);
   const space = asksForSpace(wanted) && files.canList(ROOT) ? await files.space() : undefined;
   const writer = new ResponseWriter(context, wanted, space);
@@ -73,6 +74,15 @@ const STREAMED = { objectMode: false } as const;
 
 async function joined(parts: AsyncIterable<Buffer>): Promise<Buffer> {
   return Buffer.concat(await Array.fromAsync(parts));
+}
+
+/**
+ * Throws `AccessDenied` for an anonymous user in a folder that only leads to folders for everyone. Most clients send credentials
+ * only after a 401, and would otherwise never show the other folders.
+ */
+function requireCredentials({ files, holder, target }: DavContext): void {
+  if (holder.user !== undefined || files.hasPermission(pathOf(target)) || files.hasPermission(target.folder)) return;
+  files.requireRead('list', target.folder);
 }
 
 /** What a response begins with: the entry itself and, with `Depth: 1`, the first page of its folder. */
