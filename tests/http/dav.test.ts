@@ -204,11 +204,15 @@ describe('WebDAV', () => {
   it('responds in chunks to clients that ask for many properties of many files, and refuses too many', async () => {
     const names = (count: number) => Array.from({ length: count }, (_, index) => `<x:p${index}/>`).join('');
     const body = (count: number) =>
-      `<propfind xmlns="DAV:" xmlns:x="urn:${'x'.repeat(200)}"><prop>${names(count)}</prop></propfind>`;
-    const files = Array.from({ length: 30 }, (_, index) => [`many/${index}.txt`, 'x'] as const);
+      `<propfind xmlns="DAV:" xmlns:x="urn:${'x'.repeat(240)}"><prop>${names(count)}</prop></propfind>`;
+    const files = Array.from({ length: 40 }, (_, index) => [`many/${index}.txt`, 'x'] as const);
     await service.plant(Object.fromEntries(files));
     const found = await dav('PROPFIND', 'many/', { depth: '1' }, body(200));
-    assert.equal(found.body.toString().match(/<D:href>/g)?.length, 31);
+    assert.equal(found.body.toString().match(/<D:href>/g)?.length, 41);
+    // A response of this size is streamed.
+    assert.ok(found.body.length > 2 * 1024 * 1024);
+    assert.equal(found.headers['content-length'], undefined);
+    assert.match(found.body.toString('utf8', found.body.length - 20), /<\/D:multistatus>\n$/);
     assert.equal(await statusOf('PROPFIND', 'many/', { depth: '1' }, body(201)), 400);
     assert.equal(
       await statusOf(
