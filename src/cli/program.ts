@@ -152,7 +152,7 @@ function formatHelp(command: CliCommand, help: Help, hasColors: boolean): string
     ...usagesOf(command, isProgram).map(indent),
   ];
   for (const [title, rows] of filled) {
-    const width = Math.max(...rows.map(([term]) => term.length).filter((length) => length <= MAX_TERM_WIDTH));
+    const width = Math.max(0, ...rows.map(([term]) => term.length).filter((length) => length <= MAX_TERM_WIDTH));
     lines.push('', heading(`${title}:`));
     for (const [term, text] of rows) {
       if (term.length <= width) lines.push(help.formatItem(term, width, text, help));

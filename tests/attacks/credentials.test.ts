@@ -37,6 +37,11 @@ it('accepts each credential only in its own scheme, for its own user and resourc
 
   await t.test('rejects an altered token and a token in the wrong header or scheme', async () => {
     assert.equal((await request({ authorization: `bearer  ${token} ` })).status, 200, 'The scheme has no case.');
+    assert.equal(
+      (await request({ authorization: basicOf('ann', token) })).status,
+      200,
+      'WebDAV clients know only Basic.',
+    );
     for (const wrong of [
       ...alterations(token).map((altered) => `Bearer ${altered}`),
       `Basic ${token}`,
@@ -54,7 +59,7 @@ it('accepts each credential only in its own scheme, for its own user and resourc
       `Bearer ${hashToken(token)}`,
       `Bearer ${base64(token)}`,
       `Bearer ${'A'.repeat(12_000)}`,
-      basicOf('ann', token),
+      basicOf('bob', token),
     ])
       assertAnonymous(await request({ authorization: wrong }), wrong);
     for (const name of ['access_token', 'token', 'authorization', 'api_key', 'bearer', 'session', 'holdall']) {

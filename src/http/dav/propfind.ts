@@ -200,8 +200,10 @@ class ResponseWriter {
     const href = escapeXml(environment.urls.hrefOf(folder));
     const hasProperties = await properties.existIn(folder);
     const isPlain = !hasProperties && locks.length === 0 && this.#space === undefined;
+    // The pages of a large folder would only displace each other.
+    const isSingle = first.cursor === undefined;
     // What the elements depend on, except their entries.
-    const key = isPlain ? JSON.stringify([href, this.#wanted, this.#isMinimal]) : undefined;
+    const key = isPlain && isSingle ? JSON.stringify([href, this.#wanted, this.#isMinimal]) : undefined;
     const deep = locks.filter((lock) => lock.isDeep && covers(lock, folder));
     const locksOf = Map.groupBy(locks, ({ path }) => path);
     for (let page: Listing | undefined = first; page; ) {

@@ -77,7 +77,8 @@ export class RecentPages {
       found: [],
       entries: undefined,
     };
-    this.#cache.set(key, page);
+    // The pages of a large folder would only displace those of others.
+    if (options.cursor === undefined && cursor === undefined) this.#cache.set(key, page);
     return page;
   }
 }
