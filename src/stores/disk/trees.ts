@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { concurrently } from '../../concurrency/concurrently.ts';
 import { walkByLists } from '../../files/fallbacks.ts';
 import { ProgressCounter } from '../../files/progress.ts';
-import { StoreError, systemErrorCode } from '../../model/error.ts';
-import { type FolderPath, MAX_PATH_BYTES, rebase } from '../../model/path.ts';
+import { isStoreError, StoreError, systemErrorCode } from '../../model/error.ts';
+import { type FilePath, type FolderPath, MAX_PATH_BYTES, rebase } from '../../model/path.ts';
 import type { Cancellable, Entry, FileEntry, Reporting, Store } from '../../model/store.ts';
 import { toStoreError } from './errors.ts';
 import { openDirHandle } from './folder.ts';
 import { copyOpenFile } from './metadata.ts';
-import type { Root } from './root.ts';
+import type { OpenFile, Root } from './root.ts';
 
 /** Maximum files of a folder that are copied at a time: the default size of libuv's thread pool. */
 const COPY_CONCURRENCY = 4;
@@ -26,7 +26,9 @@ export async function copyTree(
 ): Promise<void> {
   const progress = new ProgressCounter(reporting);
   const copyOne = async (file: FileEntry) => {
-    await using source = await root.openFile(file.path);
+    await using source = await openIfPresent(root, file.path);
+    // Another request has deleted or moved the file since its folder was listed.
+    if (!source) return;
     const target = join(copy, file.path.slice(from.length));
     await copyOpenFile(source, target);
     progress.add(file.size);
@@ -44,6 +46,17 @@ export async function copyTree(
   };
   await concurrently(entries(), COPY_CONCURRENCY, copyEntry, signal);
   await syncFolders(copy);
+}
+
+/** Opens a file; returns undefined if it does not exist. */
+async function openIfPresent(root: Root, file: FilePath): Promise<OpenFile | undefined> {
+  try {
+    return await root.openFile(file);
+  } catch (error) {
+    const known = toStoreError(error, file);
+    if (isStoreError(known, 'not-found')) return undefined;
+    throw error;
+  }
 }
 
 async function syncFolders(folder: string): Promise<void> {
