@@ -335,6 +335,15 @@ describe('WebDAV', () => {
     );
   });
 
+  it('refuses to replace a folder by a file in it, which would delete the file', async () => {
+    for (const method of ['COPY', 'MOVE']) {
+      for (const destination of ['notes', 'notes/', 'notes/b']) {
+        assert.equal(await statusOf(method, 'notes/b/c.txt', to(destination)), 403, `${method} ${destination}`);
+      }
+    }
+    assert.deepEqual(await service.contents(), FILES);
+  });
+
   it('replaces a destination only if it may, also by the other kind', async () => {
     assert.equal(await statusOf('COPY', 'top.txt', to('notes/a.txt', { overwrite: 'F' })), 412);
     assert.equal(await statusOf('COPY', 'top.txt', to('notes/a.txt', { overwrite: 'X' })), 400);

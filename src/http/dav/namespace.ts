@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify';
 import type { GuardedFiles } from '../../access/guard.ts';
 import { isStoreError, quoted } from '../../model/error.ts';
-import { type FilePath, type FolderPath, isFolder, parentOf, ROOT } from '../../model/path.ts';
+import { type FilePath, type FolderPath, isFolder, isWithin, parentOf, ROOT } from '../../model/path.ts';
 import type { Entry } from '../../model/store.ts';
 import { hasBody } from '../limits/slow-clients.ts';
 import { deleteCondition } from '../preconditions.ts';
@@ -95,9 +95,9 @@ async function transfer(
   const source = await requireEntry(files, target);
   await requireIf(context);
   requirePreconditions(context, source);
-  const destination = source.kind === 'file' ? fileTarget(to) : to;
+  const destination = source.kind === 'file' ? asEither(to) : to;
   requireClutterAllowed(context, pathOf(destination));
-  requireSeparate(source.path, source.kind === 'file' ? destination.file : destination.folder);
+  requireSeparate(source.path, destination);
   const present = await findVisible(context, asEither(destination));
   if (present && !overwrites) throw new DavError(412, `${quoted(present.path)} already exists, and Overwrite is F.`);
   if (!present) await requireParent(context, destination);
@@ -160,13 +160,13 @@ async function findVisible({ files }: DavContext, target: Target): Promise<Entry
 }
 
 /** Throws 403 if a source and destination are the same, or one is in the other. */
-function requireSeparate(from: FilePath | FolderPath, to: FilePath | FolderPath | undefined): void {
-  if (to === undefined) return;
-  const isSame = from === to;
-  const isInside = to.startsWith(from) && from.endsWith('/');
-  const isAround = from.startsWith(to) && to.endsWith('/');
-  if (!isSame && !isInside && !isAround && from !== ROOT) return;
-  throw new DavError(403, `${quoted(from)} and ${quoted(to)} are the same, or one of them contains the other.`);
+function requireSeparate(from: FilePath | FolderPath, to: Target): void {
+  const isSame = from === to.file || from === to.folder;
+  const isInside = isFolder(from) && isWithin(to.folder, from);
+  // Also for a file: replacing the folder that contains it would delete it.
+  const isAround = isWithin(from, to.folder);
+  if (!isSame && !isInside && !isAround) return;
+  throw new DavError(403, `${quoted(from)} and ${quoted(pathOf(to))} are the same, or one of them contains the other.`);
 }
 
 /** Returns the destination. Throws 400 without the header, and 502 for another server (RFC 4918, section 9.8.5). */
@@ -195,8 +195,6 @@ function parseOverwrite(header: string | undefined): boolean {
 function asEither({ folder }: Target): Target {
   return { folder, file: folder.slice(0, -1) as FilePath };
 }
-
-const fileTarget = asEither;
 
 function notAFolder({ folder }: Target): never {
   throw new DavError(409, `${quoted(folder)} is a folder in ${quoted(parentOf(folder))}.`);
