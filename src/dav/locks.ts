@@ -25,7 +25,7 @@ export class Locks {
   }
 
   /**
-   * Adds a lock. Returns the lock that is in its way instead, if there is one: two locks of the same file or folder, or of
+   * Adds a lock. Returns the conflicting lock instead, if one exists: two locks of the same file or folder, or of
    * a folder and something in it, must both be shared (RFC 4918, section 6.1). Throws `invalid-request` if the user, or the file
    * or folder, has too many.
    */

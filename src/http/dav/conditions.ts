@@ -30,7 +30,7 @@ export function requirePreconditions({ request }: DavContext, entry: Entry): voi
   throw new HttpError('condition-failed', `The precondition failed: the ETag of the file is ${quoteEtag(entry.etag)}.`);
 }
 
-/** Returns the target of a URL; undefined if it is none of this service. */
+/** Returns the target of a URL; undefined for a URL outside the WebDAV of this service. */
 function parseUrl({ environment, request }: DavContext, url: string): Target | undefined {
   try {
     return environment.urls.parse(url, request);

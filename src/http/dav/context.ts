@@ -70,7 +70,7 @@ export class DavContext {
     return this.request.headers[name]?.toString().trim();
   }
 
-  /** Returns the `Depth` of the request. Throws 400 if it is none of `allowed`, the first of which is the default. */
+  /** Returns the `Depth` of the request. Throws 400 for a value that is not in `allowed`. The default is the first one. */
   depth<Depth extends '0' | '1' | 'infinity'>(...allowed: readonly [Depth, ...Depth[]]): Depth {
     const text = this.header('depth')?.toLowerCase();
     if (text === undefined) return allowed[0];

@@ -49,7 +49,7 @@ export async function remove(context: DavContext): Promise<FastifyReply> {
   return reply.code(204).send();
 }
 
-/** Returns what to delete. Users who may not read it can delete it if its URL tells its kind. */
+/** Returns the file or folder to delete. Without the read permission, the trailing slash of the URL decides which it is. */
 async function findDeleted({ files, target }: DavContext): Promise<Pick<Entry, 'kind' | 'path'>> {
   if (canFind(files, target)) return requireEntry(files, target);
   return target.file === undefined ? { kind: 'folder', path: target.folder } : { kind: 'file', path: target.file };
@@ -84,7 +84,7 @@ export async function move(context: DavContext): Promise<FastifyReply> {
   });
 }
 
-/** Runs a COPY or MOVE: `run` gets the source, the destination, and whether to replace what has its path. */
+/** Runs a COPY or MOVE: `run` gets the source, the destination, and whether to replace the existing entry. */
 async function transfer(
   context: DavContext,
   run: (source: Entry, to: Target, replace: boolean) => Promise<void>,
@@ -110,7 +110,7 @@ async function transfer(
   return reply.code(isReplaced ? 204 : 201).send();
 }
 
-/** Runs a COPY or MOVE that can replace what has the path of the destination. Returns whether it replaced something. */
+/** Runs a COPY or MOVE that can replace an existing destination. Returns whether it replaced one. */
 async function replacing(
   { files }: DavContext,
   present: Entry | undefined,
@@ -191,7 +191,7 @@ function parseOverwrite(header: string | undefined): boolean {
   throw new DavError(400, `The header Overwrite is ${quoted(header ?? '')}. Send T or F.`);
 }
 
-/** Returns the target without its trailing slash: clients add it to names of files, and leave it out for folders. */
+/** Returns the target as the name of a file or a folder: clients add a trailing slash to files, and omit it for folders. */
 function asEither({ folder }: Target): Target {
   return { folder, file: folder.slice(0, -1) as FilePath };
 }

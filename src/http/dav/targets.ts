@@ -25,7 +25,7 @@ export function parseTarget(path: string): Target {
 /** Returns the path of a target, with that of a file if it can name one. */
 export const pathOf = ({ file, folder }: Target): FilePath | FolderPath => file ?? folder;
 
-/** Returns the file or folder that a target names; undefined if there is none. A file comes before a folder of the same name. */
+/** Returns the file or folder that a target names; undefined if neither exists. A file comes before a folder of the same name. */
 export async function findEntry(files: GuardedFiles, target: Target): Promise<Entry | undefined> {
   const file = target.file === undefined || canOnlyList(files, target) ? undefined : await findFile(files, target.file);
   return file ?? ((await files.folderExists(target.folder)) ? { kind: 'folder', path: target.folder } : undefined);
@@ -55,7 +55,7 @@ export async function findFile(files: GuardedFiles, file: FilePath): Promise<Fil
   }
 }
 
-/** Returns the file or folder that a target names. Throws 404 if there is none. */
+/** Returns the file or folder that a target names. Throws 404 if neither exists. */
 export async function requireEntry(files: GuardedFiles, target: Target): Promise<Entry> {
   const entry = await findEntry(files, target);
   if (entry) return entry;

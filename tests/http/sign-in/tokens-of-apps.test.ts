@@ -102,7 +102,7 @@ describe('Tokens of apps', () => {
     assertFailure(await withBasic('ann', 'correct horse', from), 429, /^Too many/);
     const refusals = service.events.slice(known).filter(({ event, name }) => event === 'sign-in' && name === 'ann');
     assert.equal(refusals.filter(({ outcome }) => outcome === 'refused').length, 11);
-    // Nobody guesses a token, so that a valid one works.
+    // Tokens can't be guessed, so a valid one works despite the throttle.
     const { secret } = await create({ authorization: `Bearer ${laptop.token}` });
     for (const token of [laptop.token, secret]) assert.equal((await withBasic('ann', token, from)).status, 200);
     assert.doesNotMatch(JSON.stringify([service.events, service.log]), /holdall_app_[\w-]{43}/);

@@ -16,7 +16,7 @@ export interface ExpiryForm {
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
-/** Returns the time of the expiry; undefined if there is none. */
+/** Returns the time of the expiry; undefined without an expiry. */
 export function expiryOf({ expiry, date }: ExpiryForm, now: Date): Date | undefined {
   if (expiry === 'never') return undefined;
   return expiry === 'date' ? endOfDay(date) : new Date(now.getTime() + EXPIRY_DAYS[expiry] * DAY_MS);
