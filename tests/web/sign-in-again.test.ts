@@ -33,8 +33,11 @@ async function signInAgain(page: Page): Promise<void> {
   await waitForElementFocus(page.getByLabel('Password'));
   assert.equal(await page.getByLabel('Username', { exact: true }).inputValue(), ANN.name);
   await fillSignInForm(page, { password: ANN.password });
+  const refreshed = page.waitForResponse((response) => response.ok() && response.url().includes('/?prefix='));
   await page.keyboard.press('Enter');
   await signInDialog(page).waitFor({ state: 'detached' });
+  // A test that then ends the session must not end it for this request.
+  await refreshed;
   await accountButton(page).waitFor();
 }
 
@@ -45,6 +48,15 @@ describe('A page whose session expired', () => {
     await signIn(page);
     await row(page, 'photos/dog.txt').click();
     await endSession(page);
+    // A request of the page itself does not interrupt the user.
+    await page.keyboard.press('F2');
+    const rejected = page.waitForResponse((response) => response.url().includes('/-/locks') && !response.ok());
+    await page.evaluate(() => window.dispatchEvent(new Event('focus')));
+    await rejected;
+    await button(page, 'Sign in').waitFor();
+    await page.keyboard.type('wolf');
+    assert.equal(await page.getByRole('textbox', { name: 'New name' }).inputValue(), 'wolf.txt');
+    await page.keyboard.press('Escape');
     await page.keyboard.press('Alt+r');
     await signInDialog(page).waitFor();
     await page.keyboard.press('Escape');

@@ -48,7 +48,7 @@ function startFollowing(cursor: string | undefined, isSignedIn = async () => tru
         open,
         cursor,
         target: () => target.value,
-        signIn: isSignedIn,
+        checkSession: isSignedIn,
         onChange: ({ path }) => add(path),
         onGap: () => add('gap'),
         delays: { first: 1, max: 4 },
@@ -83,7 +83,7 @@ describe('The page', () => {
     assert.deepEqual(page.log.value, opened);
   });
 
-  it('asks the user to sign in when the session ends, and then continues', async () => {
+  it('continues after the session ended only if a user has signed in since', async () => {
     const answers = [true, false];
     const page = startFollowing('c0', async () => answers.shift() ?? false);
     page.streams.push([{ cursor: 'c1' }], new ServiceError(0, '', { code: 'session-ended' }), [{ cursor: 'c2' }]);

@@ -75,7 +75,11 @@ function createScene({ fail, signsIn = () => true, whoIs = () => 'ann', granted 
     openDialog ??= showDialog();
     return openDialog;
   };
-  const account = testAccount({ signInCount, reauthenticate });
+  let expiries = 0;
+  const expire = () => {
+    expiries++;
+  };
+  const account = testAccount({ signInCount, reauthenticate, expire });
   const shown = signal('photos/');
   const permissions = createPermissions({ isReadOnly: false, isControlled: true, isAnonymous: () => false, shown });
   let activeChanges = 0;
@@ -88,6 +92,7 @@ function createScene({ fail, signsIn = () => true, whoIs = () => 'ann', granted 
     signInCount,
     sent,
     dialogs: () => dialogs,
+    expiries: () => expiries,
     activeChanges: () => activeChanges,
   };
 }
@@ -111,6 +116,30 @@ describe('A request that requires signing in', () => {
       await assert.rejects(REQUESTS[kind](scene.service, never), { status: 401, message: 'Sign in first.' }, kind);
       assert.deepEqual([scene.sent, scene.activeChanges()], [[kind], 0], kind);
     }
+  });
+
+  it('fails without a dialog when the page sends it by itself', async () => {
+    const requests = [
+      (service: Service) => service.list('photos/', { isBackground: true }),
+      (service: Service) => service.send('-/locks', { isBackground: true }),
+    ];
+    for (const request of requests) {
+      const scene = createScene({ fail: expired });
+      await assert.rejects(request(scene.service), { status: 401 });
+      assert.deepEqual([scene.dialogs(), scene.expiries(), scene.sent.length], [0, 1, 1]);
+    }
+  });
+
+  it('is sent again if the user has signed in since, also when the page sends it by itself', async () => {
+    const scene = createScene({
+      fail(_kind, attempt) {
+        if (attempt > 1) return undefined;
+        scene.signInCount.value++;
+        return expired();
+      },
+    });
+    await scene.service.list('photos/', { isBackground: true });
+    assert.deepEqual([scene.dialogs(), scene.expiries(), scene.sent.length], [0, 0, 2]);
   });
 
   it('counts as a change in progress while the dialog is open', async () => {

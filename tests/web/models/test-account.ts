@@ -5,10 +5,11 @@ interface AccountBehaviour {
   readonly signInCount: Signal<number>;
   /** Returns whether the user signs in. */
   reauthenticate(): Promise<boolean>;
+  expire?(): void;
 }
 
 /** Returns the account of the user "ann", who can sign in with a password. */
-export function testAccount({ signInCount, reauthenticate }: AccountBehaviour): Account {
+export function testAccount({ signInCount, reauthenticate, expire = () => {} }: AccountBehaviour): Account {
   return {
     username: signal('ann'),
     lastUsername: signal('ann'),
@@ -19,6 +20,7 @@ export function testAccount({ signInCount, reauthenticate }: AccountBehaviour): 
     isReloading: signal(false),
     requestSignIn: reauthenticate,
     reauthenticate,
+    expire,
     setUser() {},
     async signOut() {},
     reload() {},

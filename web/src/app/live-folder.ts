@@ -5,6 +5,7 @@ import { followFeed } from '../model/feed/follow-feed.ts';
 import { type Folder, refreshUnlessLarge } from '../model/folder/folder.ts';
 import { ROOT } from '../platform/paths.ts';
 import { type FeedChange, openFeed } from '../platform/service/changes.ts';
+import { asServiceError } from '../platform/service/service-error.ts';
 import { announceChanges } from './announcements.ts';
 import type { Page } from './create-page.ts';
 
@@ -51,11 +52,17 @@ function followChanges(page: Page, cursor: string | undefined): void {
       void account?.signInCount.value;
       return isActive.value && isFollowed.value ? folder.path.value : null;
     },
-    signIn: () =>
-      service.list(folder.path.peek(), { limit: 1 }).then(
-        () => true,
-        () => false,
-      ),
+    async checkSession() {
+      try {
+        await service.list(folder.path.peek(), { limit: 1, isBackground: true });
+        return true;
+      } catch (error) {
+        const isSignInRequired = asServiceError(error).isSignInRequired;
+        // Shows that the entries can be outdated. Signing in restarts the stream.
+        if (isSignInRequired) void folder.refresh({ isBackground: true });
+        return !isSignInRequired;
+      }
+    },
     onChange(change) {
       follower.receive(change);
       if (affectsTrash(change)) reportTrash();
@@ -105,7 +112,7 @@ function retryReads(folder: Folder): void {
 
   const canRetry = () => folder.problem.value?.isTransient ?? false;
   const retry = () => {
-    if (canRetry()) void folder.refresh({ quietly: true });
+    if (canRetry()) void folder.refresh({ isBackground: true });
   };
   const retryLater = () => {
     clearTimeout(timer);

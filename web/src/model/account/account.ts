@@ -33,6 +33,8 @@ export interface Account {
    * until the next input. Returns whether a user is signed in. Never throws.
    */
   reauthenticate(): Promise<boolean>;
+  /** Records that the session has expired. */
+  expire(): void;
   /** Records that a user has signed in, here or in another tab. The page reloads if it was another user's. */
   setUser(username: string, options?: { isOtherTab?: boolean }): void;
   /** Signs out. Asks the user first if work is in progress. Never throws. */
@@ -118,6 +120,9 @@ export function createAccount(options: AccountOptions, browser: AccountBrowser =
     }
     return !hasDeclined;
   };
+  const expire = () => {
+    username.value = null;
+  };
   const requestSignIn: Account['requestSignIn'] = ({ isSwitch = false } = {}) => {
     openDialog ??= showDialog(isSwitch).finally(() => {
       openDialog = undefined;
@@ -134,8 +139,9 @@ export function createAccount(options: AccountOptions, browser: AccountBrowser =
     signInCount,
     isReloading,
     requestSignIn,
+    expire,
     async reauthenticate() {
-      username.value = null;
+      expire();
       return canSignIn && !hasDeclined && !isReloading.value && requestSignIn();
     },
     setUser,

@@ -1,5 +1,5 @@
 import type { ReadonlySignal } from '@preact/signals';
-import type { Service } from '../../platform/service/service.ts';
+import type { SendOptions, Service } from '../../platform/service/service.ts';
 import { ServiceError } from '../../platform/service/service-error.ts';
 import { unlessAborted } from '../../platform/unless-aborted.ts';
 import type { Account } from './account.ts';
@@ -18,14 +18,18 @@ interface ReauthOptions {
 
 /**
  * Wraps the service so that expired sessions lose no work: a request that requires signing in waits until the user
- * signs in, and is then sent again. It fails if the user declines. Also stores the permissions of each listing, and
- * requests them again after a change was denied.
+ * signs in, and is then sent again. It fails if the user declines. A background request fails at once, because a dialog
+ * would get the keys that the user is pressing. Also stores the permissions of each listing, and requests them again
+ * after a change was denied.
  */
 export function withReauth(
   service: Service,
   { account, permissions, shown, onChange, readUser }: ReauthOptions,
 ): Service {
-  const withSignIn = async <Result>(request: () => Promise<Result>, signal?: AbortSignal): Promise<Result> => {
+  const withSignIn = async <Result>(
+    request: () => Promise<Result>,
+    { signal, isBackground = false }: Pick<SendOptions, 'signal' | 'isBackground'> = {},
+  ): Promise<Result> => {
     for (;;) {
       const countBefore = account.signInCount.peek();
       try {
@@ -34,7 +38,9 @@ export function withReauth(
         if (!(error instanceof ServiceError && error.isSignInRequired)) throw error;
         // The user can have signed in since the request was sent, because of another request.
         const hasSignedIn = account.signInCount.peek() !== countBefore;
-        if (!hasSignedIn && !(await unlessAborted(account.reauthenticate(), signal))) throw error;
+        if (hasSignedIn) continue;
+        if (isBackground) account.expire();
+        if (isBackground || !(await unlessAborted(account.reauthenticate(), signal))) throw error;
       }
     }
   };
@@ -51,7 +57,7 @@ export function withReauth(
 
   const list: Service['list'] = async (folder, options) => {
     try {
-      const listing = await withSignIn(() => service.list(folder, options), options?.signal);
+      const listing = await withSignIn(() => service.list(folder, options), options);
       permissions.update(listing);
       return listing;
     } catch (error) {
@@ -63,13 +69,16 @@ export function withReauth(
   const refreshPermissions = async () => {
     if (isRefreshing) return;
     isRefreshing = true;
-    await list(shown.peek(), { limit: 1 }).catch(() => {});
+    await list(shown.peek(), { limit: 1, isBackground: true }).catch(() => {});
     isRefreshing = false;
   };
-  const change = async <Result>(request: () => Promise<Result>, signal?: AbortSignal): Promise<Result> => {
+  const change = async <Result>(
+    request: () => Promise<Result>,
+    options?: Pick<SendOptions, 'signal' | 'isBackground'>,
+  ): Promise<Result> => {
     onChange(1);
     try {
-      return await withSignIn(request, signal);
+      return await withSignIn(request, options);
     } catch (error) {
       if (isForbidden(error)) void refreshPermissions();
       throw error;
@@ -80,12 +89,12 @@ export function withReauth(
 
   return {
     list,
-    upload: (upload) => change(() => detectExpiredSession(service.upload(upload)), upload.signal),
-    createFolder: (path, signal) => change(() => service.createFolder(path, signal), signal),
-    read: (path, range) => withSignIn(() => service.read(path, range), range.signal),
-    check: (path, signal) => withSignIn(() => service.check(path, signal), signal),
+    upload: (upload) => change(() => detectExpiredSession(service.upload(upload)), upload),
+    createFolder: (path, signal) => change(() => service.createFolder(path, signal), { signal }),
+    read: (path, range) => withSignIn(() => service.read(path, range), range),
+    check: (path, signal) => withSignIn(() => service.check(path, signal), { signal }),
     send: (endpoint, options) =>
-      (options?.method ? change : withSignIn)(() => service.send(endpoint, options), options?.signal),
+      (options?.method ? change : withSignIn)(() => service.send(endpoint, options), options),
   };
 }
 

@@ -156,7 +156,7 @@ export class FolderFollower {
   async #readFolder(): Promise<void> {
     this.#outdated = undefined;
     this.#renamed.clear();
-    await this.#options.folder.refresh({ quietly: true });
+    await this.#options.folder.refresh({ isBackground: true });
   }
 
   async #readEntries(due: readonly WaitingHint[], groups: readonly (readonly string[])[]): Promise<void> {
@@ -166,7 +166,7 @@ export class FolderFollower {
     let found: ReadonlyMap<string, Entry>;
     try {
       const pages = [];
-      for (const names of groups) pages.push(await readEntries(service, shown, names));
+      for (const names of groups) pages.push(await readEntries(service, shown, names, { isBackground: true }));
       found = new Map(pages.flat().map((entry) => [entry.path, entry]));
     } catch {
       for (const hint of due) this.#retry(hint);

@@ -8,8 +8,11 @@ export interface FollowOptions {
   readonly cursor: string | undefined;
   /** Returns the folder to follow; null for none. Reads signals. The stream restarts when one of them changes. */
   readonly target: () => string | null;
-  /** Asks the user to sign in, if the session has ended. Resolves to whether a user is signed in now. */
-  readonly signIn: () => Promise<boolean>;
+  /**
+   * Called when the service reports that the session has ended. Resolves to whether a user has signed in since. Otherwise, the
+   * stream ends until the target changes.
+   */
+  readonly checkSession: () => Promise<boolean>;
   readonly onChange: (change: FeedChange) => void;
   /** Called if changes can be missing: the page must read again what it shows. */
   readonly onGap: () => void;
@@ -65,7 +68,7 @@ async function follow(options: Omit<FollowOptions, 'cursor'>, stream: Stream): P
  * a delay, which an error can determine.
  */
 async function readStream(
-  { open, signIn, onChange, onGap }: Omit<FollowOptions, 'cursor'>,
+  { open, checkSession, onChange, onGap }: Omit<FollowOptions, 'cursor'>,
   { folder, position, signal }: Stream,
   onConnected: () => void,
 ): Promise<'retry' | 'end' | ServiceError | undefined> {
@@ -88,7 +91,7 @@ async function readStream(
       Object.assign(position, { cursor: undefined, hasGap: true });
       return 'retry';
     }
-    if (problem.isSignInRequired) return (await signIn()) ? 'retry' : 'end';
+    if (problem.isSignInRequired) return (await checkSession()) ? 'retry' : 'end';
     // The page then shows why the folder can't be shown any longer.
     if (problem.isPermissionDenied) onGap();
     return problem.isPermissionDenied || problem.isNotFound ? 'end' : problem;

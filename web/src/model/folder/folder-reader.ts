@@ -25,8 +25,13 @@ export interface FolderReader {
   readonly cursor: string | undefined;
   /** Starts over for another folder. Shows its contents if they are cached. */
   reset(cached: Contents | undefined): void;
-  refresh(options?: { quietly?: boolean }): Promise<void>;
+  refresh(options?: RefreshOptions): Promise<void>;
   loadMore(): void;
+}
+
+export interface RefreshOptions {
+  /** Whether the page refreshes the folder by itself, so that the user must not be interrupted. */
+  readonly isBackground?: boolean;
 }
 
 export interface FolderReaderOptions {
@@ -39,6 +44,11 @@ export interface FolderReaderOptions {
   readonly onRefresh: () => () => void;
   /** Called when nothing is being read any longer. */
   readonly onIdle: () => void;
+}
+
+interface ReadOptions {
+  readonly signal: AbortSignal;
+  readonly isBackground: boolean | undefined;
 }
 
 /** The number of entries after which the reader pauses. */
@@ -83,13 +93,13 @@ export function createFolderReader({
   };
 
   /** Aborts the previous reading and starts another one. */
-  const start = async (read: (signal: AbortSignal) => Promise<void>) => {
+  const start = async (read: (options: ReadOptions) => Promise<void>, isBackground?: boolean) => {
     reading.abort();
     const own = new AbortController();
     reading = own;
     isReading = true;
     try {
-      await read(own.signal);
+      await read({ signal: own.signal, isBackground });
     } catch (error) {
       if (reading === own) fail(error);
     }
@@ -97,32 +107,32 @@ export function createFolderReader({
     isReading = false;
     onIdle();
   };
-  const readRest = async (aborting: AbortSignal) => {
-    while (cursor !== undefined && !aborting.aborted) {
+  const readRest = async (options: ReadOptions) => {
+    while (cursor !== undefined && !options.signal.aborted) {
       if (entries.value.length >= pauseAfter) {
         listing.value = 'paused';
         return;
       }
-      const page = await service.list(path.value, { cursor, signal: aborting });
-      if (aborting.aborted) return;
+      const page = await service.list(path.value, { cursor, ...options });
+      if (options.signal.aborted) return;
       show(withPage(entries.value, page));
     }
   };
-  const readAll = async (aborting: AbortSignal) => {
+  const readAll = async (options: ReadOptions) => {
     const replaceShown = onRefresh();
     const isShown = state.value === 'ready';
-    let contents = withPage([], await service.list(path.value, { signal: aborting }));
+    let contents = withPage([], await service.list(path.value, options));
     // Reads as many entries as the page shows before it replaces them. Otherwise the list would shrink and grow again.
     while (isShown && contents.cursor !== undefined && contents.byName.length < entries.value.length) {
-      const next = await service.list(path.value, { cursor: contents.cursor, signal: aborting });
+      const next = await service.list(path.value, { cursor: contents.cursor, ...options });
       contents = withPage(contents.byName, next);
     }
-    if (aborting.aborted) return;
+    if (options.signal.aborted) return;
     batch(() => {
       replaceShown();
       show(contents);
     });
-    await readRest(aborting);
+    await readRest(options);
   };
 
   if (first instanceof Error) {
@@ -161,9 +171,9 @@ export function createFolderReader({
         else entries.value = [];
       });
     },
-    refresh({ quietly = false } = {}) {
-      if (state.value === 'failed' && !quietly) state.value = 'loading';
-      return start(readAll);
+    refresh({ isBackground = false } = {}) {
+      if (state.value === 'failed' && !isBackground) state.value = 'loading';
+      return start(readAll, isBackground);
     },
     loadMore() {
       pauseAfter = entries.value.length + PAUSE_AFTER_ENTRIES;

@@ -3,7 +3,7 @@ import type { Order } from '../../platform/preferences.ts';
 import type { Entry, Listing, Service } from '../../platform/service/service.ts';
 import type { ServiceError } from '../../platform/service/service-error.ts';
 import { applyChanges, type Change, createChangeLog, type PendingChange } from './change-log.ts';
-import { createFolderCache, createFolderReader, type FolderReader } from './folder-reader.ts';
+import { createFolderCache, createFolderReader, type FolderReader, type RefreshOptions } from './folder-reader.ts';
 import { type CompareNames, filterEntries, sortByTimes, sortEntries } from './order.ts';
 
 /** The shown folder and its entries. */
@@ -34,9 +34,9 @@ export interface Folder extends Pick<FolderReader, 'state' | 'problem' | 'listin
   open(path: string): void;
   /**
    * Reads the folder again. The page shows its entries until the response arrives. After an error, it shows that the
-   * folder is loading, except with `quietly`.
+   * folder is loading. If the session has expired, it shows the sign-in dialog. With `isBackground`, it does neither.
    */
-  refresh(options?: { quietly?: boolean }): Promise<void>;
+  refresh(options?: RefreshOptions): Promise<void>;
   /** Continues to read a folder whose listing is `paused`. */
   loadMore(): void;
   /** Shows a change that the service has completed. A listing that is being read can lack it. */
@@ -183,5 +183,5 @@ const MAX_QUICK_ENTRIES = 5_000;
 
 /** Refreshes the shown folder, except a large one: reading thousands of entries only to update a few takes too long. */
 export function refreshUnlessLarge({ count, refresh }: Pick<Folder, 'count' | 'refresh'>): void {
-  if (count.value <= MAX_QUICK_ENTRIES) void refresh();
+  if (count.value <= MAX_QUICK_ENTRIES) void refresh({ isBackground: true });
 }

@@ -6,7 +6,7 @@ import type { Service } from '../../platform/service/service.ts';
 const MAX_REQUESTS = 10;
 
 /**
- * Returns the paths of the folder and of its entries that have an active link. Throws `ServiceError`, or the `AbortError` of the signal.
+ * Returns the paths of the folder and of its entries that have an active link, by background requests. Throws `ServiceError`, or the `AbortError` of the signal.
  */
 export async function readSharedPaths(
   service: Pick<Service, 'send'>,
@@ -16,7 +16,13 @@ export async function readSharedPaths(
   const shared = new Set<string>();
   let cursor: string | undefined;
   for (let requests = 0; requests < MAX_REQUESTS; requests++) {
-    const page = await listLinks(service, { below: folder, limit: MAX_LINKS_PER_PAGE, cursor, signal });
+    const page = await listLinks(service, {
+      below: folder,
+      limit: MAX_LINKS_PER_PAGE,
+      cursor,
+      signal,
+      isBackground: true,
+    });
     for (const { path, active } of page.links) {
       if (active && (path === folder || parentOf(path) === folder)) shared.add(path);
     }

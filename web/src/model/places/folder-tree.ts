@@ -87,7 +87,7 @@ export class FolderTree {
   /** Reads more subfolders of a folder, or repeats the request that failed. */
   readMore(path: string): void {
     const known = this.#children.value.get(path);
-    void this.#read(path, known?.state === 'failed' ? undefined : known?.cursor);
+    void this.#read(path, { from: known?.state === 'failed' ? undefined : known?.cursor });
   }
 
   /** Applies a change of the feed; without one, changes can be missing. */
@@ -168,14 +168,17 @@ export class FolderTree {
   }
 
   #refresh(path: string): Promise<void> | undefined {
-    if (this.#expanded.peek().has(path)) return this.#read(path);
+    if (this.#expanded.peek().has(path)) return this.#read(path, { isBackground: true });
     // It is read when it is expanded.
     this.#children.value = new Map([...this.#children.peek()].filter(([folder]) => folder !== path));
     return undefined;
   }
 
   /** Reads subfolders from a cursor, or all of them again. */
-  async #read(path: string, from?: string): Promise<void> {
+  async #read(
+    path: string,
+    { from, isBackground = false }: { from?: string | undefined; isBackground?: boolean } = {},
+  ): Promise<void> {
     this.#reading.get(path)?.abort();
     const controller = new AbortController();
     this.#reading.set(path, controller);
@@ -186,7 +189,7 @@ export class FolderTree {
       let cursor = from;
       let count = 0;
       do {
-        const page = await this.#options.service.list(path, { cursor, signal: controller.signal });
+        const page = await this.#options.service.list(path, { cursor, signal: controller.signal, isBackground });
         if (controller.signal.aborted) return;
         for (const entry of page.entries) if (entry.type === 'folder') paths.add(entry.path);
         count += page.entries.length;

@@ -1,7 +1,7 @@
 import type { ChangeList } from '../../../../src/http/schemas.ts';
 import { nameOf } from '../paths.ts';
 import { errorOfResponse, fetchWithIdleTimeout, linesOf } from './request.ts';
-import type { Entry, Listing, Service } from './service.ts';
+import type { Entry, Listing, SendOptions, Service } from './service.ts';
 import { asServiceError, serviceErrorOf } from './service-error.ts';
 import type { Urls } from './urls.ts';
 
@@ -92,7 +92,8 @@ export async function readEntries(
   service: Pick<Service, 'send'>,
   folder: string,
   names: readonly string[],
+  options?: Pick<SendOptions, 'isBackground'>,
 ): Promise<readonly Entry[]> {
   const query = new URLSearchParams([['prefix', folder], ...names.map((name) => ['name', name])]);
-  return (await service.send<Listing>('', { query })).entries;
+  return (await service.send<Listing>('', { query, ...options })).entries;
 }

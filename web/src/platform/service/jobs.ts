@@ -74,9 +74,9 @@ export function createJobs(service: Pick<Service, 'send'>, { user, isListed, mem
   /** The jobs that the requests in progress start. Their IDs are not known yet. */
   const starting = new Set<JobKey>();
 
-  const list = async (query: Readonly<Record<string, string>>): Promise<readonly Job[]> => {
+  const list = async (options: Pick<SendOptions, 'query' | 'isBackground'>): Promise<readonly Job[]> => {
     if (!isListed()) return [];
-    const { jobs } = await service.send<JobList>('-/jobs', { query });
+    const { jobs } = await service.send<JobList>('-/jobs', options);
     // Users who manage the root get the jobs of all users.
     return jobs.filter((job) => job.user === user() && !followed.has(job.id));
   };
@@ -85,7 +85,7 @@ export function createJobs(service: Pick<Service, 'send'>, { user, isListed, mem
   const findLost = async (key: JobKey, since: number, signal: AbortSignal | undefined): Promise<Job | undefined> => {
     for (let searches = 1; ; searches++) {
       try {
-        const jobs = await list({ limit: String(SEARCHED_JOBS) });
+        const jobs = await list({ query: { limit: String(SEARCHED_JOBS) } });
         return jobs.find((job) => isMatch(job, key) && Date.parse(job.createdAt) >= since - CLOCK_TOLERANCE_MS);
       } catch (error) {
         if (!isResponseLost(error) || searches === MAX_SEARCHES || signal?.aborted) return undefined;
@@ -136,11 +136,11 @@ export function createJobs(service: Pick<Service, 'send'>, { user, isListed, mem
 
     async findOthers() {
       const remembered = memory.idsOf(user()).filter((id) => !followed.has(id));
-      const listed = await list({ unfinished: 'true' });
+      const listed = await list({ query: { unfinished: 'true' }, isBackground: true });
       const others = listed.filter((job) => ![...starting].some((key) => isMatch(job, key)));
       const missing = remembered.filter((id) => others.every((job) => job.id !== id));
       const found = await Promise.all(
-        missing.map((id) => readJob(service, id, undefined).catch(() => memory.delete(id))),
+        missing.map((id) => readJob(service, id, { isBackground: true }).catch(() => memory.delete(id))),
       );
       return [...others, ...found.filter((job) => job !== undefined)];
     },
@@ -157,8 +157,8 @@ async function untilEnded(
   let delay = POLL_MS;
   for (;;) {
     const isCancelled = signal?.aborted ?? false;
-    const method = isCancelled && !isCancelSent ? 'DELETE' : undefined;
-    const job: Job | undefined = await readJob(service, id, method);
+    const isCancelling = isCancelled && !isCancelSent;
+    const job: Job | undefined = await readJob(service, id, isCancelling ? { method: 'DELETE' } : undefined);
     isCancelSent ||= isCancelled && job !== undefined;
     if (job?.progress) onProgress?.(job.progress);
     if (job?.status === 'succeeded') return job.result ?? {};
@@ -174,10 +174,10 @@ async function untilEnded(
 async function readJob(
   service: Pick<Service, 'send'>,
   id: string,
-  method: 'DELETE' | undefined,
+  options?: Pick<SendOptions, 'method' | 'isBackground'>,
 ): Promise<Job | undefined> {
   try {
-    return (await service.send<JobResponse>(`-/jobs/${id}`, method && { method })).job;
+    return (await service.send<JobResponse>(`-/jobs/${id}`, options)).job;
   } catch (error) {
     const problem = asServiceError(error);
     // The service lost its database, so the outcome is unknown.

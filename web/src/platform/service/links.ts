@@ -27,12 +27,13 @@ interface LinkOptions {
   readonly limit?: number;
   readonly cursor?: string | undefined;
   readonly signal?: AbortSignal;
+  readonly isBackground?: boolean;
 }
 
 /** Returns a page of links, the newest first. */
 export function listLinks(
   service: Sender,
-  { path, below, limit, cursor, signal }: LinkOptions,
+  { path, below, limit, cursor, ...options }: LinkOptions,
 ): Promise<Pick<LinkList, 'links' | 'cursor'>> {
   const query = {
     ...(path !== undefined && { path: pathParameter(path) }),
@@ -40,7 +41,7 @@ export function listLinks(
     ...(limit !== undefined && { limit: String(limit) }),
     ...(cursor !== undefined && { cursor }),
   };
-  return service.send('-/links', { query, signal });
+  return service.send('-/links', { query, ...options });
 }
 
 export function createLink(service: Sender, path: string, settings: NewLink): Promise<CreatedLink> {

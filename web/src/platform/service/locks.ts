@@ -10,9 +10,9 @@ export type Lock = LockDescription;
 
 type Sender = Pick<Service, 'send'>;
 
-/** Returns the locks of a folder, of the folders that contain it, and of its entries. */
+/** Returns the locks of a folder, of the folders that contain it, and of its entries. The page asks for them by itself. */
 export async function listLocks(service: Sender, folder: string, signal: AbortSignal): Promise<readonly Lock[]> {
-  const { locks } = await service.send<LockList>('-/locks', { query: { folder }, signal });
+  const { locks } = await service.send<LockList>('-/locks', { query: { folder }, signal, isBackground: true });
   return locks;
 }
 

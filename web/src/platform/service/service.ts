@@ -27,7 +27,7 @@ export interface ChangedPath extends Changed {
 export interface Service {
   list(
     folder: string,
-    options?: { cursor?: string | undefined; limit?: number; signal?: AbortSignal },
+    options?: SessionOptions & { cursor?: string | undefined; limit?: number; signal?: AbortSignal },
   ): Promise<Listing>;
   upload(upload: Upload): Promise<UploadedFile>;
   createFolder(path: string, signal?: AbortSignal): Promise<Changed>;
@@ -39,7 +39,13 @@ export interface Service {
   send<Body>(endpoint: string, options?: SendOptions<Body>): Promise<Body>;
 }
 
-export interface SendOptions<Body = unknown> extends RequestOptions {
+/** What a request means for the session of the user. */
+interface SessionOptions {
+  /** Whether the page sends the request by itself. If the session has expired, it then fails without a sign-in dialog. */
+  readonly isBackground?: boolean | undefined;
+}
+
+export interface SendOptions<Body = unknown> extends RequestOptions, SessionOptions {
   readonly query?: Query | undefined;
   /** Sends the request, and reads its response. Default: `requestJson`. */
   readonly request?: ((url: string, options: RequestOptions) => Promise<Body>) | undefined;
