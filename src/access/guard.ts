@@ -9,7 +9,7 @@ import { notInTrash } from '../model/store-errors.ts';
 import { GuardedUpload } from './guarded-upload.ts';
 import { type GuardOptions, PermissionChecks } from './permission-checks.ts';
 import { PERMISSIONS, type Permission, type Policy } from './policy.ts';
-import { isVisible, visibleChanges } from './visible-changes.ts';
+import { isAffected, isVisible, visibleChanges } from './visible-changes.ts';
 import { findEntries, listVisible } from './visible-entries.ts';
 
 /** The parameters of a member of `Files`. */
@@ -195,6 +195,11 @@ export class GuardedFiles implements Files {
   visibleChanges(change: LoggedChange, scope: FilePath | FolderPath): readonly LoggedChange[] {
     const { policy, user } = this.#checks;
     return visibleChanges(change, { policy, user, scope });
+  }
+
+  /** Returns whether the user may see the locks of a path at this moment, and they affect the file or folder `scope`. */
+  canSeeLocks(path: FilePath | FolderPath, scope: FilePath | FolderPath): boolean {
+    return this.#canSee(path) && isAffected(this.#checks.policy, path, scope);
   }
 
   async stat(...[file, options]: Args<'stat'>) {

@@ -47,7 +47,7 @@ const canReadAll = (policy: Policy, user: Identity | undefined, path: Path) =>
   isFolder(path) ? policy.allowsThroughout(user, 'read', path) : policy.allows(user, 'read', path);
 
 /** Returns whether a change of `path` affects `scope`: they are the same, or one of them is a folder that contains the other. */
-function isAffected({ names }: Policy, path: Path, scope: Path): boolean {
+export function isAffected({ names }: Policy, path: Path, scope: Path): boolean {
   if (scope === ROOT) return true;
   // Stores that fold names can spell one path differently.
   const [pathKey, scopeKey] = [names.possible(path), names.possible(scope)];

@@ -1,7 +1,9 @@
 import { PollLoop } from '../concurrency/poll-loop.ts';
 import type { Database } from '../database/database.ts';
 import { CHANGES_TOPIC } from '../database/tables/changes.ts';
+import { pathOfLockTopic } from '../database/tables/locks.ts';
 import { StoreError } from '../model/error.ts';
+import type { FilePath, FolderPath } from '../model/path.ts';
 import { type Position, START } from './cursor.ts';
 import type { ChangeLog, LogPage } from './log.ts';
 
@@ -16,6 +18,14 @@ export interface Subscriber {
   /** The username; for an anonymous user, the network of the client. */
   readonly key: string;
   readonly isAnonymous: boolean;
+}
+
+/** What a subscriber is told. */
+export interface Listener {
+  /** The log might have new changes. */
+  onChanges(): void;
+  /** The locks of a file, or of a folder and everything in it, have changed. The log has no such changes. */
+  onLocks?(path: FilePath | FolderPath): void;
 }
 
 /** Limits of the subscribers of one process, because each has a connection. */
@@ -51,7 +61,7 @@ export class ChangeFeed {
   readonly log: ChangeLog;
   readonly #database: Database;
   readonly #options: FeedOptions;
-  readonly #subscribers = new Map<() => void, Subscriber>();
+  readonly #subscribers = new Map<Listener, Subscriber>();
   /** The last pages, each of which starts where the one before ends. */
   #recent: RecentPage[] = [];
   /** The position at the last search. */
@@ -83,6 +93,9 @@ export class ChangeFeed {
   start(): void {
     this.#endListening = this.#database.listen((topic) => {
       if (topic === CHANGES_TOPIC && this.#subscribers.size > 0) this.#searches.wake();
+      const locked = pathOfLockTopic(topic);
+      if (locked === undefined) return;
+      for (const listener of this.#subscribers.keys()) listener.onLocks?.(locked);
     });
     this.#searches.start();
   }
@@ -92,11 +105,8 @@ export class ChangeFeed {
     await this.#searches.stop();
   }
 
-  /**
-   * Calls `onChanges` when the log might have new changes. Returns a function that ends it. Throws `overloaded` at the
-   * limits.
-   */
-  subscribe(subscriber: Subscriber, onChanges: () => void): () => void {
+  /** Calls a listener until the returned function is called. Throws `overloaded` at the limits. */
+  subscribe(subscriber: Subscriber, listener: Listener): () => void {
     const { total, anonymous, perSubscriber } = this.#options.limits ?? DEFAULT_LIMITS;
     const others = [...this.#subscribers.values()];
     const { key, isAnonymous } = subscriber;
@@ -104,10 +114,10 @@ export class ChangeFeed {
     if (own >= perSubscriber) throw tooManyOwnStreams(perSubscriber);
     const isShareUsed = isAnonymous && others.filter((other) => other.isAnonymous).length >= anonymous;
     if (isShareUsed || others.length >= total) throw tooManyStreams();
-    this.#subscribers.set(onChanges, subscriber);
+    this.#subscribers.set(listener, subscriber);
     this.#reportCount();
     return () => {
-      if (!this.#subscribers.delete(onChanges)) return;
+      if (!this.#subscribers.delete(listener)) return;
       this.#reportCount();
       if (this.#subscribers.size === 0) this.#recent = [];
     };
@@ -153,7 +163,7 @@ export class ChangeFeed {
     this.#lastSeen = end;
     // A database that was replaced has other changes with the same numbers.
     if (end.sequence < (this.#recent.at(-1)?.end.sequence ?? 0)) this.#recent = [];
-    for (const onChanges of this.#subscribers.keys()) onChanges();
+    for (const listener of this.#subscribers.keys()) listener.onChanges();
   }
 }
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type CompiledQuery, type Kysely, type Selectable, sql, type Transaction } from 'kysely';
 import type { Database } from '../database/database.ts';
-import type { LocksTable } from '../database/tables/locks.ts';
+import { type LocksTable, lockTopicOf } from '../database/tables/locks.ts';
 import type { Tables } from '../database/tables/tables.ts';
 import { quoted, StoreError } from '../model/error.ts';
 import { type FilePath, type FolderPath, isFolder, parentOf, ROOT } from '../model/path.ts';
@@ -29,8 +29,13 @@ export class Locks {
    * a folder and something in it, must both be shared (RFC 4918, section 6.1). Throws `invalid-request` if the user, or the file
    * or folder, has too many.
    */
-  create(wanted: NewLock): Promise<{ readonly lock: Lock } | { readonly conflict: Lock }> {
-    const { path, scope, isDeep, owner, user, timeoutSeconds } = wanted;
+  async create(wanted: NewLock): Promise<{ readonly lock: Lock } | { readonly conflict: Lock }> {
+    const outcome = await this.#add(wanted);
+    if ('lock' in outcome) await this.#announce(wanted.path);
+    return outcome;
+  }
+
+  #add({ path, scope, isDeep, owner, user, timeoutSeconds }: NewLock): ReturnType<Locks['create']> {
     const { now } = this.#database.dialect;
     return this.#database.transaction(async (db) => {
       await db.updateTable('lock_turns').set('turns', sql<number>`turns + 1`).where('id', '=', 1).execute();
@@ -80,14 +85,17 @@ export class Locks {
         .returning(now.as('now'))
         .executeTakeFirst(),
     );
-    return row && toLock(row);
+    const lock = row && toLock(row);
+    if (lock) await this.#announce(lock.path);
+    return lock;
   }
 
   /** Ends a lock. Returns whether it existed. */
   async remove(token: string): Promise<boolean> {
     const removed = await this.#database.run((db) =>
-      db.deleteFrom('locks').where('token', '=', token).returning('token').executeTakeFirst(),
+      db.deleteFrom('locks').where('token', '=', token).returning('path').executeTakeFirst(),
     );
+    if (removed) await this.#announce(pathOf(removed));
     return removed !== undefined;
   }
 
@@ -125,11 +133,18 @@ export class Locks {
   /** Ends the locks of a file, or of a folder and everything in it. */
   async removeAll(path: FilePath | FolderPath): Promise<void> {
     if (!(await this.#exist())) return;
-    await this.#database.run((db) =>
-      isFolder(path)
-        ? db.deleteFrom('locks').where(isBelow(path)).execute()
-        : db.deleteFrom('locks').where('path', '=', path).execute(),
+    const { numDeletedRows } = await this.#database.run((db) =>
+      db
+        .deleteFrom('locks')
+        .where((eb) => (isFolder(path) ? isBelow(path) : eb('path', '=', path)))
+        .executeTakeFirstOrThrow(),
     );
+    if (numDeletedRows > 0n) await this.#announce(path);
+  }
+
+  /** Announces to all processes that the locks of a file, or of a folder and everything in it, have changed. */
+  #announce(path: FilePath | FolderPath): Promise<void> {
+    return this.#database.notify(lockTopicOf(path));
   }
 
   /**
@@ -198,12 +213,14 @@ async function requireFewLocks(db: Transaction<Tables>, user: string | undefined
   throw new StoreError('invalid-request', message);
 }
 
+/** Only parsed paths are stored. */
+const pathOf = ({ path }: Pick<Selectable<LocksTable>, 'path'>) => path as FilePath | FolderPath;
+
 function toLock(row: Selectable<LocksTable> & { readonly now: number }): Lock {
   return {
     token: row.token,
     id: row.id,
-    // Only parsed paths are stored.
-    path: row.path as FilePath | FolderPath,
+    path: pathOf(row),
     scope: row.scope,
     isDeep: row.is_deep === 1,
     owner: row.owner ?? undefined,

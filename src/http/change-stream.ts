@@ -13,6 +13,9 @@ export const EVENT_STREAM = 'text/event-stream';
 /** Changes that are written at a time. With the buffers of the connection, this limits the memory of a slow client. */
 const BATCH_SIZE = 100;
 
+/** Files and folders with changed locks that wait for a slow client. With more, only the scope is announced. */
+const MAX_LOCKED_PATHS = 100;
+
 /** Milliseconds after which clients reconnect. */
 const RECONNECT_MS = 2000;
 
@@ -28,6 +31,8 @@ export interface ChangeStreamOptions {
   /** Aborts if the client disconnects or the service stops. */
   readonly signal: AbortSignal;
   readonly describe: (change: LoggedChange) => object;
+  /** Whether changes of locks are announced too, by an event `locks` with a path. */
+  readonly hasLocks: boolean;
 }
 
 /**
@@ -40,6 +45,8 @@ export class ChangeStream {
   readonly #options: ChangeStreamOptions;
   readonly #unsubscribe: () => void;
   #hasNews = true;
+  /** The files and folders whose locks have changed since the last event. */
+  readonly #lockedPaths = new Set<FilePath | FolderPath>();
   #wake: (() => void) | undefined;
   #policy: object;
 
@@ -47,9 +54,13 @@ export class ChangeStream {
   constructor(options: ChangeStreamOptions) {
     this.#options = options;
     this.#policy = options.access.files.policy;
-    this.#unsubscribe = options.feed.subscribe(options.subscriber, () => {
-      this.#hasNews = true;
-      this.#wake?.();
+    const { feed, subscriber, hasLocks } = options;
+    this.#unsubscribe = feed.subscribe(subscriber, {
+      onChanges: () => {
+        this.#hasNews = true;
+        this.#wake?.();
+      },
+      ...(hasLocks && { onLocks: (path) => this.#addLocked(path) }),
     });
     // A client that disconnects fails the stream.
     this.output.on('error', () => {});
@@ -91,6 +102,7 @@ export class ChangeStream {
       // The client may now see other files than those that it has read.
       this.output.write(`data: ${JSON.stringify({ type: 'resync', path: '' })}\n\n`);
     }
+    this.#writeLocked();
     if (!this.#hasNews) return undefined;
     this.#hasNews = false;
     const page = await feed.read(end, BATCH_SIZE).catch((error: unknown) => {
@@ -101,6 +113,27 @@ export class ChangeStream {
     this.#hasNews ||= page.changes.length > 0;
     this.output.write(page.changes.map((change) => this.#format(change)).join(''));
     return page;
+  }
+
+  #addLocked(path: FilePath | FolderPath): void {
+    const { access, scope } = this.#options;
+    if (!access.files.canSeeLocks(path, scope)) return;
+    if (this.#lockedPaths.size >= MAX_LOCKED_PATHS) {
+      this.#lockedPaths.clear();
+      this.#lockedPaths.add(scope);
+    } else if (!this.#lockedPaths.has(scope)) this.#lockedPaths.add(path);
+    this.#wake?.();
+  }
+
+  /** Without an ID: the event is not in the log, so that no client can continue from it. */
+  #writeLocked(): void {
+    const { access, scope } = this.#options;
+    if (this.#lockedPaths.size === 0) return;
+    const events = [...this.#lockedPaths]
+      .filter((path) => path === scope || access.files.canSeeLocks(path, scope))
+      .map((path) => `event: locks\ndata: ${JSON.stringify({ path })}\n\n`);
+    this.#lockedPaths.clear();
+    this.output.write(events.join(''));
   }
 
   /** A change that is several events for the user has its ID only on the last one, so that a client never skips a part. */
@@ -117,7 +150,7 @@ export class ChangeStream {
 
   /** Waits for new changes. Returns true at the time of the next heartbeat, also if there are none. */
   async #waitForNews(): Promise<boolean> {
-    if (this.#hasNews || this.#options.signal.aborted) return false;
+    if (this.#hasNews || this.#lockedPaths.size > 0 || this.#options.signal.aborted) return false;
     const { promise, resolve } = Promise.withResolvers<boolean>();
     const timer = setTimeout(() => resolve(true), this.#options.feed.heartbeatMs).unref();
     this.#wake = () => resolve(false);

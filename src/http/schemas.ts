@@ -287,6 +287,12 @@ export const ChangeQuery = Type.Object({
     }),
   ),
   limit: pageLimit('Maximum number of changes.'),
+  locks: Type.Optional(
+    Type.Boolean({
+      description:
+        'Whether a stream also has an event `locks` when locks are set, refreshed or released. Default: false.',
+    }),
+  ),
 });
 export type ChangeQuery = Static<typeof ChangeQuery>;
 

@@ -32,6 +32,9 @@ const created = (path: string): Change => ({ type: 'file.created', path: parseFi
 
 const hasCode = (code: string) => (error: unknown) => isStoreError(error) && error.code === code;
 
+/** Returns a subscriber whose notifications do not matter. */
+const ignoring = () => ({ onChanges: () => {} });
+
 const pathsOf = (changes: readonly LoggedChange[]) => changes.map(({ path }) => path);
 
 /** The tests that the change log passes on every database engine. `create` returns the location of a new, empty database. */
@@ -237,12 +240,14 @@ export function testChanges(engineName: string, create: () => Promise<DatabaseLo
       const notified = new Set<string>();
       const named = (key: string) => ({ key, isAnonymous: false });
       const anonymous = (key: string) => ({ key, isAnonymous: true });
-      const ending = ['first', 'second'].map((each) => feed.subscribe(named('ann'), () => void notified.add(each)));
-      assert.throws(() => feed.subscribe(named('ann'), () => {}), hasCode('overloaded'));
-      ending.push(feed.subscribe(anonymous('one'), () => {}));
-      assert.throws(() => feed.subscribe(anonymous('two'), () => {}), hasCode('overloaded'));
-      ending.push(feed.subscribe(named('ben'), () => {}));
-      assert.throws(() => feed.subscribe(named('cat'), () => {}), hasCode('overloaded'));
+      const ending = ['first', 'second'].map((each) =>
+        feed.subscribe(named('ann'), { onChanges: () => void notified.add(each) }),
+      );
+      assert.throws(() => feed.subscribe(named('ann'), ignoring()), hasCode('overloaded'));
+      ending.push(feed.subscribe(anonymous('one'), ignoring()));
+      assert.throws(() => feed.subscribe(anonymous('two'), ignoring()), hasCode('overloaded'));
+      ending.push(feed.subscribe(named('ben'), ignoring()));
+      assert.throws(() => feed.subscribe(named('cat'), ignoring()), hasCode('overloaded'));
       await writer.log.append([created('a')]);
       await until('both are notified', () => notified.size === 2);
       const page = await feed.read(START, 10);

@@ -1,15 +1,36 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import { Database } from '../../src/database/database.ts';
+import { ChangeFeed } from '../../src/changes/feed.ts';
+import { ChangeLog } from '../../src/changes/log.ts';
+import { type Broadcast, Database } from '../../src/database/database.ts';
 import { openEngine } from '../../src/database/open.ts';
 import { Locks, type NewLock } from '../../src/dav/locks.ts';
 import { Properties } from '../../src/dav/properties.ts';
 import { type FilePath, type FolderPath, parseFile, parseFolder, ROOT } from '../../src/model/path.ts';
+import { until } from '../../testing/until.ts';
 
 type Engine = Parameters<typeof openEngine>[0];
 
 const pathOf = (text: string): FilePath | FolderPath =>
   text === '' || text.endsWith('/') ? parseFolder(text) : parseFile(text);
+
+/** Passes messages between the processes of a machine, for an engine without messages of its own. */
+function createBroadcast(): () => Broadcast {
+  const listeners = new Set<(topic: string) => void>();
+  return () => {
+    let own: ((topic: string) => void) | undefined;
+    return {
+      send(topic) {
+        for (const listener of listeners) if (listener !== own) listener(topic);
+      },
+      listen(listener) {
+        own = listener;
+        listeners.add(listener);
+        return () => void listeners.delete(listener);
+      },
+    };
+  };
+}
 
 /** Tests the tables of locks and properties in one database engine, with two processes that use it. */
 export function testDavTables(name: string, createEngine: () => Promise<Engine>): void {
@@ -17,8 +38,9 @@ export function testDavTables(name: string, createEngine: () => Promise<Engine>)
     const databases: Database[] = [];
     before(async () => {
       const engine = await createEngine();
+      const connect = createBroadcast();
       for (let process = 0; process < 2; process++) {
-        const database = new Database(await openEngine(engine));
+        const database = new Database(await openEngine(engine), { broadcast: connect() });
         await database.start();
         databases.push(database);
       }
@@ -130,6 +152,37 @@ export function testDavTables(name: string, createEngine: () => Promise<Engine>)
         await locks().removeAll(parseFile('a'));
         assert.deepEqual(await locks().covering(parseFile('a')), []);
       });
+    });
+
+    it('announces the paths of locks that were set, refreshed or released to the subscribers of other processes', async () => {
+      const [own, other] = [new Locks(database(0)), database(1)];
+      const log = { error: () => {} };
+      const feed = new ChangeFeed(new ChangeLog(other), other, {
+        pollMs: 60_000,
+        heartbeatMs: 60_000,
+        drainMs: 1000,
+        log,
+      });
+      feed.start();
+      const told: string[] = [];
+      const onLocks = (path: string) => void told.push(path);
+      const end = feed.subscribe({ key: 'ann', isAnonymous: false }, { onChanges: () => {}, onLocks });
+      const path = parseFile(`${'ü/'.repeat(300)}“a”: %_.txt`);
+      const wanted = { path, scope: 'exclusive', isDeep: false, owner: undefined, user: 'ann' } as const;
+      const outcome = await own.create({ ...wanted, timeoutSeconds: 600 });
+      const { token } = 'lock' in outcome ? outcome.lock : assert.fail();
+      assert.ok('conflict' in (await own.create({ ...wanted, timeoutSeconds: 600 })));
+      await own.refresh(token, 600);
+      await own.remove(token);
+      await own.remove(token);
+      await own.create({ ...wanted, timeoutSeconds: 600 });
+      await own.removeAll(parseFolder('ü'));
+      await own.removeAll(parseFolder('ü'));
+      const expected = [path, path, path, path, 'ü/'];
+      await until('all messages have arrived', () => told.length >= expected.length);
+      assert.deepEqual(told, expected);
+      end();
+      await feed.close();
     });
 
     describe('The table of properties', () => {

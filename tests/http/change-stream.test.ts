@@ -53,6 +53,7 @@ describe('A stream of changes', () => {
       requestId: '1',
       signal: ending.signal,
       describe: (change) => change,
+      hasLocks: false,
     });
     return { stream, ending };
   };

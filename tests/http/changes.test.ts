@@ -37,6 +37,8 @@ const upload = (name: string, content: string, prefix = '', headers = {}) =>
 /** What a change is about, without its ID and time. */
 const summaryOf = ({ type, path, from }: ChangeJson) => [type, path, ...(from === undefined ? [] : [from])].join(' ');
 
+const LOCK_BODY = '<lockinfo xmlns="DAV:"><lockscope><exclusive/></lockscope><locktype><write/></locktype></lockinfo>';
+
 /** A stream of server-sent events. */
 class EventStream {
   readonly response: IncomingMessage;
@@ -56,9 +58,16 @@ class EventStream {
 
   get changes(): ChangeJson[] {
     return this.#blocks()
-      .filter((lines) => !lines.includes('event: closed'))
+      .filter((lines) => !lines.some((line) => line.startsWith('event: ')))
       .flatMap((lines) => lines.filter((line) => line.startsWith('data: ')))
       .map((line) => JSON.parse(line.slice('data: '.length)));
+  }
+
+  /** The data of the events that announce changes of locks. */
+  get locks(): unknown[] {
+    return this.#blocks()
+      .filter(([first]) => first === 'event: locks')
+      .map((lines) => JSON.parse(String(lines.at(-1)).slice('data: '.length)));
   }
 
   get lastId(): string {
@@ -99,9 +108,9 @@ describe('GET /-/changes', () => {
   const read = async (query = '') => pageOf(await service.asAnn(`/-/changes?${query}`));
   const readAll = async () => (await read('since=oldest')).changes.map(summaryOf);
   const ok = (response: Response) => assert.equal(response.status, 200, response.body.toString());
-  const follow = async (query = '', headers = {}): Promise<EventStream> => {
+  const follow = async (query = '', headers = {}, user = service.requested): Promise<EventStream> => {
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-    const all = { ...service.requested, accept: 'text/event-stream', ...headers };
+    const all = { ...user, accept: 'text/event-stream', ...headers };
     get({ host: '127.0.0.1', port: service.port, path: `/-/changes?${query}`, headers: all, agent: false }, resolve).on(
       'error',
       reject,
@@ -355,6 +364,65 @@ describe('GET /-/changes', () => {
     await stream.untilChange('file.created a/seen');
     assert.deepEqual(stream.changes.map(summaryOf), ['resync ', 'file.created a/seen']);
     assert.ok(!stream.text.includes('hidden'));
+  });
+
+  describe('about locks', () => {
+    const dav = async (method: string, path: string, headers = {}, body = '') => {
+      const response = await service.asAnn(`/-/dav/${path}`, { method, headers, body });
+      assert.ok(response.status < 300, `${method} ${path}: ${response.status} ${response.body.toString()}`);
+      return String(response.headers['lock-token']);
+    };
+    const lock = (path: string) => dav('LOCK', path, {}, LOCK_BODY);
+    const untilLocks = (stream: EventStream, paths: readonly string[]) =>
+      until(`${paths.join(', ')} arrive`, () => stream.locks.length >= paths.length).then(() =>
+        assert.deepEqual(
+          stream.locks,
+          paths.map((path) => ({ path })),
+        ),
+      );
+
+    it('announces in streams that ask for it that locks were set, refreshed, released, or ended with their file', async () => {
+      await service.plant({ 'a/1': 'x', 'a/2': 'x', b: 'x' });
+      const [stream, plain, log] = [await follow('folder=a&locks=true'), await follow('folder=a'), await read()];
+      const token = await lock('a/1');
+      await untilLocks(stream, ['a/1']);
+      await lock('b');
+      await dav('LOCK', 'a/1', { if: `(${token})` });
+      await untilLocks(stream, ['a/1', 'a/1']);
+      await dav('UNLOCK', 'a/1', { 'lock-token': token });
+      await untilLocks(stream, ['a/1', 'a/1', 'a/1']);
+      await lock('a/2');
+      await untilLocks(stream, ['a/1', 'a/1', 'a/1', 'a/2']);
+      const { locks } = jsonOf(await service.asAnn('/-/locks?folder=a')) as { locks: { id: string }[] };
+      ok(await service.asAnn(`/-/locks/${locks[0]?.id}`, { method: 'DELETE' }));
+      const root = await dav('LOCK', '', { depth: '0' }, LOCK_BODY);
+      await dav('UNLOCK', '', { 'lock-token': root });
+      await dav('DELETE', 'a/2', { if: `(${await lock('a/2')})` });
+      await stream.untilChange('file.deleted a/2');
+      await untilLocks(stream, ['a/1', 'a/1', 'a/1', 'a/2', 'a/2', '', '', 'a/2', 'a/2']);
+      assert.ok(!stream.text.includes(token), 'The token is a secret of the client.');
+      // They are no changes of files.
+      await plain.untilChange('file.deleted a/2');
+      assert.ok(!plain.text.includes('locks'));
+      const later = await read(`since=${log.cursor}`);
+      assert.deepEqual(later.changes.map(summaryOf), ['file.deleted a/2']);
+      assert.deepEqual(stream.changes.map(summaryOf), ['file.deleted a/2']);
+      assertFailure(await service.asAnn('/-/changes?locks=true'), 400, /"locks" can't be combined with a page/);
+    });
+
+    it('announces nothing about files that the user can not read at that moment', async () => {
+      await service.plant({ 'open/1': 'x', 'closed/secret': 'x' });
+      const all = grant('', PERMISSIONS);
+      service.grant(all, grant('open', ['read'], EVERYONE));
+      const stream = await follow('locks=true', {}, {});
+      for (const path of ['closed/secret', 'open/1']) await lock(path);
+      await untilLocks(stream, ['open/1']);
+      assert.ok(!stream.text.includes('closed'));
+      await service.plant({ 'open/2': 'x', 'closed/2': 'x' });
+      service.grant(all, grant('closed', ['read'], EVERYONE));
+      for (const path of ['open/2', 'closed/2']) await lock(path);
+      await untilLocks(stream, ['open/1', 'closed/2']);
+    });
   });
 
   it('ends a stream when the permission for its folder is revoked', async () => {

@@ -22,10 +22,19 @@ const CONFLICT = /409 \(Conflict\)/;
 function sendDav(
   { url }: Site,
   path: string,
-  { name, password, ...call }: RequestInit & { readonly name: string; readonly password: string },
+  {
+    name,
+    password,
+    headers,
+    ...call
+  }: Omit<RequestInit, 'headers'> & {
+    readonly name: string;
+    readonly password: string;
+    readonly headers?: Readonly<Record<string, string>>;
+  },
 ): Promise<Response> {
   const authorization = `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}`;
-  return fetch(`${url}-/dav/${path}`, { ...call, headers: { authorization, depth: '0' } });
+  return fetch(`${url}-/dav/${path}`, { ...call, headers: { authorization, depth: '0', ...headers } });
 }
 
 const lockBadge = (page: Page, path: string) => row(page, path).getByRole('img', { name: 'Locked' });
@@ -80,7 +89,6 @@ it('A client connects with an app token, and its lock is shown until the user en
   // The client locks a file: the page shows it, and a change by the page is refused.
   const client = { name: ANN.name, password };
   assert.equal((await sendDav(site, 'Team/plan.txt', { ...client, method: 'LOCK', body: LOCK_BODY })).status, 200);
-  await page.keyboard.press('Alt+r');
   await lockBadge(page, 'Team/plan.txt').waitFor();
   assert.equal(await lockBadge(page, 'Team/notes.txt').count(), 0);
   await row(page, 'Team/plan.txt').click();
@@ -100,6 +108,13 @@ it('A client connects with an app token, and its lock is shown until the user en
   await button(page.getByRole('dialog', { name: 'Unlock “⁨plan.txt⁩”?' }), 'Unlock').click();
   await waitForMessage(page, '“⁨plan.txt⁩” unlocked');
   await becomes(() => lockBadge(page, 'Team/plan.txt').count(), 0);
+
+  // Another client sets a lock and releases it.
+  const again = await sendDav(site, 'Team/notes.txt', { ...client, method: 'LOCK', body: LOCK_BODY });
+  await lockBadge(page, 'Team/notes.txt').waitFor();
+  const token = { 'lock-token': again.headers.get('lock-token') ?? '' };
+  assert.equal((await sendDav(site, 'Team/notes.txt', { ...client, method: 'UNLOCK', headers: token })).status, 204);
+  await becomes(() => lockBadge(page, 'Team/notes.txt').count(), 0);
   const save = { ...client, method: 'PUT', body: 'saved' };
   assert.equal((await sendDav(site, 'Team/plan.txt', save)).status, 204);
   assert.equal(await readFile(join(site.root ?? '', 'Team/plan.txt'), 'utf8'), 'saved');

@@ -1,3 +1,16 @@
+import type { FilePath, FolderPath } from '../../model/path.ts';
+
+const LOCKS_TOPIC = 'locks:';
+
+/** Returns the topic of the messages that announce changes of the locks of a file or folder. */
+export const lockTopicOf = (path: FilePath | FolderPath): string => LOCKS_TOPIC + path;
+
+/** Returns the file or folder whose locks a message announces; undefined for messages of other topics. */
+export function pathOfLockTopic(topic: string): FilePath | FolderPath | undefined {
+  // Only parsed paths are sent.
+  return topic.startsWith(LOCKS_TOPIC) ? (topic.slice(LOCKS_TOPIC.length) as FilePath | FolderPath) : undefined;
+}
+
 /** The WebDAV locks. Times are milliseconds since 1970, by the clock of the database. */
 export interface LocksTable {
   /** The lock token, without its scheme `urn:uuid:`. */

@@ -50,10 +50,11 @@ export function changeRoutes(app: App, feed: ChangeFeed): void {
     },
     async (request, reply) => {
       const scope = scopeOf(request.query);
-      const { since, before, limit = MAX_PAGE } = request.query;
+      const { since, before, limit = MAX_PAGE, locks = false } = request.query;
       accessOf(request).files.requireChanges(scope);
       reply.header('cache-control', 'no-store');
       const isStream = request.method !== 'HEAD' && wantsStream(request.headers.accept);
+      if (locks && !wantsStream(request.headers.accept)) throw contradiction('locks', 'a page of changes');
       if (before !== undefined) {
         if (since !== undefined) throw contradiction('before', '"since"');
         if (isStream) throw contradiction('before', 'a stream');
@@ -64,7 +65,8 @@ export function changeRoutes(app: App, feed: ChangeFeed): void {
       }
       if (isStream) {
         const cursor = [request.headers['last-event-id']].flat()[0] ?? since;
-        return startStream(request, reply, { feed, scope, start: await find(feed, cursor), closing: closing.signal });
+        const start = await find(feed, cursor);
+        return startStream(request, reply, { feed, scope, start, hasLocks: locks, closing: closing.signal });
       }
       const start = await find(feed, since);
       return readPage(request, { scope, limit, start, read: (end) => feed.read(end, READ_SIZE) });
@@ -135,6 +137,7 @@ function startStream(
     readonly feed: ChangeFeed;
     readonly scope: FilePath | FolderPath;
     readonly start: LogPage;
+    readonly hasLocks: boolean;
     readonly closing: AbortSignal;
   },
 ): FastifyReply {

@@ -7,8 +7,8 @@ import { followFeed } from '../../../web/src/model/feed/follow-feed.ts';
 import {
   type FeedChange,
   type FeedEvent,
-  type FeedOptions,
   groupNames,
+  type OpenFeed,
   openFeed,
 } from '../../../web/src/platform/service/changes.ts';
 import { ServiceError } from '../../../web/src/platform/service/service-error.ts';
@@ -18,7 +18,16 @@ import { when } from './folder-scene.ts';
 const change = (path: string): FeedChange => ({ id: path, time: '', type: 'file.created', path });
 
 /** A page that follows streams which the test controls. */
-function startFollowing(cursor: string | undefined, isSignedIn = async () => true) {
+function startFollowing(
+  cursor: string | undefined,
+  {
+    isSignedIn = async () => true,
+    onLocks = () => {},
+  }: {
+    readonly isSignedIn?: () => Promise<boolean>;
+    readonly onLocks?: (path: string | undefined) => void;
+  } = {},
+) {
   const target = signal<string | null>('in/');
   const log = signal<readonly string[]>([]);
   const add = (entry: string) => {
@@ -26,7 +35,7 @@ function startFollowing(cursor: string | undefined, isSignedIn = async () => tru
   };
   /** The events of each stream, or the error with which it ends. */
   const streams: (readonly FeedEvent[] | Error)[] = [];
-  async function* open(options: FeedOptions): AsyncGenerator<FeedEvent> {
+  async function* open(options: Parameters<OpenFeed>[0]): AsyncGenerator<FeedEvent> {
     add(`open ${options.folder} ${options.cursor}`);
     const events = streams.shift();
     if (events instanceof Error) throw events;
@@ -50,6 +59,7 @@ function startFollowing(cursor: string | undefined, isSignedIn = async () => tru
         target: () => target.value,
         checkSession: isSignedIn,
         onChange: ({ path }) => add(path),
+        onLocks,
         onGap: () => add('gap'),
         delays: { first: 1, max: 4 },
       }),
@@ -85,13 +95,22 @@ describe('The page', () => {
 
   it('continues after the session ended only if a user has signed in since', async () => {
     const answers = [true, false];
-    const page = startFollowing('c0', async () => answers.shift() ?? false);
+    const page = startFollowing('c0', { isSignedIn: async () => answers.shift() ?? false });
     page.streams.push([{ cursor: 'c1' }], new ServiceError(0, '', { code: 'session-ended' }), [{ cursor: 'c2' }]);
     page.streams.push(new ServiceError(401, ''));
     page.start();
     await page.logged('open in/ c2');
     await when(() => answers.length === 0);
     assert.deepEqual(page.log.value, ['open in/ c0', 'open in/ c1', 'open in/ c1', 'open in/ c2']);
+  });
+
+  it('reads the locks again when a stream begins, and when the service announces a change of them', async () => {
+    const locked: unknown[] = [];
+    const page = startFollowing('c0', { onLocks: (path) => locked.push(path) });
+    page.streams.push([{ cursor: 'c0' }, { cursor: 'c1' }, { locked: 'in/a' }], [{ cursor: 'c2' }, { locked: 'in/' }]);
+    page.start();
+    await page.logged('open in/ c2');
+    assert.deepEqual(locked, [undefined, 'in/a', undefined, 'in/']);
   });
 
   it('stops following a folder that the user can no longer see', async () => {
@@ -113,7 +132,7 @@ async function eventsOf(t: TestContext, respond: (response: ServerResponse) => v
   const { port } = server.address() as AddressInfo;
   const urls = createUrls(new URL(`http://127.0.0.1:${port}/`));
   const { signal: aborted } = new AbortController();
-  return Array.fromAsync(openFeed(urls, { folder: '', cursor: undefined, signal: aborted }));
+  return Array.fromAsync(openFeed(urls, { folder: '', cursor: undefined, hasLocks: true, signal: aborted }));
 }
 
 describe('A stream of changes', () => {
@@ -129,6 +148,14 @@ describe('A stream of changes', () => {
       { change: undefined, cursor: 'c1' },
       { change: created, cursor: undefined },
       { change: created, cursor: 'c2' },
+    ]);
+  });
+
+  it('announces changes of locks, which are no changes of files', async (t) => {
+    const text = `id: c0\n\nevent: locks\ndata: {"path":"a/ü.txt"}\n\n`;
+    assert.deepEqual(await eventsOf(t, (response) => response.end(text)), [
+      { change: undefined, cursor: 'c0' },
+      { locked: 'a/ü.txt' },
     ]);
   });
 

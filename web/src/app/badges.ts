@@ -52,8 +52,8 @@ function followLinks({ account, folder, service }: Page, links: Links, shared: {
 const LOCKS_DELAY_MS = 200;
 
 /**
- * Reads the locks after each listing, after changes of the folder, when the user returns to the page, when a lock expires, and
- * after this page ended one. The service reports no event for a lock itself.
+ * Reads the locks after each listing, after changes of the folder, when the feed reports changes of locks, when the user
+ * returns to the page, when a lock expires, and after this page ended one.
  */
 function followLocks({ account, folder, permissions, service }: Page, dav: Dav): void {
   const isVisible = watchVisibility(() => dav.changes.value++);

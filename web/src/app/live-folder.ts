@@ -3,7 +3,7 @@ import { coalesce } from '../model/feed/coalesce.ts';
 import { FolderFollower } from '../model/feed/folder-follower.ts';
 import { followFeed } from '../model/feed/follow-feed.ts';
 import { type Folder, refreshUnlessLarge } from '../model/folder/folder.ts';
-import { ROOT } from '../platform/paths.ts';
+import { isFolderPath, isWithin, parentOf, ROOT } from '../platform/paths.ts';
 import { type FeedChange, openFeed } from '../platform/service/changes.ts';
 import { asServiceError } from '../platform/service/service-error.ts';
 import { announceChanges } from './announcements.ts';
@@ -34,7 +34,7 @@ function recordVisits({ folder, places, router }: Page): void {
 
 /** Shows the changes of other clients. */
 function followChanges(page: Page, cursor: string | undefined): void {
-  const { account, changes, details, folder, service, urls } = page;
+  const { account, changes, dav, details, folder, service, urls } = page;
   const follower = new FolderFollower(page);
   const reportTrash = coalesce(() => {
     changes.trashChanges.value++;
@@ -47,7 +47,7 @@ function followChanges(page: Page, cursor: string | undefined): void {
   const isFollowed = computed(() => folder.state.value === 'ready' || folder.problem.value?.isNotFound === true);
   followFeed({
     cursor,
-    open: (options) => openFeed(urls, options),
+    open: (options) => openFeed(urls, { ...options, hasLocks: dav !== null }),
     target() {
       void account?.signInCount.value;
       return isActive.value && isFollowed.value ? folder.path.value : null;
@@ -68,12 +68,20 @@ function followChanges(page: Page, cursor: string | undefined): void {
       if (affectsTrash(change)) reportTrash();
       notify(change);
     },
+    onLocks(path) {
+      if (dav && (path === undefined || concernsLocks(path, folder.path.peek()))) dav.changes.value++;
+    },
     onGap() {
       follower.refresh();
       reportTrash();
       notify(undefined);
     },
   });
+}
+
+/** Returns whether a folder shows the locks of a path: of itself, of an entry, or of a folder that contains it. */
+function concernsLocks(path: string, folder: string): boolean {
+  return parentOf(path) === folder || (isFolderPath(path) && isWithin(folder, path));
 }
 
 /** Returns whether a change can add items to the trash, or remove some. A folder can replace another one, which is then there. */

@@ -14,6 +14,11 @@ export interface FollowOptions {
    */
   readonly checkSession: () => Promise<boolean>;
   readonly onChange: (change: FeedChange) => void;
+  /**
+   * Called if the locks of a file, or of a folder and everything in it, have changed. `undefined`: any locks can have changed,
+   * because a stream has begun.
+   */
+  readonly onLocks: (path: string | undefined) => void;
   /** Called if changes can be missing: the page must read again what it shows. */
   readonly onGap: () => void;
   /** Milliseconds before the first reconnection, and at most. The delay doubles with each failure. */
@@ -68,14 +73,18 @@ async function follow(options: Omit<FollowOptions, 'cursor'>, stream: Stream): P
  * a delay, which an error can determine.
  */
 async function readStream(
-  { open, checkSession, onChange, onGap }: Omit<FollowOptions, 'cursor'>,
+  { open, checkSession, onChange, onLocks, onGap }: Omit<FollowOptions, 'cursor'>,
   { folder, position, signal }: Stream,
   onConnected: () => void,
 ): Promise<'retry' | 'end' | ServiceError | undefined> {
   try {
-    for await (const { change, cursor } of open({ folder, cursor: position.cursor, signal })) {
+    let isFirst = true;
+    for await (const { change, locked, cursor } of open({ folder, cursor: position.cursor, signal })) {
       if (signal.aborted) return 'end';
       onConnected();
+      if (isFirst) onLocks(undefined);
+      isFirst = false;
+      if (locked !== undefined) onLocks(locked);
       if (change) onChange(change);
       position.cursor = cursor ?? position.cursor;
       if (position.hasGap) {

@@ -15,6 +15,8 @@ export type FeedChange = ChangeList['changes'][number];
 /** A part of the stream. */
 export interface FeedEvent {
   readonly change?: FeedChange | undefined;
+  /** The file or folder whose locks have changed. */
+  readonly locked?: string | undefined;
   /** The cursor of all later changes. */
   readonly cursor?: string | undefined;
 }
@@ -24,11 +26,13 @@ export interface FeedOptions {
   readonly folder: string;
   /** Where the stream starts. Default: at the present moment. */
   readonly cursor: string | undefined;
+  /** Whether the stream also announces changes of locks. */
+  readonly hasLocks: boolean;
   readonly signal: AbortSignal;
 }
 
 /** Opens the stream of changes. */
-export type OpenFeed = (options: FeedOptions) => AsyncIterable<FeedEvent>;
+export type OpenFeed = (options: Omit<FeedOptions, 'hasLocks'>) => AsyncIterable<FeedEvent>;
 
 /** Milliseconds without an event after which the connection counts as lost. The service sends one every 15 seconds. */
 const IDLE_TIMEOUT_MS = 40_000;
@@ -37,8 +41,10 @@ const IDLE_TIMEOUT_MS = 40_000;
  * Yields the changes as they happen, until the connection closes. The first event has a cursor. Throws the error with which
  * the service ends the stream, such as when the session expires. Unlike `EventSource`, reports the status of a failure.
  */
-export async function* openFeed(urls: Urls, { folder, cursor, signal }: FeedOptions): AsyncGenerator<FeedEvent> {
-  const url = urls.endpoint('-/changes', { folder, ...(cursor !== undefined && { since: cursor }) });
+export async function* openFeed(urls: Urls, options: FeedOptions): AsyncGenerator<FeedEvent> {
+  const { folder, cursor, hasLocks, signal } = options;
+  const query = { folder, ...(cursor !== undefined && { since: cursor }), ...(hasLocks && { locks: 'true' }) };
+  const url = urls.endpoint('-/changes', query);
   const request = { headers: { accept: 'text/event-stream' }, signal };
   const response = await fetchWithIdleTimeout(url, request, IDLE_TIMEOUT_MS).catch((error: unknown) => {
     throw asServiceError(error);
@@ -59,7 +65,8 @@ async function* eventsOf(lines: AsyncIterable<string>): AsyncGenerator<FeedEvent
     const { data, event, id } = fields;
     fields = {};
     if (event === 'closed') throw serviceErrorOf(0, JSON.parse(data ?? '{}'), null);
-    if (data !== undefined || id !== undefined) {
+    if (event === 'locks') yield { locked: JSON.parse(data ?? '{}').path };
+    else if (data !== undefined || id !== undefined) {
       yield { change: data === undefined ? undefined : (JSON.parse(data) as FeedChange), cursor: id };
     }
   }
