@@ -5,7 +5,7 @@ import { until } from '../../testing/until.ts';
 import type { Need } from '../runner/needs.ts';
 import { becomes } from './becomes.ts';
 import { openPage } from './browser.ts';
-import { row } from './elements.ts';
+import { renameByKeyboard, row } from './elements.ts';
 import { startSite } from './site.ts';
 import { localFolder, testFile, trayShows, uploadFiles, uploadFolder } from './uploading.ts';
 
@@ -32,9 +32,7 @@ test('The web UI writes changes and uploads to a bucket byte for byte', async (t
   await until('the folder is stored', () => site.exists('new & odd? /'));
 
   await row(page, 'folder/').click();
-  await page.keyboard.press('F2');
-  await page.keyboard.type('renamed');
-  await page.keyboard.press('Enter');
+  await renameByKeyboard(page, 'renamed');
   await until('the old name is gone', async () => !(await site.exists('folder/')));
   await until('the folder has its new name', () => site.exists('renamed/deep/x.txt'));
 

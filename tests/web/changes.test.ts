@@ -4,7 +4,7 @@ import { until } from '../../testing/until.ts';
 import type { Need } from '../runner/needs.ts';
 import { assertAccessible } from './axe.ts';
 import { becomes } from './becomes.ts';
-import { row, selectedText, waitForFocus, waitForMessage } from './elements.ts';
+import { row, selectedText, waitForElementFocus, waitForFocus, waitForMessage } from './elements.ts';
 import { refuse } from './intercept.ts';
 import { openSite } from './open-site.ts';
 import { HOSTILE_NAMES } from './samples.ts';
@@ -71,6 +71,8 @@ describe('A deletion', () => {
     await row(page, 'file 2.txt').click();
     await row(page, 'file 10.txt').click({ modifiers: ['Control'] });
     await page.keyboard.press('Delete');
+    const several = page.getByRole('dialog', { name: 'Delete 2 items?' });
+    await waitForElementFocus(several.getByRole('button', { name: 'Cancel' }));
     await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
     await waitForFocus(page, 'report.pdf');

@@ -6,7 +6,7 @@ import type { Page } from 'playwright-core';
 import type { Need } from '../runner/needs.ts';
 import { assertAccessible, assertAccessibleInBothSchemes } from './axe.ts';
 import { becomes } from './becomes.ts';
-import { button, choose, row, waitForElementFocus, waitForMessage } from './elements.ts';
+import { button, choose, renameByKeyboard, row, waitForElementFocus, waitForMessage } from './elements.ts';
 import { openSite } from './open-site.ts';
 import { ALL, ANN, accessOf, BOB, signIn, visit } from './signing-in.ts';
 import type { Site } from './site.ts';
@@ -92,9 +92,7 @@ it('A client connects with an app token, and its lock is shown until the user en
   await lockBadge(page, 'Team/plan.txt').waitFor();
   assert.equal(await lockBadge(page, 'Team/notes.txt').count(), 0);
   await row(page, 'Team/plan.txt').click();
-  await page.keyboard.press('F2');
-  await page.keyboard.type('other');
-  await page.keyboard.press('Enter');
+  await renameByKeyboard(page, 'other');
   await waitForMessage(page, /“⁨plan\.txt⁩” is locked by ⁨ann⁩ until .* unlock it in its details\./);
 
   await page.keyboard.press('Escape');

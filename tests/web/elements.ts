@@ -69,6 +69,22 @@ export const focusedName = (page: Page): Promise<string | null | undefined> =>
 export const waitForElementFocus = (locator: Locator): Promise<true> =>
   until('the element has the focus', () => locator.evaluate((element) => element === document.activeElement));
 
+/**
+ * Types a name for the selected entry, and confirms it. The code of the name field loads after the page, so that earlier keys
+ * would get to the list.
+ */
+export async function renameByKeyboard(page: Page, name: string): Promise<void> {
+  await page.keyboard.press('F2');
+  await typeName(page, name);
+}
+
+/** Types into the name field once it is there, and confirms the name. */
+export async function typeName(page: Page, name: string): Promise<void> {
+  await waitForElementFocus(page.locator('.name-field input'));
+  await page.keyboard.type(name);
+  await page.keyboard.press('Enter');
+}
+
 /** Waits until the entry has the focus. */
 export const waitForFocus = (page: Page, path: string): Promise<void> => becomes(() => focusedPath(page), path);
 

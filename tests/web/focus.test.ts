@@ -1,7 +1,7 @@
 import { it } from 'node:test';
 import type { Page } from 'playwright-core';
 import type { Need } from '../runner/needs.ts';
-import { button, row, waitForElementFocus } from './elements.ts';
+import { button, renameByKeyboard, row, waitForElementFocus } from './elements.ts';
 import { isListing, refuse } from './intercept.ts';
 import { openSite } from './open-site.ts';
 
@@ -50,9 +50,7 @@ it('The focus stays in the folder view when its contents change to another state
   await page.keyboard.press('ArrowDown');
   await waitForElementFocus(row(page, 'file.txt'));
   await page.keyboard.press('Control+Space');
-  await page.keyboard.press('F2');
-  await page.keyboard.type('other');
-  await page.keyboard.press('Enter');
+  await renameByKeyboard(page, 'other');
   const clear = button(page.locator('.folder-view'), 'Clear filter');
   await waitForElementFocus(clear);
   await page.keyboard.press('Enter');

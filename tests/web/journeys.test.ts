@@ -8,7 +8,7 @@ import { until } from '../../testing/until.ts';
 import { isFullForm } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import { openPage, type Visit } from './browser.ts';
-import { boxOf, longPress, row, waitForFocus } from './elements.ts';
+import { boxOf, longPress, row, typeName, waitForFocus } from './elements.ts';
 import { testFile } from './file-owner.ts';
 import { DESKTOP, PHONE } from './open-site.ts';
 import { photos, SOURCE_CODE } from './samples.ts';
@@ -123,8 +123,7 @@ describe('A new user', () => {
 
     await row(page, 'Holidays/Alps/coast.jpg').click();
     await page.getByRole('button', { name: 'Rename', exact: true }).click();
-    await page.keyboard.type('sea');
-    await page.keyboard.press('Enter');
+    await typeName(page, 'sea');
     await untilStored(site, 'Holidays/Alps/sea.jpg');
     await untilDeleted(site, 'Holidays/Alps/coast.jpg');
 
@@ -185,8 +184,7 @@ describe('A new user', () => {
     };
     await row(page, 'Holidays/coast.jpg').scrollIntoViewIfNeeded();
     await more('Holidays/coast.jpg', 'Rename');
-    await page.keyboard.type('sea');
-    await page.keyboard.press('Enter');
+    await typeName(page, 'sea');
     await untilStored(site, 'Holidays/sea.jpg');
     await untilDeleted(site, 'Holidays/coast.jpg');
     await row(page, 'Holidays/lake.png').scrollIntoViewIfNeeded();

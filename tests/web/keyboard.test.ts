@@ -30,7 +30,8 @@ describe('Keyboard shortcuts', () => {
 
     await row(page, 'one.txt').click();
     await button(toolbar(page), 'Copy link').click();
-    await page.getByRole('region', { name: 'Notifications' }).getByText('Link copied').waitFor();
+    // While it is pointed at, the message does not expire.
+    await page.getByRole('region', { name: 'Notifications' }).getByText('Link copied').hover();
     await page.getByRole('status').getByText('Link copied').waitFor();
     assert.match(await page.evaluate(() => navigator.clipboard.readText()), /\/file\/one\.txt$/);
 

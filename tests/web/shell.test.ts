@@ -10,6 +10,7 @@ import {
   button,
   choose,
   focusedName,
+  renameByKeyboard,
   row,
   title,
   toolbar,
@@ -233,9 +234,7 @@ describe('The language', () => {
     const root = page.locator('html');
     const rename = async () => {
       await row(page, 'one.txt').click();
-      await page.keyboard.press('F2');
-      await page.keyboard.type('renamed');
-      await page.keyboard.press('Enter');
+      await renameByKeyboard(page, 'renamed');
       await row(page, 'renamed.txt').waitFor();
     };
     await choose(page, 'Settings', 'العربية');

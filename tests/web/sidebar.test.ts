@@ -5,7 +5,7 @@ import { until } from '../../testing/until.ts';
 import type { Need } from '../runner/needs.ts';
 import { assertAccessible, assertAccessibleInBothSchemes } from './axe.ts';
 import { becomes } from './becomes.ts';
-import { boxOf, button, focusedName, row, waitForNoOverflow, waitForTitle } from './elements.ts';
+import { boxOf, button, focusedName, renameByKeyboard, row, waitForNoOverflow, waitForTitle } from './elements.ts';
 import { FILES, openSite, PHONE } from './open-site.ts';
 
 export const needs: readonly Need[] = ['browser'];
@@ -71,9 +71,7 @@ describe('The sidebar', () => {
     await row(page, 'Docs/').click();
     await page.keyboard.press('Alt+Shift+KeyF');
     await favourites.getByRole('link', { name: 'Docs' }).waitFor();
-    await page.keyboard.press('F2');
-    await page.keyboard.type('Papers');
-    await page.keyboard.press('Enter');
+    await renameByKeyboard(page, 'Papers');
     await favourites.getByRole('link', { name: 'Papers' }).waitFor();
     await row(page, 'one.txt').click();
     await page.keyboard.press('Alt+Shift+KeyF');

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import type { Need } from '../runner/needs.ts';
-import { button, row, waitForElementFocus } from './elements.ts';
+import { button, renameByKeyboard, row, waitForElementFocus } from './elements.ts';
 import {
   ANN,
   accountButton,
@@ -111,9 +111,7 @@ describe('A page whose session expired', () => {
     const stored = await storedNames(site, 'photos/');
     await row(page, 'photos/cat.txt').click();
     await endSession(page);
-    await page.keyboard.press('F2');
-    await page.keyboard.type('lion');
-    await page.keyboard.press('Enter');
+    await renameByKeyboard(page, 'lion');
     await signInDialog(page).getByText('Signing in with another account cancels them.').waitFor();
     await fillSignInForm(page, EVE);
     await page.keyboard.press('Enter');

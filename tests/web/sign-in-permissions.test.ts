@@ -6,7 +6,7 @@ import { isFullForm } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import { assertAccessible } from './axe.ts';
 import { becomes } from './becomes.ts';
-import { button, messages, row, toolbar, waitForElementFocus, waitForTitle } from './elements.ts';
+import { button, messages, renameByKeyboard, row, toolbar, waitForElementFocus, waitForTitle } from './elements.ts';
 import {
   ALL,
   ANN,
@@ -213,9 +213,7 @@ if (isFullForm) {
       await row(page, 'deep/below/').dblclick();
       await row(page, 'deep/below/x.txt').click();
       await site.grant(bobs([], ['read']));
-      await page.keyboard.press('F2');
-      await page.keyboard.type('y');
-      await page.keyboard.press('Enter');
+      await renameByKeyboard(page, 'y');
       await messages(page).getByText('Couldn’t rename').waitFor();
       await messages(page).getByText('You don’t have permission to do this.').waitFor();
       await row(page, 'deep/below/x.txt').waitFor();

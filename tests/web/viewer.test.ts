@@ -8,7 +8,7 @@ import { until } from '../../testing/until.ts';
 import type { Need } from '../runner/needs.ts';
 import { assertAccessible } from './axe.ts';
 import { becomes } from './becomes.ts';
-import { button, focusedPath, row, selectedPaths, waitForMessage } from './elements.ts';
+import { button, focusedPath, renameByKeyboard, row, selectedPaths, waitForMessage } from './elements.ts';
 import { requestsOf } from './intercept.ts';
 import { openSite, visitSite } from './open-site.ts';
 import { photo } from './samples.ts';
@@ -100,23 +100,23 @@ test('The viewer deletes, renames and moves files, shows the next one, and retur
     await becomes(() => new URL(page.url()).searchParams.get('preview'), name);
   };
   await shows('2.jpg');
-  await page.keyboard.press('Delete');
-  await shows('3.jpg');
-  await page.keyboard.press('Delete');
-  await shows('4.jpg');
-  await page.keyboard.press('Delete');
-  await shows('1.jpg');
-  await waitForMessage(page, '“\u20684.jpg\u2069” moved to trash');
+  // A change can be undone once the service has responded, so that each one is awaited.
+  for (const [name, next] of [
+    ['2.jpg', '3.jpg'],
+    ['3.jpg', '4.jpg'],
+    ['4.jpg', '1.jpg'],
+  ] as const) {
+    await page.keyboard.press('Delete');
+    await shows(next);
+    await waitForMessage(page, `“\u2068${name}\u2069” moved to trash`);
+  }
   for (const name of ['4.jpg', '3.jpg', '2.jpg']) {
     await page.keyboard.press('Control+z');
     await shows(name);
     await until('it is restored', () => site.exists(name));
   }
 
-  await page.keyboard.press('F2');
-  await page.getByRole('dialog').getByRole('textbox').waitFor();
-  await page.keyboard.type('renamed');
-  await page.keyboard.press('Enter');
+  await renameByKeyboard(page, 'renamed');
   await shows('renamed.jpg');
   await until('it is renamed', () => site.exists('renamed.jpg'));
   await waitForMessage(page, /2\.jpg.* renamed to .*renamed\.jpg/);
@@ -147,12 +147,16 @@ test('The viewer deletes, renames and moves files, shows the next one, and retur
   await page.clock.install();
   await button(page, 'Start slideshow').click();
   const bar = page.getByRole('toolbar', { name: 'Slideshow' });
+  // Longer than any step of the test takes, also on a busy machine.
+  await button(bar, 'Time per photo').click();
+  await page.getByRole('menuitemradio', { name: '60 seconds' }).click();
+  await page.locator('dialog.viewer .stage').focus();
   await button(bar, 'Pause').waitFor();
-  await page.clock.runFor(5000);
+  await page.clock.runFor(60_000);
   await shows('1.jpg');
   await page.keyboard.press('Space');
   await button(bar, 'Resume').waitFor();
-  await page.clock.runFor(60_000);
+  await page.clock.runFor(120_000);
   await shows('1.jpg');
   await page.keyboard.press('x');
   await bar.waitFor({ state: 'detached' });
