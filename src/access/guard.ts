@@ -263,6 +263,7 @@ export class GuardedFiles implements Files {
   async beginUpload<Result>(target: UploadTarget, begin: (target: UploadTarget) => Promise<Result>): Promise<Result> {
     await this.#checks.confirmIdentity();
     const canReplace = this.#checks.requireUpload(target.path, target.condition);
+    await this.#files.requireUnlocked(target.path);
     try {
       return await begin(canReplace ? target : { ...target, condition: 'absent' });
     } catch (error) {
@@ -270,6 +271,15 @@ export class GuardedFiles implements Files {
       if (isNameInUse) this.#checks.refuse('upload', target.path, 'replace');
       throw error;
     }
+  }
+
+  /**
+   * Throws `locked` if a lock forbids an upload at this moment. For users without the permission, the upload is refused at
+   * its end, and they learn nothing about locks.
+   */
+  async requireUnlocked(file: FilePath): Promise<void> {
+    const { policy, user } = this.#checks;
+    if (policy.allows(user, 'write', file)) await this.#files.requireUnlocked(file);
   }
 
   async deleteFile(...[file, options]: Args<'deleteFile'>) {

@@ -35,6 +35,10 @@ export class LockableFiles implements Required<Files> {
     this.#options = options;
   }
 
+  requireUnlocked(...[file]: Args<'requireUnlocked'>) {
+    return this.#requireUpload(file);
+  }
+
   async upload(...[incoming, options]: Args<'upload'>) {
     let isNew: boolean | undefined;
     const watched: IncomingFile = {

@@ -70,6 +70,8 @@ export interface Files extends TrashOperations, VersionOperations {
   downloadVersion(file: FilePath, id: KeptId, options: DownloadOptions): Promise<Download>;
   /** Returns the URL that `downloadVersion` returns for a version; undefined if that returns the content. */
   versionUrl(file: FileEntry, id: KeptId, options: { asAttachment: boolean }): Promise<string | undefined>;
+  /** Throws `locked` if a lock forbids an upload to a path at this moment. */
+  requireUnlocked(file: FilePath): Promise<void>;
   /** Writes an uploaded file, or nothing if any part of the upload fails. Consumes `incoming.body`. */
   upload(incoming: IncomingFile, options?: ByUser & Cancellable): Promise<FileEntry>;
   /** Moves a file to the trash, or deletes it permanently: with `permanent`, and if there is no trash. */
@@ -127,6 +129,7 @@ export function createFiles(store: Store, options: FilesOptions): Files {
     downloadUrl: (file, download) => downloads.downloadUrl(file, download),
     readCached: (file) => downloads.readCached(file),
 
+    requireUnlocked: async () => {},
     upload: (incoming, { user, onKept, ...change } = {}) => {
       const keep = retention.keepFile({ user, onKept, replace: true });
       return upload(store, incoming, { ...change, keep, maxUploadSize: options.maxUploadSize });

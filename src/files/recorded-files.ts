@@ -261,6 +261,10 @@ export class RecordedFiles implements Required<Files> {
     return this.#files.quota();
   }
 
+  requireUnlocked(...args: Args<'requireUnlocked'>) {
+    return this.#files.requireUnlocked(...args);
+  }
+
   isPrivileged(...args: Args<'isPrivileged'>) {
     return this.#files.isPrivileged(...args);
   }

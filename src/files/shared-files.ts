@@ -206,6 +206,10 @@ export class SharedFiles implements Required<Files> {
     return this.#files.quota();
   }
 
+  requireUnlocked(...[file]: Args<'requireUnlocked'>) {
+    return this.#run(() => this.#files.requireUnlocked(this.#absolute(file)));
+  }
+
   isPrivileged(...[file]: Args<'isPrivileged'>) {
     return this.#files.isPrivileged((this.#options.folder + file) as FilePath);
   }

@@ -1,13 +1,22 @@
 import assert from 'node:assert/strict';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { buffer } from 'node:stream/consumers';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { PERMISSIONS } from '../../src/access/policy.ts';
 import { parseXml, textOf, type XmlElement } from '../../src/http/dav/xml.ts';
 import type { Store } from '../../src/model/store.ts';
 import { readOnly } from '../../src/stores/layers/read-only.ts';
-import { EVERYONE, type GuardedService, grant, json, startGuardedService } from '../access/guarded-service.ts';
+import {
+  EVERYONE,
+  type GuardedService,
+  grant,
+  json,
+  form as multipart,
+  startGuardedService,
+} from '../access/guarded-service.ts';
 import { disk, memory } from '../contract/backend.ts';
 import { file, upload } from '../contract/bytes.ts';
-import { assertFailure, type Call, jsonOf, type Response, send } from './client.ts';
+import { assertFailure, BOUNDARY, type Call, jsonOf, type Response, send } from './client.ts';
 import { startService, type TestService } from './service.ts';
 
 const ALL = grant('', PERMISSIONS);
@@ -536,6 +545,60 @@ describe('WebDAV', () => {
       service.grant(grant('', ['read', 'write'], EVERYONE), ALL);
       assert.equal((await anonymous('UNLOCK', { 'lock-token': token })).status, 401);
       assert.equal(await statusOf('PUT', 'top.txt', { if: `(${token})` }, 'x'), 204);
+    });
+
+    it('refuses an upload before its content arrives', async () => {
+      const token = await lock('notes/a.txt');
+      const assertRefused = (response: Response) => {
+        assertFailure(response, 409, /is locked by "ann", until /);
+        assert.equal(jsonOf(response).code, 'locked');
+        assert.partialDeepStrictEqual(jsonOf(response)['lock'], { path: 'notes/a.txt', user: 'ann' });
+      };
+      /** Sends the begin of a body that never ends. */
+      const sendBegin = async (path: string, { headers, body = '' }: Call, method: string) => {
+        const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+        const all = { ...service.requested, ...headers, 'content-length': '1000000' };
+        const sent = httpRequest({ port: service.port, path, method, headers: all, agent: false }, resolve);
+        sent.on('error', reject).write(body);
+        const response = await promise;
+        const found = { status: response.statusCode ?? 0, headers: response.headers, body: await buffer(response) };
+        sent.destroy();
+        return found;
+      };
+      assertRefused(await sendBegin('/file/notes/a.txt', { body: 'x' }, 'PUT'));
+      const whole = multipart([
+        { name: 'prefix', value: 'notes' },
+        { name: 'file', filename: 'a.txt', value: 'x' },
+      ]);
+      const withoutEnd = String(whole.body).slice(0, -BOUNDARY.length - 6);
+      assertRefused(await sendBegin('/upload', { ...whole, body: withoutEnd }, 'POST'));
+      const tus = { 'tus-resumable': '1.0.0' };
+      const metadata = `path ${Buffer.from('notes/a.txt').toString('base64')}`;
+      const beginning = { ...tus, 'upload-length': '3', 'upload-metadata': metadata };
+      assertRefused(await service.asAnn('/-/uploads', { method: 'POST', headers: beginning }));
+      const draft = { 'upload-draft-interop-version': '8', 'upload-complete': '?0' };
+      assertRefused(await sendBegin('/-/uploads?path=notes/a.txt', { headers: draft }, 'POST'));
+      assertRefused(await sendBegin('/file/notes/a.txt', { headers: draft }, 'PUT'));
+      assert.deepEqual(jsonOf(await service.asAnn('/-/uploads'))['uploads'], []);
+
+      // A lock that is set later refuses the next part, and what has arrived remains.
+      assert.equal(await statusOf('UNLOCK', 'notes/a.txt', { 'lock-token': token }), 204);
+      const begun = await service.asAnn('/-/uploads', { method: 'POST', headers: beginning });
+      const url = String(begun.headers.location);
+      const part = (offset: number) => ({
+        ...tus,
+        'content-type': 'application/offset+octet-stream',
+        'upload-offset': `${offset}`,
+      });
+      const append = (offset: number, body: string) =>
+        service.asAnn(url, { method: 'PATCH', headers: part(offset), body });
+      assert.equal((await append(0, 'o')).status, 204);
+      const next = await lock('notes/a.txt');
+      assertRefused(await sendBegin(url, { headers: part(1) }, 'PATCH'));
+      assert.equal((await service.asAnn(url, { method: 'HEAD', headers: tus })).headers['upload-offset'], '1');
+      assert.equal(await statusOf('UNLOCK', 'notes/a.txt', { 'lock-token': next }), 204);
+      assert.equal((await append(1, 'ne')).status, 204);
+      assert.equal((await service.contents())['notes/a.txt'], 'one');
     });
 
     it('ends with its file, and stays behind when the file is moved', async () => {

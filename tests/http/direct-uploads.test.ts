@@ -112,6 +112,15 @@ describe('Parts that a client sends to the bucket', () => {
     assert.equal((await presign(service.asAnonymous, anonymous, bytes)).status, 200);
   });
 
+  it('have no URLs while a lock forbids the upload', async () => {
+    service.grant(grant('', ['read', 'write']));
+    const bytes = randomBytes(5);
+    const url = urlOf(await service.asAnn('/-/uploads', beginAt('locked', 5)));
+    const body = '<lockinfo xmlns="DAV:"><lockscope><exclusive/></lockscope><locktype><write/></locktype></lockinfo>';
+    assert.equal((await service.asAnn('/-/dav/locked', { method: 'LOCK', body })).status, 201);
+    assertFailure(await presign(service.asAnn, url, bytes), 409, /"locked" is locked by "ann"/);
+  });
+
   it('are stored only with the permission and under the condition that hold at the end', async () => {
     service.grant(grant('own/', ['read', 'write', 'manage']));
     await service.plant({ 'own/taken': 'old' });

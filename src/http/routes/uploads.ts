@@ -222,7 +222,7 @@ export function presignPartsRoute(app: App, service: Service, uploads: UploadSer
     async (request, reply) => {
       if (service.readOnly) throw readOnlyError();
       const upload = await receiver.find(request, request.params.id);
-      const { partSize, parts } = await receiver.presign(upload, request.body.parts);
+      const { partSize, parts } = await receiver.presign(request, upload, request.body.parts);
       reply.header('cache-control', 'no-store');
       return { success: true as const, partSize, parts: [...parts] };
     },

@@ -133,13 +133,18 @@ export class UploadReceiver {
   }
 
   /** Returns the requests by which the client sends parts to the store. A request that still writes the upload ends first. */
-  async presign({ id, size, etag }: Upload, parts: readonly PartToPresign[]): Promise<PresignedParts> {
+  async presign(
+    request: FastifyRequest,
+    { id, path, size, etag }: Upload,
+    parts: readonly PartToPresign[],
+  ): Promise<PresignedParts> {
     const { direct, leases } = this.#uploads;
     if (!direct) throw new StoreError('unsupported', 'This service receives the parts of uploads itself.');
     this.#requireSize(size);
     if (etag !== undefined) {
       throw new HttpError('upload-offset-mismatch', `All ${size} bytes of the upload have arrived.`);
     }
+    await accessOf(request).files.requireUnlocked(path);
     const { expires } = direct;
     const presigned = await leases.run(id, () => undefinedIfNotFound(direct.presignParts(id, parts, { expires })));
     if (!presigned) throw contentNotFound(id);
@@ -196,6 +201,8 @@ export class UploadReceiver {
       if (content.offset !== offset) throw new OffsetMismatch(offset, content.offset);
       if (size !== undefined && size < offset) throw tooLong(size);
       if (upload.size === undefined && size !== undefined) await this.#uploads.table.setSize(id, size);
+      // The end of the upload checks it again. Until then, a large file would be sent without effect.
+      await accessOf(request).files.requireUnlocked(upload.path);
       const signal = AbortSignal.any([ended, clientLeft]);
       const reached = await this.#append(request, content, { ...part, size, signal });
       if (!(isLast ?? reached === size)) return { offset: reached };
