@@ -73,11 +73,12 @@ describe('A navigation key', () => {
 
 describe('Typing', () => {
   const names = ['album', 'Änderung.md', 'file 1.txt', 'file 10.txt', 'Final.txt', 'zebra.bin'];
-  /** Returns the names that typing finds, letter by letter. */
-  const type = (text: string, current = 0, typeAhead = new TypeAhead()) => {
+  /** Returns the names that typing finds, letter by letter, with this many milliseconds before each. */
+  const type = (text: string, current = 0, { typeAhead = new TypeAhead(), pause = 0 } = {}) => {
     let index = current;
-    return text.split('').map((letter) => {
-      const found = typeAhead.find(letter, index, names.length, (position) => names[position]);
+    return text.split('').map((key, count) => {
+      const timeStamp = pause * count;
+      const found = typeAhead.find({ key, timeStamp }, index, names.length, (position) => names[position]);
       if (found >= 0) index = found;
       return names[found];
     });
@@ -97,17 +98,23 @@ describe('Typing', () => {
 
   it('begins another name after a reset', () => {
     const typeAhead = new TypeAhead();
-    assert.equal(typeAhead.isTyping, false);
-    assert.deepEqual(type('fi', 0, typeAhead), ['file 1.txt', 'file 1.txt']);
-    assert.equal(typeAhead.isTyping, true);
+    const isTyping = () => typeAhead.isTyping({ timeStamp: 0 });
+    assert.equal(isTyping(), false);
+    assert.deepEqual(type('fi', 0, { typeAhead }), ['file 1.txt', 'file 1.txt']);
+    assert.equal(isTyping(), true);
     typeAhead.reset();
-    assert.equal(typeAhead.isTyping, false);
-    assert.deepEqual(type('z', 2, typeAhead), ['zebra.bin']);
+    assert.equal(isTyping(), false);
+    assert.deepEqual(type('z', 2, { typeAhead }), ['zebra.bin']);
+  });
+
+  it('begins another name after a pause between two keys, whenever the page handles them', () => {
+    assert.deepEqual(type('fz', 0, { pause: 700 }), ['file 1.txt', undefined]);
+    assert.deepEqual(type('fz', 0, { pause: 900 }), ['file 1.txt', 'zebra.bin']);
   });
 
   it('finds nothing in an empty list', () => {
     assert.equal(
-      new TypeAhead().find('a', -1, 0, () => undefined),
+      new TypeAhead().find({ key: 'a', timeStamp: 0 }, -1, 0, () => undefined),
       -1,
     );
   });

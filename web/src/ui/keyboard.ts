@@ -89,18 +89,28 @@ export class TypeAhead {
   #typed = '';
   #lastTime = Number.NEGATIVE_INFINITY;
 
-  /** Whether the user typed a letter within the pause, so a space continues the word. */
-  get isTyping(): boolean {
-    return performance.now() - this.#lastTime < PAUSE_MS;
+  /**
+   * Returns whether the user pressed the key within the pause after a letter, so a space continues the word. A busy page handles
+   * keys later than they were pressed.
+   */
+  isTyping({ timeStamp }: Pick<KeyboardEvent, 'timeStamp'>): boolean {
+    return timeStamp - this.#lastTime < PAUSE_MS;
   }
 
   /**
-   * Returns the index of the item whose label begins with the typed letters; -1 if there is none. Searches from `current`
-   * (-1 for none) to the end, and then from the start. A repeated letter moves from item to item.
+   * Returns the index of the item whose label begins with the typed letters, the last of which is that of the event; -1 if
+   * there is none. Searches from `current` (-1 for none) to the end, and then from the start. A repeated letter moves from
+   * item to item.
    */
-  find(letter: string, current: number, count: number, labelOf: (index: number) => string | undefined): number {
-    this.#typed = this.isTyping ? this.#typed + letter : letter;
-    this.#lastTime = performance.now();
+  find(
+    event: Pick<KeyboardEvent, 'key' | 'timeStamp'>,
+    current: number,
+    count: number,
+    labelOf: (index: number) => string | undefined,
+  ): number {
+    const letter = event.key;
+    this.#typed = this.isTyping(event) ? this.#typed + letter : letter;
+    this.#lastTime = event.timeStamp;
     const isRepeated = this.#typed === letter.repeat(this.#typed.length);
     const prefix = (isRepeated ? letter : this.#typed).toLocaleLowerCase();
     const first = Math.max(0, isRepeated ? current + 1 : current);

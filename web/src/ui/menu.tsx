@@ -150,7 +150,7 @@ function handleMenuKey(event: KeyboardEvent & { readonly currentTarget: HTMLElem
   const { key, ctrlKey, metaKey, altKey } = event;
   if (key.length > 1 || key === ' ' || ctrlKey || metaKey || altKey) return;
   const current = items.findIndex((item) => item === document.activeElement);
-  const found = typeAhead.find(key, current, items.length, (index) => items[index]?.textContent.trim());
+  const found = typeAhead.find(event, current, items.length, (index) => items[index]?.textContent.trim());
   if (found < 0) return;
   event.preventDefault();
   event.stopPropagation();

@@ -75,7 +75,7 @@ function handleKey(event: KeyboardEvent, context: KeyContext): void {
   if (target !== undefined && !(event.metaKey && key.startsWith('Arrow'))) {
     event.preventDefault();
     if (target !== index || !shiftKey) moveTo(target, event, context);
-  } else if (key === ' ' && (isModified || !typeAhead.isTyping)) {
+  } else if (key === ' ' && (isModified || !typeAhead.isTyping(event))) {
     // The space bar alone opens the quick look.
     if (index < 0 || !(shiftKey || isModified)) return;
     event.preventDefault();
@@ -87,7 +87,7 @@ function handleKey(event: KeyboardEvent, context: KeyContext): void {
   } else if (key.length === 1 && !isModified && !'/?'.includes(key)) {
     // "/" and "?" are shortcuts of the page.
     event.preventDefault();
-    const found = typeAhead.find(key, index, entries.length, (position) => entries[position]?.name);
+    const found = typeAhead.find(event, index, entries.length, (position) => entries[position]?.name);
     if (found >= 0) moveTo(found, event, context);
   }
 }

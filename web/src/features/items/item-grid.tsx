@@ -291,7 +291,7 @@ function handleKey<Kind extends Item>(
   if (target !== undefined && !event.altKey) {
     typeAhead.reset();
     moveTo(target, event.shiftKey);
-  } else if (key === ' ' && index >= 0 && !typeAhead.isTyping) {
+  } else if (key === ' ' && index >= 0 && !typeAhead.isTyping(event)) {
     if (event.shiftKey) list.extendTo(focused);
     else list.toggle(focused);
   } else if (isKey(event, ['Enter']) && index >= 0) {
@@ -299,7 +299,7 @@ function handleKey<Kind extends Item>(
     if (open) open(focused);
     else if (row) openMenu(focused, row.getBoundingClientRect());
   } else if (key.length === 1 && !isModified) {
-    const found = typeAhead.find(key, index, items.length, (position) => {
+    const found = typeAhead.find(event, index, items.length, (position) => {
       const item = items[position];
       return item && labelOf(item);
     });

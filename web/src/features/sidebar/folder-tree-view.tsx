@@ -281,11 +281,11 @@ function useTreeKeys({ tree, rows, stop, focusRow, open }: TreeKeysOptions) {
     else if (key === 'ArrowUp') focusRow(stop - 1);
     else if (key === 'Home') focusRow(0);
     else if (key === 'End') focusRow(rows.length - 1);
-    else if (key === 'Enter' || (key === ' ' && !typeAhead.isTyping)) {
+    else if (key === 'Enter' || (key === ' ' && !typeAhead.isTyping(event))) {
       if (row.kind === 'folder') open(row.path);
       else tree.readMore(row.path);
     } else if (key.length === 1) {
-      const found = typeAhead.find(key, stop, rows.length, labelOf);
+      const found = typeAhead.find(event, stop, rows.length, labelOf);
       if (found >= 0) focusRow(found);
     } else return false;
     return true;
