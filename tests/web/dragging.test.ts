@@ -7,7 +7,7 @@ import { isFullForm } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import { boxOf, button, row, toolbar } from './elements.ts';
 import { openSite } from './open-site.ts';
-import { dragPaths, dropPaths, localFolder, pasteFile, storedText, testFile } from './uploading.ts';
+import { dragPaths, dragUntil, dropPaths, localFolder, pasteFile, storedText, testFile } from './uploading.ts';
 
 export const needs: readonly Need[] = ['browser'];
 
@@ -17,6 +17,14 @@ const hint = (page: Page) => page.locator('.drop-hint');
 const name = (page: Page, path: string) => row(page, path).locator('.entry-name').first();
 const crumb = (page: Page, label: string) =>
   page.getByRole('navigation').getByRole('link', { name: label, exact: true });
+
+/** Waits until the hint has a text. As browsers do, repeats the last event of the drag while the mouse rests. */
+const waitForHint = (page: Page, text: RegExp, over: Locator) =>
+  until('the hint is shown', async () => {
+    if (await hint(page).getByText(text).isVisible()) return true;
+    await moveTo(page, over);
+    return false;
+  });
 
 /** Drags an entry over each of the elements, one after the other, and does not drop it. */
 async function drag(page: Page, from: Locator, ...over: readonly Locator[]): Promise<void> {
@@ -63,19 +71,21 @@ describe('Dragged entries', () => {
 
     const before = await site.paths();
     await drag(page, name(page, 'box/'), row(page, 'box/'), row(page, 'a.txt'));
+    // A folder below the mouse opens after a moment, and the first drag loads the code of the hint.
+    await until('the code of the hint is loaded', () =>
+      page.evaluate(() => performance.getEntriesByType('resource').some((asset) => asset.name.includes('drop-hint'))),
+    );
     assert.equal(await hint(page).count(), 0);
     await page.mouse.up();
     await drag(page, name(page, 'a.txt'), row(page, 'box/'));
-    await hint(page).waitFor();
+    await waitForHint(page, /Move 1 item to .*box/, row(page, 'box/'));
     await page.keyboard.press('Escape');
     await hint(page).waitFor({ state: 'detached' });
     await page.mouse.up();
     assert.deepEqual(await site.paths(), before);
 
     await drag(page, name(page, 'a.txt'), row(page, 'box/'));
-    await hint(page)
-      .getByText(/Move 1 item to .*box/)
-      .waitFor();
+    await waitForHint(page, /Move 1 item to .*box/, row(page, 'box/'));
     await page.mouse.up();
     await until('the file is in the folder', () => site.exists('box/a.txt'));
     await until('the source is gone', async () => !(await site.exists('a.txt')));
@@ -87,9 +97,7 @@ describe('Dragged entries', () => {
     await drag(page, name(page, 'c.txt'));
     await page.keyboard.down('Control');
     await moveTo(page, row(page, 'box/'));
-    await hint(page)
-      .getByText(/Copy 2 items to .*box/)
-      .waitFor();
+    await waitForHint(page, /Copy 2 items to .*box/, row(page, 'box/'));
     await page.mouse.up();
     await page.keyboard.up('Control');
     await until(
@@ -112,17 +120,13 @@ describe('Dragged entries', () => {
     await drag(page, name(page, 'b.txt'), row(page, 'box/'));
     await row(page, 'box/inner/').waitFor();
     await moveTo(page, row(page, 'box/inner/'));
-    await hint(page)
-      .getByText(/Move 1 item to .*inner/)
-      .waitFor();
+    await waitForHint(page, /Move 1 item to .*inner/, row(page, 'box/inner/'));
     await page.mouse.up();
     await until('the file is in the inner folder', () => site.exists('box/inner/b.txt'));
     await until('the source is gone', async () => !(await site.exists('b.txt')));
 
     await drag(page, name(page, 'box/a.txt'), crumb(page, 'Files'));
-    await hint(page)
-      .getByText(/Move 1 item to .*Files/)
-      .waitFor();
+    await waitForHint(page, /Move 1 item to .*Files/, crumb(page, 'Files'));
     await page.mouse.up();
     await until('the file is in the root', () => site.exists('a.txt'));
     assert.equal(await storedText(site, 'a.txt'), 'a');
@@ -187,14 +191,10 @@ describe('Files of other programs', () => {
     const url = page.url();
     const local = await localFolder(t, { 'f.txt': 'f' });
     const files = [join(local, 'f.txt')];
-    await dragPaths(page, page.locator('[data-region="list"]'), files);
-    await hint(page)
-      .getByText(/Upload to .*other/)
-      .waitFor();
-    await dragPaths(page, crumb(page, 'Files'), files, ['dragOver']);
-    await hint(page)
-      .getByText(/Upload to .*Files/)
-      .waitFor();
+    const list = page.locator('[data-region="list"]');
+    await dragUntil(page, list, { files, shown: hint(page).getByText(/Upload to .*other/) });
+    const shown = hint(page).getByText(/Upload to .*Files/);
+    await dragUntil(page, crumb(page, 'Files'), { files, types: ['dragOver'], shown });
     await dragPaths(page, crumb(page, 'Files'), files, ['dragCancel']);
     await hint(page).waitFor({ state: 'detached' });
 
@@ -228,8 +228,7 @@ describe('Files of other programs', () => {
     await page.keyboard.press('Alt+n');
     const dialog = page.getByRole('dialog');
     await dialog.waitFor();
-    await dragPaths(page, dialog, files);
-    await hint(page).getByText(words).waitFor();
+    await dragUntil(page, dialog, { files, shown: hint(page).getByText(words) });
     await dragPaths(page, dialog, files, ['drop']);
     await page.locator('.message').getByText(words).waitFor();
     await page.keyboard.press('Escape');
@@ -237,8 +236,7 @@ describe('Files of other programs', () => {
 
     await row(page, 'other/attached.txt').dblclick();
     await dialog.waitFor();
-    await dragPaths(page, dialog, files);
-    await hint(page).getByText(words).waitFor();
+    await dragUntil(page, dialog, { files, shown: hint(page).getByText(words) });
     await dragPaths(page, dialog, files, ['drop']);
     await dialog.locator('.message').getByText(words).nth(1).waitFor();
     assert.deepEqual(await site.paths(), before);
@@ -256,8 +254,7 @@ describe('Files of other programs', () => {
       const before = await site.paths();
       const local = await localFolder(t, { 'f.txt': 'f' });
       const list = page.locator('[data-region="list"]');
-      await dragPaths(page, list, [join(local, 'f.txt')]);
-      await hint(page).getByText('read-only').waitFor();
+      await dragUntil(page, list, { files: [join(local, 'f.txt')], shown: hint(page).getByText('read-only') });
       await dragPaths(page, list, [join(local, 'f.txt')], ['drop']);
       await page.locator('.message').getByText('read-only').waitFor();
       await pasteFile(page, testFile('p.txt', 'p'));

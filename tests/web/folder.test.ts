@@ -335,7 +335,8 @@ describe('The selection', () => {
     await assertState('zebra.bin', ['album/', 'Music/', 'zebra.bin']);
     await page.keyboard.press('PageUp');
     await assertState('album/', ['album/']);
-    await page.keyboard.type('file 1');
+    // At once, because a pause would begin another name.
+    await Promise.all('file 1'.split('').map((key) => page.keyboard.press(key)));
     await assertState('file 1.txt', ['file 1.txt']);
     await page.keyboard.press('Control+a');
     await becomes(async () => (await selectedPaths(page)).length, 9);

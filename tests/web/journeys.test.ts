@@ -92,7 +92,6 @@ async function dragTo(page: Page, from: Locator, to: Locator): Promise<void> {
   await page.mouse.down();
   const box = await boxOf(to);
   await page.mouse.move(box.x + Math.min(60, box.width / 2), box.y + box.height / 2, { steps: 5 });
-  await page.locator('.drop-hint').waitFor();
 }
 
 describe('A new user', () => {
@@ -105,13 +104,14 @@ describe('A new user', () => {
 
     await dropPaths(page, row(page, 'Holidays/'), [album]);
     await trayShows(page, '12 files uploaded');
+    // The tray closes by itself after a while.
+    await tray(page).getByRole('button', { name: 'Close' }).click();
+    await tray(page).waitFor({ state: 'detached' });
     await untilStored(site, 'Holidays/Alps/harbour.jpg');
     await row(page, 'Holidays/').dblclick();
     await row(page, 'Holidays/Alps/').dblclick();
     await page.getByRole('button', { name: 'Grid' }).first().click();
     await untilThumbnails(page, 12);
-    await tray(page).getByRole('button', { name: 'Close' }).click();
-    await tray(page).waitFor({ state: 'detached' });
 
     const first = row(page, 'Holidays/Alps/alps at dawn.jpg');
     await first.dblclick();
@@ -165,11 +165,11 @@ describe('A new user', () => {
     const chooser = await openFileChooser(page, () => page.getByRole('menuitem', { name: 'Upload files' }).tap());
     await chooser.setFiles(photoNames.map((name) => join(album, name)));
     await trayShows(page, '12 files uploaded');
-    await untilThumbnails(page, 6);
     assert.equal(await uploadRow(page, 'balcony.jpg').count(), 0, 'The tray is collapsed.');
     await tray(page).getByRole('button', { expanded: false }).tap();
     await uploadRow(page, 'balcony.jpg').waitFor();
     await tray(page).getByRole('button', { name: 'Close' }).tap();
+    await untilThumbnails(page, 6);
 
     await row(page, 'Holidays/alps at dawn.jpg').tap();
     await untilPreviewed(page, 'alps at dawn.jpg');

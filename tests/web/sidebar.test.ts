@@ -88,6 +88,7 @@ describe('The sidebar', () => {
     await page.keyboard.press('Escape');
     await favourites.getByRole('link', { name: 'Papers' }).click();
     await waitForTitle(page, 'Papers');
+    await page.getByText('This folder is empty.').waitFor();
     await page.keyboard.press('Alt+Shift+KeyF');
     await becomes(() => favourites.getByRole('link').allTextContents(), ['one.txt']);
     await button(favourites, 'Remove “\u2068one.txt\u2069” from favourites').click();

@@ -20,7 +20,7 @@ import {
   storedNames,
   visit,
 } from './signing-in.ts';
-import { dragPaths, pasteFile, testFile, tray, trayShows, uploadFiles } from './uploading.ts';
+import { dragPaths, dragUntil, pasteFile, testFile, tray, trayShows, uploadFiles } from './uploading.ts';
 
 export const needs: readonly Need[] = ['browser'];
 
@@ -159,8 +159,10 @@ describe('An anonymous user', () => {
     await becomes(() => toolLabels(page), []);
     await pasteFile(page, testFile('pasted.txt', 'pasted'));
     await messages(page).getByText('You don’t have permission to add files to this folder.').waitFor();
-    await dragPaths(page, page.locator('.scroller'), [`${site.root}/team/plan.txt`], ['dragEnter', 'dragOver']);
-    await page.locator('.drop-hint').getByText('You don’t have permission to add files to this folder.').waitFor();
+    await dragUntil(page, page.locator('.scroller'), {
+      files: [`${site.root}/team/plan.txt`],
+      shown: page.locator('.drop-hint').getByText('You don’t have permission to add files to this folder.'),
+    });
     await dragPaths(page, page.locator('.scroller'), [`${site.root}/team/plan.txt`], ['drop']);
     await page.locator('.drop-hint').waitFor({ state: 'detached' });
     await row(page, 'handbook/a.txt').click();

@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { CDPSession, FileChooser, Locator, Page } from 'playwright-core';
 import { temporaryFolder } from '../../testing/holdall.ts';
+import { until } from '../../testing/until.ts';
 import type { Site } from './site.ts';
 
 /** A file on the user's device. */
@@ -66,6 +67,23 @@ export async function openFileChooser(page: Page, open: () => Promise<void>): Pr
 /** Drags local files and folders over an element, as from another window, and drops them there. */
 export function dropPaths(page: Page, target: Locator, files: readonly string[]): Promise<void> {
   return dragPaths(page, target, files, ['dragEnter', 'dragOver', 'drop']);
+}
+
+/**
+ * Drags local files and folders over an element until `shown` is visible. As browsers do, repeats the event while the pointer
+ * rests: the page takes a pause as the end of the drag.
+ */
+export async function dragUntil(
+  page: Page,
+  target: Locator,
+  { files, shown, types }: { files: readonly string[]; shown: Locator; types?: Parameters<typeof dragPaths>[3] },
+): Promise<void> {
+  await dragPaths(page, target, files, types);
+  await until('the page reacts to the drag', async () => {
+    if (await shown.isVisible()) return true;
+    await dragPaths(page, target, files, ['dragOver']);
+    return false;
+  });
 }
 
 /** Dispatches drag events with local files and folders at an element. */
