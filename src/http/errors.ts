@@ -19,10 +19,13 @@ export interface Problem {
 export class HttpError extends Error {
   override readonly name = 'HttpError';
   readonly code: ErrorCode;
+  /** The lock that forbids the change. Only with the code `locked`. */
+  readonly lock: Failure['lock'];
 
-  constructor(code: ErrorCode, message: string) {
+  constructor(code: ErrorCode, message: string, { lock }: Pick<Failure, 'lock'> = {}) {
     super(message);
     this.code = code;
+    this.lock = lock;
   }
 
   get status(): number {
@@ -57,7 +60,10 @@ export function problemOf(error: unknown, requestId: string): Problem {
   if (error instanceof AccessDenied) {
     return problem(error.isAnonymous ? 'sign-in-required' : 'permission-denied', error.message);
   }
-  if (error instanceof HttpError) return problem(error.code, error.message);
+  if (error instanceof HttpError) {
+    const { code, message, lock } = error;
+    return { ...problem(code, message), ...(lock && { lock }) };
+  }
   return (
     ofFastify(error) ??
     problem('internal-error', `Internal error. Search the log of the service for the request ID ${requestId}.`)

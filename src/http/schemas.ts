@@ -23,6 +23,21 @@ export type {
  * its types from here, so this file and its imports must work in browsers.
  */
 
+/** The lock that forbids a change. */
+const lockOfFailure = Type.Optional(
+  Type.Object(
+    {
+      path: Type.String({ description: 'The locked file or folder.' }),
+      user: Type.Optional(Type.String({ description: 'The user who holds the lock. Absent for an anonymous user.' })),
+      expiresAt: Type.String({
+        format: 'date-time',
+        description: 'When the lock ends, unless its client refreshes it.',
+      }),
+    },
+    { title: 'LockOfFailure', description: 'The lock that forbids the change. Only with the code `locked`.' },
+  ),
+);
+
 export const Failure = Type.Object(
   {
     success: Type.Literal(false),
@@ -33,21 +48,7 @@ export const Failure = Type.Object(
         'The stable error code, for programs and translations. `components/schemas/ErrorCode` describes each.',
     }),
     error: Type.String({ description: 'The error message for users: what failed, with which value, and what to do.' }),
-    lock: Type.Optional(
-      Type.Object(
-        {
-          path: Type.String({ description: 'The locked file or folder.' }),
-          user: Type.Optional(
-            Type.String({ description: 'The user who holds the lock. Absent for an anonymous user.' }),
-          ),
-          expiresAt: Type.String({
-            format: 'date-time',
-            description: 'When the lock ends, unless its client refreshes it.',
-          }),
-        },
-        { title: 'LockOfFailure', description: 'The lock that forbids the change. Only with the code `locked`.' },
-      ),
-    ),
+    lock: lockOfFailure,
   },
   { title: 'Failure' },
 );
@@ -182,7 +183,7 @@ const JobDescription = Type.Object(
     ),
     failure: Type.Optional(
       Type.Object(
-        { code: Type.String(), error: Type.String() },
+        { code: Type.String(), error: Type.String(), lock: lockOfFailure },
         { description: 'Why the job failed. While it is queued, why the last attempt failed.' },
       ),
     ),

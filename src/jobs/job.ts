@@ -8,6 +8,8 @@ export type JobStatus = 'queued' | 'running' | 'succeeded' | 'failed' | 'cancell
 export interface JobFailure {
   readonly code: string;
   readonly message: string;
+  /** The lock that forbids the change. Only with the code `locked`. */
+  readonly lock?: { readonly path: string; readonly user?: string; readonly expiresAt: string };
 }
 
 /** A job as it is stored. */

@@ -62,8 +62,8 @@ export function startJobs(
     const runner = new JobRunner(queue, database, runnerKinds, {
       ...RUNNER,
       describe(error, { kind, id }) {
-        const { code, message } = problemOf(kind === RESTORE_KIND ? restoreErrorOf(error) : error, id);
-        return { code, message };
+        const { code, message, lock } = problemOf(kind === RESTORE_KIND ? restoreErrorOf(error) : error, id);
+        return { code, message, ...(lock && { lock }) };
       },
       log: {
         warn: (details, message) => logger.warn(details, message),

@@ -16,7 +16,11 @@ interface JobJson {
   readonly user: string | null;
   readonly input: object;
   readonly result?: object;
-  readonly failure?: { readonly code: string; readonly error: string };
+  readonly failure?: {
+    readonly code: string;
+    readonly error: string;
+    readonly lock?: { readonly path: string; readonly user?: string; readonly expiresAt: string };
+  };
 }
 
 const ASYNC = { prefer: 'respond-async' };
@@ -76,6 +80,22 @@ describe('jobs of folder operations', () => {
     assert.equal(response.headers['preference-applied'], 'respond-async');
     return job;
   };
+
+  it('fails like the operation itself if a lock forbids it', async () => {
+    const body = '<lockinfo xmlns="DAV:"><lockscope><exclusive/></lockscope><locktype><write/></locktype></lockinfo>';
+    assert.equal((await service.asAnn('/base/-/dav/a/1', { method: 'LOCK', body })).status, 200);
+    const direct = jsonOf(await service.asAnn('/base/delete_folder/a', { method: 'DELETE' }));
+    const { lock } = direct as unknown as { lock: Record<string, string> };
+    assert.deepEqual([direct['code'], lock['path'], lock['user']], ['locked', 'a/1', 'ann']);
+    assert.ok(Date.parse(lock['expiresAt'] ?? '') > Date.now());
+    const waiting = await service.asAnn('/base/delete_folder/a', { method: 'DELETE', headers: WAIT });
+    assertFailure(waiting, 409, /A file or folder in "a\/" is locked by "ann", until /);
+    assert.deepEqual(jsonOf(waiting), direct);
+    const job = jobOf(await service.asAnn('/base/delete_folder/a', { method: 'DELETE', headers: ASYNC }));
+    const { status, failure } = await untilEnded(job);
+    assert.equal(status, 'failed');
+    assert.deepEqual({ success: false, ...failure }, direct);
+  });
 
   it('copy, rename, move and delete a folder after the response', async () => {
     const copied = await start('/copy', COPY);

@@ -167,8 +167,8 @@ export function changeOfJob({ change }: JobResult): ChangeField {
 }
 
 /** Returns the error that the operation would have thrown without a job. */
-function errorOf({ code, message }: JobFailure): HttpError {
-  return new HttpError(isErrorCode(code) ? code : 'internal-error', message);
+function errorOf({ code, message, lock }: JobFailure): HttpError {
+  return new HttpError(isErrorCode(code) ? code : 'internal-error', message, { lock });
 }
 
 /** Returns whether a user sees the jobs of all users. Without an access file, everyone does. With an app token, no user does. */
@@ -185,6 +185,10 @@ function isVisible(request: FastifyRequest, { submitter }: Job): boolean {
   return isOwn && (appToken === undefined || appToken === submitter.appToken);
 }
 
+function describeFailure({ code, message, lock }: JobFailure) {
+  return { code, error: message, ...(lock && { lock }) };
+}
+
 function describeJob(job: Job) {
   const { id, kind, status, attempts, submitter, progress, result, failure, startedAt, finishedAt } = job;
   return {
@@ -199,6 +203,6 @@ function describeJob(job: Job) {
     ...(finishedAt && { finishedAt: finishedAt.toISOString() }),
     ...(progress && { progress }),
     ...(result && { result: { ...result } }),
-    ...(failure && { failure: { code: failure.code, error: failure.message } }),
+    ...(failure && { failure: describeFailure(failure) }),
   };
 }

@@ -86,6 +86,16 @@ describe('A job of another page', () => {
     assert.deepEqual(messages, ['Couldn’t copy “photos” The storage is full. Free up space, then try again.']);
   });
 
+  it('names the user who holds the lock that made it fail, and until when', async () => {
+    const lock = { path: 'photos/a.jpg', user: 'ben', expiresAt: '2026-11-27T09:30:00.000Z' };
+    const failure = { code: 'locked', error: 'Locked.', lock };
+    const job = { kind: 'move-folder', input: TRANSFER };
+    const {
+      messages: [message = ''],
+    } = await follow(job, { status: 'failed', failure });
+    assert.match(message, /^Couldn’t move “photos” “a\.jpg” is locked by ben until .*30.*\. /);
+  });
+
   it('shows what its cancellation left', async () => {
     const { messages } = await follow({ kind: 'move-folder', input: TRANSFER }, { status: 'cancelled' });
     assert.deepEqual(messages, [
