@@ -636,6 +636,79 @@ describe('WebDAV', () => {
   });
 });
 
+describe('A lock of an unused path', () => {
+  let service: GuardedService;
+  /** Called before the next file is written. */
+  let beforeWrite: ((store: Store) => Promise<void>) | undefined;
+  const wrap = (store: Store): Store => ({
+    ...store,
+    async write(...args) {
+      const run = beforeWrite;
+      beforeWrite = undefined;
+      await run?.(store);
+      return store.write(...args);
+    },
+  });
+  before(async () => {
+    service = await startGuardedService(memory, { hasJobs: true, wrap });
+  });
+  after(() => service.stop());
+  beforeEach(async () => {
+    service.grant(ALL);
+    await service.plant({});
+  });
+
+  const sendLock = (path: string, depth = '0') =>
+    service.asAnn(`/-/dav/${path}`, { method: 'LOCK', headers: { depth }, body: LOCK_BODY });
+  const statusOfLock = async (...parameters: Parameters<typeof sendLock>) => (await sendLock(...parameters)).status;
+  const unlock = async (path: string, { headers }: Response) => {
+    const token = { 'lock-token': String(headers['lock-token']) };
+    assert.equal((await service.asAnn(`/-/dav/${path}`, { method: 'UNLOCK', headers: token })).status, 204);
+  };
+
+  it('leaves no file without a lock if another client locks the folder at the same time', async () => {
+    let other: number | undefined;
+    beforeWrite = async () => {
+      other = await statusOfLock('', 'infinity');
+    };
+    const response = await sendLock('new.txt');
+    assert.deepEqual([response.status, other], [201, 423]);
+    assert.deepEqual(texts(response, 'timeout'), ['Second-600']);
+    assert.deepEqual(await service.contents(), { 'new.txt': '' });
+    await unlock('new.txt', response);
+  });
+
+  it('leaves no lock if the file can not be created', async () => {
+    beforeWrite = async () => {
+      throw new Error('The disk is full.');
+    };
+    assert.equal(await statusOfLock('new.txt'), 500);
+    assert.deepEqual(await service.contents(), {});
+    const next = await sendLock('new.txt');
+    assert.equal(next.status, 201);
+    await unlock('new.txt', next);
+  });
+
+  it('locks the file that another client has created in the meantime, with the permission for existing files', async () => {
+    const create = async (store: Store) => {
+      await store.write(file('new.txt'), upload('other'));
+    };
+    beforeWrite = create;
+    const response = await sendLock('new.txt');
+    assert.equal(response.status, 200);
+    assert.deepEqual(await service.contents(), { 'new.txt': 'other' });
+    await unlock('new.txt', response);
+    await service.plant({});
+    service.grant(grant('', ['read', 'write']));
+    beforeWrite = create;
+    assert.equal(await statusOfLock('new.txt'), 403);
+    service.grant(ALL);
+    const next = await sendLock('new.txt');
+    assert.equal(next.status, 200);
+    await unlock('new.txt', next);
+  });
+});
+
 describe('WebDAV settings', () => {
   const start = (settings: object, backend = memory): Promise<TestService> =>
     startService(backend, {

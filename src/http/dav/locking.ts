@@ -1,8 +1,11 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import { isHeld, type Lock, lockedError } from '../../dav/lock.ts';
+import type { NewLock } from '../../dav/locks.ts';
 import { isStoreError, quoted } from '../../model/error.ts';
+import { type FilePath, isFolder } from '../../model/path.ts';
 import type { Entry } from '../../model/store.ts';
+import { accessOf } from '../access/request-access.ts';
 import { requireClutterAllowed } from './clutter.ts';
 import { requireIf, requireParent, requirePreconditions } from './conditions.ts';
 import type { DavContext } from './context.ts';
@@ -16,6 +19,9 @@ import { childOf, escapeXml, isDav, parseXml, toXml } from './xml.ts';
 /** Seconds until a lock expires: by default, and at most. Clients refresh locks that they need for longer. */
 const DEFAULT_TIMEOUT_SECONDS = 600;
 const MAX_TIMEOUT_SECONDS = 3600;
+
+/** Seconds until the lock of a new file ends if the process is killed before it has created the file. */
+const NEW_FILE_TIMEOUT_SECONDS = 60;
 
 /** Maximum characters of what a client says about the owner of a lock. */
 const MAX_OWNER_LENGTH = 2000;
@@ -40,32 +46,54 @@ export async function lock(context: DavContext): Promise<FastifyReply> {
     await requireParent(context, target);
   }
   const wanted = { path, scope, isDeep: isDeep && entry?.kind === 'folder', owner, user: holder.user, timeoutSeconds };
-  let isCreated = false;
-  const locked = await files.lock(path, { isNew: entry === undefined, isDeep: wanted.isDeep }, async () => {
-    // Before the lock: a crash between them leaves an empty file that all clients can use, instead of a lock without a file.
-    if (!entry) isCreated = await createEmptyFile(context, path);
-    const outcome = await environment.dav.locks.create(wanted);
-    if ('lock' in outcome) return outcome.lock;
-    throw new DavError(
-      423,
-      lockedError(path, outcome.conflict, holder).message,
-      conflictElement(context, outcome.conflict),
-    );
-  });
-  return sendLocks(context, { locks: [locked], status: isCreated ? 201 : 200, token: locked.token });
+  const created = entry || isFolder(path) ? undefined : await lockNewFile(context, { ...wanted, path });
+  const locked =
+    created ?? (await files.lock(path, { isNew: false, isDeep: wanted.isDeep }, () => create(context, wanted)));
+  return sendLocks(context, { locks: [locked], status: created ? 201 : 200, token: locked.token });
+}
+
+/** Adds a lock. Throws 423 if another one conflicts with it. */
+async function create(context: DavContext, wanted: NewLock): Promise<Lock> {
+  const outcome = await context.environment.dav.locks.create(wanted);
+  if ('lock' in outcome) return outcome.lock;
+  const { conflict } = outcome;
+  throw new DavError(
+    423,
+    lockedError(wanted.path, conflict, context.holder).message,
+    conflictElement(context, conflict),
+  );
 }
 
 /**
- * Creates the empty file that a lock of an unused path creates (RFC 4918, section 7.3). Returns false if another client
- * has created the file meanwhile.
+ * Locks an unused path, and creates the empty file there (RFC 4918, section 7.3), or does neither. Returns undefined if another
+ * client has created the file meanwhile.
  */
-async function createEmptyFile({ files }: DavContext, path: Lock['path']): Promise<boolean> {
+async function lockNewFile(
+  context: DavContext,
+  wanted: NewLock & { readonly path: FilePath },
+): Promise<Lock | undefined> {
+  const { files, request, holder, environment } = context;
+  const { locks } = environment.dav;
+  const { path, timeoutSeconds } = wanted;
+  const lockAndCreate = async () => {
+    // First the lock: another client could otherwise lock the path before this one, which leaves an empty file without a lock.
+    const brief = Math.min(timeoutSeconds, NEW_FILE_TIMEOUT_SECONDS);
+    const { token } = await create(context, { ...wanted, timeoutSeconds: brief });
+    try {
+      const target = { path, condition: 'absent' } as const;
+      const withLock = accessOf(request).filesWithLocks(new Set([...holder.tokens, token]));
+      await withLock.upload({ target, body: Readable.from([]), maxSize: 0 });
+      return (await locks.refresh(token, timeoutSeconds)) ?? (await create(context, wanted));
+    } catch (error) {
+      // If this fails too, the lock ends by itself.
+      await locks.remove(token).catch(() => {});
+      throw error;
+    }
+  };
   try {
-    const target = { path: path as NonNullable<DavContext['target']['file']>, condition: 'absent' } as const;
-    await files.upload({ target, body: Readable.from([]), maxSize: 0 });
-    return true;
+    return await files.lock(path, { isNew: true, isDeep: false }, lockAndCreate);
   } catch (error) {
-    if (isStoreError(error) && error.code === 'name-taken') return false;
+    if (isStoreError(error) && error.code === 'name-taken') return undefined;
     throw error;
   }
 }
