@@ -16,6 +16,8 @@ export interface Lock {
   readonly owner: string | undefined;
   /** The user who holds the lock; undefined for an anonymous user. */
   readonly user: string | undefined;
+  /** The ID of the app token with which the lock was set; undefined for other authentication methods. */
+  readonly appToken: string | undefined;
   readonly timeoutSeconds: number;
   readonly createdAt: Date;
   readonly expiresAt: Date;
@@ -37,6 +39,17 @@ export function covers({ path: locked, isDeep }: Lock, path: FilePath | FolderPa
 /** Returns whether a request may use a lock: it sent the token, and its user created the lock. */
 export function isHeld({ token, user }: Lock, holder: LockHolder): boolean {
   return holder.tokens.has(token) && user === holder.user;
+}
+
+/**
+ * Returns whether the sender of a request holds a lock, so that they may end it. A limited app token holds only the locks that it
+ * has set: its user can have set others with more permissions.
+ */
+export function isHolder(
+  lock: Pick<Lock, 'user' | 'appToken'>,
+  { user, appToken }: { readonly user: string | undefined; readonly appToken: string | undefined },
+): boolean {
+  return lock.user === user && (appToken === undefined || lock.appToken === appToken);
 }
 
 /** What an operation changes. */

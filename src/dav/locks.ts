@@ -13,7 +13,8 @@ const MAX_LOCKS = 10_000;
 /** Maximum number of shared locks of one file or folder: `PROPFIND` repeats those of a folder for everything in it. */
 const MAX_SHARED_LOCKS = 32;
 
-export interface NewLock extends Pick<Lock, 'path' | 'scope' | 'isDeep' | 'owner' | 'user' | 'timeoutSeconds'> {}
+export interface NewLock
+  extends Pick<Lock, 'path' | 'scope' | 'isDeep' | 'owner' | 'user' | 'appToken' | 'timeoutSeconds'> {}
 
 /** The table of locks. Every member throws `database-unavailable` if the database can't be used. */
 export class Locks {
@@ -35,7 +36,7 @@ export class Locks {
     return outcome;
   }
 
-  #add({ path, scope, isDeep, owner, user, timeoutSeconds }: NewLock): ReturnType<Locks['create']> {
+  #add({ path, scope, isDeep, owner, user, appToken, timeoutSeconds }: NewLock): ReturnType<Locks['create']> {
     const { now } = this.#database.dialect;
     return this.#database.transaction(async (db) => {
       await db.updateTable('lock_turns').set('turns', sql<number>`turns + 1`).where('id', '=', 1).execute();
@@ -58,6 +59,7 @@ export class Locks {
           is_deep: isDeep ? 1 : 0,
           owner: owner ?? null,
           username: user ?? null,
+          app_token: appToken ?? null,
           timeout_seconds: timeoutSeconds,
           created_at: now,
           expires_at: sql<number>`${now} + ${sql.lit(timeoutSeconds * 1000)}`,
@@ -225,6 +227,7 @@ function toLock(row: Selectable<LocksTable> & { readonly now: number }): Lock {
     isDeep: row.is_deep === 1,
     owner: row.owner ?? undefined,
     user: row.username ?? undefined,
+    appToken: row.app_token ?? undefined,
     timeoutSeconds: row.timeout_seconds,
     createdAt: new Date(row.created_at),
     expiresAt: new Date(row.expires_at),

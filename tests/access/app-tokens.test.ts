@@ -474,4 +474,40 @@ describe('WebDAV with an app token', () => {
     assert.deepEqual(codeOf(await release(await create({ folder: 'px' }))), [404, 'not-found']);
     assert.equal((await release(writer)).status, 200);
   });
+
+  it('releases only the locks that it has set, unless it may change the file', async () => {
+    const writer = await create({ permissions: ['read', 'write'] });
+    const other = await create({ permissions: ['read', 'write'] });
+    const manager = await create();
+    const lock = async (request: (call: Call) => Promise<HttpResponse>) => {
+      const { status, headers, body } = await request({ ...LOCK, method: 'LOCK' });
+      assert.ok([200, 201].includes(status), body.toString());
+      return String(headers['lock-token']);
+    };
+    const idOf = async (path: string) => {
+      const { locks } = jsonOf(await service.asAnn('/-/locks?folder=p')) as { locks: { id: string; path: string }[] };
+      return locks.find((each) => each.path === path)?.id ?? assert.fail(path);
+    };
+    const unlock = (token: Created, path: string, lockToken: string) =>
+      dav(token, 'UNLOCK', path, { headers: { 'lock-token': lockToken } });
+    const release = async (token: Created, path: string) =>
+      withToken(token, `/-/locks/${await idOf(path)}`, { method: 'DELETE' });
+
+    // Set by the user with all permissions.
+    const ofUser = await lock((call) => service.asAnn('/-/dav/p/b', call));
+    assert.equal((await unlock(writer, 'p/b', ofUser)).status, 403);
+    assert.deepEqual(codeOf(await release(writer, 'p/b')), [403, 'permission-denied']);
+    assert.equal((await release(manager, 'p/b')).status, 200);
+    // Set by another token of the user.
+    const ofToken = await lock((call) => dav(writer, 'LOCK', 'p/new', call));
+    assert.equal((await unlock(other, 'p/new', ofToken)).status, 403);
+    assert.deepEqual(codeOf(await release(other, 'p/new')), [403, 'permission-denied']);
+    assert.equal((await unlock(writer, 'p/new', ofToken)).status, 204);
+    await lock((call) => dav(writer, 'LOCK', 'p/newer', call));
+    assert.equal((await release(writer, 'p/newer')).status, 200);
+    // The user releases all of them.
+    await lock((call) => dav(writer, 'LOCK', 'p/newest', call));
+    const newest = await idOf('p/newest');
+    assert.equal((await service.asAnn(`/-/locks/${newest}`, { method: 'DELETE' })).status, 200);
+  });
 });

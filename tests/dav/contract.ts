@@ -58,6 +58,7 @@ export function testDavTables(name: string, createEngine: () => Promise<Engine>)
         isDeep: false,
         owner: undefined,
         user: 'ann',
+        appToken: undefined,
         timeoutSeconds: 600,
         ...more,
       });
@@ -75,12 +76,12 @@ export function testDavTables(name: string, createEngine: () => Promise<Engine>)
 
       it('finds a lock with all that was said, in any process, until it is removed', async () => {
         const owner = '<owner xmlns="DAV:">Ünï &lt;“quotes”&gt; \\ %_</owner>';
-        const lock = await create('ä/b %_.txt', { owner, user: undefined, scope: 'shared' });
+        const lock = await create('ä/b %_.txt', { owner, user: undefined, appToken: 't1', scope: 'shared' });
         const [found, ...others] = await locks(1).covering(lock.path);
         assert.deepEqual(others, []);
         assert.deepEqual({ ...found, remainingSeconds: 600 }, { ...lock, remainingSeconds: 600 });
         assert.equal(lock.owner, owner);
-        assert.equal(lock.user, undefined);
+        assert.deepEqual([lock.user, lock.appToken], [undefined, 't1']);
         assert.equal(lock.expiresAt.getTime() - lock.createdAt.getTime(), 600_000);
         assert.deepEqual((await locks(1).find(lock.id))?.token, lock.token);
         assert.equal(await locks(1).remove(lock.token), true);
@@ -168,7 +169,14 @@ export function testDavTables(name: string, createEngine: () => Promise<Engine>)
       const onLocks = (path: string) => void told.push(path);
       const end = feed.subscribe({ key: 'ann', isAnonymous: false }, { onChanges: () => {}, onLocks });
       const path = parseFile(`${'ü/'.repeat(300)}“a”: %_.txt`);
-      const wanted = { path, scope: 'exclusive', isDeep: false, owner: undefined, user: 'ann' } as const;
+      const wanted = {
+        path,
+        scope: 'exclusive',
+        isDeep: false,
+        owner: undefined,
+        user: 'ann',
+        appToken: 't1',
+      } as const;
       const outcome = await own.create({ ...wanted, timeoutSeconds: 600 });
       const { token } = 'lock' in outcome ? outcome.lock : assert.fail();
       assert.ok('conflict' in (await own.create({ ...wanted, timeoutSeconds: 600 })));

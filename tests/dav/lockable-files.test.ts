@@ -19,6 +19,7 @@ const LOCK: Lock = {
   isDeep: false,
   owner: undefined,
   user: 'ann',
+  appToken: undefined,
   timeoutSeconds: 600,
   createdAt: new Date(),
   expiresAt: new Date(),

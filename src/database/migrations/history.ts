@@ -1,4 +1,5 @@
 import { ADD_JOB_CHECKPOINTS } from './add-job-checkpoints.ts';
+import { ADD_LOCK_APP_TOKENS } from './add-lock-app-tokens.ts';
 import { ADD_UNDO } from './add-undo.ts';
 import { CREATE_APP_TOKENS } from './create-app-tokens.ts';
 import { CREATE_CHANGES } from './create-changes.ts';
@@ -24,4 +25,5 @@ export const MIGRATIONS: readonly Migration[] = [
   CREATE_UPLOAD_CONTENTS,
   CREATE_LOCKS,
   CREATE_APP_TOKENS,
+  ADD_LOCK_APP_TOKENS,
 ];

@@ -28,6 +28,8 @@ export interface LocksTable {
   readonly owner: string | null;
   /** The username of the user who holds the lock; null for an anonymous user. */
   readonly username: string | null;
+  /** The ID of the app token with which the lock was set; null without one. */
+  readonly app_token: string | null;
   readonly timeout_seconds: number;
   readonly created_at: number;
   readonly expires_at: number;

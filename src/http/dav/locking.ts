@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
-import { isHeld, type Lock, lockedError } from '../../dav/lock.ts';
+import { isHeld, isHolder, type Lock, lockedError } from '../../dav/lock.ts';
 import type { NewLock } from '../../dav/locks.ts';
 import { isStoreError, quoted } from '../../model/error.ts';
 import { type FilePath, isFolder } from '../../model/path.ts';
@@ -28,7 +28,7 @@ const MAX_OWNER_LENGTH = 2000;
 
 /** LOCK (RFC 4918, section 9.10): locks a file or folder, or refreshes a lock. Creates an empty file where nothing exists. */
 export async function lock(context: DavContext): Promise<FastifyReply> {
-  const { files, target, holder, environment } = context;
+  const { files, request, target, holder } = context;
   context.requireWritable();
   const timeoutSeconds = parseTimeout(context.header('timeout'));
   const body = await context.readBody();
@@ -45,10 +45,11 @@ export async function lock(context: DavContext): Promise<FastifyReply> {
     requireClutterAllowed(context, path);
     await requireParent(context, target);
   }
-  const wanted = { path, scope, isDeep: isDeep && entry?.kind === 'folder', owner, user: holder.user, timeoutSeconds };
+  const { appToken } = accessOf(request);
+  const isTree = isDeep && entry?.kind === 'folder';
+  const wanted = { path, scope, isDeep: isTree, owner, user: holder.user, appToken, timeoutSeconds };
   const created = entry || isFolder(path) ? undefined : await lockNewFile(context, { ...wanted, path });
-  const locked =
-    created ?? (await files.lock(path, { isNew: false, isDeep: wanted.isDeep }, () => create(context, wanted)));
+  const locked = created ?? (await files.lock(path, { isNew: false, isDeep: isTree }, () => create(context, wanted)));
   return sendLocks(context, { locks: [locked], status: created ? 201 : 200, token: locked.token });
 }
 
@@ -126,10 +127,14 @@ export async function unlock(context: DavContext): Promise<FastifyReply> {
   const path = entry?.path ?? target.file ?? target.folder;
   const found = (await environment.dav.locks.covering(path)).find((each) => each.token === token);
   if (!found) throw tokenMismatch(`No lock with the token ${quoted(header)} covers the file or folder.`, 409);
-  await files.unlock(found, { isHolder: found.user === context.holder.user }, async () => {
+  await files.unlock(found, { isHolder: isHolder(found, senderOf(context)) }, async () => {
     await environment.dav.locks.remove(found.token);
   });
   return reply.code(204).send();
+}
+
+function senderOf({ request, holder: { user } }: DavContext) {
+  return { user, appToken: accessOf(request).appToken };
 }
 
 const tokenMismatch = (message: string, status: number) =>

@@ -1,4 +1,4 @@
-import type { Lock } from '../../dav/lock.ts';
+import { isHolder, type Lock } from '../../dav/lock.ts';
 import { quoted, StoreError } from '../../model/error.ts';
 import { parseFolder } from '../../model/path.ts';
 import { accessOf } from '../access/request-access.ts';
@@ -46,11 +46,12 @@ export function lockRoutes(app: App, { locks }: DavService): void {
       },
     },
     async (request) => {
-      const { files, user } = accessOf(request);
+      const { files, user, appToken } = accessOf(request);
       const { id } = request.params;
       const found = await locks.find(id);
       if (!found || !files.canRead(found.path)) throw lockNotFound(id);
-      await files.unlock(found, { isHolder: found.user !== undefined && found.user === user?.name }, async () => {
+      const isOwn = user !== undefined && isHolder(found, { user: user.name, appToken });
+      await files.unlock(found, { isHolder: isOwn }, async () => {
         await locks.remove(found.token);
       });
       return { success: true, message: 'Lock released successfully' } as const;
