@@ -4,6 +4,7 @@ import type { Database } from '../database/database.ts';
 import { type LocksTable, lockTopicOf } from '../database/tables/locks.ts';
 import type { Tables } from '../database/tables/tables.ts';
 import { quoted, StoreError } from '../model/error.ts';
+import { EXACT_NAMES, type NameComparison } from '../model/name-comparison.ts';
 import { type FilePath, type FolderPath, isFolder, parentOf, ROOT } from '../model/path.ts';
 import { covers, type Lock, type LockedChange } from './lock.ts';
 
@@ -19,10 +20,13 @@ export interface NewLock
 /** The table of locks. Every member throws `database-unavailable` if the database can't be used. */
 export class Locks {
   readonly #database: Database;
+  readonly #names: NameComparison;
   #anyQuery: CompiledQuery | undefined;
 
-  constructor(database: Database) {
+  /** `names`: how the store compares names. */
+  constructor(database: Database, names: NameComparison = EXACT_NAMES) {
     this.#database = database;
+    this.#names = names;
   }
 
   /**
@@ -118,12 +122,14 @@ export class Locks {
     if (!(await this.#exist())) return [];
     const rows = await this.#database.run((db) =>
       this.#select(db)
-        .where(({ eb, or }) => or([eb('path', 'in', foldersTo(folder)), eb('parent', '=', folder)]))
+        .$if(this.#hasExactNames, (query) =>
+          query.where(({ eb, or }) => or([eb('path', 'in', foldersTo(folder)), eb('parent', '=', folder)])),
+        )
         .execute(),
     );
-    return rows
-      .map(toLock)
-      .filter((lock) => covers(lock, folder) || (lock.path !== ROOT && parentOf(lock.path) === folder));
+    return this.#toLocks(rows, folder).filter(
+      (lock) => covers(lock, folder) || (lock.path !== ROOT && parentOf(lock.path) === folder),
+    );
   }
 
   /** Returns the locks that can concern a change. */
@@ -135,13 +141,51 @@ export class Locks {
   /** Ends the locks of a file, or of a folder and everything in it. */
   async removeAll(path: FilePath | FolderPath): Promise<void> {
     if (!(await this.#exist())) return;
+    const paths = await this.#spellingsOf(path);
+    if (paths?.length === 0) return;
     const { numDeletedRows } = await this.#database.run((db) =>
       db
         .deleteFrom('locks')
-        .where((eb) => (isFolder(path) ? isBelow(path) : eb('path', '=', path)))
+        .where((eb) => (isFolder(path) && !paths ? isBelow(path) : eb('path', 'in', paths ?? [path])))
         .executeTakeFirstOrThrow(),
     );
     if (numDeletedRows > 0n) await this.#announce(path);
+  }
+
+  /**
+   * Returns the paths of locks, in any spelling, that are certainly a path or in it. Undefined if the store compares names
+   * exactly.
+   */
+  async #spellingsOf(path: FilePath | FolderPath): Promise<readonly string[] | undefined> {
+    if (this.#hasExactNames) return undefined;
+    const rows = await this.#database.run((db) => this.#select(db).execute());
+    const key = this.#names.certain(path);
+    return rows
+      .map((row) => row.path)
+      .filter((locked) => {
+        const lockedKey = this.#names.certain(locked);
+        return lockedKey === key || (isFolder(path) && lockedKey.startsWith(key));
+      });
+  }
+
+  /** Whether all spellings of a path are different files, so that queries can compare paths. */
+  get #hasExactNames(): boolean {
+    return this.#names === EXACT_NAMES;
+  }
+
+  /** Returns locks with paths that are spelled like `path` as far as the store might treat them as the same. */
+  #toLocks(rows: readonly LockRow[], path: FilePath | FolderPath): readonly Lock[] {
+    const locks = rows.map(toLock);
+    if (this.#hasExactNames) return locks;
+    const spelled = path.split('/');
+    const keys = this.#names.possible(path).split('/');
+    return locks.map((lock) => {
+      const segments = lock.path.split('/');
+      const lockKeys = this.#names.possible(lock.path).split('/');
+      const differing = lockKeys.findIndex((key, index) => key !== keys[index]);
+      const common = differing === -1 ? segments.length : differing;
+      return { ...lock, path: [...spelled.slice(0, common), ...segments.slice(common)].join('/') as Lock['path'] };
+    });
   }
 
   /** Announces to all processes that the locks of a file, or of a folder and everything in it, have changed. */
@@ -166,13 +210,15 @@ export class Locks {
     { path, isTree }: LockedChange,
   ): Promise<readonly Lock[]> {
     const rows = await this.#select(db)
-      .where(({ eb, or }) =>
-        isTree && isFolder(path)
-          ? or([eb('path', 'in', foldersTo(path)), isBelow(path)])
-          : eb('path', 'in', [...foldersTo(path), path]),
+      .$if(this.#hasExactNames, (query) =>
+        query.where(({ eb, or }) =>
+          isTree && isFolder(path)
+            ? or([eb('path', 'in', foldersTo(path)), isBelow(path)])
+            : eb('path', 'in', [...foldersTo(path), path]),
+        ),
       )
       .execute();
-    return rows.map(toLock);
+    return this.#toLocks(rows, path);
   }
 
   #select(db: Pick<Kysely<Tables>, 'selectFrom'>) {
@@ -218,7 +264,9 @@ async function requireFewLocks(db: Transaction<Tables>, user: string | undefined
 /** Only parsed paths are stored. */
 const pathOf = ({ path }: Pick<Selectable<LocksTable>, 'path'>) => path as FilePath | FolderPath;
 
-function toLock(row: Selectable<LocksTable> & { readonly now: number }): Lock {
+type LockRow = Selectable<LocksTable> & { readonly now: number };
+
+function toLock(row: LockRow): Lock {
   return {
     token: row.token,
     id: row.id,

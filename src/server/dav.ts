@@ -10,17 +10,17 @@ import type { OpenedStore } from '../stores/backend.ts';
 export type DavSettings = Pick<Config, 'DAV' | 'DAV_CLUTTER' | 'DAV_REDIRECTS'>;
 
 /** The properties of the store that matter to WebDAV. */
-export type DavStore = Pick<OpenedStore, 'isLocal'>;
+export type DavStore = Partial<Pick<OpenedStore, 'isLocal' | 'names'>>;
 
 /** Creates what WebDAV adds to files. */
 export function createDav(
   database: Database,
   { DAV, DAV_CLUTTER, DAV_REDIRECTS }: DavSettings,
-  { isLocal = false }: DavStore,
+  { isLocal = false, names }: DavStore,
   logger: Pick<Logger, 'warn'>,
 ): DavService {
   return {
-    locks: new Locks(database),
+    locks: new Locks(database, names),
     properties: new Properties(database),
     onError: (error) => logger.warn({ err: error }, 'WebDAV locks and properties of changed files were not updated'),
     isServed: DAV,

@@ -4,8 +4,10 @@ import { ChangeFeed } from '../../src/changes/feed.ts';
 import { ChangeLog } from '../../src/changes/log.ts';
 import { type Broadcast, Database } from '../../src/database/database.ts';
 import { openEngine } from '../../src/database/open.ts';
+import { findObstacle } from '../../src/dav/lock.ts';
 import { Locks, type NewLock } from '../../src/dav/locks.ts';
 import { Properties } from '../../src/dav/properties.ts';
+import { foldingNames } from '../../src/model/name-comparison.ts';
 import { type FilePath, type FolderPath, parseFile, parseFolder, ROOT } from '../../src/model/path.ts';
 import { until } from '../../testing/until.ts';
 
@@ -13,6 +15,9 @@ type Engine = Parameters<typeof openEngine>[0];
 
 const pathOf = (text: string): FilePath | FolderPath =>
   text === '' || text.endsWith('/') ? parseFolder(text) : parseFile(text);
+
+/** A client without the token of any lock. */
+const ANN = { user: 'ann', tokens: new Set<string>() };
 
 /** Passes messages between the processes of a machine, for an engine without messages of its own. */
 function createBroadcast(): () => Broadcast {
@@ -143,6 +148,42 @@ export function testDavTables(name: string, createEngine: () => Promise<Engine>)
         assert.deepEqual(await listed(''), ['', 'a/', 'ab']);
         assert.deepEqual(await listed('a/b/'), ['', 'a/b/', 'a/b/deep']);
         assert.deepEqual(await listed('other/'), ['']);
+      });
+
+      describe('of a store that ignores case', () => {
+        const folding = () => new Locks(database(1), foldingNames({ ignoresCase: true, ignoresForm: true }));
+
+        it('binds every spelling of a path, and names it as the client does', async () => {
+          const change = async (path: string, isTree = false) => {
+            const found = await folding().concerning({ path: pathOf(path), isMember: true, isTree });
+            const obstacle = findObstacle({ path: pathOf(path), isMember: true, isTree }, found, ANN);
+            return obstacle?.path;
+          };
+          await create('Notes/Übung.txt');
+          await create('Deep/', { isDeep: true });
+          for (const path of ['Notes/Übung.txt', 'notes/u\u0308BUNG.TXT', 'NOTES/Übung.txt']) {
+            assert.equal(await change(path), path);
+          }
+          assert.equal(await change('notes/', true), 'notes/Übung.txt');
+          assert.equal(await change('deep/A/b'), 'deep/');
+          assert.equal(await change('notes/other'), undefined);
+          assert.equal(await change('notes/Übung.txt2'), undefined);
+          assert.equal(await change('note/Übung.txt'), undefined);
+          assert.ok('conflict' in (await folding().create(wanted('NOTES/', { isDeep: true }))));
+          assert.ok('conflict' in (await folding().create(wanted('dEEP/new'))));
+          const listed = (await folding().inFolder(parseFolder('NOTES'))).map(({ path }) => path);
+          assert.deepEqual(listed, ['NOTES/Übung.txt']);
+        });
+
+        it('ends the locks of every spelling of what was deleted, and no others', async () => {
+          for (const path of ['A/x', 'a/B/c', 'ab', 'strasse/1']) await create(path);
+          await folding().removeAll(parseFolder('STRAßE'));
+          await folding().removeAll(parseFolder('a'));
+          const left = await folding().concerning({ path: ROOT, isMember: false, isTree: true });
+          assert.deepEqual(left.map(({ path }) => path).toSorted(), ['ab', 'strasse/1']);
+          await folding().removeAll(parseFile('AB'));
+          assert.deepEqual(await locks().covering(parseFile('ab')), []);
+        });
       });
 
       it('removes the locks of a folder and everything in it, and no others', async () => {
