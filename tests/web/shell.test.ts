@@ -18,7 +18,7 @@ import {
   waitForTitle,
 } from './elements.ts';
 import { refuse } from './intercept.ts';
-import { DEEP_FOLDER, FILES, openSite, PHONE } from './open-site.ts';
+import { DEEP_FOLDER, FILES, openSite, PHONE, visitSite } from './open-site.ts';
 
 export const needs: readonly Need[] = ['browser'];
 
@@ -205,10 +205,16 @@ describe('The page on a phone', () => {
 
 describe('An unreachable service', () => {
   it('is reported above the list, and in a folder that is not loaded, until it is reachable again', async (t) => {
-    const { page, site } = await openSite(t, {
+    const { page, site } = await visitSite(t, {
       files: FILES,
+      path: '-/session',
       visit: { expectedErrors: [/ERR_(CONNECTION_(REFUSED|RESET)|EMPTY_RESPONSE)/] },
     });
+    // The code that announces problems loads after the page, together with the code that follows changes.
+    const following = page.waitForRequest('**/-/changes?*');
+    await page.goto(site.url);
+    await following;
+    await page.locator('html[data-listing="complete"]').waitFor();
     const banner = page.locator('.problem-banner');
     await site.stop();
     await page.keyboard.press('Alt+r');

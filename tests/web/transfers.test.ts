@@ -119,6 +119,7 @@ test('A conflict dialog asks about each taken name, or once for all', async (t) 
   await row(page, 'sub/').click();
   await page.keyboard.press('Control+x');
   await row(page, 'to/').dblclick();
+  await row(page, 'to/a.txt').waitFor();
   await page.keyboard.press('Control+v');
   await page.getByText('Replacing the folder deletes everything in it.').waitFor();
   await page.getByRole('button', { name: 'Replace' }).click();

@@ -107,6 +107,8 @@ describe('Uploading files', () => {
 
     await dropPaths(page, view(page), [join(local, 'box'), join(local, 'single.txt')]);
     await row(page, 'single.txt').waitFor();
+    // The tray can still show the result of the first two files.
+    await until('both files are stored', async () => (await site.paths()).includes('box/deep/er/x.txt'));
     await trayShows(page, '2 files uploaded');
     assert.equal(await storedText(site, 'box/deep/er/x.txt'), 'x');
     assert.equal(await storedText(site, 'single.txt'), 's');
