@@ -49,7 +49,7 @@ export interface Start {
   readonly root?: string;
   /** Additional environment variables. The process inherits none. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** The program that runs the script, and its first arguments. Default: the Node.js of the tests. */
+  /** The program that runs the script, and its first arguments. Default: the Node.js of the tests, with a large heap from the start. */
   readonly command?: readonly [string, ...string[]];
   /** The script of the command, for another checkout or an installed package. */
   readonly script?: string;
@@ -136,8 +136,20 @@ export function isRunning(pid: number): boolean {
 
 const SCRIPT = fileURLToPath(new URL('../bin/holdall.js', import.meta.url));
 
-/** Without load shedding: other tests on a busy machine must not count as an overload of the service. */
-const DEFAULTS = { HOST: '127.0.0.1', PORT: '0', WORKERS: '1', MAX_EVENT_LOOP_DELAY: '0' };
+/**
+ * Without load shedding: other tests on a busy machine must not count as an overload of the service. Without programs for
+ * thumbnails, because each start would try their sandbox.
+ */
+const DEFAULTS = {
+  HOST: '127.0.0.1',
+  PORT: '0',
+  WORKERS: '1',
+  MAX_EVENT_LOOP_DELAY: '0',
+  THUMBNAIL_PROGRAMS: 'false',
+};
+
+/** Starts with the heap that a busy service has. It would collect garbage many times while it grows to that. */
+const PROGRAM = [process.execPath, '--min-semi-space-size=16'] as const;
 
 const launched = new Set<ChildProcess>();
 
@@ -150,7 +162,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => 
 /** Starts the command in an empty working directory, so that no `.env` is read, and with nothing of our environment but what makes it start faster. */
 async function launch(
   t: Owner,
-  { settings, command = [process.execPath], script = SCRIPT, args = [] }: Start & { args?: readonly string[] },
+  { settings, command = PROGRAM, script = SCRIPT, args = [] }: Start & { args?: readonly string[] },
 ): Promise<{ child: ChildProcessByStdio<null, Readable, Readable>; pid: number; ended: Promise<End> }> {
   const cwd = await temporaryFolder(t);
   const [program, ...before] = command;

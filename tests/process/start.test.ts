@@ -19,7 +19,7 @@ describe('A start', () => {
   for (const WORKERS of isFullForm ? ['1', '2'] : ['2']) {
     it(`logs the service URL and the store in one line (WORKERS=${WORKERS})`, async (t) => {
       const root = join(await temporaryFolder(t), 'made when it is missing');
-      const { ready, port, log } = await startHoldall(t, { root, settings: { WORKERS } });
+      const { ready, port, log } = await startHoldall(t, { root, settings: { WORKERS, THUMBNAIL_PROGRAMS: 'true' } });
       assert.equal(ready['url'], `http://127.0.0.1:${port}`);
       assert.equal(ready['serves'], root);
       assert.equal(ready['access'], 'full access from this machine only');

@@ -166,8 +166,6 @@ async function startService(
     METRICS_TOKEN,
     // Most tests delete with the confirmation that services without a trash ask for.
     TRASH_DAYS: '0',
-    // The videos and PDFs of most tests have no valid content.
-    THUMBNAIL_PROGRAMS: 'false',
     ...stored.settings,
     ...(accessFile && { ACCESS_FILE: accessFile }),
     ...settings,
