@@ -128,10 +128,12 @@ const PAGE_SIZE = 1_000;
 async function createTree(files: readonly string[], shownFolder = '') {
   const memory = createMemoryService(Object.fromEntries(files.map((path) => [path, ''])));
   const requests: string[] = [];
+  const inBackground: boolean[] = [];
   let problem: ServiceError | undefined;
   const service: Pick<Service, 'list'> = {
     async list(path, options) {
       requests.push(path);
+      inBackground.push(options?.isBackground ?? false);
       if (problem) throw problem;
       const { entries, ...page } = await memory.service.list(path);
       const start = Number(options?.cursor ?? 0);
@@ -146,6 +148,8 @@ async function createTree(files: readonly string[], shownFolder = '') {
     tree,
     folder,
     requests,
+    /** For each request, whether it asks for no sign-in. */
+    inBackground,
     files: memory.files,
     fail(error: ServiceError | undefined) {
       problem = error;
@@ -193,6 +197,8 @@ describe('The folder tree', () => {
     await when(() => isIdle(scene));
     assert.deepEqual(scene.rows(), ['- ', '  + a/', '  - b/', '    + b/2/', '  + c/']);
     assert.deepEqual(scene.requests, ['', 'b/']);
+    scene.tree.expand('c/');
+    assert.deepEqual(scene.inBackground, [true, true, false], 'only the user is asked to sign in');
   });
 
   it('follows the changes of the feed', async () => {

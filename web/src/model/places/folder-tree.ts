@@ -66,9 +66,10 @@ export class FolderTree {
     this.rows = computed(() => this.#rowsOf(ROOT, { level: 1, position: 1, siblings: 1 }));
   }
 
-  expand(path: string): void {
+  /** Expands a folder. `isBackground`: the page does it by itself, so that an expired session opens no dialog. */
+  expand(path: string, { isBackground }: { isBackground?: boolean } = {}): void {
     if (!this.#expanded.value.has(path)) this.#expanded.value = new Set([...this.#expanded.value, path]);
-    if (!this.#isShown(path)) void this.#read(path);
+    if (!this.#isShown(path)) void this.#read(path, { isBackground });
   }
 
   collapse(path: string): void {
@@ -76,11 +77,11 @@ export class FolderTree {
     this.#expanded.value = new Set([...this.#expanded.value].filter((other) => other !== path));
   }
 
-  /** Expands all folders that contain a folder. */
+  /** Expands all folders that contain a folder which the page shows. */
   reveal(path: string): void {
     for (const ancestor of [ROOT, ...ancestorsOf(path).slice(0, -1)]) {
       const isKnown = this.#children.peek().get(ancestor)?.state === 'ready' && this.#expanded.peek().has(ancestor);
-      if (!isKnown) this.expand(ancestor);
+      if (!isKnown) this.expand(ancestor, { isBackground: true });
     }
   }
 
@@ -177,7 +178,7 @@ export class FolderTree {
   /** Reads subfolders from a cursor, or all of them again. */
   async #read(
     path: string,
-    { from, isBackground = false }: { from?: string | undefined; isBackground?: boolean } = {},
+    { from, isBackground = false }: { from?: string | undefined; isBackground?: boolean | undefined } = {},
   ): Promise<void> {
     this.#reading.get(path)?.abort();
     const controller = new AbortController();
