@@ -76,14 +76,25 @@ export function dropPaths(page: Page, target: Locator, files: readonly string[])
 export async function dragUntil(
   page: Page,
   target: Locator,
-  { files, shown, types }: { files: readonly string[]; shown: Locator; types?: Parameters<typeof dragPaths>[3] },
+  { files, shown, types }: { files: readonly string[]; shown: Locator; types?: readonly DragType[] },
 ): Promise<void> {
-  await dragPaths(page, target, files, types);
-  await until('the page reacts to the drag', async () => {
-    if (await shown.isVisible()) return true;
-    await dragPaths(page, target, files, ['dragOver']);
-    return false;
+  const point = await pointOf(target);
+  await dispatchDrag(page, point, files, types);
+  await waitWhileRepeating(shown, () => dispatchDrag(page, point, files, ['dragOver']));
+}
+
+/** Waits until an element is visible, and repeats an event until then. */
+export async function waitWhileRepeating(shown: Locator, repeat: () => Promise<void>): Promise<void> {
+  let isShown = false;
+  const wait = async () => {
+    await shown.waitFor();
+    isShown = true;
+  };
+  const repeating = until('the page reacts', async () => {
+    if (!isShown) await repeat();
+    return isShown;
   });
+  await Promise.all([wait(), repeating]);
 }
 
 /** Dispatches drag events with local files and folders at an element. */
@@ -91,14 +102,29 @@ export async function dragPaths(
   page: Page,
   target: Locator,
   files: readonly string[],
-  types: readonly ('dragEnter' | 'dragOver' | 'dragCancel' | 'drop')[] = ['dragEnter', 'dragOver'],
+  types?: readonly DragType[],
 ): Promise<void> {
+  await dispatchDrag(page, await pointOf(target), files, types);
+}
+
+type DragType = 'dragEnter' | 'dragOver' | 'dragCancel' | 'drop';
+
+async function pointOf(target: Locator): Promise<{ x: number; y: number }> {
   const box = await target.boundingBox();
   if (!box) throw new Error('The drop target is not visible.');
+  return { x: box.x + box.width / 2, y: box.y + Math.min(box.height / 2, 300) };
+}
+
+async function dispatchDrag(
+  page: Page,
+  point: { readonly x: number; readonly y: number },
+  files: readonly string[],
+  types: readonly DragType[] = ['dragEnter', 'dragOver'],
+): Promise<void> {
   const session = await page.context().newCDPSession(page);
-  const point = { x: box.x + box.width / 2, y: box.y + Math.min(box.height / 2, 300) };
   const data = { items: [], files: [...files], dragOperationsMask: 1 };
   for (const type of types) await session.send('Input.dispatchDragEvent', { type, ...point, data });
+  await session.detach();
 }
 
 /** Dispatches a paste event with a file, because a headless browser has no clipboard with files. */
