@@ -24,7 +24,7 @@ function lockOf(path: string, settings: Partial<Lock> = {}): Lock {
 }
 
 const permissionsIn = (...folders: string[]) => ({ allowsIn: (folder: string) => folders.includes(folder) });
-const accountOf = (name: string | null) => ({ username: signal(name) });
+const accountOf = (name: string | null) => ({ lastUsername: signal(name) });
 
 describe('A lock', () => {
   it('is that of the item itself, or that of a folder with everything in it', () => {

@@ -196,7 +196,7 @@ interface AccessOptions {
 function createAccess({ embedded, urls, shown, createUser }: AccessOptions): UserAccess {
   const { response, readOnly: isReadOnly, uploadPartBytes } = embedded;
   let account: Account | null = null;
-  const isAnonymous = () => account?.username.value === null;
+  const isAnonymous = () => account?.lastUsername.value === null;
   const permissions = createPermissions({ isReadOnly, isControlled: createUser !== null, isAnonymous, shown });
   if (!(response instanceof Error)) permissions.update(response);
   const service = createService(urls, { uploadPartBytes, storage: localStorageIfAllowed() });

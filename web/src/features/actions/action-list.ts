@@ -70,8 +70,8 @@ const only = (models: ActionModels): Entry | undefined =>
 const isText = (entry: Entry | undefined) =>
   entry?.type === 'file' && /^text|[/+](json|xml|javascript|x-sh)|yaml|toml|sql|mp2t/.test(entry.contentType);
 const always = () => true;
-/** Anonymous users can share only in a service without users. */
-export const canShare = ({ account }: ActionModels) => account?.username.value !== null;
+/** Anonymous users can share only in a service without users. If the session has expired, sharing asks the user to sign in. */
+export const canShare = ({ account }: ActionModels) => account?.lastUsername.value !== null;
 /** Returns whether the only selected entry, or the folder without a selection, is a favourite; undefined if it can't be one. */
 function isFavourite(models: ActionModels): boolean | undefined {
   const { places, selection, folder } = models;

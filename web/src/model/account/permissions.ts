@@ -30,7 +30,7 @@ interface PermissionsOptions {
   readonly isReadOnly: boolean;
   /** Whether listings contain permissions. Until the first listing, the user then has none. */
   readonly isControlled: boolean;
-  /** Whether users can sign in and no user is signed in. */
+  /** Whether users can sign in and none has. A user whose session has expired counts: the next change asks for the sign-in. */
   readonly isAnonymous: () => boolean;
   /** The path of the shown folder. */
   readonly shown: ReadonlySignal<string>;

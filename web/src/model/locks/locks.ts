@@ -11,13 +11,13 @@ export function findLock(locks: readonly Lock[], path: string): Lock | undefined
 
 /** The user of the page, and what the user can do. */
 export interface Unlocker {
-  readonly account: Pick<Account, 'username'> | null;
+  readonly account: Pick<Account, 'lastUsername'> | null;
   readonly permissions: Pick<Permissions, 'allowsIn'>;
 }
 
-/** Returns whether the user of the page holds a lock. */
+/** Returns whether the user of the page holds a lock, also if the session has expired. */
 export function isOwnLock({ user }: Pick<Lock, 'user'>, { account }: Pick<Unlocker, 'account'>): boolean {
-  return user !== undefined && user === account?.username.value;
+  return user !== undefined && user === account?.lastUsername.value;
 }
 
 /** Returns whether the service lets the user end a lock, as far as the page knows. */
