@@ -16,6 +16,9 @@ const BATCH_SIZE = 100;
 /** Files and folders with changed locks that wait for a slow client. With more, only the scope is announced. */
 const MAX_LOCKED_PATHS = 100;
 
+/** Milliseconds after which changed locks are announced, so that many changes in a short time cost little. */
+const LOCKS_DELAY_MS = 100;
+
 /** Milliseconds after which clients reconnect. */
 const RECONNECT_MS = 2000;
 
@@ -47,6 +50,10 @@ export class ChangeStream {
   #hasNews = true;
   /** The files and folders whose locks have changed since the last event. */
   readonly #lockedPaths = new Set<FilePath | FolderPath>();
+  #locksTimer: NodeJS.Timeout | undefined;
+  #areLocksDue = false;
+  /** When the next heartbeat is due, in the time of `performance.now()`. */
+  #heartbeatAt: number;
   #wake: (() => void) | undefined;
   #policy: object;
 
@@ -55,6 +62,7 @@ export class ChangeStream {
     this.#options = options;
     this.#policy = options.access.files.policy;
     const { feed, subscriber, hasLocks } = options;
+    this.#heartbeatAt = performance.now() + feed.heartbeatMs;
     this.#unsubscribe = feed.subscribe(subscriber, {
       onChanges: () => {
         this.#hasNews = true;
@@ -86,6 +94,7 @@ export class ChangeStream {
     } finally {
       signal.removeEventListener('abort', wake);
       this.#unsubscribe();
+      clearTimeout(this.#locksTimer);
       this.output.end();
     }
   }
@@ -122,13 +131,18 @@ export class ChangeStream {
       this.#lockedPaths.clear();
       this.#lockedPaths.add(scope);
     } else if (!this.#lockedPaths.has(scope)) this.#lockedPaths.add(path);
-    this.#wake?.();
+    this.#locksTimer ??= setTimeout(() => {
+      this.#locksTimer = undefined;
+      this.#areLocksDue = true;
+      this.#wake?.();
+    }, LOCKS_DELAY_MS).unref();
   }
 
   /** Without an ID: the event is not in the log, so that no client can continue from it. */
   #writeLocked(): void {
     const { access, scope } = this.#options;
-    if (this.#lockedPaths.size === 0) return;
+    if (!this.#areLocksDue) return;
+    this.#areLocksDue = false;
     const events = [...this.#lockedPaths]
       .filter((path) => path === scope || access.files.canSeeLocks(path, scope))
       .map((path) => `event: locks\ndata: ${JSON.stringify({ path })}\n\n`);
@@ -150,13 +164,15 @@ export class ChangeStream {
 
   /** Waits for new changes. Returns true at the time of the next heartbeat, also if there are none. */
   async #waitForNews(): Promise<boolean> {
-    if (this.#hasNews || this.#lockedPaths.size > 0 || this.#options.signal.aborted) return false;
+    if (this.#hasNews || this.#areLocksDue || this.#options.signal.aborted) return false;
+    const { heartbeatMs } = this.#options.feed;
     const { promise, resolve } = Promise.withResolvers<boolean>();
-    const timer = setTimeout(() => resolve(true), this.#options.feed.heartbeatMs).unref();
+    const timer = setTimeout(() => resolve(true), Math.max(0, this.#heartbeatAt - performance.now())).unref();
     this.#wake = () => resolve(false);
     const isHeartbeat = await promise;
     clearTimeout(timer);
     this.#wake = undefined;
+    if (isHeartbeat) this.#heartbeatAt = performance.now() + heartbeatMs;
     // Without a message from other processes, or after an outage, the log can still have changes.
     this.#hasNews ||= isHeartbeat;
     return isHeartbeat;

@@ -10,6 +10,7 @@ import { ChangeFeed } from '../../src/changes/feed.ts';
 import { ChangeLog } from '../../src/changes/log.ts';
 import { Database } from '../../src/database/database.ts';
 import { openEngine } from '../../src/database/open.ts';
+import { lockTopicOf } from '../../src/database/tables/locks.ts';
 import { createFiles } from '../../src/files/files.ts';
 import { ChangeStream } from '../../src/http/change-stream.ts';
 import { parseFile, ROOT } from '../../src/model/path.ts';
@@ -36,6 +37,7 @@ describe('A stream of changes', () => {
   });
 
   const open = ({ heartbeatMs, drainMs }: { readonly heartbeatMs: number; readonly drainMs: number }) => {
+    let confirmations = 0;
     const feed = new ChangeFeed(log, database, { pollMs: 1000, heartbeatMs, drainMs, log: { error: () => {} } });
     const files = new GuardedFiles(createFiles(createMemoryStore(), { presignExpires: 60 }), {
       policy: () => OPEN_POLICY,
@@ -48,14 +50,14 @@ describe('A stream of changes', () => {
       feed,
       scope: ROOT,
       start: { changes: [], end: START, cursor: 'oldest', hasMore: true },
-      access: { files, confirm: async () => {} },
+      access: { files, confirm: async () => void confirmations++ },
       subscriber: { key: 'ann', isAnonymous: false },
       requestId: '1',
       signal: ending.signal,
       describe: (change) => change,
-      hasLocks: false,
+      hasLocks: true,
     });
-    return { stream, ending };
+    return { feed, stream, ending, confirmations: () => confirmations };
   };
 
   it('buffers little for a client that does not read, and disconnects it', async () => {
@@ -78,5 +80,32 @@ describe('A stream of changes', () => {
     ending.abort();
     await running;
     assert.ok(stream.output.writableEnded);
+  });
+
+  it('announces many changes of locks at once, and sends heartbeats meanwhile', async () => {
+    const { feed, stream, ending, confirmations } = open({ heartbeatMs: 250, drainMs: 10_000 });
+    feed.start();
+    let text = '';
+    stream.output.setEncoding('utf8').on('data', (part: string) => {
+      text += part;
+    });
+    const running = stream.run();
+    const lockEvents = () => text.split('event: locks').length - 1;
+    await until('the stream waits', () => text.includes(': heartbeat'));
+    const confirmed = confirmations();
+    // Each `await` lets the stream run, but no timer.
+    for (let count = 0; count < 50; count++) await database.notify(lockTopicOf(parseFile(`${count % 2}`)));
+    assert.equal(confirmations(), confirmed);
+    await until('the locks are announced', () => lockEvents() >= 2);
+    assert.equal(lockEvents(), 2);
+
+    const heartbeats = text.split(': heartbeat').length;
+    await until('a heartbeat follows', async () => {
+      await database.notify(lockTopicOf(parseFile('a')));
+      return text.split(': heartbeat').length > heartbeats;
+    });
+    ending.abort();
+    await running;
+    await feed.close();
   });
 });

@@ -395,9 +395,14 @@ describe('GET /-/changes', () => {
       await untilLocks(stream, ['a/1', 'a/1', 'a/1', 'a/2']);
       const { locks } = jsonOf(await service.asAnn('/-/locks?folder=a')) as { locks: { id: string }[] };
       ok(await service.asAnn(`/-/locks/${locks[0]?.id}`, { method: 'DELETE' }));
+      await untilLocks(stream, ['a/1', 'a/1', 'a/1', 'a/2', 'a/2']);
       const root = await dav('LOCK', '', { depth: '0' }, LOCK_BODY);
+      await untilLocks(stream, ['a/1', 'a/1', 'a/1', 'a/2', 'a/2', '']);
       await dav('UNLOCK', '', { 'lock-token': root });
-      await dav('DELETE', 'a/2', { if: `(${await lock('a/2')})` });
+      await untilLocks(stream, ['a/1', 'a/1', 'a/1', 'a/2', 'a/2', '', '']);
+      const next = await lock('a/2');
+      await untilLocks(stream, ['a/1', 'a/1', 'a/1', 'a/2', 'a/2', '', '', 'a/2']);
+      await dav('DELETE', 'a/2', { if: `(${next})` });
       await stream.untilChange('file.deleted a/2');
       await untilLocks(stream, ['a/1', 'a/1', 'a/1', 'a/2', 'a/2', '', '', 'a/2', 'a/2']);
       assert.ok(!stream.text.includes(token), 'The token is a secret of the client.');
