@@ -17,6 +17,21 @@ describe('A preloaded value', () => {
     assert.equal(attempts, 4);
   });
 
+  it('is loaded again within a minute, however long the network is down', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    let attempts = 0;
+    preloaded(300, async () => {
+      attempts++;
+      throw new Error('The network is down.');
+    });
+    for (let minutes = 0; minutes < 60; minutes++) {
+      const before = attempts;
+      t.mock.timers.tick(60_000);
+      await new Promise(setImmediate);
+      assert.ok(attempts > before, `minute ${minutes}`);
+    }
+  });
+
   it('is loaded once, when it is asked for before the preload', async () => {
     let attempts = 0;
     const value = preloaded(1, async () => ++attempts);

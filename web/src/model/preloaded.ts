@@ -1,6 +1,6 @@
 /**
  * Returns a function that loads a value once, and preloads it `delayMs` after the call. After a failure, the next call
- * loads it again, and the preload is repeated with growing delays: some values are never asked for.
+ * loads it again, and the preload is repeated with growing delays of a minute at most: some values are never asked for.
  */
 export function preloaded<Value>(delayMs: number, load: () => Promise<Value>): () => Promise<Value> {
   let loading: Promise<Value> | undefined;
@@ -11,7 +11,7 @@ export function preloaded<Value>(delayMs: number, load: () => Promise<Value>): (
     });
     return loading;
   };
-  const preload = (ms: number) => setTimeout(() => void loadOnce().catch(() => preload(2 * ms)), ms);
+  const preload = (ms: number) => setTimeout(() => void loadOnce().catch(() => preload(Math.min(2 * ms, 6e4))), ms);
   preload(delayMs);
   return loadOnce;
 }
