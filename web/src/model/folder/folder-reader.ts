@@ -70,6 +70,8 @@ export function createFolderReader({
   let pauseAfter = PAUSE_AFTER_ENTRIES;
   let reading = new AbortController();
   let isReading = false;
+  /** Whether the user asked for what is being read. */
+  let isOfUser = false;
 
   const withPage = (byName: readonly Entry[], page: Listing): Contents => ({
     byName: mergeByName(byName, page.entries, compareNames.peek()),
@@ -98,13 +100,16 @@ export function createFolderReader({
     const own = new AbortController();
     reading = own;
     isReading = true;
+    // A reading that replaces one of the user must ask for the sign-in in its place.
+    isOfUser ||= !isBackground;
     try {
-      await read({ signal: own.signal, isBackground });
+      await read({ signal: own.signal, isBackground: !isOfUser });
     } catch (error) {
       if (reading === own) fail(error);
     }
     if (reading !== own) return;
     isReading = false;
+    isOfUser = false;
     onIdle();
   };
   const readRest = async (options: ReadOptions) => {
