@@ -148,6 +148,7 @@ describe('The jobs of other pages', () => {
       ['ended', null],
       ['expired', null],
       ['unknown', null],
+      ['signed out', null],
       ['of Ann', 'ann'],
     ]);
     const { jobs, sent } = createJobScene({
@@ -157,12 +158,13 @@ describe('The jobs of other pages', () => {
         'GET -/jobs/ended': [jobResponse({ id: 'ended', ...DONE })],
         'GET -/jobs/expired': [refusal('job-not-found', '')],
         'GET -/jobs/unknown': [lost],
+        'GET -/jobs/signed out': [refusal('sign-in-required', '')],
       },
     });
     const [ended, ...others] = await jobs.findOthers();
     assert.deepEqual([ended?.id, others], ['ended', []]);
-    assert.equal(sent.length, 3);
-    assert.deepEqual([...remembered.keys()], ['ended', 'unknown', 'of Ann']);
+    assert.equal(sent.length, 4);
+    assert.deepEqual([...remembered.keys()], ['ended', 'unknown', 'signed out', 'of Ann']);
     const following = jobs.follow(jobOf({ id: 'ended' }), {});
     assert.equal(remembered.has('ended'), true);
     await following;

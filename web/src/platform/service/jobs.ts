@@ -140,7 +140,12 @@ export function createJobs(service: Pick<Service, 'send'>, { user, isListed, mem
       const others = listed.filter((job) => ![...starting].some((key) => isMatch(job, key)));
       const missing = remembered.filter((id) => others.every((job) => job.id !== id));
       const found = await Promise.all(
-        missing.map((id) => readJob(service, id, { isBackground: true }).catch(() => memory.delete(id))),
+        missing.map((id) =>
+          readJob(service, id, { isBackground: true }).catch((error: unknown) => {
+            // After signing in again, the user is told how it ended.
+            if (!asServiceError(error).isSignInRequired) memory.delete(id);
+          }),
+        ),
       );
       return [...others, ...found.filter((job) => job !== undefined)];
     },
