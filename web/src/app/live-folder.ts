@@ -39,6 +39,9 @@ function followChanges(page: Page, cursor: string | undefined): void {
   const reportTrash = coalesce(() => {
     changes.trashChanges.value++;
   });
+  const readLocks = coalesce(() => {
+    if (dav) dav.changes.value++;
+  });
   const notify = (change: FeedChange | undefined) => {
     for (const listener of details.feedListeners) listener(change);
   };
@@ -69,7 +72,7 @@ function followChanges(page: Page, cursor: string | undefined): void {
       notify(change);
     },
     onLocks(path) {
-      if (dav && (path === undefined || concernsLocks(path, folder.path.peek()))) dav.changes.value++;
+      if (path === undefined || concernsLocks(path, folder.path.peek())) readLocks();
     },
     onGap() {
       follower.refresh();
