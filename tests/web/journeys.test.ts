@@ -13,7 +13,7 @@ import { testFile } from './file-owner.ts';
 import { DESKTOP, PHONE } from './open-site.ts';
 import { photos, SOURCE_CODE } from './samples.ts';
 import { type Site, startSite } from './site.ts';
-import { dropPaths, openFileChooser, tray, trayShows, uploadRow } from './uploading.ts';
+import { dropPaths, openFileChooser, tray, trayShows, uploadRow, waitWhileRepeating } from './uploading.ts';
 
 export const needs: readonly Need[] = ['browser'];
 
@@ -91,7 +91,9 @@ async function dragTo(page: Page, from: Locator, to: Locator): Promise<void> {
   await from.hover();
   await page.mouse.down();
   const box = await boxOf(to);
-  await page.mouse.move(box.x + Math.min(60, box.width / 2), box.y + box.height / 2, { steps: 5 });
+  const [x, y] = [box.x + Math.min(60, box.width / 2), box.y + box.height / 2];
+  await page.mouse.move(x, y, { steps: 5 });
+  await waitWhileRepeating(page.locator('.drop-hint'), () => page.mouse.move(x, y));
 }
 
 describe('A new user', () => {
