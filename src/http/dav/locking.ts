@@ -66,8 +66,8 @@ async function create(context: DavContext, wanted: NewLock): Promise<Lock> {
 }
 
 /**
- * Locks an unused path, and creates the empty file there (RFC 4918, section 7.3), or does neither. Returns undefined if another
- * client has created the file meanwhile.
+ * Locks an unused path, and creates the empty file there (RFC 4918, section 7.3), or does neither. Only if the database fails
+ * after the file was created, the file remains without a lock. Returns undefined if another client has created the file meanwhile.
  */
 async function lockNewFile(
   context: DavContext,

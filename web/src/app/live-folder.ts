@@ -39,7 +39,7 @@ function followChanges(page: Page, cursor: string | undefined): void {
   const reportTrash = coalesce(() => {
     changes.trashChanges.value++;
   });
-  const readLocks = coalesce(() => {
+  const requestLocks = coalesce(() => {
     if (dav) dav.changes.value++;
   });
   const notify = (change: FeedChange | undefined) => {
@@ -72,7 +72,7 @@ function followChanges(page: Page, cursor: string | undefined): void {
       notify(change);
     },
     onLocks(path) {
-      if (path === undefined || concernsLocks(path, folder.path.peek())) readLocks();
+      if (path === undefined || concernsLocks(path, folder.path.peek())) requestLocks();
     },
     onGap() {
       follower.refresh();

@@ -98,9 +98,9 @@ export class TypeAhead {
   }
 
   /**
-   * Returns the index of the item whose label begins with the typed letters, the last of which is that of the event; -1 if
-   * there is none. Searches from `current` (-1 for none) to the end, and then from the start. A repeated letter moves from
-   * item to item.
+   * Adds the letter of the event to the typed ones. Returns the index of the item whose label begins with them; -1 if there is
+   * none. Searches from `current` (-1 for none) to the end, and then from the start. If one letter is repeated, the search
+   * begins after `current`.
    */
   find(
     event: Pick<KeyboardEvent, 'key' | 'timeStamp'>,

@@ -6,7 +6,8 @@ import type { Service } from '../../platform/service/service.ts';
 const MAX_REQUESTS = 10;
 
 /**
- * Returns the paths of the folder and of its entries that have an active link, by background requests. Throws `ServiceError`, or the `AbortError` of the signal.
+ * Returns the paths of the folder and of its entries that have an active link. Sends background requests. Throws
+ * `ServiceError`, or the `AbortError` of the signal.
  */
 export async function readSharedPaths(
   service: Pick<Service, 'send'>,
