@@ -26,7 +26,7 @@ export async function watchContext(context: BrowserContext): Promise<ContextWatc
   const report = (problem: string) => void problems.push(problem);
   context.on('console', (message) => {
     const description = describeMessage(message);
-    if (message.type() === 'error' && !LOST_FEED.test(description)) report(`console error: ${description}`);
+    if (message.type() === 'error' && !LOST_BY_STOP.test(description)) report(`console error: ${description}`);
   });
   context.on('weberror', (thrown) => {
     const error = thrown.error();
@@ -60,8 +60,11 @@ export async function watchContext(context: BrowserContext): Promise<ContextWatc
   };
 }
 
-/** The stream of changes lasts as long as the page, and a page reconnects to a service that a test has stopped. */
-const LOST_FEED = /net::ERR_\w+ \(.*\/-\/changes\?/;
+/**
+ * What a page requests by itself at any time, also from a service that a test has just stopped: it reconnects to the stream
+ * of changes, and reads the locks shortly after each change.
+ */
+const LOST_BY_STOP = /net::ERR_\w+ \(.*\/-\/(?:changes|locks)\?/;
 
 interface Judged {
   readonly problems: readonly string[];
