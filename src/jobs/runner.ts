@@ -50,7 +50,7 @@ export class JobRunner {
   readonly #database: Database;
   readonly #kinds: ReadonlyMap<string, JobKind>;
   readonly #options: RunnerOptions;
-  readonly #running = new Map<ClaimedJob, { readonly ended: Promise<void>; readonly heartbeat: () => void }>();
+  readonly #running = new Map<ClaimedJob, { readonly ended: Promise<void>; readonly attempt: Attempt }>();
   readonly #closing = new AbortController();
   readonly #searches: PollLoop;
   #endListening: (() => void) | undefined;
@@ -73,7 +73,7 @@ export class JobRunner {
     this.#endListening = this.#database.listen((topic) => {
       if (topic !== JOBS_TOPIC) return;
       // A running job might have been cancelled.
-      for (const { heartbeat } of this.#running.values()) heartbeat();
+      for (const { attempt } of this.#running.values()) attempt.beat();
       this.#searches.wake();
     });
     this.#searches.start();
@@ -94,7 +94,12 @@ export class JobRunner {
   async close(): Promise<void> {
     void this.drain();
     await this.#searches.stop();
-    await Promise.allSettled([...this.#running.keys()].map((claimed) => this.#queue.release(claimed)));
+    const released = [...this.#running].map(([claimed, { attempt }]) => {
+      // Without the lease, the next heartbeat would abort the attempt.
+      attempt.end();
+      return this.#queue.release(claimed);
+    });
+    await Promise.allSettled(released);
   }
 
   async #startDueJobs(): Promise<void> {
@@ -120,7 +125,7 @@ export class JobRunner {
       this.#running.delete(claimed);
       this.#searches.wake();
     });
-    this.#running.set(claimed, { ended, heartbeat: () => attempt.beat() });
+    this.#running.set(claimed, { ended, attempt });
   }
 
   /** Runs an attempt, and stores how it ended. Never rejects. */
@@ -159,6 +164,7 @@ class Attempt {
   readonly #abort = new AbortController();
   readonly #timer: NodeJS.Timeout;
   #isBeating = false;
+  #hasEnded = false;
   #progress: Progress | undefined;
 
   constructor(claimed: ClaimedJob, queue: JobQueue, kinds: ReadonlyMap<string, JobKind>, options: RunnerOptions) {
@@ -184,14 +190,16 @@ class Attempt {
 
   /** Renews the lease. Aborts the attempt if it is no longer wanted. */
   beat(): void {
-    if (this.#isBeating) return;
+    if (this.#isBeating || this.#hasEnded) return;
     this.#isBeating = true;
     void this.#beat().finally(() => {
       this.#isBeating = false;
     });
   }
 
+  /** Ends the heartbeats, also one in progress. */
   end(): void {
+    this.#hasEnded = true;
     clearInterval(this.#timer);
   }
 
@@ -220,12 +228,13 @@ class Attempt {
     const { job } = this.#claimed;
     try {
       const state = await this.#queue.renew(this.#claimed, this.#progress);
+      if (this.#hasEnded) return;
       if (state === undefined) return this.#abort.abort(new LeaseLost());
       if (state.isCancelled) return this.#abort.abort(new JobCancelled());
       await this.#kind?.confirm?.(job.input, job.submitter);
     } catch (error) {
       // While the database is unavailable, no other process can claim the job.
-      if (!isStoreError(error, 'unavailable')) this.#abort.abort(error);
+      if (!this.#hasEnded && !isStoreError(error, 'unavailable')) this.#abort.abort(error);
     }
   }
 

@@ -319,17 +319,18 @@ export function testJobs(engineName: string, create: () => Promise<DatabaseLocat
     it('return to the queue when their process stops, without another attempt', async (t) => {
       const location = await create();
       const controlled = new ControlledKind();
-      const { queue, runner } = await startRunner(t, location, [controlled.kind]);
+      const { queue, runner } = await startRunner(t, location, [controlled.kind], { heartbeatMs: 1 });
       const submitted = await queue.submit('controlled', { name: 'a' }, ANN);
       const first = await controlled.run(1);
       await runner.close();
       const released = await queue.find(submitted.id);
       assert.deepEqual([released?.status, released?.attempts], ['queued', 0]);
-      assert.equal(first.context.signal.aborted, false);
-      first.settle({ by: 'the process that stops' });
       const next = new ControlledKind();
       await startRunner(t, location, [next.kind]);
-      (await next.run(1)).settle({ by: 'the next process' });
+      const second = await next.run(1);
+      assert.equal(first.context.signal.aborted, false);
+      first.settle({ by: 'the process that stops' });
+      second.settle({ by: 'the next process' });
       assert.deepEqual((await untilStatus(queue, submitted, 'succeeded')).result, { by: 'the next process' });
     });
 
