@@ -3,7 +3,9 @@ import { mkdir, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { type Owner, temporaryFolder } from '../../testing/holdall.ts';
+import { until } from '../../testing/until.ts';
 import { NAMES } from '../contract/names.ts';
+import { send } from '../http/client.ts';
 import type { Need } from '../runner/needs.ts';
 import { type DavService, startDav } from './dav-service.ts';
 import { type Rclone, rcloneFor, serveByRclone } from './rclone.ts';
@@ -116,11 +118,20 @@ async function timesIn(folder: string): Promise<Readonly<Record<string, number>>
 }
 
 /** Returns the methods of all requests that changed something meanwhile, sorted. */
-async function changesOf({ log }: DavService, run: () => Promise<unknown>): Promise<string[]> {
-  const count = log.length;
+async function changesOf(service: DavService, run: () => Promise<unknown>): Promise<string[]> {
+  const before = await untilLogged(service);
   await run();
-  const methods = log.slice(count).flatMap((line) => methodOf(line) ?? []);
+  const after = await untilLogged(service);
+  const methods = service.log.slice(before, after).flatMap((line) => methodOf(line) ?? []);
   return methods.filter((method) => !['GET', 'HEAD', 'OPTIONS', 'PROPFIND'].includes(method)).toSorted();
+}
+
+/** Waits until the log has the lines of all requests so far. Returns the number of lines. */
+async function untilLogged({ port, path, log }: DavService): Promise<number> {
+  // The service logs a request after its response, in the order of the responses.
+  const { headers } = await send(port, path, { method: 'OPTIONS' });
+  await until('the request is logged', () => log.some(({ requestId }) => requestId === headers['x-request-id']));
+  return log.length;
 }
 
 function methodOf(line: Readonly<Record<string, unknown>>): string | undefined {
