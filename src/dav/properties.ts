@@ -2,6 +2,7 @@ import { type CompiledQuery, type Kysely, sql } from 'kysely';
 import type { Database } from '../database/database.ts';
 import type { Tables } from '../database/tables/tables.ts';
 import { quoted, StoreError } from '../model/error.ts';
+import { EXACT_NAMES, type NameComparison } from '../model/name-comparison.ts';
 import { type FilePath, type FolderPath, isFolder, parentOf, ROOT } from '../model/path.ts';
 import { isBelow } from './locks.ts';
 
@@ -28,42 +29,60 @@ export interface PropertyChange extends PropertyName {
   readonly xml: string | undefined;
 }
 
-/** The table of properties. Every member throws `database-unavailable` if the database can't be used. */
+/**
+ * The table of properties. Every member throws `database-unavailable` if the database can't be used. The paths in the table are
+ * keys of `NameComparison.certain`, so that all spellings of a path have the same properties.
+ */
 export class Properties {
   readonly #database: Database;
+  readonly #names: NameComparison;
   #anyQuery: CompiledQuery | undefined;
 
-  constructor(database: Database) {
+  /** `names`: how the store compares names. */
+  constructor(database: Database, names: NameComparison = EXACT_NAMES) {
     this.#database = database;
+    this.#names = names;
   }
 
   /** Returns the properties of a file or folder. */
   async of(path: FilePath | FolderPath): Promise<readonly Property[]> {
     if (!(await this.#exist())) return [];
-    return this.#database.run((db) => selectAll(db).where('path', '=', path).execute());
+    return this.#database.run((db) => selectAll(db).where('path', '=', this.#keyOf(path)).execute());
   }
 
   /** Returns whether anything directly in a folder has properties. */
   async existIn(folder: FolderPath): Promise<boolean> {
     if (!(await this.#exist())) return false;
     const found = await this.#database.run((db) =>
-      db.selectFrom('properties').select('name').where('parent', '=', folder).limit(1).executeTakeFirst(),
+      db.selectFrom('properties').select('name').where('parent', '=', this.#keyOf(folder)).limit(1).executeTakeFirst(),
     );
     return found !== undefined;
   }
 
-  /** Returns the properties of each of these paths. */
+  /** Returns the properties of those of these paths that have some. */
   async ofEach(paths: readonly (FilePath | FolderPath)[]): Promise<ReadonlyMap<string, readonly Property[]>> {
     if (paths.length === 0) return new Map();
-    const rows = await this.#database.run((db) => selectAll(db).where('path', 'in', paths).execute());
-    return Map.groupBy(rows, ({ path }) => path);
+    const keys = new Map(paths.map((path) => [path, this.#keyOf(path)]));
+    const rows = await this.#database.run((db) =>
+      selectAll(db)
+        .where('path', 'in', [...keys.values()])
+        .execute(),
+    );
+    const found = Map.groupBy(rows, ({ path }) => path);
+    return new Map(
+      [...keys].flatMap(([path, key]) => {
+        const properties = found.get(key);
+        return properties ? [[path, properties]] : [];
+      }),
+    );
   }
 
   /** Makes all changes or none, in their order. Throws `too-large` if the file or folder would have too many properties. */
   async change(path: FilePath | FolderPath, changes: readonly PropertyChange[]): Promise<void> {
+    const stored = this.#keyOf(path);
     await this.#database.transaction(async (db) => {
       for (const { namespace, name, xml } of changes) {
-        const key = { path, namespace, name };
+        const key = { path: stored, namespace, name };
         await db
           .deleteFrom('properties')
           .where(({ and }) => and(key))
@@ -71,7 +90,7 @@ export class Properties {
         if (xml === undefined) continue;
         await db
           .insertInto('properties')
-          .values({ ...key, parent: parentKey(path), xml })
+          .values({ ...key, parent: parentKey(stored), xml })
           .execute();
       }
       const { count, length } = await db
@@ -80,7 +99,7 @@ export class Properties {
           fn.countAll<number>().as('count'),
           sql<number | string | null>`sum(length(xml))`.as('length'),
         ])
-        .where('path', '=', path)
+        .where('path', '=', stored)
         .executeTakeFirstOrThrow();
       if (count > MAX_PROPERTIES || Number(length ?? 0) > MAX_TOTAL_LENGTH) throw tooMany(path);
     });
@@ -90,34 +109,43 @@ export class Properties {
   async removeAll(path: FilePath | FolderPath): Promise<void> {
     // Reading does not wait for other writers, and most files have no properties.
     if (!isFolder(path) && (await this.of(path)).length === 0) return;
-    if (await this.#exist()) await this.#database.run((db) => remove(db, path));
+    if (await this.#exist()) await this.#database.run((db) => remove(db, this.#keyOf(path)));
   }
 
   /** Replaces the properties of the destination of a copy by those of its source, for a folder also of everything in it. */
   async copyAll<Path extends FilePath | FolderPath>(from: Path, to: Path): Promise<void> {
     if (!(await this.#exist())) return;
+    const [source, destination] = [this.#keyOf(from), this.#keyOf(to)];
     await this.#database.transaction(async (db) => {
-      await remove(db, to);
-      await copy(db, from, to);
+      await remove(db, destination);
+      await copy(db, source, destination);
     });
   }
 
   /** Gives a new folder the properties of another one, but nothing in it. */
   async copyOne(from: FolderPath, to: FolderPath): Promise<void> {
+    const [source, destination] = [this.#keyOf(from), this.#keyOf(to)];
     await this.#database.transaction(async (db) => {
-      await db.deleteFrom('properties').where('path', '=', to).execute();
-      await copyOne(db, from, to);
+      await db.deleteFrom('properties').where('path', '=', destination).execute();
+      await copyOne(db, source, destination);
     });
   }
 
   /** Replaces the properties of the destination of a move like `copyAll`. The source then has none. */
   async moveAll<Path extends FilePath | FolderPath>(from: Path, to: Path): Promise<void> {
     if (!(await this.#exist())) return;
+    const [source, destination] = [this.#keyOf(from), this.#keyOf(to)];
+    // A move that only changes the spelling.
+    if (source === destination) return;
     await this.#database.transaction(async (db) => {
-      await remove(db, to);
-      await copy(db, from, to);
-      await remove(db, from);
+      await remove(db, destination);
+      await copy(db, source, destination);
+      await remove(db, source);
     });
+  }
+
+  #keyOf<Path extends FilePath | FolderPath>(path: Path): Path {
+    return this.#names.certain(path) as Path;
   }
 
   /**

@@ -21,7 +21,7 @@ export function createDav(
 ): DavService {
   return {
     locks: new Locks(database, names),
-    properties: new Properties(database),
+    properties: new Properties(database, names),
     onError: (error) => logger.warn({ err: error }, 'WebDAV locks and properties of changed files were not updated'),
     isServed: DAV,
     redirects: DAV_REDIRECTS,

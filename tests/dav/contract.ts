@@ -298,6 +298,31 @@ export function testDavTables(name: string, createEngine: () => Promise<Engine>)
         assert.deepEqual(await all('single/', 'single/x'), [['folder'], []]);
       });
 
+      it('belong to every spelling of a path in a store that ignores case', async () => {
+        const folding = new Properties(database(1), foldingNames({ ignoresCase: true, ignoresForm: true }));
+        const found = async (path: string) => (await folding.of(pathOf(path))).map((each) => each.name);
+        await folding.change(parseFile('Notes/\u00dc.TXT'), [named('file')]);
+        await folding.change(parseFolder('NOTES'), [named('folder')]);
+        assert.deepEqual(await found('notes/U\u0308.txt'), ['file']);
+        assert.equal(await folding.existIn(parseFolder('nOTES')), true);
+        const each = await folding.ofEach([parseFile('NOTES/\u00dc.txt'), parseFolder('notes')]);
+        assert.deepEqual([...each.keys()], ['NOTES/\u00dc.txt', 'notes/']);
+        assert.deepEqual(
+          each.get('NOTES/\u00dc.txt')?.map(({ name }) => name),
+          ['file'],
+        );
+        await folding.moveAll(parseFolder('Notes'), parseFolder('notes'));
+        assert.deepEqual([await found('Notes/'), await found('Notes/\u00dc.txt')], [['folder'], ['file']]);
+        await folding.moveAll(parseFolder('notes'), parseFolder('Letters'));
+        assert.deepEqual([await found('notes/'), await found('LETTERS/\u00dc.txt')], [[], ['file']]);
+        await folding.copyAll(parseFile('letters/\u00dc.TXT'), parseFile('Copy'));
+        await folding.removeAll(parseFolder('lETTERS'));
+        assert.deepEqual(
+          [await found('letters/'), await found('letters/\u00dc.txt'), await found('COPY')],
+          [[], [], ['file']],
+        );
+      });
+
       it('finds the properties of many paths at once', async () => {
         await set('a', 'one');
         await set('b', 'two', 'three');

@@ -1,5 +1,6 @@
 /** The properties that WebDAV clients set on files and folders: dead properties in the terms of RFC 4918. */
 export interface PropertiesTable {
+  /** A key of `NameComparison.certain`. */
   readonly path: string;
   /** The parent folder of `path`; null for the root. */
   readonly parent: string | null;
