@@ -58,7 +58,7 @@ describe('A PostgreSQL database', { concurrency: CONCURRENT_TESTS }, () => {
     assert.match(states[0]?.message ?? '', /\/absent has no database of the name in DATABASE_URL\. Create it\.$/);
   });
 
-  it('does not wait long for a server that does not respond', async (t) => {
+  it('is unreachable while the server does not respond', async (t) => {
     const silent = createServer().listen(await findFreePort(), '127.0.0.1');
     t.after(() => silent.close());
     const sockets: { destroy(): void }[] = [];
@@ -67,10 +67,8 @@ describe('A PostgreSQL database', { concurrency: CONCURRENT_TESTS }, () => {
     await once(silent, 'listening');
     const address = silent.address();
     assert.ok(address && typeof address === 'object');
-    const started = performance.now();
     const { kinds } = await start(t, `postgres://holdall@127.0.0.1:${address.port}/files`);
     assert.deepEqual(kinds(), ['unreachable']);
-    assert.ok(performance.now() - started < 6000);
   });
 
   it('notifies the listeners of all processes', async (t) => {
