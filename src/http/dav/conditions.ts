@@ -69,8 +69,10 @@ class TargetFacts {
   async #matches({ kind, value, isNegated }: IfCondition): Promise<boolean> {
     if (kind === 'token') {
       const token = uuidOf(value);
+      // "DAV:no-lock" and other URIs are no lock tokens. Nothing would await the query for them, which can fail.
+      if (token === undefined) return false;
       this.#tokens ??= this.#findTokens();
-      return token !== undefined && (await this.#tokens).has(token);
+      return (await this.#tokens).has(token);
     }
     this.#etag ??= this.#findEtag();
     const etag = await this.#etag;
