@@ -69,7 +69,9 @@ export async function copy(context: DavContext): Promise<FastifyReply> {
       await files.requireOperation({ action: 'copy folder', from: source.path, to: to.folder, replace });
       if (replace) await files.deleteFolder(to.folder);
       await files.createFolder(to.folder);
-      await environment.dav.properties.copyOne(source.path, to.folder);
+      const { properties, onError } = environment.dav;
+      // The folder is already copied, so that an unavailable database only loses its properties, as in copies with content.
+      await properties.copyOne(source.path, to.folder).catch(onError);
     }
   });
 }
