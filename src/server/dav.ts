@@ -5,6 +5,7 @@ import { isClutter } from '../dav/clutter.ts';
 import { Locks } from '../dav/locks.ts';
 import { Properties } from '../dav/properties.ts';
 import type { DavService } from '../http/service.ts';
+import { throttleLog } from '../observability/log-throttle.ts';
 import type { OpenedStore } from '../stores/backend.ts';
 
 export type DavSettings = Pick<Config, 'DAV' | 'DAV_CLUTTER' | 'DAV_REDIRECTS'>;
@@ -22,7 +23,9 @@ export function createDav(
   return {
     locks: new Locks(database, names),
     properties: new Properties(database, names),
-    onError: (error) => logger.warn({ err: error }, 'WebDAV locks and properties of changed files were not updated'),
+    onError: throttleLog((failures, error: unknown) =>
+      logger.warn({ failures, err: error }, 'WebDAV locks and properties of changed files were not updated'),
+    ),
     isServed: DAV,
     redirects: DAV_REDIRECTS,
     findsConflicts: isLocal,

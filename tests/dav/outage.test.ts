@@ -83,6 +83,11 @@ it('changes files without locks while the database is down, refuses the rest, an
     'new/': null,
     'old/': null,
   });
+  const warnings = service.log.filter(
+    ({ msg }) => msg === 'WebDAV locks and properties of changed files were not updated',
+  );
+  assert.equal(warnings.length, 1);
+
   await server.restart();
   await until('the database is available', async () => (await request('PROPFIND', 'a', { depth: '0' })).status === 207);
   assert.equal((await request('PUT', 'locked')).status, 423);
