@@ -25,9 +25,11 @@ export interface Lock {
   readonly remainingSeconds: number;
 }
 
-/** The user of a request, and the tokens of the locks that the request says it holds. */
+/** The sender of a request, and the tokens of the locks that the request says it holds. */
 export interface LockHolder {
   readonly user: string | undefined;
+  /** The ID of the app token of the request; undefined for other authentication methods. */
+  readonly appToken: string | undefined;
   readonly tokens: ReadonlySet<string>;
 }
 
@@ -36,18 +38,18 @@ export function covers({ path: locked, isDeep }: Lock, path: FilePath | FolderPa
   return locked === path || (isDeep && isFolder(locked) && isWithin(path, locked));
 }
 
-/** Returns whether a request may use a lock: it sent the token, and its user created the lock. */
-export function isHeld({ token, user }: Lock, holder: LockHolder): boolean {
-  return holder.tokens.has(token) && user === holder.user;
+/** Returns whether a request may use a lock: it sent the lock token, and its sender holds the lock. */
+export function isHeld(lock: Lock, holder: LockHolder): boolean {
+  return holder.tokens.has(lock.token) && isHolder(lock, holder);
 }
 
 /**
- * Returns whether the sender of a request holds a lock, so that they may end it. A limited app token holds only the locks that it
- * has set: its user can have set others with more permissions.
+ * Returns whether the sender of a request holds a lock. An app token holds only the locks that it has set: `PROPFIND` shows lock
+ * tokens to all apps of the user, and some adopt the lock of another device.
  */
 export function isHolder(
   lock: Pick<Lock, 'user' | 'appToken'>,
-  { user, appToken }: { readonly user: string | undefined; readonly appToken: string | undefined },
+  { user, appToken }: Pick<LockHolder, 'user' | 'appToken'>,
 ): boolean {
   return lock.user === user && (appToken === undefined || lock.appToken === appToken);
 }

@@ -475,6 +475,22 @@ describe('WebDAV with an app token', () => {
     assert.equal((await release(writer)).status, 200);
   });
 
+  it('changes nothing under the lock of another token of its user', async () => {
+    const [laptop, phone] = [await create(), await create()];
+    const { headers } = await dav(laptop, 'LOCK', 'p/b', LOCK);
+    const ifHeld = { headers: { if: `(${String(headers['lock-token'])})` } };
+    assert.equal((await dav(phone, 'PUT', 'p/b', { ...ifHeld, body: 'of the phone' })).status, 423);
+    assert.equal((await dav(phone, 'DELETE', 'p/b', ifHeld)).status, 423);
+    assert.equal((await dav(phone, 'LOCK', 'p/b', ifHeld)).status, 412);
+    const property = '<propertyupdate xmlns="DAV:"><set><prop><c xmlns="u:"/></prop></set></propertyupdate>';
+    assert.equal((await dav(phone, 'PROPPATCH', 'p/b', { ...ifHeld, body: property })).status, 423);
+    assert.equal((await dav(laptop, 'LOCK', 'p/b', ifHeld)).status, 200);
+    assert.equal((await dav(laptop, 'PUT', 'p/b', { ...ifHeld, body: 'of the laptop' })).status, 204);
+    // The user holds the locks of all their tokens.
+    const asUser = await service.asAnn('/-/dav/p/b', { method: 'DELETE', ...ifHeld });
+    assert.equal(asUser.status, 204);
+  });
+
   it('releases only the locks that it has set, unless it may change the file', async () => {
     const writer = await create({ permissions: ['read', 'write'] });
     const other = await create({ permissions: ['read', 'write'] });

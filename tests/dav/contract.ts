@@ -17,7 +17,7 @@ const pathOf = (text: string): FilePath | FolderPath =>
   text === '' || text.endsWith('/') ? parseFolder(text) : parseFile(text);
 
 /** A client without the token of any lock. */
-const ANN = { user: 'ann', tokens: new Set<string>() };
+const ANN = { user: 'ann', appToken: undefined, tokens: new Set<string>() };
 
 /** Passes messages between the processes of a machine, for an engine without messages of its own. */
 function createBroadcast(): () => Broadcast {

@@ -38,7 +38,7 @@ it('a small body that arrives slowly is checked for locks after it again', async
   const files = new LockableFiles({ upload, stat: async () => ({}) } as unknown as Files, {
     locks: { concerning: async () => locks } as unknown as Locks,
     properties: {} as Properties,
-    holder: { user: 'ben', tokens: new Set() },
+    holder: { user: 'ben', appToken: undefined, tokens: new Set() },
     onError: (error) => assert.ifError(error),
   });
   const send = async (duration: number) => {

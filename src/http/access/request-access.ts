@@ -171,7 +171,12 @@ export class UserRequestAccess implements RequestAccess {
     const { user } = this;
     const { isForDav = false } = this.#request.routeOptions.config;
     return new GuardedFiles(
-      filesOf(this.#service, { ...options, user: user?.name, onRecorded: (change) => this.#changes.push(change) }),
+      filesOf(this.#service, {
+        ...options,
+        user: user?.name,
+        appToken: this.appToken,
+        onRecorded: (change) => this.#changes.push(change),
+      }),
       {
         isHidden: isForDav ? undefined : this.#service.dav?.isHidden,
         policy: () => this.#currentPolicy(),
@@ -274,6 +279,8 @@ function withoutTokens(refusal: AuditEvent): AuditEvent {
 interface FilesOfUser extends RecordedFilesOptions {
   /** The tokens of the locks that the request holds. Default: none */
   readonly lockTokens?: ReadonlySet<string> | undefined;
+  /** The ID of the app token of the request. */
+  readonly appToken?: string | undefined;
 }
 
 const NO_TOKENS: ReadonlySet<string> = new Set();
@@ -281,7 +288,7 @@ const NO_TOKENS: ReadonlySet<string> = new Set();
 /** Returns the files, with their changes recorded, and without the changes that locks forbid. */
 export function filesOf(
   { files, changes, dav }: Pick<Service, 'files' | 'changes' | 'dav'>,
-  { lockTokens = NO_TOKENS, ...options }: FilesOfUser,
+  { lockTokens = NO_TOKENS, appToken, ...options }: FilesOfUser,
 ): Files {
   const recorded = changes ? new RecordedFiles(files, changes.recorder, options) : files;
   if (!dav) return recorded;
@@ -290,7 +297,7 @@ export function filesOf(
     locks,
     properties,
     onError,
-    holder: { user: options.user, tokens: lockTokens },
+    holder: { user: options.user, appToken, tokens: lockTokens },
   });
 }
 

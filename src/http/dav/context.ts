@@ -54,7 +54,7 @@ export class DavContext {
     this.reply = reply;
     this.target = parseTarget(request.params['*'] ?? '');
     this.ifLists = typeof header === 'string' ? parseIf(header) : [];
-    this.holder = { user: access.user?.name, tokens: lockTokensIn(this.ifLists) };
+    this.holder = { user: access.user?.name, appToken: access.appToken, tokens: lockTokensIn(this.ifLists) };
     const { tokens } = this.holder;
     this.files = tokens.size === 0 ? access.files : access.filesWithLocks(tokens);
   }

@@ -28,7 +28,7 @@ const MAX_OWNER_LENGTH = 2000;
 
 /** LOCK (RFC 4918, section 9.10): locks a file or folder, or refreshes a lock. Creates an empty file where nothing exists. */
 export async function lock(context: DavContext): Promise<FastifyReply> {
-  const { files, request, target, holder } = context;
+  const { files, target, holder } = context;
   context.requireWritable();
   const timeoutSeconds = parseTimeout(context.header('timeout'));
   const body = await context.readBody();
@@ -45,9 +45,9 @@ export async function lock(context: DavContext): Promise<FastifyReply> {
     requireClutterAllowed(context, path);
     await requireParent(context, target);
   }
-  const { appToken } = accessOf(request);
+  const { user, appToken } = holder;
   const isTree = isDeep && entry?.kind === 'folder';
-  const wanted = { path, scope, isDeep: isTree, owner, user: holder.user, appToken, timeoutSeconds };
+  const wanted = { path, scope, isDeep: isTree, owner, user, appToken, timeoutSeconds };
   const created = entry || isFolder(path) ? undefined : await lockNewFile(context, { ...wanted, path });
   const locked = created ?? (await files.lock(path, { isNew: false, isDeep: isTree }, () => create(context, wanted)));
   return sendLocks(context, { locks: [locked], status: created ? 201 : 200, token: locked.token });
@@ -118,7 +118,7 @@ async function refresh(context: DavContext, timeoutSeconds: number): Promise<Fas
 
 /** UNLOCK (RFC 4918, section 9.11): ends a lock. */
 export async function unlock(context: DavContext): Promise<FastifyReply> {
-  const { files, target, reply, environment } = context;
+  const { files, target, reply, holder, environment } = context;
   const header = context.header('lock-token');
   const token = uuidOf(/^<(.*)>$/.exec(header ?? '')?.[1] ?? '');
   if (header === undefined) throw new DavError(400, 'The request has no header Lock-Token.');
@@ -127,14 +127,10 @@ export async function unlock(context: DavContext): Promise<FastifyReply> {
   const path = entry?.path ?? target.file ?? target.folder;
   const found = (await environment.dav.locks.covering(path)).find((each) => each.token === token);
   if (!found) throw tokenMismatch(`No lock with the token ${quoted(header)} covers the file or folder.`, 409);
-  await files.unlock(found, { isHolder: isHolder(found, senderOf(context)) }, async () => {
+  await files.unlock(found, { isHolder: isHolder(found, holder) }, async () => {
     await environment.dav.locks.remove(found.token);
   });
   return reply.code(204).send();
-}
-
-function senderOf({ request, holder: { user } }: DavContext) {
-  return { user, appToken: accessOf(request).appToken };
 }
 
 const tokenMismatch = (message: string, status: number) =>
