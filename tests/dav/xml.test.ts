@@ -5,6 +5,8 @@ import { DavError } from '../../src/http/dav/dav-error.ts';
 import { escapeText, escapeXml, parseXml, textOf, toXml, type XmlElement } from '../../src/http/dav/xml.ts';
 
 const parse = (text: string) => parseXml(Buffer.from(text));
+const declarations = (count: number) =>
+  Array.from({ length: count }, (_, index) => `xmlns:p${index}="urn:x"`).join(' ');
 const isBad = (error: unknown) => error instanceof DavError && error.status === 400;
 
 describe('XML of WebDAV clients', () => {
@@ -52,6 +54,8 @@ describe('XML of WebDAV clients', () => {
       '<!DOCTYPE a SYSTEM "file:///etc/passwd"><a/>',
       '<a>'.repeat(41) + '</a>'.repeat(41),
       `<a>${'<b/>'.repeat(5000)}</a>`,
+      `<a ${declarations(101)}/>`,
+      `<a ${declarations(50)}><b ${declarations(51)}/></a>`,
       '<a>\u0001</a>',
       '<a>\0</a>',
       '<a b="\uffff"/>',
@@ -70,6 +74,7 @@ describe('XML of WebDAV clients', () => {
     }
     assert.throws(() => parseXml(Buffer.from([0x3c, 0x61, 0xff, 0x2f, 0x3e])), isBad);
     assert.doesNotThrow(() => parse('<a>'.repeat(40) + '</a>'.repeat(40)));
+    assert.doesNotThrow(() => parse(`<a ${declarations(50)}>${`<b ${declarations(50)}/>`.repeat(20)}</a>`));
   });
 
   it('has no name, namespace or language that is so long that repeating it makes a huge document', () => {

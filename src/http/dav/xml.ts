@@ -9,6 +9,12 @@ const MAX_DEPTH = 40;
 const MAX_ELEMENTS = 5000;
 
 /**
+ * Maximum number of namespace declarations of an element and of those that contain it. At the end of each element, the parser
+ * copies all of them.
+ */
+const MAX_NAMESPACES = 100;
+
+/**
  * Maximum characters of a name, of a namespace, and of `xml:lang`. Responses repeat them for each property of each file, so
  * that long ones would turn a small request into a huge response.
  */
@@ -48,13 +54,15 @@ export function parseXml(body: Buffer): XmlElement {
   return document.root;
 }
 
-interface OpenElement extends XmlElement {
-  readonly children: (XmlElement | string)[];
+interface OpenElement {
+  readonly element: XmlElement & { readonly children: (XmlElement | string)[] };
+  /** The number of namespace declarations of the element and of those that contain it. */
+  readonly namespaces: number;
 }
 
 class DocumentReader {
   readonly #open: OpenElement[] = [];
-  #root: OpenElement | undefined;
+  #root: XmlElement | undefined;
   #elements = 0;
 
   get root(): XmlElement {
@@ -63,7 +71,7 @@ class DocumentReader {
   }
 
   readFrom(parser: SAXParser): void {
-    const addText = (text: string) => void this.#open.at(-1)?.children.push(text);
+    const addText = (text: string) => void this.#open.at(-1)?.element.children.push(text);
     Object.assign(parser, {
       onerror: (error) => {
         throw invalidXml((error.message.split('\n')[0] ?? '').replace(/\.$/, '').slice(0, 100));
@@ -84,16 +92,19 @@ class DocumentReader {
     if (tag.uri === XML_NAMESPACE) throw invalidXml(`the namespace of the element "${tag.local}" is reserved`);
     if (++this.#elements > MAX_ELEMENTS) throw invalidXml(`it has more than ${MAX_ELEMENTS} elements`);
     if (this.#open.length >= MAX_DEPTH) throw invalidXml(`it has more than ${MAX_DEPTH} levels`);
-    const element: OpenElement = {
+    const namespaces = (parent?.namespaces ?? 0) + declarationsIn(tag);
+    if (namespaces > MAX_NAMESPACES)
+      throw invalidXml(`more than ${MAX_NAMESPACES} namespaces are declared for an element`);
+    const element: OpenElement['element'] = {
       namespace: tag.uri,
       name: tag.local,
-      attributes: attributesOf(tag, parent),
+      attributes: attributesOf(tag, parent?.element),
       children: [],
     };
     if (!parent && this.#root) throw invalidXml('it has two root elements');
-    if (parent) parent.children.push(element);
+    if (parent) parent.element.children.push(element);
     else this.#root = element;
-    this.#open.push(element);
+    this.#open.push({ element, namespaces });
   }
 }
 
@@ -113,6 +124,10 @@ function requireName({ name, local, uri }: Pick<QualifiedAttribute, 'name' | 'lo
   if (local.length > MAX_NAME_LENGTH || uri.length > MAX_NAME_LENGTH) {
     throw invalidXml(`it has a name or namespace of more than ${MAX_NAME_LENGTH} characters`);
   }
+}
+
+function declarationsIn({ attributes }: QualifiedTag): number {
+  return Object.values<QualifiedAttribute>(attributes).filter(({ prefix }) => prefix === 'xmlns').length;
 }
 
 function attributesOf({ attributes }: QualifiedTag, parent: XmlElement | undefined): XmlAttribute[] {
