@@ -84,6 +84,9 @@ describe('WebDAV', () => {
       const { status, headers } = await service.asAnonymous(path, { method: 'PROPFIND', headers: { depth: '0' } });
       assert.equal(status, 401);
       assert.match(String(headers['www-authenticate']), /Basic realm="Holdall"/);
+      // The body is read only for users who have a permission.
+      const withBody = { method: 'PROPFIND', headers: { depth: '0' }, body: 'no XML' };
+      assert.equal((await service.asAnonymous(path, withBody)).status, 401);
     }
   });
 

@@ -61,8 +61,9 @@ export async function propfind(context: DavContext): Promise<FastifyReply> {
       '<D:propfind-finite-depth/>',
     );
   }
-  const wanted = parseBody(await context.readBody());
+  // Before the body, whose XML costs time.
   requireCredentials(context);
+  const wanted = parseBody(await context.readBody());
   const first = await findFirst(context, depth);
   const space = asksForSpace(wanted) && files.canList(ROOT) ? await files.space() : undefined;
   const writer = new ResponseWriter(context, wanted, space);
