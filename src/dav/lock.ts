@@ -1,5 +1,5 @@
 import { quoted, StoreError } from '../model/error.ts';
-import { type FilePath, type FolderPath, isFolder, isWithin, parentOf } from '../model/path.ts';
+import { type FilePath, type FolderPath, isFolder, isWithin, parentOf, ROOT } from '../model/path.ts';
 
 /** A write lock of a WebDAV client (RFC 4918, section 6). */
 export interface Lock {
@@ -54,6 +54,15 @@ export function isHolder(
   return lock.user === user && (appToken === undefined || lock.appToken === appToken);
 }
 
+/** Returns the paths whose locks can cover a file or folder: the root, all folders in its path, and itself. */
+export function pathsTo(path: FilePath | FolderPath): (FilePath | FolderPath)[] {
+  const paths: (FilePath | FolderPath)[] = [ROOT];
+  for (let slash = path.indexOf('/'); slash !== -1; slash = path.indexOf('/', slash + 1)) {
+    paths.push(path.slice(0, slash + 1) as FolderPath);
+  }
+  return isFolder(path) ? paths : [...paths, path];
+}
+
 /** What an operation changes. */
 export interface LockedChange {
   readonly path: FilePath | FolderPath;
@@ -74,8 +83,12 @@ export function findObstacle(change: LockedChange, locks: readonly Lock[], holde
   if (isTree && isFolder(path)) {
     for (const lock of locks) if (isWithin(lock.path, path)) changed.add(lock.path);
   }
+  // Comparing every lock with every path would take seconds for a folder with thousands of locks.
+  const locksOf = Map.groupBy(locks, (lock) => lock.path);
   for (const each of changed) {
-    const covering = locks.filter((lock) => covers(lock, each));
+    const covering = pathsTo(each).flatMap(
+      (covered) => locksOf.get(covered)?.filter((lock) => covers(lock, each)) ?? [],
+    );
     if (covering.length > 0 && !covering.some((lock) => isHeld(lock, holder))) return covering[0];
   }
   return undefined;

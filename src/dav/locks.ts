@@ -6,7 +6,7 @@ import type { Tables } from '../database/tables/tables.ts';
 import { quoted, StoreError } from '../model/error.ts';
 import { EXACT_NAMES, type NameComparison } from '../model/name-comparison.ts';
 import { type FilePath, type FolderPath, isFolder, parentOf, ROOT } from '../model/path.ts';
-import { covers, type Lock, type LockedChange } from './lock.ts';
+import { covers, type Lock, type LockedChange, pathsTo } from './lock.ts';
 
 /** Maximum number of locks of one user, and of all anonymous users. */
 const MAX_LOCKS = 10_000;
@@ -123,7 +123,7 @@ export class Locks {
     const rows = await this.#database.run((db) =>
       this.#select(db)
         .$if(this.#hasExactNames, (query) =>
-          query.where(({ eb, or }) => or([eb('path', 'in', foldersTo(folder)), eb('parent', '=', folder)])),
+          query.where(({ eb, or }) => or([eb('path', 'in', pathsTo(folder)), eb('parent', '=', folder)])),
         )
         .execute(),
     );
@@ -213,8 +213,8 @@ export class Locks {
       .$if(this.#hasExactNames, (query) =>
         query.where(({ eb, or }) =>
           isTree && isFolder(path)
-            ? or([eb('path', 'in', foldersTo(path)), isBelow(path)])
-            : eb('path', 'in', [...foldersTo(path), path]),
+            ? or([eb('path', 'in', pathsTo(path)), isBelow(path)])
+            : eb('path', 'in', pathsTo(path)),
         ),
       )
       .execute();
@@ -230,15 +230,6 @@ export class Locks {
 /** Returns whether two locks cover a common file or folder. */
 function overlaps(lock: Lock, wanted: Pick<Lock, 'path' | 'isDeep'>): boolean {
   return covers(lock, wanted.path) || covers({ ...lock, ...wanted }, lock.path);
-}
-
-/** Returns the root and all folders in a path, including the path itself if it is a folder. */
-function foldersTo(path: FilePath | FolderPath): string[] {
-  const folders: string[] = [ROOT];
-  for (let slash = path.indexOf('/'); slash !== -1; slash = path.indexOf('/', slash + 1)) {
-    folders.push(path.slice(0, slash + 1));
-  }
-  return folders;
 }
 
 /** The paths of a folder and of everything in it. The comparison of both engines is exact, unlike that of LIKE. */
