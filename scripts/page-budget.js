@@ -12,7 +12,7 @@ const FIRST_LOAD = { script: 52_000, styles: 12_000 };
  */
 const ON_DEMAND = {
   activity: 3_700,
-  'change-model': 12_300,
+  'change-model': 13_100,
   'connect-dialog': 10_000,
   drawer: 6_600,
   'dialog-prompts': 5_200,
@@ -20,9 +20,9 @@ const ON_DEMAND = {
   extract: 31_000,
   'file-page': 12_700,
   'folder-states': 4_200,
-  'upload-model': 10_200,
+  'upload-model': 10_800,
   'details-sheet': 5_100,
-  'direct-parts': 3_900,
+  'direct-parts': 4_000,
   'folder-picker': 6_000,
   'image-preview': 10_500,
   interrupted: 4_000,

@@ -20,6 +20,7 @@ const LAZY_GROUPS: readonly string[] = [
   'folderPicker',
   'links',
   'locks',
+  'names',
   'palette',
   'previews',
   'recent',

@@ -4,7 +4,6 @@ import { createPermissions } from '../../../web/src/model/account/permissions.ts
 import { createChanges } from '../../../web/src/model/changes/changes.ts';
 import { createClipboard } from '../../../web/src/model/clipboard.ts';
 import { createMessages } from '../../../web/src/model/messages.ts';
-import { createPathLocks } from '../../../web/src/model/path-locks.ts';
 import type { Prompts } from '../../../web/src/model/prompts.ts';
 import type { Service } from '../../../web/src/platform/service/service.ts';
 import { createFolderScene, when } from './folder-scene.ts';
@@ -52,7 +51,6 @@ describe('A change whose code can’t be loaded', () => {
       selection,
       clipboard: createClipboard(),
       messages,
-      pathLocks: createPathLocks(),
       permissions: createPermissions({
         isReadOnly: false,
         isControlled: false,

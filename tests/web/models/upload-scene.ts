@@ -114,7 +114,6 @@ export async function createUploadScene({
       selection,
       router: routerOf(folder),
       messages,
-      pathLocks,
       permissions,
       language,
       maxUploadSize: maxUploadSize ?? null,
@@ -140,6 +139,7 @@ export async function createUploadScene({
       },
     },
     {
+      pathLocks,
       connection: {
         isOnline,
         whenOnline: (ending) =>

@@ -12,7 +12,6 @@ import { createDav, type Dav } from '../model/dav.ts';
 import { createFolder, type Folder } from '../model/folder/folder.ts';
 import { createLinks, type Links } from '../model/links/links.ts';
 import { createMessages, type Messages, reportLoadFailure } from '../model/messages.ts';
-import { createPathLocks } from '../model/path-locks.ts';
 import { createPlaces, type Places } from '../model/places/places.ts';
 import { createSelection, type Selection } from '../model/selection.ts';
 import { createUploads, type Uploads } from '../model/uploads/uploads.ts';
@@ -123,7 +122,7 @@ export async function createPage(embedded: Embedded): Promise<Page> {
   const clipboard = createClipboard((newPaths) => places?.remapPaths(newPaths));
   const details: Details = { isOpen: signal(false), feedListeners: new Set() };
   const loadPrompts = async () => (await import('../features/dialogs/dialog-prompts.tsx')).createDialogPrompts(dialogs);
-  const shared = { service, folder, messages, loadPrompts, pathLocks: createPathLocks(), permissions, language };
+  const shared = { service, folder, messages, loadPrompts, permissions, language };
   const changes = createChanges({ ...shared, account, selection, clipboard, hasTrash, hasJobs: visit === null });
   const username = account?.lastUsername;
   const owner = visit ? null : { endpoint: urls.endpoint('-/uploads'), storage, username };

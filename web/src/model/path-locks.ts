@@ -74,6 +74,9 @@ export function createPathLocks(): PathLocks {
   };
 }
 
+/** The locks that the changes and the uploads of the page share. */
+export const PAGE_LOCKS = createPathLocks();
+
 interface Lock {
   readonly ended: Promise<void>;
   readonly failed: Set<string>;

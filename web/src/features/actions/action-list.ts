@@ -18,6 +18,7 @@ import type { Entry, Service } from '../../platform/service/service.ts';
 import type { Urls } from '../../platform/service/urls.ts';
 import type { Language } from '../../platform/text/language.ts';
 import type { Dialogs } from '../../ui/dialogs.tsx';
+import { NameField } from '../folder/lazy-name-field.ts';
 import type { Details } from '../models.ts';
 import type { ActionProperties } from './use-actions.ts';
 import { withLoaded } from './with-loaded.ts';
@@ -207,7 +208,7 @@ export const ACTIONS: readonly ActionDefinition[] = [
     isAvailable: (models) => hasSelection(models) && selected(models).every((entry) => mayRename(models, entry)),
     run: (models) => {
       const entry = only(models);
-      if (entry) models.changes.renaming.value = entry.path;
+      if (entry) rename(models, entry.path);
       else void models.changes.perform(({ renameSeveral }) => renameSeveral(selected(models)));
     },
   },
@@ -391,6 +392,13 @@ export const ACTIONS: readonly ActionDefinition[] = [
     run: install,
   },
 ];
+
+/** Opens the name field of an entry. */
+function rename(models: ActionModels, path: string): void {
+  void withLoaded(models, NameField.load, () => {
+    models.changes.renaming.value = path;
+  });
+}
 
 function remove(models: ActionModels): void {
   void models.changes.remove(selected(models));

@@ -2,7 +2,7 @@ import { batch } from '@preact/signals';
 import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 import { findNameProblem, parentOf, splitName } from '../../platform/paths.ts';
 import type { Entry } from '../../platform/service/service.ts';
-import { useLanguage } from '../../platform/text/language.ts';
+import { useFullLanguage } from '../../platform/text/language.ts';
 import { placeBeside } from '../../ui/placement.ts';
 import { useChanges, useFolder, useMessages } from '../models.ts';
 import './entries.css';
@@ -15,7 +15,7 @@ const MAX_WIDTH = 60;
 export function NameField({ entry }: { entry: Entry }) {
   const messages = useMessages();
   const changes = useChanges();
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   const input = useRef<HTMLInputElement>(null);
   const problemId = useId();
   const { name, problem } = useDraft(entry);
@@ -79,7 +79,7 @@ export function NameField({ entry }: { entry: Entry }) {
 function useDraft(entry: Entry): { readonly name: string; readonly problem: string | undefined } {
   const changes = useChanges();
   const folder = useFolder();
-  const { text } = useLanguage();
+  const { text } = useFullLanguage();
   const parent = parentOf(entry.path);
   const draft = changes.draft.value;
   if (draft?.path !== entry.path) return { name: entry.name, problem: undefined };

@@ -6,6 +6,7 @@ import { SESSION_JOBS } from '../../platform/service/job-memory.ts';
 import { createJobs, type Jobs } from '../../platform/service/jobs.ts';
 import type { Entry, Service } from '../../platform/service/service.ts';
 import type { Account } from '../account/account.ts';
+import { PAGE_LOCKS } from '../path-locks.ts';
 import type { Prompts } from '../prompts.ts';
 import { type ChangeContext, type ChangesOptions, createChangeContext, type SharedState } from './change-context.ts';
 import { createFolder, createNamedFolder } from './create-folder.ts';
@@ -71,7 +72,7 @@ function isNameTaken({ folder }: ChangeContext, [first]: readonly Entry[], name:
   return folder.entryOf(parent + name) !== undefined || folder.entryOf(`${parent}${name}/`) !== undefined;
 }
 
-interface ConnectedOptions extends Omit<ChangesOptions, 'service'> {
+interface ConnectedOptions extends Omit<ChangesOptions, 'service' | 'pathLocks'> {
   readonly service: Service;
   /** Null without access control. */
   readonly account: Account | null;
@@ -88,7 +89,8 @@ export function connectChangeModel(
   const user = () => account?.username.peek() ?? null;
   const isListed = () => account === null || user() !== null;
   const jobs = createJobs(options.service, { user, isListed, memory: SESSION_JOBS, pause: pauseWhileVisible });
-  const model = createChangeModel({ ...options, service: withFileOperations(options.service, jobs) }, state, prompts);
+  const service = withFileOperations(options.service, jobs);
+  const model = createChangeModel({ ...options, service, pathLocks: PAGE_LOCKS }, state, prompts);
   if (hasJobs) showOtherJobs(model.context, jobs, account);
   return model;
 }

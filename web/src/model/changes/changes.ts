@@ -25,7 +25,7 @@ export interface Changes
   perform(change: (changes: ChangeModel) => Promise<void>): Promise<void>;
 }
 
-export interface LoadedChangesOptions extends Omit<ChangesOptions, 'language' | 'service'> {
+export interface LoadedChangesOptions extends Omit<ChangesOptions, 'language' | 'service' | 'pathLocks'> {
   readonly service: Service;
   /** Null without access control. */
   readonly account: Account | null;

@@ -14,7 +14,7 @@ import type { Folder } from '../folder/folder.ts';
 import { Highlighter } from '../highlighter.ts';
 import type { Message, Messages } from '../messages.ts';
 import { createTakenNames, type TakenNames } from '../name-conflicts.ts';
-import type { PathLocks } from '../path-locks.ts';
+import { PAGE_LOCKS, type PathLocks } from '../path-locks.ts';
 import type { ConflictAnswer, Prompts } from '../prompts.ts';
 import type { Selection } from '../selection.ts';
 import { DroppedFolderReader, type DroppedItems } from './dropped-folders.ts';
@@ -82,8 +82,6 @@ export interface UploadModelOptions {
   readonly selection: Selection;
   readonly router: Router;
   readonly messages: Messages;
-  /** Path locks, shared with all other operations that change stored entries. */
-  readonly pathLocks: PathLocks;
   readonly permissions: Permissions;
   readonly language: ReadonlySignal<FullLanguage>;
   readonly changes: Pick<Changes, 'perform'>;
@@ -93,8 +91,10 @@ export interface UploadModelOptions {
   readonly owner: UploadOwner | null;
 }
 
-/** The connection and the input of the user. Tests replace it. */
+/** What the page as a whole has: its locks, the connection and the input of the user. Tests replace it. */
 interface UploadEnvironment {
+  /** Shared with all other operations that change stored entries. */
+  readonly pathLocks: PathLocks;
   readonly connection: Connection;
   /** Calls `onActivity` when the user does something other than following the uploads. */
   watchUser(onActivity: () => void): void;
@@ -107,8 +107,8 @@ export function createUploadModel(
   prompts: Pick<Prompts, 'resolveConflict'>,
   environment: UploadEnvironment = createEnvironment(),
 ): UploadModel {
-  const { service, folder, messages, language, pathLocks, permissions, changes } = options;
-  const { connection } = environment;
+  const { service, folder, messages, language, permissions, changes } = options;
+  const { connection, pathLocks } = environment;
   const totals = new UploadTotals();
   const { summary, isBusy } = totals;
   const names = createTakenNames(service, folder);
@@ -262,7 +262,12 @@ const MAX_LISTED_PATHS = 20;
 function createEnvironment(): UploadEnvironment {
   // Preloads the code that sends files, because the network can fail before the first upload.
   void import('../../platform/service/upload.ts').catch(() => {});
-  return { connection: createConnection(), watchUser, loadInterrupted: () => import('./interrupted.ts') };
+  return {
+    pathLocks: PAGE_LOCKS,
+    connection: createConnection(),
+    watchUser,
+    loadInterrupted: () => import('./interrupted.ts'),
+  };
 }
 
 /** Returns the reason why an item can't be sent; null if it can. */

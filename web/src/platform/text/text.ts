@@ -134,19 +134,6 @@ export interface InitialText {
     readonly oldestFirst: string;
     readonly otherFiles: string;
   };
-  readonly names: {
-    readonly rename: (parameters: { name: string }) => string;
-    readonly notRenamed: (parameters: { name: string }) => string;
-    readonly problems: {
-      readonly empty: string;
-      readonly slash: string;
-      readonly dots: string;
-      readonly control: string;
-      readonly long: string;
-      readonly deep: string;
-      readonly taken: string;
-    };
-  };
   readonly types: {
     readonly folder: string;
     readonly image: (parameters: { format: string }) => string;
@@ -234,6 +221,19 @@ export interface LazyText {
       readonly pageUp: string;
       readonly pageDown: string;
       readonly menu: string;
+    };
+  };
+  readonly names: {
+    readonly rename: (parameters: { name: string }) => string;
+    readonly notRenamed: (parameters: { name: string }) => string;
+    readonly problems: {
+      readonly empty: string;
+      readonly slash: string;
+      readonly dots: string;
+      readonly control: string;
+      readonly long: string;
+      readonly deep: string;
+      readonly taken: string;
     };
   };
   readonly previews: {
