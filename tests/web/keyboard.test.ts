@@ -3,8 +3,17 @@ import { describe, it } from 'node:test';
 import { until } from '../../testing/until.ts';
 import type { Need } from '../runner/needs.ts';
 import { becomes } from './becomes.ts';
-import { button, focusedName, row, toolbar, waitForElementFocus } from './elements.ts';
-import { FILES, openSite } from './open-site.ts';
+import {
+  button,
+  focusedName,
+  row,
+  selectedPaths,
+  toolbar,
+  waitForElementFocus,
+  waitForFocus,
+  waitForMessage,
+} from './elements.ts';
+import { FILES, openSite, visitSite } from './open-site.ts';
 
 export const needs: readonly Need[] = ['browser'];
 
@@ -116,5 +125,85 @@ describe('Keyboard shortcuts', () => {
       ids.filter((each) => /\s/.test(each)),
       [],
     );
+  });
+});
+
+describe('While a field or dialog loads', () => {
+  it('typed keys are for it, and never for the list', async (t) => {
+    const { page, site } = await visitSite(t, { files: FILES, path: '-/session' });
+    const held: (() => void)[] = [];
+    await page.route(/\/(name-field|dialog-prompts|palette|open-editor)-[\w-]+\.js$/, (route) =>
+      new Promise<void>((resolve) => held.push(resolve)).then(() => route.continue()),
+    );
+    const release = () => held.splice(0).forEach((run) => run());
+    /** Presses the keys of an action and types a name, before the code of the field has arrived. */
+    const type = async (keys: string, name: string) => {
+      await page.goto(site.url);
+      await row(page, 'one.txt').click();
+      await waitForFocus(page, 'one.txt');
+      await page.keyboard.press(keys);
+      await page.keyboard.type(name);
+    };
+
+    await type('F2', 'unox');
+    for (const key of ['Backspace', 'Enter', 'ArrowDown', 'Delete', 't', 'Enter']) await page.keyboard.press(key);
+    assert.deepEqual([await selectedPaths(page), await page.getByRole('dialog').count()], [['one.txt'], 0]);
+    release();
+    await waitForFocus(page, 'uno.txt');
+    await until('the file has its new name', () => site.exists('uno.txt'));
+    await page.keyboard.press('F2');
+    await page.keyboard.type('one');
+    await page.keyboard.press('Enter');
+    await until('the file has its old name', () => site.exists('one.txt'));
+
+    await type('F2', 'two');
+    await page.keyboard.press('Enter');
+    release();
+    await page.getByText('This name is already taken.').waitFor();
+
+    await type('F2', 'uno');
+    await page.keyboard.press('Escape');
+    release();
+    await waitForFocus(page, 'one.txt');
+    assert.equal(await site.exists('uno.txt'), false);
+
+    await type('Alt+n', 'three');
+    await page.keyboard.press('Enter');
+    assert.deepEqual(await selectedPaths(page), ['one.txt']);
+    release();
+    await waitForFocus(page, 'three/');
+    await until('the folder exists', () => site.exists('three/'));
+
+    await type('Alt+Shift+n', 'todo');
+    await page.keyboard.press('Enter');
+    assert.deepEqual(await selectedPaths(page), ['one.txt']);
+    release();
+    await page.getByRole('dialog', { name: 'todo.txt' }).waitFor();
+    await until('the file exists', () => site.exists('todo.txt'));
+
+    await type('ControlOrMeta+k', 'Docs');
+    await page.keyboard.press('Enter');
+    release();
+    await page.getByRole('heading', { level: 1 }).getByText('Docs', { exact: true }).waitFor();
+  });
+
+  it('the keyboard works again once the load has failed', async (t) => {
+    const { page, site } = await visitSite(t, {
+      files: FILES,
+      path: '-/session',
+      visit: { expectedErrors: [/name-field|ERR_FAILED/] },
+    });
+    const failing = Promise.withResolvers<void>();
+    await page.route(/\/name-field-[\w-]+\.js$/, (route) => failing.promise.then(() => route.abort()));
+    await page.goto(site.url);
+    await row(page, 'one.txt').click();
+    await page.keyboard.press('F2');
+    await page.keyboard.type('th');
+    failing.resolve();
+    await waitForMessage(page, 'Can’t reach the server.');
+    await waitForFocus(page, 'one.txt');
+    await row(page, 'one.txt').getByText('one.txt').first().waitFor();
+    await page.keyboard.type('tw');
+    await waitForFocus(page, 'two.txt');
   });
 });

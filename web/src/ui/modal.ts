@@ -1,5 +1,6 @@
 import type { RefObject } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
+import { takeHeldKeys } from './held-keys.ts';
 
 interface ModalDialog {
   readonly dialog: RefObject<HTMLDialogElement | null>;
@@ -48,8 +49,11 @@ export function useModalDialog(close: () => void): ModalDialog {
  * had it before.
  */
 export function openModal(dialog: HTMLDialogElement): () => void {
+  const typeHeldKeys = takeHeldKeys();
   const { activeElement: previous } = document;
   dialog.showModal();
+  // After the layout effects of the dialog, which select the text of its field.
+  queueMicrotask(typeHeldKeys);
   return () => {
     dialog.close();
     // While a stylesheet loads, WebKit checks outdated styles, in which the element is still inert, and the focus is

@@ -58,7 +58,11 @@ export interface ActionDefinition extends ActionProperties {
   readonly needsLinks?: boolean;
   /** Returns whether the action is currently possible. */
   readonly isAvailable: (models: ActionModels) => boolean;
-  readonly run: (models: ActionModels) => void;
+  /**
+   * Runs the action. If it opens a dialog or a text field, which may have to load, returns a promise that settles afterwards: the keys
+   * that the user types meanwhile are for that field.
+   */
+  readonly run: (models: ActionModels) => Promise<unknown> | void;
 }
 
 const selected = ({ selection }: ActionModels): readonly Entry[] => selection.entries.value;
@@ -208,8 +212,9 @@ export const ACTIONS: readonly ActionDefinition[] = [
     isAvailable: (models) => hasSelection(models) && selected(models).every((entry) => mayRename(models, entry)),
     run: (models) => {
       const entry = only(models);
-      if (entry) rename(models, entry.path);
-      else void models.changes.perform(({ renameSeveral }) => renameSeveral(selected(models)));
+      return entry
+        ? rename(models, entry.path)
+        : models.changes.perform(({ renameSeveral }) => renameSeveral(selected(models)));
     },
   },
   {
@@ -219,7 +224,7 @@ export const ACTIONS: readonly ActionDefinition[] = [
     group: 'change',
     needs: ['read', 'manage'],
     isAvailable: hasSelection,
-    run: (models) => void models.changes.transferElsewhere('move', pathsOf(selected(models))),
+    run: (models) => models.changes.transferElsewhere('move', pathsOf(selected(models))),
   },
   {
     id: 'copyTo',
@@ -228,7 +233,7 @@ export const ACTIONS: readonly ActionDefinition[] = [
     group: 'change',
     needs: ['read', 'change'],
     isAvailable: hasSelection,
-    run: (models) => void models.changes.transferElsewhere('copy', pathsOf(selected(models))),
+    run: (models) => models.changes.transferElsewhere('copy', pathsOf(selected(models))),
   },
   {
     id: 'delete',
@@ -270,7 +275,7 @@ export const ACTIONS: readonly ActionDefinition[] = [
     group: 'create',
     needs: ['read', 'write'],
     isAvailable: canAdd,
-    run: (models) => void models.changes.createFolder(),
+    run: (models) => models.changes.createFolder(),
   },
   {
     id: 'newFile',
@@ -394,14 +399,14 @@ export const ACTIONS: readonly ActionDefinition[] = [
 ];
 
 /** Opens the name field of an entry. */
-function rename(models: ActionModels, path: string): void {
-  void withLoaded(models, NameField.load, () => {
+function rename(models: ActionModels, path: string): Promise<void> {
+  return withLoaded(models, NameField.load, () => {
     models.changes.renaming.value = path;
   });
 }
 
-function remove(models: ActionModels): void {
-  void models.changes.remove(selected(models));
+function remove(models: ActionModels): Promise<void> {
+  return models.changes.remove(selected(models));
 }
 
 function download(models: ActionModels): void {
@@ -414,8 +419,8 @@ function download(models: ActionModels): void {
 }
 
 /** Opens a text file in the editor. Without a path, asks for the name of a new one. */
-export function edit(models: ActionModels, path?: string): void {
-  void withLoaded(
+export function edit(models: ActionModels, path?: string): Promise<void> {
+  return withLoaded(
     models,
     () => import('../editor/open-editor.tsx'),
     ({ openEditor, createTextFile }, language) =>
@@ -424,9 +429,9 @@ export function edit(models: ActionModels, path?: string): void {
 }
 
 /** Opens the command palette with a text in its field, unless a dialog is open. */
-function openPalette(models: ActionModels, query: string): void {
+function openPalette(models: ActionModels, query: string): Promise<void> {
   const { dialogs } = models;
-  void withLoaded(
+  return withLoaded(
     models,
     () => import('../palette/palette.tsx'),
     (palette) => dialogs.shown.value.length === 0 && palette.openPalette(dialogs, query),
@@ -434,8 +439,8 @@ function openPalette(models: ActionModels, query: string): void {
 }
 
 /** Opens the dialog with the links to a file or folder. */
-export function share(models: ActionModels, path: string): void {
-  void withLoaded(
+export function share(models: ActionModels, path: string): Promise<void> {
+  return withLoaded(
     models,
     () => import('../links/share-dialog.tsx'),
     ({ openShareDialog }) => openShareDialog(models.dialogs, path),
@@ -443,8 +448,8 @@ export function share(models: ActionModels, path: string): void {
 }
 
 /** Opens the dialog that describes how WebDAV clients connect. */
-function connect(models: ActionModels): void {
-  void withLoaded(
+function connect(models: ActionModels): Promise<void> {
+  return withLoaded(
     models,
     () => import('../connect/connect-dialog.tsx'),
     ({ openConnectDialog }, language) => openConnectDialog(models.dialogs, language.value),

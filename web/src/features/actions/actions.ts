@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals';
+import { holdKeys } from '../../ui/held-keys.ts';
 import type { MenuItem, Menus } from '../../ui/menus.tsx';
 import {
   ACTIONS,
@@ -30,7 +31,10 @@ export function createActions(
     .map(({ isAvailable, run, ...action }) => ({
       ...action,
       isAvailable: () => isAvailable(models),
-      run: () => run(models),
+      run() {
+        const opening = run(models);
+        if (opening) holdKeys(opening);
+      },
     }));
   const permitted = () =>
     bound.filter(
@@ -62,8 +66,8 @@ export function createActions(
       return createActions({ ...models, selection: alone }, menus, definitions);
     },
     open: (entry) => open(models, entry),
-    edit: (path) => edit(models, path),
-    share: (path) => share(models, path),
+    edit: (path) => void edit(models, path),
+    share: (path) => void share(models, path),
     paste: () => paste(models),
     menuGroups,
     menuItem,

@@ -25,6 +25,7 @@ export interface ActionProperties {
 export interface Action extends ActionProperties {
   /** Returns whether the action is currently possible. Reads signals. */
   isAvailable(): boolean;
+  /** Runs the action. While the dialog or text field that it opens loads, the page ignores the keyboard: see `holdKeys`. */
   run(): void;
 }
 

@@ -3,6 +3,7 @@ import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 import { findNameProblem, parentOf, splitName } from '../../platform/paths.ts';
 import type { Entry } from '../../platform/service/service.ts';
 import { useFullLanguage } from '../../platform/text/language.ts';
+import { takeHeldKeys } from '../../ui/held-keys.ts';
 import { placeBeside } from '../../ui/placement.ts';
 import { useChanges, useFolder, useMessages } from '../models.ts';
 import './entries.css';
@@ -94,8 +95,10 @@ function useStemSelection(input: { readonly current: HTMLInputElement | null }, 
   useLayoutEffect(() => {
     const field = input.current;
     if (!field) return;
+    const typeHeldKeys = takeHeldKeys();
     field.focus({ preventScroll: true });
     field.setSelectionRange(0, entry.type === 'folder' ? field.value.length : splitName(field.value).stem.length);
+    typeHeldKeys();
   }, []);
 }
 
