@@ -2,8 +2,8 @@ import { rmSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { Resource } from './exit-cleanup.ts';
 
-// Started by exit-cleanup.ts, which writes the resources of its parent to standard input. Once that ends, so
-// has the parent: whatever it had not let go of is cleared away.
+// Started by exit-cleanup.ts, which writes the resources of its parent to standard input. The input ends when the
+// parent has ended: the remaining resources are then cleaned up.
 const held = new Map<string, Resource>();
 for await (const line of createInterface({ input: process.stdin })) {
   const { held: isHeld, kind, name }: Resource & { held: boolean } = JSON.parse(line);
@@ -14,7 +14,7 @@ for (const { kind, name } of held.values()) {
   if (kind === 'group') killGroup(Number(name));
 }
 for (const { kind, name } of held.values()) {
-  // What was just killed may still write for a moment.
+  // Killed processes can still write for a moment.
   if (kind === 'folder') rmSync(name, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
 }
 
@@ -22,6 +22,6 @@ function killGroup(group: number): void {
   try {
     process.kill(-group, 'SIGKILL');
   } catch {
-    // It has ended already.
+    // The process has already ended.
   }
 }

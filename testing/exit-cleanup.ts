@@ -27,7 +27,7 @@ function openPipe(): Socket {
   if (opened) return opened;
   const child = spawn(process.execPath, [fileURLToPath(new URL('./exit-cleanup-process.ts', import.meta.url))], {
     stdio: ['pipe', 'ignore', 'inherit'],
-    // Out of our process group, so that Ctrl-C does not reach it.
+    // In another process group, so that Ctrl-C does not reach it.
     detached: true,
   });
   if (!(child.stdin instanceof Socket)) throw new Error('The cleanup process has no pipe.');

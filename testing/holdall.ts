@@ -10,7 +10,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { until } from './until.ts';
 
-/** One line of the log, as the service writes it. */
+/** A line of the service's log. */
 export type LogLine = Readonly<Record<string, unknown>>;
 
 /** The owner of resources, such as a test. Calls the functions given to `after` when it ends. */
@@ -89,13 +89,13 @@ export async function startHoldall(t: Owner, { root, settings, ...start }: Start
   };
 }
 
-/** What a command printed, and how it ended. */
+/** The output of a command, and how it ended. */
 export interface Ran extends End {
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** Runs the command until it ends by itself. */
+/** Runs the command until it exits. */
 export async function runHoldall(
   t: Owner,
   { args = [], ...start }: Omit<Start, 'root'> & { args?: readonly string[] } = {},
@@ -105,7 +105,7 @@ export async function runHoldall(
   return { ...(await ended), stdout, stderr };
 }
 
-/** A new folder, as its real path, that goes with its owner. */
+/** Creates a folder that is removed with its owner. Returns its real path. */
 export async function temporaryFolder(t: Owner): Promise<string> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'holdall-process-')));
   atEnd(t, () => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
@@ -114,7 +114,7 @@ export async function temporaryFolder(t: Owner): Promise<string> {
 
 const endings = new WeakMap<Owner, (() => unknown)[]>();
 
-/** Has `end` called when its owner has ended, however it ended: what began last ends first. */
+/** Calls `end` when its owner has ended, in any way. The functions run in reverse order of registration. */
 export function atEnd(t: Owner, end: () => unknown): void {
   const known = endings.get(t);
   if (known) return void known.unshift(end);
@@ -125,7 +125,7 @@ export function atEnd(t: Owner, end: () => unknown): void {
   });
 }
 
-/** Whether a process is running: one that has ended and is only still named in the table of processes is not. */
+/** Returns whether a process is running. A zombie is not. */
 export function isRunning(pid: number): boolean {
   try {
     return !/^\d+ \(.*\) [ZX]/s.test(readFileSync(`/proc/${pid}/stat`, 'latin1'));
@@ -137,8 +137,8 @@ export function isRunning(pid: number): boolean {
 const SCRIPT = fileURLToPath(new URL('../bin/holdall.js', import.meta.url));
 
 /**
- * Without load shedding: other tests on a busy machine must not count as an overload of the service. Without programs for
- * thumbnails, because each start would try their sandbox.
+ * Without load shedding: tests on a busy machine must not count as an overload. Without programs for thumbnails,
+ * because each start would try their sandbox.
  */
 const DEFAULTS = {
   HOST: '127.0.0.1',
@@ -148,18 +148,21 @@ const DEFAULTS = {
   THUMBNAIL_PROGRAMS: 'false',
 };
 
-/** Starts with the heap that a busy service has. It would collect garbage many times while it grows to that. */
+/** Starts with the heap that a busy service has. Otherwise, it would collect garbage many times while it grows. */
 const PROGRAM = [process.execPath, '--min-semi-space-size=16'] as const;
 
 const launched = new Set<ChildProcess>();
 
-// For a test file that is ended from outside, and has no time for the endings of its tests.
+// For a test file that is stopped from outside, without time for the hooks of its tests.
 process.once('exit', () => {
   for (const child of launched) killAll(child);
 });
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 
-/** Starts the command in an empty working directory, so that no `.env` is read, and with nothing of our environment but what makes it start faster. */
+/**
+ * Starts the command in an empty working directory, so that it reads no `.env`. It inherits only the environment
+ * variables that make it start faster.
+ */
 async function launch(
   t: Owner,
   { settings, command = PROGRAM, script = SCRIPT, args = [] }: Start & { args?: readonly string[] },
@@ -187,7 +190,7 @@ async function launch(
   return { child, pid, ended };
 }
 
-/** The processes that a process started, and that are still there. */
+/** Returns the running child processes of a process. */
 export function childrenOf(pid: number): number[] {
   try {
     return readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1').split(' ').filter(Boolean).map(Number);
@@ -200,14 +203,14 @@ function descendantsOf(pid: number): number[] {
   return childrenOf(pid).flatMap((child) => [child, ...descendantsOf(child)]);
 }
 
-/** Kills a process that has not ended yet, and all that it started. */
+/** Kills a running process and its descendants. */
 function killAll({ pid, exitCode, signalCode }: ChildProcess): void {
   if (pid === undefined || exitCode !== null || signalCode !== null) return;
   for (const each of [pid, ...descendantsOf(pid)]) {
     try {
       process.kill(each, 'SIGKILL');
     } catch {
-      // It has ended already.
+      // The process has already ended.
     }
   }
 }

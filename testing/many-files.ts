@@ -1,17 +1,19 @@
 import { linkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** What the names of all entries that `createManyFiles` makes begin with. */
+/** The prefix of the names that `createManyFiles` gives to entries. */
 export const entryPrefix = 'entry ';
 
-/** The name of an entry by its number, from 1 on; names and numbers of so many digits have the same order. */
+/**
+ * Returns the name of the entry with this number, from 1. Names with the same number of digits sort like their numbers.
+ */
 export function entryName(number: number, digits = 6): string {
   return `${entryPrefix}${String(number).padStart(digits, '0')}.txt`;
 }
 
 /**
- * Makes so many files of a few bytes in a folder, in a second or two for 100,000: nearly all are hard links, since making
- * a file of its own takes a file system ten times as long. Not asynchronous: that would take some times as long, too.
+ * Creates this number of small files in a folder, 100,000 in one or two seconds. Most are hard links, because creating
+ * a file takes ten times as long. Synchronous, because asynchronous calls would also take several times as long.
  */
 export function createManyFiles(folder: string, count: number): void {
   let linked = '';
@@ -26,5 +28,5 @@ export function createManyFiles(folder: string, count: number): void {
   }
 }
 
-/** Below what file systems allow: 65,000 on ext4, 65,535 on btrfs. */
+/** Below the limits of file systems: 65,000 on ext4, 65,535 on btrfs. */
 const linksOfOne = 50_000;

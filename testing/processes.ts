@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { cleanUpAtExit } from './exit-cleanup.ts';
 
-/** A program and how to call it. Nothing of this process's environment is passed on but PATH, HOME and `env`. */
+/** A program and how to call it. It inherits only PATH and HOME, and gets the variables in `env`. */
 export interface Command {
   readonly file: string;
   readonly args: readonly string[];
@@ -11,30 +11,30 @@ export interface Command {
   readonly workingFolder?: string;
 }
 
-/** How a process ended: `exit 1`, `SIGKILL`, or why it never started. */
+/** How a process ended: `exit 1`, `SIGKILL`, or why it did not start. */
 interface Ending {
   readonly code: number | null;
   readonly description: string;
 }
 
-/** A process that ends with its owner, with everything it started itself. */
+/** A process that is stopped with its owner, including its descendants. */
 export interface OwnedProcess extends AsyncDisposable {
   readonly pid: number;
-  /** Settles when the process has ended and its output is read; never rejects. */
+  /** Resolves when the process has ended and its output was read. Never rejects. */
   readonly ended: Promise<Ending>;
-  /** The end of what it wrote, standard output and error together: at most 8 KiB. */
+  /** The end of its output, from stdout and stderr: at most 8 KiB. */
   lastOutput(): string;
-  /** Asks it to end (SIGTERM), and kills it and its children after 10 seconds. */
+  /** Sends SIGTERM, and kills the process and its descendants after 10 seconds. */
   stop(): Promise<Ending>;
 }
 
-/** What a command wrote until it ended with exit 0. */
+/** The output of a command that exited with 0. */
 export interface Output {
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** Starts a process that goes on until it is stopped, its owner is disposed of, or this process ends. */
+/** Starts a process that runs until it is stopped, its owner is disposed of, or this process ends. */
 export function start(command: Command): OwnedProcess {
   const child = spawnInGroup(command);
   let tail = '';
@@ -64,8 +64,8 @@ export function start(command: Command): OwnedProcess {
 }
 
 /**
- * Runs a command to its end; rejects when it does not end with exit 0, or kills it when the signal aborts.
- * `onStarted` is told its process id.
+ * Runs a command until it exits. Rejects unless it exits with 0. Kills it when the signal aborts. `onStarted` receives
+ * its process ID.
  */
 export async function run(command: Command, signal: AbortSignal, onStarted?: (pid: number) => void): Promise<Output> {
   signal.throwIfAborted();
@@ -84,14 +84,14 @@ export async function run(command: Command, signal: AbortSignal, onStarted?: (pi
   signal.removeEventListener('abort', kill);
   signal.throwIfAborted();
   if (code !== 0) {
-    // The end of it: a command that fails on each of thousands of files says so as often.
+    // Only the end: a command that fails on each of thousands of files prints as many errors.
     const said = (output.stderr || output.stdout).slice(-8192);
     throw new Error(`${line(command)}: ${description}\n${said}`.trim());
   }
   return output;
 }
 
-/** `detached` makes a process group of it, so that a kill reaches what it started, and Ctrl-C reaches us alone. */
+/** `detached` starts a process group: a kill then reaches its descendants, and Ctrl-C reaches only this process. */
 function spawnInGroup(command: Command): ChildProcess {
   const { PATH = '/usr/bin:/bin', HOME = '/' } = process.env;
   const child = spawn(command.file, command.args, {
@@ -127,7 +127,7 @@ function killGroup(pid: number | undefined): void {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // No such group: all of it has ended already.
+    // The group does not exist: all of its processes have ended.
   }
 }
 

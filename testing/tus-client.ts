@@ -16,18 +16,18 @@ export interface TusUpload {
   readonly onPart?: (offset: number) => void;
 }
 
-/** What an upload needed. */
+/** The costs of an upload. */
 export interface TusResult {
   /** Requests by method and status; the status 0 is a request without a response. */
   readonly requests: Readonly<Record<string, number>>;
-  /** The URLs of the uploads that it began. */
+  /** The URLs of the created uploads. */
   readonly urls: readonly string[];
 }
 
 /** Milliseconds before each retry since the last progress. */
 const RETRY_DELAYS = [0, 100, 200, 400, ...Array.from({ length: 100 }, () => 800)];
 
-/** Uploads with tus-js-client, which continues after errors. Rejects if it stops to retry. */
+/** Uploads with tus-js-client, which continues after errors. Rejects if it stops retrying. */
 export async function uploadByTus({
   service,
   content,

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Milliseconds before the second check, and between checks at most. Frequent checks slow down what they wait for. */
+/**
+ * Milliseconds before the second check, and the maximum between checks. Frequent checks slow down the process under
+ * test.
+ */
 const FIRST_INTERVAL_MS = 5;
 const MAX_INTERVAL_MS = 60;
 

@@ -19,7 +19,7 @@ import { type ObjectStore, testObjectStore } from './object-store.ts';
 /** A new bucket in the object store of the tests. */
 export interface TestBucket {
   readonly settings: Omit<S3Options, 'warn'> & { readonly credentials: Credentials };
-  /** Reads and changes the bucket directly, past the service. */
+  /** Reads and changes the bucket directly, without the service. */
   readonly client: S3Client;
   readonly name: string;
   /** Whether the bucket's store is temporary, so that nothing has to be removed. */

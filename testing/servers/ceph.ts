@@ -9,7 +9,7 @@ import { type Daemon, type StoreProcesses, startStore } from './store-processes.
 
 /** A Ceph cluster on this machine: one monitor, one disk, one S3 gateway. */
 export interface Ceph extends ObjectStore {
-  /** The process ids at the start. */
+  /** The process IDs at the start. */
   readonly pids: { readonly monitor: number; readonly storage: number; readonly gateway: number };
   /** Kills the S3 gateway (SIGKILL) and settles when it has ended. Stored objects remain. */
   killGateway(): Promise<void>;

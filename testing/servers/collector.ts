@@ -4,15 +4,15 @@ import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { type CollectedSpan, readSpans } from './otlp.ts';
 
-/** What a collector does with what it is sent: takes it, answers with a 500, or with nothing at all. */
+/** How a collector responds: it accepts requests, responds with 500, or does not respond. */
 export type Behaviour = 'takes' | 'fails' | 'hangs';
 
-/** A collector of traces, as far as it takes them by OTLP over HTTP. */
+/** A collector of traces, limited to OTLP over HTTP. */
 export interface Collector {
   readonly url: string;
-  /** The spans that it has taken, from the first to the last. */
+  /** The accepted spans, in the order of their arrival. */
   readonly spans: readonly CollectedSpan[];
-  /** Every request, whatever became of it. */
+  /** All requests, with any outcome. */
   readonly requests: readonly { readonly path: string; readonly headers: IncomingHttpHeaders; readonly body: Buffer }[];
   behaviour: Behaviour;
   stop(): Promise<void>;
@@ -33,7 +33,7 @@ export async function startCollector(behaviour: Behaviour = 'takes'): Promise<Co
     requests.push({ path: request.url ?? '', headers: request.headers, body });
     answer(body, response);
   };
-  // Who sends may leave in the middle.
+  // The sender can disconnect before the end of its request.
   const server = createServer((request, response) => void take(request, response).catch(() => response.destroy()));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

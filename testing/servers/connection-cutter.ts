@@ -7,7 +7,10 @@ export interface ConnectionCutter {
   readonly port: number;
   /** Cuts all connections by a reset, and returns their number. */
   cut(): number;
-  /** Resets the connections of all clients once they have sent so many more bytes, which the server still receives. */
+  /**
+   * Resets the connections of all clients once they have sent this number of further bytes, which the server still
+   * receives.
+   */
   cutAfter(bytes: number): void;
 }
 
@@ -21,7 +24,7 @@ export async function startConnectionCutter(owner: Owner, port: number): Promise
     socket.once('close', () => {
       sockets.delete(socket);
       clients.delete(socket);
-      // After all bytes that arrived.
+      // After all bytes that have arrived.
       other.end();
     });
     socket.on('error', () => {});

@@ -10,18 +10,20 @@ import { until } from '../until.ts';
 import { acceptsConnections } from './accepts-connections.ts';
 import { findFreePort } from './free-port.ts';
 
-/** nginx on this machine, with the configuration that `deploy/nginx.conf` is. */
+/** nginx on this machine with the configuration of `deploy/nginx.conf`. */
 export interface Nginx {
   readonly port: number;
-  /** Passes requests on to these replicas alone, each as `host:port`. When it settles, no worker is left that knew others. */
+  /**
+   * Forwards requests only to these replicas, each as `host:port`. Resolves when no worker with an older list is left.
+   */
   use(replicas: readonly string[]): Promise<void>;
-  /** Ends it. It ends with this process too, however that ends. */
+  /** Stops nginx. It also stops when this process ends, for any reason. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts it on a free port of 127.0.0.1 before these replicas, each as `host:port`. Of the documented configuration, only
- * addresses, ports and the certificate are other ones.
+ * Starts nginx in front of these replicas, each as `host:port`, on a free port of 127.0.0.1. Only addresses, ports and
+ * the certificate differ from the documented configuration.
  */
 export async function startDocumentedNginx(replicas: readonly string[]): Promise<Nginx> {
   assertDeclared('nginx');
@@ -53,7 +55,7 @@ export async function startDocumentedNginx(replicas: readonly string[]): Promise
       await configure(used);
       const before = childrenOf(server.pid);
       process.kill(server.pid, 'SIGHUP');
-      // One that takes no more connections may still have a request to pass on.
+      // A worker that accepts no more connections may still have a request to forward.
       await until('the workers of before have ended, and there are others', () => {
         const workers = childrenOf(server.pid);
         return workers.length === WORKERS && !workers.some((pid) => before.includes(pid));
@@ -67,7 +69,7 @@ const WORKERS = 2;
 
 interface Adaptation {
   readonly replicas: readonly string[];
-  /** Those that are not taken out of use. */
+  /** The replicas that get requests. */
   readonly used: readonly string[];
   readonly port: number;
   readonly otherPort: number;
@@ -94,7 +96,7 @@ function adapt(documented: string, { replicas, used, port, otherPort }: Adaptati
   }, documented);
 }
 
-/** What a distribution has in its nginx.conf, with all that is written in the folder. */
+/** The nginx.conf of a distribution, with all paths in the folder. */
 function surroundings(folder: string): string {
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
   return `

@@ -8,7 +8,7 @@ export interface Engine extends AsyncDisposable {
   /** Presses one key after another, each with its modifiers: `F2`, `Alt+Shift+u`. */
   press(...keys: readonly string[]): Promise<void>;
   type(text: string): Promise<void>;
-  /** Gives files to the page's input for files. */
+  /** Chooses files in the page's file input. */
   chooseFiles(paths: readonly string[]): Promise<void>;
   /** Evaluates an expression in the page, and waits for its promise if it is one. The value must be JSON. */
   evaluate(expression: string): Promise<unknown>;

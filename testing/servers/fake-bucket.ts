@@ -6,13 +6,13 @@ import { type Interceptor, type S3Proxy, startS3Proxy } from './s3-proxy.ts';
 /** A store whose requests get only the responses of a test. No object store runs behind it. */
 export interface FakeBucket {
   readonly store: Store;
-  /** Records the requests, and answers them as the test says. */
+  /** Records the requests. The test determines the responses. */
   readonly proxy: S3Proxy;
 }
 
 /** Opens a store until the end of the test. A request that gets no response from `respond` fails. */
 export async function openFakeBucket(t: TestContext, respond?: Interceptor): Promise<FakeBucket> {
-  // Nothing listens on this port.
+  // No server listens on this port.
   const proxy = await startS3Proxy({ endpoint: 'http://127.0.0.1:1' });
   proxy.intercept(respond);
   const store = openS3({

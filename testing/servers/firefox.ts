@@ -25,7 +25,7 @@ export async function launchFirefox(): Promise<Engine> {
     click: (selector) => page.locator(selector).click(),
     async press(...keys) {
       for (const each of keys) {
-        // The names of keys are those of Puppeteer.
+        // Names keys like Puppeteer.
         const held = each.split('+') as KeyInput[];
         for (const key of held) await page.keyboard.down(key);
         for (const key of held.toReversed()) await page.keyboard.up(key);

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 
 /**
- * Ports below those that Linux gives to connections and to `listen(0)` (`net.ipv4.ip_local_port_range` starts at
+ * Ports below those that Linux assigns to connections and to `listen(0)` (`net.ipv4.ip_local_port_range` starts at
  * 32768). A port from that range could be taken by any program before its user listens on it.
  */
 const FIRST_PORT = 20_000;
@@ -11,7 +11,7 @@ const END_PORT = 32_000;
 
 const MAX_ATTEMPTS = 20;
 
-/** Returns a port of this machine that nothing listens on. */
+/** Returns a port of this machine without a listener. */
 export async function findFreePort(): Promise<number> {
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const port = randomInt(FIRST_PORT, END_PORT);

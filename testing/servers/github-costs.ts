@@ -31,7 +31,7 @@ type Files = Readonly<Record<string, Content>>;
 /** A repository of one test, and the service for it. */
 export interface Served extends HostedRepository, Pick<TestService, 'port' | 'store' | 'log' | 'stop'> {}
 
-/** Seconds. Longer than any case, even on a busy machine. */
+/** In seconds. Longer than any case, even on a busy machine. */
 const TRUST = 300;
 
 /** Opens the store like `stores/registry.ts`, except for options that only add delays. */

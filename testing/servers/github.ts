@@ -34,43 +34,45 @@ export type { RepositoryOptions, TestRepository } from './github/repository.ts';
 export interface GitHubFake {
   /** `http://127.0.0.1:PORT/api/v3`, as of an Enterprise server. */
   readonly apiUrl: string;
-  /** Where Git LFS is: `{origin}/{owner}/{repo}.git/info/lfs/objects/batch`. */
+  /** The origin of Git LFS: `{origin}/{owner}/{repo}.git/info/lfs/objects/batch`. */
   readonly origin: string;
-  /** The one token that it takes. */
+  /** The only valid token. */
   readonly token: string;
-  /** Private, unless said otherwise; its first commit holds `files`, and there is none without them. */
+  /**
+   * Creates a repository: by default, a private one. Its first commit contains `files`. Without them, it has no commit.
+   */
   createRepository(options?: RepositoryOptions): Promise<TestRepository>;
-  /** Every request of the API since the start or the last `forget`, in the order of their answers. */
+  /** All API requests since the start or the last `forget`, in the order of their responses. */
   readonly requests: readonly RespondedRequest[];
-  /** Every request past the API, likewise: `GET download`, `HEAD download` and the batches of Git LFS. */
+  /** All other requests, in the same way: `GET download`, `HEAD download` and the batches of Git LFS. */
   readonly downloadRequests: readonly RespondedRequest[];
   forget(): void;
-  /** Has every request from now on looked at, in the place of who looked before. What it answers costs no quota. */
+  /** Passes all further requests to this interceptor instead of an earlier one. Its responses cost no quota. */
   intercept(interceptor: Interceptor | undefined): void;
-  /** Of the token. Mutable, like all below. */
+  /** The quota of the token. Mutable, like everything below. */
   readonly quota: Quota;
-  /** Of those who have no token. */
+  /** The quota of requests without a token. */
   readonly anonymousQuota: Quota;
   readonly limits: Limits;
-  /** Of the token, in every repository. */
+  /** The permissions of the token, in all repositories. */
   readonly permissions: { read: boolean; write: boolean };
   readonly offers: {
     /** Whether files have a `download_url`. */
     downloads: boolean;
     lfs: boolean;
-    /** Milliseconds for which an address is good that is given out. */
+    /** Milliseconds until a URL that the API returns expires. */
     lifetime: number;
   };
   /** Throws the first failure since the last call: a violation of GitHub's API description, or an interceptor's error. */
   throwFailure(): void;
   /**
-   * Cuts the requests in progress, removes all repositories, and restores the initial settings, for the next test.
+   * Aborts the requests in progress, removes all repositories, and restores the initial settings, for the next test.
    * Rejects like `throwFailure`.
    */
   reset(): Promise<void>;
   /**
-   * Ends all that was started and removes it. Rejects when something did not agree with GitHub's description of its
-   * API, when `git fsck --strict` has something against a repository, or when an interceptor threw.
+   * Stops the servers and removes their data. Rejects if a request or response violated GitHub's description of its
+   * API, if `git fsck --strict` finds a fault in a repository, or if an interceptor threw.
    */
   stop(): Promise<void>;
 }
@@ -150,7 +152,7 @@ function restore({ quota, anonymousQuota, limits, permissions, offers }: Setting
   Object.assign(offers, usual.offers);
 }
 
-/** What comes in, and who looks at it first. */
+/** Records the requests, and holds the interceptor. */
 function startWatch(fail: (error: unknown) => void) {
   const requests: RespondedRequest[] = [];
   const downloadRequests: RespondedRequest[] = [];
@@ -217,7 +219,7 @@ function connect({ api, files, settings, watch, repositories, downloads }: Parts
   files.serve(() => ({ ...pastTheApi, describe: describeDownload, serve: downloads.serve }));
 }
 
-/** Finds repositories by the names that they have, or had. */
+/** Returns a function that finds a repository by its current or a former name. */
 function finderIn(repositories: readonly HostedRepository[]) {
   return (owner: string, name: string): HostedRepository | undefined => {
     const wanted = `${owner}/${name}`.toLowerCase();
@@ -231,11 +233,11 @@ function finderIn(repositories: readonly HostedRepository[]) {
 
 interface Listener {
   readonly origin: string;
-  /** Has requests served from now on. */
+  /** Starts to serve requests. */
   serve(serviceOf: (incoming: IncomingMessage) => Service): void;
-  /** Cuts the requests in progress, and waits until nothing is done for any of them. */
+  /** Aborts the requests in progress, and waits until the server has stopped processing them. */
   cut(): Promise<void>;
-  /** Cuts every connection, too. */
+  /** Also closes all connections. */
   stop(): Promise<void>;
 }
 
@@ -243,12 +245,12 @@ async function listen(): Promise<Listener> {
   let serviceOf: ((incoming: IncomingMessage) => Service) | undefined;
   const exchanges = new Map<ServerResponse, Promise<void>>();
   const server: Server = createServer((incoming: IncomingMessage, response: ServerResponse) => {
-    // Nobody knows the port yet.
+    // The port is not known to any client yet.
     assert.ok(serviceOf);
     const exchange = handle(serviceOf(incoming), incoming, response).finally(() => exchanges.delete(response));
     exchanges.set(response, exchange);
   });
-  // A connection that is closed for its idleness just when it is used again would be one request more.
+  // If an idle connection is closed at the moment of its reuse, the client repeats its request, which would be counted.
   server.keepAliveTimeout = 0;
   server.requestTimeout = 0;
   server.listen(0, '127.0.0.1');

@@ -12,7 +12,7 @@ export interface HostedRepository {
   readonly options: GitHubOptions;
   /** The log entries of the store. */
   readonly logged: readonly { readonly level: string; readonly message: string; readonly details: object }[];
-  /** Removes the repository. Rejects if the host found a fault; a host that is not shared also if `git fsck` did. */
+  /** Removes the repository. Rejects if the host found a fault, or if `git fsck` of a host that is not shared did. */
   remove(): Promise<void>;
 }
 

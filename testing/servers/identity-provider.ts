@@ -4,29 +4,29 @@ import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair } from 'jose';
 import { Provider } from 'oidc-provider';
 
-/** An OpenID Connect provider on this machine, at which whoever comes is signed in at once. */
+/** An OpenID Connect provider on this machine, which signs every user in at once. */
 export interface IdentityProvider {
   readonly issuer: string;
   readonly client: { readonly clientId: string; readonly clientSecret: string };
-  /** The one who is signed in there: what is told of them, or why they are refused. */
+  /** The user who signs in: their claims, or the error of the provider. */
   person: { readonly claims: Record<string, unknown> } | { readonly refusal: string };
-  /** Whether it answers anything but 500. */
+  /** Whether the provider works. Otherwise, all its responses are 500. */
   isUp: boolean;
-  /** The paths that were asked for so far, without their queries. */
+  /** The requested paths so far, without their queries. */
   readonly requested: readonly string[];
-  /** How the client proved itself when it asked for a token the last time: `Basic`, or undefined for the body. */
+  /** How the client authenticated its last token request: `Basic`, or undefined for the body. */
   provedBy: string | undefined;
   stop(): Promise<void>;
 }
 
 export interface IdentityProviderOptions {
-  /** Where it sends people back to. */
+  /** The callback URL of the client. */
   readonly redirectUri: string;
-  /** Whether the ID token has all claims, which else only the user info has. */
+  /** Whether the ID token has all claims. By default, only the user info has them. */
   readonly tellsInToken?: boolean;
-  /** Whether the client proves itself in the body of the request, rather than by Basic. */
+  /** Whether the client authenticates in the request body, instead of by Basic. */
   readonly secretInBody?: boolean;
-  /** What the client proves itself by, if it is to be something that a setting can hold. */
+  /** The client's secret. Default: one that a setting can't contain. */
   readonly clientSecret?: string;
 }
 
@@ -89,7 +89,7 @@ async function createProvider(running: IdentityProvider, options: IdentityProvid
       accountId,
       claims: () => ({ sub: accountId, ...('claims' in running.person && running.person.claims) }),
     }),
-    // Nobody is asked whether they agree.
+    // Grants the consent that a user would give.
     async loadExistingGrant({ oidc }) {
       const grant = new oidc.provider.Grant({ clientId: CLIENT.clientId, accountId: SUBJECT });
       grant.addOIDCScope('openid email profile');
@@ -99,7 +99,7 @@ async function createProvider(running: IdentityProvider, options: IdentityProvid
   });
 }
 
-/** What a person would do at the provider's own pages. */
+/** Responds like a user on the pages of the provider. */
 async function signIn(
   provider: Provider,
   { person }: IdentityProvider,

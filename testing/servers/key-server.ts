@@ -6,9 +6,9 @@ import type { AddressInfo } from 'node:net';
 export interface KeyServer {
   readonly issuer: string;
   readonly jwksUrl: string;
-  /** The paths that were asked for so far. */
+  /** The requested paths so far. */
   readonly requested: readonly string[];
-  /** Answers a path with this from now on: an object as JSON, a number as a status alone. */
+  /** Sets the response of a path: an object is sent as JSON, a number is a status without a body. */
   answer(path: '/jwks' | '/.well-known/openid-configuration', value: object | number): void;
   stop(): Promise<void>;
 }

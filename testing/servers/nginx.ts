@@ -12,8 +12,8 @@ import { acceptsConnections } from './accepts-connections.ts';
 import { findFreePort } from './free-port.ts';
 
 /**
- * Starts one nginx with a server for each text, which holds its directives, and gives the ports of 127.0.0.1 that they
- * listen on, in the same order. It ends with the test.
+ * Starts one nginx with one server for each text, which contains its directives. Returns their ports on 127.0.0.1, in
+ * the same order. nginx stops at the end of the test.
  */
 export async function startNginx(t: TestContext, servers: readonly string[]): Promise<number[]> {
   assertDeclared('nginx');

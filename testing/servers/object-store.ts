@@ -1,6 +1,6 @@
 import { assertDeclared } from '../../tests/runner/declared.ts';
 
-/** An S3-compatible store, and the key that may do everything in it. */
+/** An S3-compatible store, and an access key with all permissions. */
 export interface ObjectStore {
   readonly endpoint: string;
   readonly region: string;
@@ -10,7 +10,7 @@ export interface ObjectStore {
   readonly isTemporary?: boolean;
 }
 
-/** The store that the tests were given: a Ceph that `npm test` started for them, or one that the caller named. */
+/** The store of the tests: a Ceph that `npm test` started, or one that the caller named. */
 export function testObjectStore(): ObjectStore {
   assertDeclared('bucket');
   const { endpoint, region, accessKeyId, secretAccessKey } = VARIABLES;
@@ -41,12 +41,12 @@ export function environmentOf(store: ObjectStore): Record<string, string> {
   };
 }
 
-/** Whether the caller named a store, so that none has to be started; its key may still be missing. */
+/** Whether the caller named a store, so that none must be started. Its key may be missing. */
 export function isObjectStoreNamed(): boolean {
   return Boolean(process.env[VARIABLES.endpoint]);
 }
 
-/** The region that S3 itself takes where none is named; Ceph takes any. */
+/** The default region of S3. Ceph accepts any. */
 export const USUAL_REGION = 'us-east-1';
 
 const VARIABLES = {
@@ -56,10 +56,10 @@ const VARIABLES = {
   secretAccessKey: 'S3_TEST_SECRET_ACCESS_KEY',
 } as const satisfies Record<Exclude<keyof ObjectStore, 'isTemporary'>, string>;
 
-/** Set by `npm test` for the store that it started. */
+/** Set by `npm test` if it started the store. */
 const TEMPORARY = 'S3_TEST_TEMPORARY';
 
-/** Completes a message that says what uses an object store. */
+/** The end of messages about a required object store. */
 export const HOW_TO_SET_ANOTHER =
   `To use another store, set ${VARIABLES.endpoint}, ${VARIABLES.accessKeyId}, ${VARIABLES.secretAccessKey} and, ` +
   `unless it is ${USUAL_REGION}, ${VARIABLES.region}`;

@@ -7,14 +7,14 @@ import type { TestBucket } from './bucket.ts';
 
 type InBucket = { readonly bucket: TestBucket };
 
-/** Bytes up to which a test has objects copied in one request: the parts of an object may have no fewer. */
+/** Maximum bytes that tests copy in one request: the minimum size of an object's part. */
 export const MAX_COPY_BYTES = 5 * 2 ** 20;
 
-/** Two different objects of one size, which is over that: they are copied in two parts. The parts differ. */
+/** Two objects of the same size, which exceeds that maximum: they are copied in two parts. The parts differ. */
 export const LARGE = Buffer.alloc(6 * 2 ** 20, 'a large object ');
 export const OTHER = Buffer.alloc(LARGE.length, '0123456');
 
-/** What the objects have beside their bytes. */
+/** The metadata of the objects. */
 export const ATTRIBUTES = {
   ContentType: 'text/csv',
   CacheControl: 'max-age=7',
@@ -23,13 +23,13 @@ export const ATTRIBUTES = {
   Metadata: { author: 'somebody', year: '2026' },
 };
 
-/** Puts an object with all these, past the service. */
+/** Puts an object with all this metadata, without the service. */
 export async function put({ bucket }: InBucket, Key: string, Body: Buffer | string): Promise<void> {
   const command = new PutObjectCommand({ Bucket: bucket.name, Key, Body, ...ATTRIBUTES });
   await bucket.client.send(command);
 }
 
-/** What an object has beside its bytes, and what it says that it is a copy of. */
+/** Returns the metadata of an object, including the record of what it is a copy of. */
 export async function attributesOf(
   { bucket }: InBucket,
   Key: string,
@@ -48,7 +48,7 @@ export async function bytesAt({ store }: { readonly store: Store }, path: string
   return buffer(body);
 }
 
-/** The members that a bucket has, though not every store does. */
+/** The optional members that a bucket store has. */
 export function transfersOf(store: Store): Required<Pick<Store, 'copy' | 'move' | 'copyFolder' | 'moveFolder'>> {
   const { copy, move, copyFolder, moveFolder } = store;
   assert.ok(copy && move && copyFolder && moveFolder);

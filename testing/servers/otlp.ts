@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 
-/** A span as it came: its ids in hexadecimal, without a parent where it is the first of its trace. */
+/** A received span. Its IDs are hexadecimal. The first span of a trace has no parent. */
 export interface CollectedSpan {
   readonly traceId: string;
   readonly spanId: string;
@@ -12,14 +12,14 @@ export interface CollectedSpan {
   readonly end: bigint;
   readonly attributes: Attributes;
   readonly isError: boolean;
-  /** What is said of the service. */
+  /** The attributes of the resource, which is the service. */
   readonly resource: Attributes;
 }
 
 type Attributes = Readonly<Record<string, string | number>>;
 
 /**
- * The spans of an ExportTraceServiceRequest in protobuf. Numbers of fields are those of
+ * Returns the spans of an ExportTraceServiceRequest in protobuf. Field numbers are those of
  * https://github.com/open-telemetry/opentelemetry-proto/blob/v1.7.0/opentelemetry/proto/trace/v1/trace.proto
  */
 export function readSpans(request: Buffer): CollectedSpan[] {
@@ -47,7 +47,7 @@ function readSpan(span: Buffer, resource: Attributes): CollectedSpan {
   };
 }
 
-/** Repeated KeyValue messages; of values texts and whole numbers, which are all that we send. */
+/** Reads repeated KeyValue messages. Supports only texts and integers, because the service sends no other values. */
 function attributesIn(message: Buffer, field: number): Attributes {
   return Object.fromEntries(
     messages(message, field).map((pair) => {
@@ -58,11 +58,11 @@ function attributesIn(message: Buffer, field: number): Attributes {
   );
 }
 
-/** The fields with that number that have a length: messages, texts and bytes. */
+/** Returns the length-delimited fields with this number: messages, texts and bytes. */
 const messages = (message: Buffer, field: number): Buffer[] =>
   [...fieldsOf(message)].flatMap(([number, value]) => (number === field && Buffer.isBuffer(value) ? [value] : []));
 
-/** The last field with that number that is a number; 0, which is not sent, where there is none. */
+/** Returns the last numeric field with this number. Default: 0, which protobuf omits. */
 function numberIn(message: Buffer, field: number): bigint {
   let found = 0n;
   for (const [number, value] of fieldsOf(message)) if (number === field && typeof value === 'bigint') found = value;

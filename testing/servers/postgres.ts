@@ -17,7 +17,7 @@ export interface TestPostgres {
   createDatabase(): Promise<string>;
   /** Runs SQL as the owner of a database, outside of Holdall. Returns the rows. */
   query(url: string, text: string): Promise<Record<string, unknown>[]>;
-  /** Kills all of its processes (SIGKILL), as a power failure would. */
+  /** Kills all of its processes with SIGKILL, like a power failure. */
   kill(): Promise<void>;
   /** Starts it again on the same port, with the same data. */
   restart(): Promise<void>;
@@ -84,7 +84,7 @@ export async function startPostgres(): Promise<TestPostgres> {
   };
 }
 
-/** A server that others use, too, and that therefore is not killed. */
+/** A server that other test files also use, and that is therefore not killed. */
 export type SharedPostgres = Pick<TestPostgres, 'createDatabase' | 'query' | 'stop'>;
 
 let shared: { readonly server: Promise<TestPostgres>; users: number } | undefined;

@@ -8,23 +8,23 @@ import { createBucket, type TestBucket } from './bucket.ts';
 import { testObjectStore } from './object-store.ts';
 import { type S3Proxy, startS3Proxy } from './s3-proxy.ts';
 
-/** A bucket of a test's own, and a store that reaches it only through a proxy. */
+/** A bucket of one test, and a store that reaches it only through a proxy. */
 export interface ProxiedBucket {
   readonly bucket: TestBucket;
   readonly proxy: S3Proxy;
   readonly store: Store;
-  /** What the store warned of. */
+  /** The warnings of the store. */
   readonly warnings: readonly { readonly message: string; readonly details: object }[];
 }
 
-/** Opens the store; all of it goes with the test. */
+/** Opens the store. It is removed at the end of the test. */
 export async function openProxied(t: TestContext, options: Partial<S3Options> = {}): Promise<ProxiedBucket> {
   const opened = await open(options);
   t.after(() => close(opened));
   return opened;
 }
 
-/** The same, and the service on it. */
+/** Also starts the service on it. */
 export async function serveProxied(
   t: TestContext,
   options: Partial<S3Options> = {},

@@ -8,15 +8,15 @@ import { until } from '../until.ts';
 import { acceptsConnections } from './accepts-connections.ts';
 import { findFreePort } from './free-port.ts';
 
-/** A Redis of our own on this machine, which keeps nothing on disk. */
+/** A Redis on this machine, without persistence. */
 export interface TestRedis {
   readonly port: number;
   readonly url: string;
-  /** Ends it, and all that it held is gone. It ends with this process too, however that ends. */
+  /** Stops Redis, which loses all data. It also stops when this process ends, for any reason. */
   stop(): Promise<void>;
 }
 
-/** Starts one on a free port of 127.0.0.1, or on the one given: where another was before. */
+/** Starts Redis on a free port of 127.0.0.1, or on the given one, such as that of an earlier Redis. */
 export async function startRedis({ port: given }: { port?: number } = {}): Promise<TestRedis> {
   assertDeclared('redis');
   const folder = await mkdtemp(join(tmpdir(), 'holdall-redis-'));

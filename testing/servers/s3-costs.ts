@@ -4,23 +4,23 @@ import { postForm, postJson, send } from '../../tests/http/client.ts';
 import { BLUE, plain } from '../../tests/thumbnails/images.ts';
 import type { TestBucket } from './bucket.ts';
 
-/** What a request of the service costs at the store, as price lists have it. */
+/** The cost of one request to the service, in requests to the store by the classes of price lists. */
 export interface Cost {
   /** Requests that write or list. */
   readonly a: number;
-  /** Requests that read or look. */
+  /** Requests that read, including metadata. */
   readonly b: number;
 }
 
-/** One case: what is there before, and what the service is asked. Gives the status of its answer. */
+/** A case: the initial state and the measured request, which resolves with the status of the response. */
 export interface CostCase {
-  /** As the documentation has it. */
+  /** The name in the documentation. */
   readonly name: string;
   readonly plant?: (bucket: TestBucket, port: number, store: Store) => Promise<unknown>;
   readonly request: (port: number) => Promise<{ readonly status: number }>;
 }
 
-/** Amazon S3 and Cloudflare R2 charge for these alike; removals and what is given up are free. */
+/** Amazon S3 and Cloudflare R2 charge for the same requests. Deletes and aborts are free. */
 export function costOf(requests: readonly { readonly operation: string }[]): Cost {
   const classes = requests.map(({ operation }) => CLASSES[operation]);
   if (classes.includes(undefined)) throw new Error(`One of these has no price: ${JSON.stringify(requests)}`);
@@ -49,7 +49,7 @@ const CLASSES: Readonly<Record<string, 'a' | 'b' | 'free'>> = {
 
 const MIB = 2 ** 20;
 
-/** Puts objects past the service, which has not seen them then. */
+/** Puts objects without the service, so that it has cached nothing of them. */
 async function put({ client, name }: TestBucket, Body: Buffer, ...keys: readonly string[]): Promise<void> {
   for (const Key of keys)
     await client.send(new PutObjectCommand({ Bucket: name, Key, Body, ContentLength: Body.length }));
@@ -169,7 +169,7 @@ export const COST_CASES: readonly CostCase[] = [
 
 const TUS = { 'tus-resumable': '1.0.0' };
 
-/** The URL of the upload that the present case has begun. */
+/** The URL of the current case's upload. */
 let uploadUrl = '';
 
 function beginUpload(port: number) {

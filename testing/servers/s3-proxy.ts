@@ -11,18 +11,18 @@ import type { AddressInfo } from 'node:net';
 import { pipeline } from 'node:stream';
 import { text } from 'node:stream/consumers';
 
-/** A request as it came over the wire. */
+/** A received request. */
 export interface S3Request {
-  /** As the reference of Amazon S3 names it: `GetObject`, `ListObjectsV2`. */
+  /** The operation in the reference of Amazon S3: `GetObject`, `ListObjectsV2`. */
   readonly operation: string;
   readonly method: string;
-  /** The object that it is about; undefined for the bucket as a whole. */
+  /** The key of the object; undefined for requests to the bucket. */
   readonly key: string | undefined;
   readonly query: URLSearchParams;
   readonly headers: IncomingHttpHeaders;
 }
 
-/** An answer that the store never gave. */
+/** A response that replaces that of the store. */
 export interface OwnResponse {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
@@ -30,9 +30,9 @@ export interface OwnResponse {
 }
 
 /**
- * What becomes of a request: it goes to the store where undefined; is answered here; the connection is cut before
- * the store gets it, when the store has done it, or behind so many bytes of the answer's body; or the body that the
- * store answers is changed.
+ * The outcome of a request. With undefined, it is forwarded to the store. Otherwise, the given response is sent; the
+ * connection is closed: before the store receives the request, after the store has processed it, or after this number
+ * of bytes of the response body; or the body of the store's response is rewritten.
  */
 export type Verdict =
   | undefined
@@ -42,23 +42,23 @@ export type Verdict =
   | { readonly rewrite: (body: string) => string }
   | OwnResponse;
 
-/** Looks at a request before the store gets it; while it does not settle, the request is held. */
+/** Decides the outcome of a request before the store receives it. The request waits for the promise. */
 export type Interceptor = (request: S3Request) => Verdict | Promise<Verdict>;
 
-/** An HTTP server that stands before an S3 store, which is to be addressed by paths: `/bucket/key`. */
+/** An HTTP proxy in front of an S3 store, which must be addressed by path: `/bucket/key`. */
 export interface S3Proxy {
   readonly url: string;
-  /** Every request since the start or the last `forget`, in the order of their arrival. */
+  /** All requests since the start or the last `forget`, in the order of their arrival. */
   readonly requests: readonly S3Request[];
-  /** Has every request from now on looked at, in the place of who looked before. */
+  /** Passes all further requests to this interceptor instead of an earlier one. */
   intercept(interceptor: Interceptor | undefined): void;
-  /** How many requests of an operation there were. */
+  /** Returns the number of requests of an operation. */
   count(operation: string): number;
-  /** How many requests of an operation were under way at once, at the most. */
+  /** Returns the maximum number of concurrent requests of an operation. */
   mostAtOnce(operation: string): number;
-  /** Forgets the requests that were. */
+  /** Discards the recorded requests. */
   forget(): void;
-  /** Cuts every connection. Rejects with what an interceptor threw. */
+  /** Closes all connections. Rejects with the error that an interceptor threw. */
   stop(): Promise<void>;
 }
 
@@ -94,7 +94,7 @@ export async function startS3Proxy(store: { readonly endpoint: string }): Promis
     }
   };
   const server = createServer((incoming, response) => void handle(incoming, response));
-  // A connection that is closed for its idleness just when it is used again would be one request more.
+  // If an idle connection is closed at the moment of its reuse, the client repeats its request, which would be counted.
   server.keepAliveTimeout = 0;
   server.requestTimeout = 0;
   server.listen(0, '127.0.0.1');
@@ -137,9 +137,11 @@ interface Requested {
   readonly isCopy: boolean;
 }
 
-/** Amazon S3 API reference, "Actions": of those that a file service may use. */
+/**
+ * Returns the operation of a request (Amazon S3 API reference, "Actions"), limited to those that a file service uses.
+ */
 function nameOf({ method, key, query, isCopy }: Requested): string {
-  // Of no action: what browsers ask before they let a script of another origin read.
+  // Not an S3 action: browsers send it before a script may read a response of another origin.
   if (method === 'OPTIONS') return 'Preflight';
   if (key === undefined) {
     if (method === 'GET' && query.has('lifecycle')) return 'GetBucketLifecycleConfiguration';
@@ -168,7 +170,7 @@ function answer(
   response: ServerResponse,
   { status, headers, body = '' }: OwnResponse,
 ): void {
-  // What is still being sent is taken, so that the answer is read.
+  // The rest of the request body is read, so that the client reads the response.
   incoming.resume();
   const hasBody = incoming.method !== 'HEAD';
   response.writeHead(status, {
@@ -187,17 +189,17 @@ interface Forwarding {
   readonly verdict: Exclude<Verdict, 'cut' | OwnResponse>;
 }
 
-/** Sends the request on as it is: its signature covers the path, the `Host` and other headers. */
+/** Forwards the request unchanged: its signature covers the path, the `Host` and other headers. */
 async function forward({ upstream, agent, incoming, response, verdict }: Forwarding): Promise<void> {
   const { method, url, headers } = incoming;
   const { hostname, port } = upstream;
   const onward = httpRequest({ hostname, port, method, path: url, headers, setHost: false, agent });
-  // Who leaves here, leaves there.
+  // When the client disconnects, the request to the store is aborted.
   response.once('close', () => onward.destroy());
-  // The store may refuse a request before it has read its body: the rest is taken here, or the next request on the
-  // connection would wait behind it.
+  // The store can reject a request before it has read the body. The rest is read here, because the next request on the
+  // connection would otherwise wait for it.
   onward.once('close', () => incoming.unpipe().resume());
-  // Where there is no answer yet, it is seen below.
+  // An error before the response is handled below.
   onward.on('error', () => {});
   incoming.pipe(onward);
   let responded: IncomingMessage;
@@ -233,7 +235,7 @@ async function cutBehind(bytes: number, responded: IncomingMessage, response: Se
   response.destroy();
 }
 
-/** The answer of a store that refuses, as Amazon S3 words it. */
+/** Returns an error response in the form of Amazon S3. */
 export function refusal(status: number, code: string, headers: Readonly<Record<string, string>> = {}): OwnResponse {
   return { status, headers, body: errorXml(code) };
 }
@@ -242,7 +244,7 @@ export function errorXml(code: string): string {
   return `<?xml version="1.0" encoding="UTF-8"?><Error><Code>${code}</Code><Message>as it is</Message><RequestId>1</RequestId></Error>`;
 }
 
-/** Stands in between at the first request of an operation only. */
+/** Intercepts only the first request of an operation. */
 export function firstOf(operation: string, verdict: () => Verdict | Promise<Verdict>): Interceptor {
   let isAwaited = true;
   return (request) => {

@@ -1,7 +1,7 @@
 import type { TestBucket } from './bucket.ts';
 import type { HostedRepository } from './hosted-repository.ts';
 
-/** The environment variables by which the service serves this bucket. */
+/** Returns the environment variables for a service on this bucket. */
 export function settingsOf({ settings }: Pick<TestBucket, 'settings'>): Record<string, string> {
   return {
     STORAGE_TYPE: 's3',
@@ -10,12 +10,15 @@ export function settingsOf({ settings }: Pick<TestBucket, 'settings'>): Record<s
     S3_REGION: settings.region,
     S3_ACCESS_KEY_ID: settings.credentials.accessKeyId,
     S3_SECRET_ACCESS_KEY: settings.credentials.secretAccessKey,
-    // Nothing of a test's stays in the home of who runs it.
+    // Prevents files in the home folder of the user who runs the tests.
     CACHE_SIZE: '0',
   };
 }
 
-/** The environment variables by which the service serves this repository, at no pace and with a cache of the test's. */
+/**
+ * Returns the environment variables for a service on this repository, without delays between commits and with a cache
+ * of the test's own.
+ */
 export function settingsOfRepository({ options }: Pick<HostedRepository, 'options'>): Record<string, string> {
   return {
     STORAGE_TYPE: 'github',

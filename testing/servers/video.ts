@@ -6,11 +6,11 @@ import { file } from '../../tests/contract/bytes.ts';
 
 export const MIB = 2 ** 20;
 
-/** Bytes that differ from place to place, so that parts in a wrong order are seen. */
+/** Bytes that differ at every offset, so that parts in a wrong order are detected. */
 export const BYTES = Buffer.alloc(34 * MIB);
 for (let at = 0; at + 4 <= BYTES.length; at += 4) BYTES.writeUInt32LE(at, at);
 
-/** The first `size` of them as an upload, in pieces that are no divisor of a part. */
+/** Returns the first `size` of these bytes as an upload, in chunks whose size is no divisor of the part size. */
 export function video(size: number): Upload {
   const chunks = function* () {
     for (let at = 0; at < size; at += 300_000) yield BYTES.subarray(at, Math.min(size, at + 300_000));
@@ -18,7 +18,7 @@ export function video(size: number): Upload {
   return { body: Readable.from(chunks(), { objectMode: false }), size, type: 'video/mp4' };
 }
 
-/** Expects them, with their type, at a path. */
+/** Asserts that a path has these bytes and their media type. */
 export async function assertHolds({ store }: { readonly store: Store }, path: string, size: number): Promise<void> {
   const { file: entry, body } = await store.read(file(path));
   assert.equal(entry.type, 'video/mp4');

@@ -10,39 +10,39 @@ import type { Body } from './serving.ts';
 
 export const API_PATH = '/api/v3';
 
-/** How many requests are taken until `reset`, in seconds of Unix time; `limit` of them from then on, for an hour. */
+/** A rate limit: `remaining` requests until `reset`, in seconds of Unix time, then `limit` requests per hour. */
 export interface Quota {
   limit: number;
   remaining: number;
   reset: number;
 }
 
-/** What the API knows. */
+/** The state of the API. */
 export interface ApiState {
   readonly host: Host;
   readonly token: string;
   readonly quota: Quota;
-  /** Of those who have no token. */
+  /** The quota of requests without a token. */
   readonly anonymousQuota: Quota;
   readonly repositories: readonly HostedRepository[];
-  /** By the name that was asked for, which may be an old one. */
+  /** Finds a repository by its current or a former name. */
   find(owner: string, name: string): HostedRepository | undefined;
-  /** Remembers what went wrong here, and what a request or an answer has against GitHub's description. */
+  /** Records a fault of the fake, or a request or response that violates GitHub's description. */
   fail(error: unknown): void;
 }
 
-/** What a path leads to. */
+/** The target of a path. */
 interface Target {
   readonly owner: string;
   readonly name: string;
-  /** Undefined where the repository is named. */
+  /** Undefined if the path has the name of the repository. */
   readonly id: number | undefined;
-  /** Behind the repository, encoded. */
+  /** The path after the repository, encoded. */
   readonly rest: string;
   readonly route: Route | undefined;
 }
 
-/** Undefined for what is not of the API. */
+/** Describes a request. Its route is the method and path if the API has no such route. */
 export function describeApiRequest(incoming: IncomingMessage): Omit<GitHubRequest, 'body'> {
   const { method = '', url = '', headers } = incoming;
   const [whole = '', search = ''] = url.split('?');
@@ -59,7 +59,7 @@ function aim(method: string, path: string): Target | undefined {
   return { owner, name, id: id === undefined ? undefined : Number(id), rest, route };
 }
 
-/** Serves a request and holds it, and what is answered, to GitHub's description. */
+/** Serves a request, and checks it and its response against GitHub's description. */
 export async function serveApi(state: ApiState, request: GitHubRequest, body: Body): Promise<Response> {
   const { authorization } = request.headers;
   const isAuthenticated = authorization !== undefined;
@@ -73,7 +73,7 @@ export async function serveApi(state: ApiState, request: GitHubRequest, body: Bo
     response = error instanceof Refusal ? error.response : broken(state, error);
   }
   response = conditional(held(state, request, response), request);
-  // Only for those who say who they are: "Use conditional requests" of the best practices.
+  // Only for authenticated requests: "Use conditional requests" of the best practices.
   if (response.status === 304 && isAuthenticated) quota.remaining += 1;
   return { ...response, headers: { ...usualHeaders(quota, request.headers.accept), ...response.headers } };
 }
@@ -150,7 +150,7 @@ function moved(address: string, { method, query }: GitHubRequest): Response {
   return new Refusal(status, message, { url }, { location: url }).response;
 }
 
-/** An answer that GitHub would not give is none. */
+/** Replaces a response that violates GitHub's description with a 500. */
 function held(state: ApiState, { route, headers }: GitHubRequest, response: Response): Response {
   if (response.json === undefined) return response;
   const mediaType = wantsObject(headers.accept ?? '') ? 'application/vnd.github.object' : 'application/json';

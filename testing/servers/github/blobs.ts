@@ -37,7 +37,7 @@ export function rawResponse(bytes: Bytes): Response {
   return { status: 200, headers: { 'content-type': 'application/vnd.github.raw+json; charset=utf-8' }, bytes };
 }
 
-/** Bytes of a blob, read when they are sent. */
+/** Returns the bytes of a blob, which are read when they are sent. */
 export function bytesOf({ objects }: HostedRepository, { sha, size }: ObjectHeader): Bytes {
   return { sha, size, open: () => objects.stream(sha) };
 }
@@ -56,17 +56,17 @@ export function tooLarge(): Refusal {
 }
 
 export function decodeBase64(text: string): Buffer {
-  // With a line break after any of it, as `wrap` makes them.
+  // The text may have line breaks, such as those of `wrap`.
   const plain = text.includes('\n') ? text.replaceAll(/[\r\n]/g, '') : text;
   const padding = plain.endsWith('==') ? 2 : Number(plain.endsWith('='));
   const bytes = Buffer.from(plain, 'base64');
-  // Node passes over characters that are not Base64, and takes those of base64url too.
+  // Node.js ignores characters that are not Base64, and also accepts base64url.
   const isComplete = plain.length % 4 === 0 && bytes.length === (plain.length / 4) * 3 - padding;
   if (!isComplete || plain.includes('-') || plain.includes('_')) throw new Refusal(422, 'content is not valid Base64');
   return bytes;
 }
 
-/** Sixty characters a line, the last one ended too. */
+/** 60 characters per line. The last line also ends with a line break. */
 export function wrap(base64: string): string {
   return base64.replaceAll(/.{1,60}/g, '$&\n');
 }

@@ -23,7 +23,7 @@ interface Signature {
   readonly date: string;
 }
 
-/** As the API has it: the schema `git-commit`. */
+/** A commit as the Git database of the API describes it: the schema `git-commit`. */
 export interface DescribedCommit {
   readonly sha: string;
   readonly author: Signature;
@@ -34,7 +34,7 @@ export interface DescribedCommit {
   readonly verification: unknown;
 }
 
-/** Who the token belongs to. */
+/** The owner of the token. */
 const OWNER = { name: 'octocat', email: '1+octocat@users.noreply.github.com' };
 
 /** `POST /repos/{owner}/{repo}/git/commits` */
@@ -50,7 +50,7 @@ export async function getCommit(call: Call): Promise<Response> {
   return { status: 200, json: await readCommit(call, header.sha) };
 }
 
-/** `GET /repos/{owner}/{repo}/commits`, as git orders commits and simplifies the history of a path. */
+/** `GET /repos/{owner}/{repo}/commits`, with git's order of commits and history simplification for a path. */
 export async function listCommits(call: Call): Promise<Response> {
   const { repository, query } = call;
   const start = query.get('sha') ?? repository.defaultBranch;
@@ -75,7 +75,7 @@ const MAX_PER_PAGE = 100;
 
 const numberOf = (text: string | null, otherwise: number) => (text === null ? otherwise : Math.max(1, Number(text)));
 
-/** As the API has it outside of the Git database: the schema `commit`. */
+/** A commit as the rest of the API describes it: the schema `commit`. */
 export async function describeCommit(call: Pick<Call, 'host' | 'repository'>, sha: string): Promise<unknown> {
   const { author, committer, message, tree, parents, verification } = await readCommit(call, sha);
   const url = urlOf(call);
@@ -92,7 +92,7 @@ export async function describeCommit(call: Pick<Call, 'host' | 'repository'>, sh
   };
 }
 
-/** Returns its sha. */
+/** Writes a commit and returns its SHA. */
 export async function writeCommit({ repository }: Pick<Call, 'repository'>, order: CommitOrder): Promise<string> {
   const { message, tree, parents = [], author, committer = author } = order;
   const { objects } = repository;
@@ -110,7 +110,7 @@ export async function writeCommit({ repository }: Pick<Call, 'repository'>, orde
   return await objects.write('commit', `${lines.join('\n')}\n\n${message}`);
 }
 
-/** `Name <address> 1795267982 +0000`; git leaves out what would be taken for something else. */
+/** `Name <address> 1795267982 +0000`. git removes characters that have another meaning there. */
 function sign({ name = OWNER.name, email = OWNER.email, date }: Person = {}): string {
   const at = date === undefined ? new Date() : new Date(date);
   if (Number.isNaN(at.getTime())) throw new Refusal(422, `Invalid date: ${date}`);

@@ -10,16 +10,16 @@ import type { HostedRepository } from './repository.ts';
 import { changeTree, refuseMalformed } from './tree-changes.ts';
 import { resolveName, treeOf } from './trees.ts';
 
-/** "Get repository content": above it, the content is left out. */
+/** The size above which "Get repository content" omits the content. */
 const MOST_WITH_CONTENT = 2 ** 20;
 
 /** "This API has an upper limit of 1,000 files for a directory." */
 const MOST_OF_A_FOLDER = 1000;
 
-/** Where something is. */
+/** The location of an entry. */
 interface Place {
   readonly ref: string;
-  /** As `TreeEntry` has names. */
+  /** The name, encoded as in `TreeEntry`. */
   readonly path: string;
 }
 
@@ -50,17 +50,17 @@ export async function getContents(call: Call): Promise<Response> {
   return { status: 200, json: { ...describe(call, place, followed), ...content } };
 }
 
-/** It is still answered as `application/json`: clients that parse nothing else get it parsed. */
+/** The media type remains `application/json`, so that clients that parse only JSON parse it. */
 export function wantsObject(accept: string): boolean {
   return /application\/vnd\.github(?:\.v3)?\.object\b/.test(accept);
 }
 
 interface Found extends Pick<TreeEntry, 'mode' | 'sha'> {
-  /** Undefined for a submodule, whose commit is elsewhere. */
+  /** Undefined for a submodule, whose commit is in another repository. */
   readonly header: ObjectHeader | undefined;
 }
 
-/** What is at a path; undefined where nothing is. */
+/** Returns the entry at a path; undefined if there is none. */
 export async function findAt({ objects }: HostedRepository, { ref, path }: Place): Promise<Found | undefined> {
   const named = isSha(ref) ? await objects.header(ref) : await resolveName({ objects }, ref);
   const tree = named && (await treeOf({ objects }, named));
@@ -72,7 +72,7 @@ export async function findAt({ objects }: HostedRepository, { ref, path }: Place
   return at && { ...at, header: typeOf(at.mode) === 'commit' ? undefined : await objects.header(at.sha) };
 }
 
-/** "If the symlink's target is a normal file in the repository", that file is answered. */
+/** "If the symlink's target is a normal file in the repository", the response contains that file. */
 async function follow(repository: HostedRepository, { ref, path }: Place, target: string): Promise<Found | undefined> {
   const found = await findAt(repository, { ref, path: posix.join(posix.dirname(path), target) });
   return found?.mode.startsWith('100') ? found : undefined;
@@ -168,7 +168,7 @@ function refuseStale(path: string, present: string | undefined, given: string | 
   throw new Refusal(409, `${path} does not match ${given}`);
 }
 
-/** The description knows of no file without a `download_url` here. */
+/** The description does not allow a file without a `download_url` here. */
 function withoutNull({ download_url, ...rest }: ReturnType<typeof describe>) {
   return download_url === null ? rest : { ...rest, download_url };
 }

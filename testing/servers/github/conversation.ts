@@ -2,18 +2,18 @@ import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
 
-/** What a reply is made of, once there is enough of it; else how many bytes it takes to know more. */
+/** Parses a reply. Returns it with its length, or the number of bytes that are needed to continue. */
 export type Parse<Reply> = (received: Buffer) => { readonly reply: Reply; readonly used: number } | number;
 
-/** A process that answers one question after the other, in their order. It starts with the first question. */
+/** A process that replies to requests in their order. It starts with the first request. */
 export interface Conversation {
-  /** Rejects with what the process wrote on standard error when it ends before it has answered. */
+  /** Rejects with the process's standard error if the process ends before it has replied. */
   request<Reply>(question: string | Buffer, parse: Parse<Reply>): Promise<Reply>;
-  /** Lets it end, and waits until it has. */
+  /** Closes the input of the process, and waits for its end. */
   end(): Promise<void>;
 }
 
-/** Where and how git is called. */
+/** The folder and the environment in which git runs. */
 export interface Surroundings {
   readonly folder: string;
   readonly env: Readonly<Record<string, string>>;
@@ -22,14 +22,14 @@ export interface Surroundings {
 type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 
 interface Pending {
-  /** Whether all of its reply has come. */
+  /** Consumes the reply if it is complete. Returns its length. */
   take(received: Buffer): number | undefined;
-  /** Bytes below which it need not be asked. */
+  /** The number of bytes from which `take` can succeed. */
   needs: number;
   reject(error: Error): void;
 }
 
-/** A process that ended is started again by the next question. */
+/** Starts the process again at the next request if it has ended. */
 export function converse({ folder, env }: Surroundings, ...args: readonly string[]): Conversation {
   let isEnded = false;
   let running: { readonly child: Child; readonly pending: Pending[]; readonly closed: Promise<unknown> } | undefined;
@@ -44,7 +44,7 @@ export function converse({ folder, env }: Surroundings, ...args: readonly string
     child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
       said += chunk;
     });
-    // That it takes no more is told by its end.
+    // A failed write is reported when the process ends.
     child.stdin.on('error', () => {});
     const finish = (reason: string) => {
       if (running === started) running = undefined;
@@ -88,7 +88,10 @@ export function converse({ folder, env }: Surroundings, ...args: readonly string
   };
 }
 
-/** Gives each reply to who asked for it. Chunks are joined only when there is enough, else long replies take long. */
+/**
+ * Passes each reply to its request. Joins chunks only when there are enough bytes, because joining them for each chunk
+ * takes quadratic time.
+ */
 function distribute(output: Readable, pending: Pending[]): void {
   let chunks: Buffer[] = [];
   let length = 0;
@@ -110,13 +113,13 @@ function distribute(output: Readable, pending: Pending[]): void {
   });
 }
 
-/** A reply of one line. */
+/** Parses a reply of one line. */
 export function parseLine(received: Buffer): { readonly reply: string; readonly used: number } | number {
   const end = received.indexOf('\n');
   return end < 0 ? received.length + 1 : { reply: received.toString('latin1', 0, end), used: end + 1 };
 }
 
-/** Runs git to its end and returns what it wrote; rejects with what it said when that is not exit 0. */
+/** Runs git until it exits, and returns its output. Rejects with its standard error unless it exits with 0. */
 export async function runGit(
   { folder, env }: Surroundings,
   args: readonly string[],

@@ -8,31 +8,31 @@ import { toBytes } from './paths.ts';
 import type { HostedRepository } from './repository.ts';
 import { slice } from './serving.ts';
 
-/** What leads to a file on the second server, which knows nothing of who asks. */
+/** URLs of files on the second server, which authenticates no requests. */
 export interface Downloads {
-  /** The address of a file, good for one GET where the repository is private. */
+  /** Returns the URL of a file, which is valid for one GET if the repository is private. */
   addressOf(repository: HostedRepository, ref: string, path: string): string;
-  /** The address of an object of Git LFS, good for any number of them. */
+  /** Returns the URL of a Git LFS object, which is valid for any number of requests. */
   addressOfLfs(oid: string, bytes: Buffer): string;
   serve(request: GitHubRequest): Promise<Response>;
-  /** Revokes all addresses. */
+  /** Revokes all URLs. */
   clear(): void;
 }
 
-/** What is at an address. */
+/** The target of a URL. */
 interface Offer {
   readonly open: () => Promise<Bytes | undefined>;
   readonly tokens: Map<string, Permit> | undefined;
 }
 
 interface Permit {
-  /** Milliseconds of `Date.now()`. */
+  /** The expiry, in milliseconds of `Date.now()`. */
   readonly until: number;
-  /** How many more GETs it is good for. */
+  /** The number of further GETs that are allowed. */
   uses: number;
 }
 
-/** `lifetime` is told in milliseconds, when an address is given out. */
+/** `lifetime` returns milliseconds. It is called for each new URL. */
 export function offerDownloads(origin: string, lifetime: () => number): Downloads {
   const offers = new Map<string, Offer>();
   const permit = (path: string, { tokens }: Offer, uses: number) => {
@@ -93,14 +93,14 @@ function mayTake({ tokens }: Offer, { method, query }: GitHubRequest): boolean {
   return true;
 }
 
-/** As raw.githubusercontent.com says it. */
+/** The text of raw.githubusercontent.com. */
 function notFoundHere(): Response {
   const bytes = Buffer.from('404: Not Found');
   const { status } = notFound().response;
   return { status, headers: HEADERS, bytes: { sha: '', size: bytes.length, open: () => Readable.from([bytes]) } };
 }
 
-/** So that nothing that is kept there runs in a browser. */
+/** Prevents browsers from running the content. */
 const HEADERS = {
   'content-type': 'text/plain; charset=utf-8',
   'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox",
@@ -109,7 +109,7 @@ const HEADERS = {
   'accept-ranges': 'bytes',
 };
 
-/** One range of bytes at the most: RFC 9110, 14.1.2. */
+/** At most one byte range: RFC 9110, section 14.1.2. */
 function partOf(bytes: Bytes, { headers }: GitHubRequest): Response {
   const etag = `"${bytes.sha}"`;
   const usual = { ...HEADERS, etag };

@@ -1,10 +1,10 @@
 import { type ObjectStore, typeOf } from './objects.ts';
 
-/** A tree that is being changed. */
+/** A tree with changes. */
 export interface Folder {
-  /** The tree that it was; undefined for a new one. */
+  /** The original tree; undefined for a new one. */
   readonly sha: string | undefined;
-  /** By names as `TreeEntry` has them. Null until the folder is opened. */
+  /** Entries by name, encoded as in `TreeEntry`. Null until the folder is opened. */
   entries: Map<string, Folder | { readonly mode: string; readonly sha: string }> | null;
 }
 
@@ -27,7 +27,7 @@ export async function openFolder(objects: ObjectStore, folder: Folder): Promise<
   return entries;
 }
 
-/** Writes the changed trees and returns the sha; undefined for an empty folder. */
+/** Writes the changed trees and returns the SHA; undefined for an empty folder. */
 export async function writeFolder(objects: ObjectStore, folder: Folder): Promise<string | undefined> {
   if (!folder.entries) return folder.sha;
   const written = await Promise.all(

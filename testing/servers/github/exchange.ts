@@ -2,52 +2,53 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { HostedRepository } from './repository.ts';
 
-/** A request as it came over the wire. */
+/** A received request. */
 export interface GitHubRequest {
-  /** As GitHub's reference names it: `GET /repos/{owner}/{repo}/git/trees/{tree_sha}`; else method and path. */
+  /** The route in GitHub's reference: `GET /repos/{owner}/{repo}/git/trees/{tree_sha}`. Otherwise, method and path. */
   readonly route: string;
   readonly method: string;
-  /** As it was sent, below the API's address, without the query. */
+  /** The undecoded path below the API's URL, without the query. */
   readonly path: string;
   readonly query: URLSearchParams;
   readonly headers: IncomingHttpHeaders;
   /**
-   * What was sent as JSON. A file's content that is longer than 64 KiB is cut there, and the body of
-   * `POST /repos/{owner}/{repo}/git/blobs` has not come yet when an interceptor looks at it.
+   * The parsed JSON. File contents are truncated to 64 KiB. For interceptors, the body of `POST
+   * /repos/{owner}/{repo}/git/blobs` is undefined, because it has not arrived yet.
    */
   readonly body: unknown;
-  /** When it came: milliseconds of `performance.now()`. */
+  /** The time of arrival, in milliseconds of `performance.now()`. */
   readonly time: number;
 }
 
 export interface RespondedRequest extends GitHubRequest {
-  /** 0 where the connection was cut without an answer. */
+  /** 0 if the connection was closed without a response. */
   readonly status: number;
-  /** Whether it was answered 304, which costs nothing of the quota. */
+  /** Whether the status was 304, which does not count against the rate limit. */
   readonly free: boolean;
 }
 
-/** An answer that the host never gave. */
+/** A response that replaces that of the host. */
 export interface OwnResponse {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Text as it is; anything else as JSON. */
+  /** Strings are sent unchanged, other values as JSON. */
   readonly body?: unknown;
 }
 
 /**
- * What becomes of a request: it is served where undefined; is answered in another way, without being served; the
- * connection is cut before it is served, or when that is done, or behind so many bytes of the answer's body.
+ * The outcome of a request. With undefined, the host responds. Otherwise, the given response is sent and the host does
+ * not process the request; or the connection is closed: before the request is processed, after that, or after this
+ * number of bytes of the response body.
  */
 export type Verdict = undefined | 'cut' | 'cut when done' | { readonly cutBehind: number } | OwnResponse;
 
-/** Looks at a request before it is served; while it does not settle, the request is held. */
+/** Decides the outcome of a request before it is served. The request waits for the promise. */
 export type Interceptor = (request: GitHubRequest) => Verdict | Promise<Verdict>;
 
 export interface Response {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Either `json` or `bytes`, or neither. */
+  /** At most one of `json` and `bytes` is present. */
   readonly json?: unknown;
   readonly bytes?: Bytes;
 }
@@ -59,11 +60,11 @@ export interface Bytes {
   open(): Readable;
 }
 
-/** What a route is asked. */
+/** A request to a route. */
 export interface Call {
   readonly host: Host;
   readonly repository: HostedRepository;
-  /** By its name in the route, decoded. */
+  /** The value of the route's parameter, decoded. */
   readonly parameter: string;
   readonly query: URLSearchParams;
   readonly accept: string;
@@ -71,28 +72,28 @@ export interface Call {
   readonly isAuthenticated: boolean;
 }
 
-/** Limits of the host, as far as anybody has found them. */
+/** The limits of the host, as far as they are known. */
 export interface Limits {
-  /** Of a tree that is listed; what is above is left out, and `truncated` is true. */
+  /** Maximum entries of a listed tree. Further entries are omitted, and `truncated` is true. */
   treeEntries: number;
-  /** Of that answer's list. */
+  /** Maximum bytes of the entries in that response. */
   treeBytes: number;
-  /** Bytes of a blob. */
+  /** Maximum bytes of a blob. */
   blobBytes: number;
-  /** Bytes of the request that brings a blob. */
+  /** Maximum bytes of a request that creates a blob. */
   blobRequestBytes: number | undefined;
 }
 
-/** What the routes know of the host. */
+/** The host, for the routes. */
 export interface Host {
   readonly apiUrl: string;
   readonly limits: Limits;
   readonly permissions: { read: boolean; write: boolean };
-  /** The address of a file on the other server; null where that has none. */
+  /** Returns the URL of a file on the other server; null if that does not offer it. */
   downloadUrl(repository: HostedRepository, ref: string, path: string): string | null;
 }
 
-/** An answer that is an error. */
+/** An error response. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly response: Response;
@@ -113,7 +114,7 @@ export function notFound(): Refusal {
   return new Refusal(404, 'Not Found');
 }
 
-/** Where we would have to guess, the store under test is to leave it be. */
+/** Rejects a request whose result on the real host is unknown: the store under test must not send it. */
 export function notKnown(what: string): Refusal {
   return new Refusal(422, `Not known of the real host: ${what}`);
 }

@@ -15,7 +15,7 @@ export interface LfsState {
   readonly permissions: { readonly read: boolean };
   readonly downloads: Downloads;
   isOffered(): boolean;
-  /** Milliseconds. */
+  /** In milliseconds. */
   lifetime(): number;
   find(owner: string, name: string): HostedRepository | undefined;
 }

@@ -3,21 +3,21 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { deflateSync, inflateSync } from 'node:zlib';
 
-/** A file of its own for each object: https://git-scm.com/docs/gitrepository-layout, "objects/[0-9a-f][0-9a-f]". */
+/** Each object in a file of its own: https://git-scm.com/docs/gitrepository-layout, "objects/[0-9a-f][0-9a-f]". */
 function fileOf(repository: string, sha: string): string {
   return join(repository, 'objects', sha.slice(0, 2), sha.slice(2));
 }
 
-/** Returns the sha. */
+/** Writes an object and returns its SHA. */
 export function writeLooseObject(repository: string, type: string, bytes: Buffer): string {
   const head = Buffer.from(`${type} ${bytes.length}\0`);
   const sha = createHash('sha1').update(head).update(bytes).digest('hex');
-  // Space does not matter here, time does.
+  // Not compressed, because time matters here and space does not.
   const deflated = deflateSync(Buffer.concat([head, bytes]), { level: 0 });
   try {
     createFile(fileOf(repository, sha), deflated);
   } catch (error) {
-    // The same object, which is there already.
+    // The object already exists.
     if (!isCode(error, 'EEXIST')) throw error;
   }
   return sha;
@@ -33,7 +33,7 @@ function createFile(file: string, bytes: Buffer): void {
   }
 }
 
-/** Undefined if there is no such object, or it is in a pack. */
+/** Returns undefined if there is no such object, or if it is in a pack. */
 export function readLooseObject(
   repository: string,
   sha: string,

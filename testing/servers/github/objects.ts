@@ -10,14 +10,14 @@ type ObjectType = 'blob' | 'tree' | 'commit' | 'tag';
 export interface ObjectHeader {
   readonly sha: string;
   readonly type: ObjectType;
-  /** Bytes. */
+  /** In bytes. */
   readonly size: number;
 }
 
 export interface TreeEntry {
   /** Six digits, as GitHub writes them: `040000`. */
   readonly mode: string;
-  /** A byte each character: git's names need not be UTF-8. */
+  /** One character per byte, because git's names need not be UTF-8. */
   readonly name: string;
   readonly sha: string;
 }
@@ -33,11 +33,11 @@ export interface ObjectStore {
   resolve(ref: string): Promise<ObjectHeader | undefined>;
   read(sha: string): Promise<Buffer>;
   readTree(sha: string): Promise<readonly TreeEntry[]>;
-  /** Returns the bytes of a blob, which are read when the stream is. */
+  /** Returns the bytes of a blob. They are read when the stream is. */
   stream(sha: string): Readable;
   write(type: 'blob' | 'commit', bytes: Buffer | string): Promise<string>;
   writeTree(entries: Iterable<TreeEntry>): Promise<string>;
-  /** Rejects when the ref does not point to `from`, which is undefined for a new ref. */
+  /** Rejects if the ref does not point to `from`, which is undefined for a new ref. */
   updateRef(ref: string, to: string, from: string | undefined): Promise<void>;
   end(): Promise<void>;
 }
@@ -52,7 +52,7 @@ export function isSha(text: string): boolean {
 
 export function openObjects(surroundings: Surroundings): ObjectStore {
   const { folder } = surroundings;
-  // An object never becomes another one.
+  // Objects never change.
   const headers = new Map<string, ObjectHeader>();
   const trees = new Map<string, Promise<readonly TreeEntry[]>>();
   const packs = converse(surroundings, 'cat-file', '--batch-command');
@@ -122,7 +122,7 @@ const parseContents: Parse<ObjectHeader & { readonly bytes: Buffer }> = (receive
   if (!reply) throw new Error(`git has no such object: ${received.toString('latin1', 0, used)}`);
   const end = used + reply.size;
   if (received.length <= end) return end + 1;
-  // A copy, since these bytes stay for long and what was received with them need not.
+  // A copy, because the received chunk would otherwise stay in memory as long as these bytes.
   return { reply: { ...reply, bytes: Buffer.from(received.subarray(used, end)) }, used: end + 1 };
 };
 

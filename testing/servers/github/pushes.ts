@@ -3,14 +3,14 @@ import { type Folder, folderOf, isFolder, openFolder, writeFolder } from './edit
 import type { ObjectStore } from './objects.ts';
 import { treeOf } from './trees.ts';
 
-/** A file by its text or bytes; or with a mode: an executable, a symbolic link, the commit of another repository. */
+/** The text or bytes of a file; with a mode, also an executable, a symbolic link, or the commit of a submodule. */
 export type Content =
   | string
   | Buffer
   | { readonly mode: '100644' | '100755' | '120000'; readonly content: string | Buffer }
   | { readonly mode: '160000'; readonly sha: string };
 
-/** By their paths; a path of other bytes than UTF-8 takes a Map and a Buffer. Null removes a file or a folder. */
+/** Contents by path. A path that is not UTF-8 needs a Map and a Buffer. Null removes a file or a folder. */
 export type Changes<Change> = Readonly<Record<string, Change>> | ReadonlyMap<string | Buffer, Change>;
 
 interface NewCommit {
@@ -24,7 +24,7 @@ interface Target {
   readonly objects: ObjectStore;
 }
 
-/** Above it, one pack takes git less time than as many loose objects take here. */
+/** The number of files above which git writes one pack faster than this process writes loose objects. */
 const MAX_LOOSE_FILES = 1000;
 
 /** Commits like another user's `git push`, and returns the sha of the commit. */
@@ -114,7 +114,7 @@ function* describeChange(path: string, change: Content | null): Generator<string
   }
 }
 
-/** As in C, each odd byte by its octal number. */
+/** Quotes a path as C does: each unusual byte as an octal number. */
 function quote(path: string | Buffer): string {
   const escape = (byte: number) => {
     const isPlain = byte > 0x20 && byte < 0x7f && byte !== 0x22 && byte !== 0x5c;

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node
 import { dirname, join } from 'node:path';
 import { isCode } from './loose-objects.ts';
 
-/** Returns the sha that a ref, by its full name, points to: its own file, otherwise its line in `packed-refs`. */
+/** Returns the SHA that a ref, by its full name, points to: from its own file, otherwise from `packed-refs`. */
 export function readRef(repository: string, ref: string): string | undefined {
   const loose = readIfPresent(join(repository, ref));
   if (loose !== undefined) return loose.trim();
@@ -14,7 +14,7 @@ function readIfPresent(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    // Also for the folder of other refs, and below another ref.
+    // The error is the same for a folder of other refs, and for a path below another ref.
     if (isCode(error, 'ENOENT', 'EISDIR', 'ENOTDIR')) return undefined;
     throw error;
   }

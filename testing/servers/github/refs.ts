@@ -24,7 +24,7 @@ export async function createRef(call: Call): Promise<Response> {
   try {
     await objects.updateRef(ref, sha, undefined);
   } catch (error) {
-    // Of two that make it at once, one comes too late; or a branch has the name of another one's folder.
+    // Another request has created the ref meanwhile, or another branch has a name that requires a folder here.
     if (await objects.resolve(ref)) throw new Refusal(422, 'Reference already exists');
     throw notKnown(error);
   }
@@ -48,13 +48,13 @@ export async function updateRef(call: Call): Promise<Response> {
   return { status: 200, json: describeRef(call, ref, target) };
 }
 
-/** Branches are protected by what is pushed to them, whichever way. */
+/** Branch protection applies to every kind of push. */
 export function refuseProtected({ protections }: HostedRepository, ref: string): void {
   const message = protections.get(ref.replace(/^refs\/heads\//, ''));
   if (message !== undefined) throw new Refusal(422, message);
 }
 
-/** Somebody else may move it in between, and git then refuses: it is looked at again. */
+/** Another client can move the ref meanwhile, and git then rejects the update: it is checked again. */
 async function moveRef(
   { objects }: HostedRepository,
   ref: string,
@@ -77,14 +77,14 @@ async function moveRef(
 
 async function isFastForward({ objects, surroundings }: HostedRepository, from: string, to: string): Promise<boolean> {
   if ((await objects.header(to))?.type !== 'commit') return false;
-  // As nearly all are; git takes long to start.
+  // True for almost all names. Starting git takes longer.
   const [head = ''] = (await objects.read(to)).toString().split('\n\n', 1);
   if (head.includes(`\nparent ${from}\n`)) return true;
   const [base] = (await runGit(surroundings, ['rev-list', '--max-count=1', from, `^${to}`])).toString().split('\n');
   return base === '';
 }
 
-/** `git check-ref-format`, but for names that would be taken for a revision. */
+/** `git check-ref-format`, except for names that git could mistake for a revision. */
 export function isRefName(ref: string): boolean {
   const isOdd = /[\0-\x20\x7f~^:?*[\\]|\.\.|@\{|\/\/|\/\.|\.lock(?:\/|$)|[./]$/.test(ref);
   return /^refs\/[^/]+\/./.test(ref) && !isOdd;

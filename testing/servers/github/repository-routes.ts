@@ -52,7 +52,7 @@ function describeRepository(call: Call): unknown {
   };
 }
 
-/** What most repositories have none of, and a store has no use for. */
+/** Most repositories have none of these, and a store does not use them. */
 const EMPTY = {
   description: null,
   homepage: null,
@@ -80,7 +80,7 @@ const EMPTY = {
   updated_at: '2011-01-26T19:14:43Z',
 };
 
-/** The last segments of the addresses that the API gives of a repository, by their names there. */
+/** The last path segments of the URLs of a repository in the API, by their names in the response. */
 const PLACES = {
   archive_url: '{archive_format}{/ref}',
   assignees_url: 'assignees{/user}',

@@ -11,24 +11,24 @@ export interface RepositoryOptions {
   readonly name?: string;
   /** The branch of the first commit. */
   readonly branch?: string;
-  /** `branch`, where none is named. */
+  /** The default branch. Default: `branch`. */
   readonly defaultBranch?: string;
-  /** The first commit; there is none without them. */
+  /** The first commit. Default: no commit. */
   readonly files?: Changes<Content>;
   readonly private?: boolean;
 }
 
-/** What a test does to a repository, past the API. */
+/** Changes to a repository by a test, outside of the API. */
 export interface TestRepository {
   readonly owner: string;
-  /** As it is now. */
+  /** The current name. */
   readonly name: string;
   readonly branch: string;
-  /** Of the bare repository. */
+  /** The path of the bare repository. */
   readonly folder: string;
-  /** Runs git on it and returns what it writes, without white space at its end. */
+  /** Runs git on the repository. Returns its output without trailing white space. */
   git(...args: readonly string[]): Promise<string>;
-  /** Commits on a branch as somebody else would who pushes, and returns the commit's sha. */
+  /** Commits on a branch like another user's push. Returns the SHA of the commit. */
   commit(
     changes: Changes<Content | null>,
     message?: string,
@@ -36,16 +36,16 @@ export interface TestRepository {
   ): Promise<string>;
   /** Creates a branch at the head of `branch`. */
   createBranch(name: string): Promise<void>;
-  /** The old name leads to the new one from now on. */
+  /** Renames the repository. The old name redirects to the new one from then on. */
   rename(name: string): void;
-  /** Commits on the branch are refused from now on, with the message. */
+  /** Rejects further commits on the branch, with this message. */
   protect(branch: string, message?: string): void;
   archive(): void;
-  /** Has the host keep an object of Git LFS; `pointer` is the file that stands for it in a commit. */
+  /** Stores an object of Git LFS on the host. `pointer` is the pointer file for commits. */
   addLfsObject(bytes: Buffer | string): { readonly oid: string; readonly pointer: string };
 }
 
-/** A repository as the API sees it. */
+/** A repository, for the API. */
 export interface HostedRepository {
   readonly id: number;
   readonly owner: string;
@@ -56,12 +56,12 @@ export interface HostedRepository {
   isArchived: boolean;
   readonly surroundings: Surroundings;
   readonly objects: ObjectStore;
-  /** The message of refusal by branch. */
+  /** The messages of rejections, by branch. */
   readonly protections: Map<string, string>;
   readonly lfsObjects: Map<string, Buffer>;
-  /** Whether there is no commit in it. */
+  /** Returns whether the repository has no commits. */
   isEmpty(): Promise<boolean>;
-  /** Ends its processes. */
+  /** Ends the git processes. */
   close(): Promise<void>;
 }
 
@@ -82,7 +82,7 @@ export async function createBareRepository(
 }
 
 /**
- * Creates what `git init --bare` does, except for what nobody reads. All repositories of a folder share their objects,
+ * Creates a repository like `git init --bare`, without unused files. All repositories in a folder share their objects,
  * so that one `git fsck` checks all.
  */
 function initialise(folder: string, defaultBranch: string): void {
@@ -101,7 +101,7 @@ export async function checkRepositories(repositories: readonly HostedRepository[
   await runGit(first.surroundings, ['fsck', '--strict', '--no-dangling', '--no-progress', ...new Set(heads)]);
 }
 
-/** Nothing here outlives the test, so neither a crash nor space matters. */
+/** The objects are temporary, so durability and space do not matter. */
 const CONFIGURATION = `
 [core]
 repositoryformatversion = 0

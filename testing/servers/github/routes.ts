@@ -8,12 +8,12 @@ import { createTree } from './tree-changes.ts';
 import { getTree } from './trees.ts';
 
 export interface Route {
-  /** As GitHub's reference names it. */
+  /** The route in GitHub's reference. */
   readonly name: string;
   readonly method: string;
-  /** Of what comes behind the repository; its group is the route's parameter, encoded. */
+  /** Matches the path after the repository. The group is the route's parameter, encoded. */
   readonly pattern: RegExp;
-  /** "Git Repository is empty.": whether that is said where there is no commit. */
+  /** Whether the route returns "Git Repository is empty." if there are no commits. */
   readonly needsCommits: boolean;
   readonly serve: (call: Call) => Promise<Response>;
 }
@@ -38,7 +38,7 @@ export const ROUTES: readonly Route[] = [
 export const BLOB_UPLOAD = 'POST /repos/{owner}/{repo}/git/blobs';
 
 function route(method: string, below: string, serve: Route['serve']): Route {
-  // The whole repository's contents are at `contents` as well as at `contents/`.
+  // The root folder is at `contents` and at `contents/`.
   const source = below.replace('/{path}', '(?:/(.*))?').replace(/\{\w+\}/, '(.+)');
   return {
     name: `${method} /repos/{owner}/{repo}${below}`,

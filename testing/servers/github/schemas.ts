@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Ajv, type ValidateFunction } from 'ajv';
 
 /*
- * GitHub's own description of its API, as far as the fake uses it: see scripts/extract-github-schemas.ts.
+ * GitHub's own description of its API, limited to what the fake uses: see scripts/extract-github-schemas.ts.
  */
 
 type Schema = Readonly<Record<string, unknown>>;
@@ -13,7 +13,7 @@ interface Description {
       string,
       {
         readonly request?: Schema;
-        /** By status and media type. */
+        /** Schemas by status and media type. */
         readonly responses: Readonly<Record<string, Readonly<Record<string, Schema>>>>;
       }
     >
@@ -21,18 +21,18 @@ interface Description {
   readonly components: Schema;
 }
 
-/** Both are read and compiled when they are first needed, once in a process. */
+/** Both are read and compiled on first use, once per process. */
 let opened: { readonly description: Description; readonly ajv: Ajv } | undefined;
 const validators = new Map<string, ValidateFunction>();
 
-/** What a request's body has against the description; undefined when nothing. */
+/** Returns how a request body violates the description; undefined if it does not. */
 export function requestProblem(route: string, body: unknown): string | undefined {
   const schema = open().description.operations[route]?.request;
   if (!schema) return body === undefined ? undefined : `${route} takes no body`;
   return problem(`${route} body`, () => closed(schema), body);
 }
 
-/** What an answer has against the description, which does not know all answers. */
+/** Returns how a response violates the description, which does not contain all responses. */
 export function responseProblem(
   route: string,
   { status, mediaType, body }: { readonly status: number; readonly mediaType: string; readonly body: unknown },
@@ -59,7 +59,7 @@ function open() {
   return opened;
 }
 
-/** GitHub passes over members that it does not know, so that a wrong name would go unnoticed. */
+/** GitHub ignores unknown members, so that a wrong name would remain undetected. */
 function closed(schema: Schema): Schema {
   const entries = Object.entries(schema).map(([keyword, value]) => [keyword, isSchema(value) ? closed(value) : value]);
   const copy: Schema = Object.fromEntries(entries);

@@ -11,36 +11,36 @@ import type {
   Verdict,
 } from './exchange.ts';
 
-/** A server's part in an exchange. */
+/** How a server handles its requests. */
 export interface Service {
-  /** What is asked, but for the body. */
+  /** Describes a request, except for its body. */
   describe(incoming: IncomingMessage): Omit<GitHubRequest, 'body'>;
-  /** Whether the body is taken only when the interceptor has let the request pass. */
+  /** Whether the body is read only after the interceptor has accepted the request. */
   isUpload(request: Omit<GitHubRequest, 'body'>): boolean;
-  /** Bytes above which a body is not kept. */
+  /** Returns the maximum bytes of a body. Longer ones are discarded. */
   mostOf(request: Omit<GitHubRequest, 'body'>): number;
   interceptor(): Interceptor | undefined;
   serve(request: GitHubRequest, body: Body): Promise<Response>;
-  /** Headers of every answer of this server, in the host's own and in an interceptor's. */
+  /** Returns the headers of all responses of this server, including those of interceptors. */
   headers(): Readonly<Record<string, string>>;
   record(request: RespondedRequest): void;
-  /** What went wrong here and not in the service under test. */
+  /** Reports a fault of the fake, which is not one of the service under test. */
   fail(error: unknown): void;
 }
 
-/** What was sent; bytes are undefined where they were more than are taken. */
+/** A request body; `bytes` is undefined if it was too long. */
 export interface Body {
   readonly bytes: Buffer | undefined;
 }
 
 export async function handle(service: Service, incoming: IncomingMessage, response: ServerResponse): Promise<void> {
-  // Who leaves is of no interest here.
+  // A client that disconnects is not a fault.
   incoming.on('error', () => {});
   response.on('error', () => {});
   try {
     await exchange(service, incoming, response);
   } catch (error) {
-    // The client's end, unless it is still there.
+    // The client has disconnected, unless the response is still open.
     if (!response.destroyed && !incoming.errored) service.fail(error);
     response.destroy();
   }
@@ -73,7 +73,7 @@ async function exchange(service: Service, incoming: IncomingMessage, response: S
   }
 }
 
-/** Whoever leaves is not waited for. */
+/** Resolves when the client disconnects. */
 function leaving(response: ServerResponse): Promise<undefined> {
   return new Promise((resolve) => response.once('close', () => resolve(undefined)));
 }
@@ -93,7 +93,7 @@ async function readBody(incoming: IncomingMessage, most: number): Promise<Body> 
   return { bytes: length <= most ? Buffer.concat(chunks) : undefined };
 }
 
-/** Undefined for what is not JSON. */
+/** Returns undefined if the body is not JSON. */
 function parse({ bytes }: Body): unknown {
   if (!bytes?.length) return undefined;
   try {
@@ -103,7 +103,7 @@ function parse({ bytes }: Body): unknown {
   }
 }
 
-/** Else what is recorded would hold every file that was sent. */
+/** Truncates contents, because the recorded requests would otherwise keep all files in memory. */
 function shorten(body: unknown): unknown {
   if (typeof body !== 'object' || body === null || !('content' in body)) return body;
   const { content } = body;
@@ -124,7 +124,7 @@ async function send(
   cutBehind: number,
 ): Promise<void> {
   const type = json === undefined ? {} : { 'content-type': 'application/json; charset=utf-8' };
-  // Neither may have a body: RFC 9110, 15.3.5 and 15.4.5.
+  // Responses with these statuses have no body: RFC 9110, sections 15.3.5 and 15.4.5.
   const isBare = status === 204 || status === 304;
   const length = isBare ? {} : { 'content-length': bytes?.size ?? 0 };
   response.writeHead(status, { ...type, ...length, ...headers });
@@ -146,7 +146,7 @@ function jsonBytes(json: unknown): Bytes {
   return { sha: '', size: bytes.length, open: () => Readable.from([bytes]) };
 }
 
-/** The bytes from `start` up to `end`, which is not among them. */
+/** Returns the bytes from `start` to `end`, exclusive. */
 export async function* slice({ open }: Bytes, start: number, end: number): AsyncGenerator<Buffer> {
   let at = 0;
   if (start >= end) return;

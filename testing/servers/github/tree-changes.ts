@@ -5,7 +5,10 @@ import { isSha, type ObjectStore, typeOf } from './objects.ts';
 import { isMalformed, toBytes } from './paths.ts';
 import { describeTree, treeOf } from './trees.ts';
 
-/** As it is sent: what GitHub refuses in it is refused below, so anything may be missing. */
+/**
+ * An unchecked entry of the request. `refuseMalformed` rejects those that GitHub rejects, so every field is optional
+ * here.
+ */
 interface Order {
   readonly path?: string;
   readonly mode?: string;
@@ -14,7 +17,7 @@ interface Order {
   readonly content?: string;
 }
 
-/** What is to be at a path, its bytes stored; null for nothing. */
+/** The new entry at a path, whose bytes are stored; null to remove it. */
 export interface Change {
   readonly path: string;
   readonly entry: { readonly mode: string; readonly sha: string } | null;
@@ -56,7 +59,7 @@ async function checkOrder(objects: ObjectStore, { path = '', mode, sha, content 
   if (sha === null) return { path, entry: null };
   if (sha === undefined) return { path, entry: { mode, sha: await objects.write('blob', content ?? '') } };
   const type = typeOf(mode);
-  // The commit of a submodule is of another repository.
+  // The commit of a submodule is in another repository.
   const isValid = type === 'commit' ? isSha(sha) : (await objects.header(sha))?.type === type;
   if (!isValid) throw new Refusal(422, `tree.sha ${sha} is not a valid ${type}`);
   return { path, entry: { mode, sha } };
@@ -67,7 +70,7 @@ export function refuseMalformed(name: string, path: string): void {
   if (isMalformed(path)) throw new Refusal(422, `${name} contains a malformed path component`);
 }
 
-/** Returns the sha of the tree that comes of it. Folders that are left empty are gone. */
+/** Returns the SHA of the changed tree. Folders that become empty are removed. */
 export async function changeTree(
   objects: ObjectStore,
   base: string | undefined,

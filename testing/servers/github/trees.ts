@@ -19,11 +19,11 @@ export async function getTree(call: Call): Promise<Response> {
   const found = await findTree(call.repository, call.parameter);
   if (!found) throw notFound();
   const isRecursive = call.query.has('recursive');
-  // GitHub answers with the name that was asked for, made a sha: a commit's, where it is a commit's.
+  // The response has the requested name as a SHA: that of the commit if the name is one of a commit.
   return { status: 200, json: await describeTree(call, found.named, found.tree, isRecursive) };
 }
 
-/** By the sha of a tree or of a commit, or the name of a branch or a tag. */
+/** Finds a tree by the SHA of a tree or commit, or by the name of a branch or tag. */
 async function findTree(
   { objects }: HostedRepository,
   name: string,
@@ -33,7 +33,7 @@ async function findTree(
   return tree === undefined ? undefined : { named: named?.sha ?? tree, tree };
 }
 
-/** A branch comes before a tag of the same name. */
+/** A branch takes precedence over a tag of the same name. */
 export async function resolveName(
   { objects }: Pick<HostedRepository, 'objects'>,
   name: string,
@@ -45,7 +45,7 @@ export async function resolveName(
   return undefined;
 }
 
-/** The sha of the tree that an object is or has; undefined where it has none. */
+/** Returns the SHA of an object's tree; undefined if it has none. */
 export async function treeOf(
   { objects }: Pick<HostedRepository, 'objects'>,
   { sha, type }: ObjectHeader,
@@ -55,12 +55,12 @@ export async function treeOf(
   const [, inner = '', kind] =
     /^(?:tree|object) ([0-9a-f]{40})\n(type)?/.exec((await objects.read(sha)).toString()) ?? [];
   if (kind === undefined) return inner;
-  // A tag that has a message, of a commit.
+  // An annotated tag of a commit.
   const tagged = await objects.header(inner);
   return tagged && (await treeOf({ objects }, tagged));
 }
 
-/** As the API has it: the schema `git-tree`. */
+/** Describes a tree as the API does: the schema `git-tree`. */
 export async function describeTree(call: Call, sha: string, tree: string, isRecursive: boolean): Promise<unknown> {
   const url = `${urlOf(call)}/git`;
   const { treeEntries, treeBytes } = call.host.limits;
@@ -78,12 +78,12 @@ export async function describeTree(call: Call, sha: string, tree: string, isRecu
 }
 
 interface WalkedEntry extends TreeEntry {
-  /** As `TreeEntry` has names. */
+  /** The name, encoded as in `TreeEntry`. */
   readonly path: string;
   readonly size: number | undefined;
 }
 
-/** A folder comes before what is in it. */
+/** A folder precedes its entries. */
 async function* walk(
   repository: HostedRepository,
   tree: string,
@@ -105,7 +105,7 @@ async function* walk(
 function describeEntry(url: string, { path, mode, sha, size }: WalkedEntry): DescribedEntry {
   const type = typeOf(mode);
   const entry = { path: fromBytes(path), mode, type, sha };
-  // The commit of a submodule is of another repository.
+  // The commit of a submodule is in another repository.
   if (type === 'commit') return entry;
   return type === 'tree'
     ? { ...entry, url: `${url}/trees/${sha}` }
