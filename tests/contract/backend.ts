@@ -16,7 +16,10 @@ export interface Backend {
   readonly name: string;
   /** Opens a new, empty store. `close` removes everything that it holds. */
   open(): Promise<OpenStore>;
-  /** Returns an `open` whose stores reuse what is slow to create. Undefined where a new store is cheap. */
+  /**
+   * Returns an `open` whose stores reuse buckets or repositories, which are slow to create. Undefined if a new store is
+   * cheap.
+   */
   readonly share?: () => SharedStores;
   /** The missing traits, each with its reason. Suites skip the tests that need them. */
   readonly lacks: Partial<Record<Trait, string>>;
@@ -29,10 +32,10 @@ interface OpenStore {
   close(): Promise<void>;
 }
 
-/** Stores that reuse buckets, or branches of one repository. Several can be open at a time. */
+/** Stores that reuse buckets, or branches of one repository. Several stores can be open at a time. */
 interface SharedStores {
   open(): Promise<OpenStore>;
-  /** Removes what the stores shared. Rejects when `git fsck` finds a fault in the repository. */
+  /** Removes the shared buckets or repository. Rejects if `git fsck` finds a fault in the repository. */
   close(): Promise<void>;
 }
 
@@ -72,7 +75,7 @@ export type Trait =
   | 'composed-operations'
   /** Never returns a modification time in the future. */
   | 'past-times'
-  /** Keeps what is replaced only if that is asked for. */
+  /** Keeps replaced files only on request. */
   | 'versions-on-request'
   /** Has version ids that name a version of one file only. */
   | 'versions-of-one-file'
@@ -80,7 +83,7 @@ export type Trait =
   | 'lasting-urls'
   /** Has presigned URLs that send a file as an attachment with its name. */
   | 'urls-of-downloads'
-  /** Stores the bytes of an append while they arrive. */
+  /** Stores the bytes of an append as they arrive. */
   | 'growing-uploads'
   /** Lets the client replace files. */
   | 'replacements'
@@ -148,7 +151,7 @@ export function bucketBackend(
         const store = await openStore(bucket);
         const close = async () => {
           await store.close?.();
-          // To create a bucket takes less than to empty one.
+          // Creating a bucket takes less time than emptying one.
           if (bucket.isTemporary) return;
           await bucket.empty();
           unused.push(bucket);

@@ -18,18 +18,18 @@ export function assertSameBytes(actual: Buffer, expected: Buffer): void {
   assert.fail(`${actual.length} bytes instead of ${expected.length}; the first difference is at offset ${offset}`);
 }
 
-/** Text as something to write. */
+/** Returns a text as an upload. */
 export function upload(text: string, type = 'text/plain'): Upload {
   return { body: Readable.from([Buffer.from(text)]), type };
 }
 
-/** What a file holds, as text. */
+/** Returns the text of a file. */
 export async function textOf(store: Pick<Store, 'read'>, path: string): Promise<string> {
   const { body } = await store.read(file(path));
   return (await buffer(body)).toString();
 }
 
-/** The paths in a folder, as `list` gives them on one page or on many. */
+/** Returns the paths in a folder, from one or more pages of `list`. */
 export async function pathsIn(store: Pick<Store, 'list'>, path: string, limit?: number): Promise<string[]> {
   const entries: Entry[] = [];
   let cursor: string | undefined;
@@ -41,7 +41,7 @@ export async function pathsIn(store: Pick<Store, 'list'>, path: string, limit?: 
   return entries.map((entry) => entry.path);
 }
 
-/** Every path below a folder, files and folders, with the text of each file. */
+/** Returns all files and folders below a folder, with the text of each file. */
 export async function treeOf(store: Pick<Store, 'list' | 'read'>, path = ''): Promise<Record<string, string | null>> {
   const tree: Record<string, string | null> = {};
   for (const child of await pathsIn(store, path)) {
@@ -51,7 +51,10 @@ export async function treeOf(store: Pick<Store, 'list' | 'read'>, path = ''): Pr
   return tree;
 }
 
-/** Writes a tree as `treeOf` gives it: first the folders, then the files. Repositories get each as few commits. */
+/**
+ * Writes a tree in the form of `treeOf`: first the folders, then the files. In a repository, each step needs only a few
+ * commits.
+ */
 export async function plant(
   store: Pick<Store, 'write' | 'createFolder'>,
   tree: Record<string, string | null>,
@@ -61,7 +64,7 @@ export async function plant(
   await writeAll(store, Object.fromEntries(Object.entries(tree).filter(([, text]) => text !== null)));
 }
 
-/** Writes files with these texts at once. */
+/** Writes files with these texts at the same time. */
 export async function writeAll(
   store: Pick<Store, 'write'>,
   texts: Readonly<Record<string, string | null>>,
@@ -69,5 +72,5 @@ export async function writeAll(
   await Promise.all(Object.entries(texts).map(([path, text]) => store.write(file(path), upload(text ?? ''))));
 }
 
-/** The property that `assert.rejects` is to find on an error of this kind. */
+/** Returns the properties that `assert.rejects` requires of an error of this kind. */
 export const ofKind = (kind: string) => ({ name: 'StoreError', kind });

@@ -1,4 +1,4 @@
-/** Names that people have given files, and some that only an attacker would. Each is valid. */
+/** Valid names: some that users have given to files, and some that only an attacker would use. */
 export const NAMES: readonly string[] = [
   'plain.txt',
   'two words.txt',

@@ -34,7 +34,7 @@ function membersContract(backend: Backend): void {
     });
     afterEach(() => close());
 
-    /** A test of one member, skipped where the store has none. */
+    /** Defines a test of one member. It is skipped if the store lacks the member. */
     const ofMember = <Name extends keyof Store>(
       name: Name,
       rule: string,

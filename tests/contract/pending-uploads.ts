@@ -177,7 +177,7 @@ export function pendingUploadsContract(backend: Backend): void {
       const upload = await uploading.openUpload(id);
       await assert.rejects(upload.append(brokenBody(reason, Buffer.alloc(2 * part)), valid), reason);
       assert.equal(await offsetOf(uploading, id), 10);
-      // Of the parts that were sent before, none counts when the missing one before them arrives.
+      // The later parts that were sent before do not count when the missing one arrives.
       const sent = bytes.subarray(10, part + 5);
       assert.equal(await (await uploading.openUpload(id)).append(bodyOf(sent), valid), part + 5);
       assert.equal(await offsetOf(uploading, id), part + 5);

@@ -13,7 +13,7 @@ import { type Backend, emptied, type Trait } from './backend.ts';
 import { assertSameBytes, file, folder, ofKind, pathsIn, plant, textOf, treeOf, upload, writeAll } from './bytes.ts';
 import { NAMES } from './names.ts';
 
-/** What `model/store.ts` promises, of any store. */
+/** The guarantees of `model/store.ts`, for any store. */
 export function storeContract(backend: Backend): void {
   describe(`The store contract: ${backend.name}`, () => {
     let store: Store;
@@ -24,7 +24,7 @@ export function storeContract(backend: Backend): void {
     });
     afterEach(() => close());
 
-    /** The entry that `write` gave, with the time where it could tell none. */
+    /** Returns the entry of `write`, with a modification time if the store could not return one. */
     const asTold = (written: FileEntry, known: FileEntry): FileEntry => {
       if (!backend.lacks['times-of-writes']) return written;
       assert.equal(written.modified, null);
@@ -363,7 +363,7 @@ export function storeContract(backend: Backend): void {
         const outcomes = await outcomesOf(
           (options) => store.write(file('f/a'), upload('one'), options),
           (options) => store.write(file('f/a'), upload('two'), options),
-          // Some stores have nothing to do for the same content.
+          // Some stores do nothing if the content is the same.
           (options) => store.write(file('f/a'), upload('two'), options),
           (options) => store.write(file('f/b'), upload('two'), options),
         );

@@ -10,7 +10,7 @@ import { file, folder, ofKind, plant, textOf, treeOf, upload, writeAll } from '.
 /** Ids that no store has issued: well-formed ones, and ones that would name other files if they were part of a path. */
 const FOREIGN_IDS = [newKeptId(), 'a', '_', '~', `${newKeptId()}.json`, 'x'.repeat(300)] as KeptId[];
 
-/** What `TrashStore` promises, of a store that has a trash. */
+/** The guarantees of `TrashStore`, for a store with a trash. */
 export function trashContract(backend: Backend): void {
   describe(`The contract of the trash: ${backend.name}`, { concurrency: 1 }, () => {
     let store: Store & TrashStore;
@@ -23,7 +23,7 @@ export function trashContract(backend: Backend): void {
     });
     afterEach(() => close());
 
-    /** A test that is skipped where the store lacks a member. */
+    /** Defines a test that is skipped if the store lacks a member. */
     const test = (rule: string, body: () => Promise<void>, member: keyof TrashStore = 'moveToTrash') => {
       it(rule, async (context: TestContext) => {
         if (store[member]) await body();

@@ -11,7 +11,7 @@ import { file, folder, ofKind, textOf, treeOf, upload } from './bytes.ts';
 /** Ids that no store has issued for a version of the file. */
 const FOREIGN_IDS = [newKeptId(), 'a', '_', '~', `${newKeptId()}~x`, 'x'.repeat(300)] as KeptId[];
 
-/** What `VersionStore` promises, of a store that keeps versions. */
+/** The guarantees of `VersionStore`, for a store that keeps versions. */
 export function versionsContract(backend: Backend): void {
   describe(`The contract of versions: ${backend.name}`, { concurrency: 1 }, () => {
     let store: Store & VersionStore;
@@ -26,7 +26,7 @@ export function versionsContract(backend: Backend): void {
     });
     afterEach(() => close());
 
-    /** A test that is skipped where the store lacks a member. */
+    /** Defines a test that is skipped if the store lacks a member. */
     const test = (rule: string, body: () => Promise<void>, member: keyof VersionStore = 'listVersions') => {
       it(rule, async (context: TestContext) => {
         if (store[member]) await body();

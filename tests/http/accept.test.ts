@@ -4,7 +4,7 @@ import { acceptsExplicitly, preferredCoding, prefers } from '../../src/http/acce
 
 describe('prefers', () => {
   for (const [accept, isHtml] of [
-    // What browsers send when they open a page: Firefox, Chrome, Safari.
+    // The `Accept` headers of browsers for a page: Firefox, Chrome, Safari.
     ['text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8', true],
     [
       'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,image/apng,*/*;q=0.8,application/signed-exchange;v=b3;q=0.7',
@@ -25,7 +25,7 @@ describe('prefers', () => {
     ['*/*, application/json;q=0.5', true],
     ['*, application/json;q=0.5', true],
     ['application/json;q=0, */*', true],
-    // What programs send: curl, fetch, scripts.
+    // The `Accept` headers of programs: curl, fetch, scripts.
     [undefined, false],
     ['', false],
     ['*/*', false],

@@ -21,7 +21,7 @@ async function serve(t: TestContext, options: ServiceOptions = {}) {
   return service;
 }
 
-/** A connection on which a test writes and waits for what it expects. */
+/** A connection on which a test writes, and waits for expected bytes. */
 async function talk(t: TestContext, port: number) {
   const socket = connect(port, '127.0.0.1');
   atEnd(t, () => socket.destroy());
@@ -32,7 +32,7 @@ async function talk(t: TestContext, port: number) {
   socket.on('error', () => {});
   return {
     write: (text: string | Buffer) => socket.write(text),
-    /** Everything that was sent, up to the end of the first headers behind `from`. */
+    /** Returns all received bytes, up to the end of the first headers after `from`. */
     async headers(from = 0): Promise<string> {
       await until('the headers are there', () => heard.indexOf('\r\n\r\n', from) !== -1);
       return heard.slice(from);

@@ -34,7 +34,7 @@ const upload = (name: string, content: string, prefix = '', headers = {}) =>
     headers,
   );
 
-/** What a change is about, without its ID and time. */
+/** Returns the change without its ID and time. */
 const summaryOf = ({ type, path, from }: ChangeJson) => [type, path, ...(from === undefined ? [] : [from])].join(' ');
 
 const LOCK_BODY = '<lockinfo xmlns="DAV:"><lockscope><exclusive/></lockscope><locktype><write/></locktype></lockinfo>';
@@ -406,7 +406,7 @@ describe('GET /-/changes', () => {
       await stream.untilChange('file.deleted a/2');
       await untilLocks(stream, ['a/1', 'a/1', 'a/1', 'a/2', 'a/2', '', '', 'a/2', 'a/2']);
       assert.ok(!stream.text.includes(token), 'The token is a secret of the client.');
-      // They are no changes of files.
+      // Locks are not changes of files.
       await plain.untilChange('file.deleted a/2');
       assert.ok(!plain.text.includes('locks'));
       const later = await read(`since=${log.cursor}`);

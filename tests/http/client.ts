@@ -28,17 +28,15 @@ export interface Call {
   readonly agent?: Agent;
 }
 
-/**
- * Sends a request with its path as it stands: nothing is normalised, as `fetch` would. Redirects are not followed.
- */
+/** Sends a request. Does not normalise the path, as `fetch` would, and does not follow redirects. */
 export async function send(port: number, path: string, call: Call = {}): Promise<HttpResponse> {
   const response = await begin(port, path, call).answer;
   return { status: response.statusCode ?? 0, headers: response.headers, body: await buffer(response) };
 }
 
-/** A request under way: its answer can be read as it comes, and the client can leave. */
+/** A request in progress. The test can read the response as it arrives, and disconnect. */
 export interface Exchange {
-  /** Settles with the head of the answer. */
+  /** Resolves when the headers of the response have arrived. */
   readonly answer: Promise<IncomingMessage>;
   leave(): void;
 }
@@ -46,7 +44,7 @@ export interface Exchange {
 const agents = new Map<number, Agent>();
 
 /**
- * Keeps the connections to a service until the returned function is called. Otherwise each request has a connection of its own,
+ * Keeps the connections to a service until the returned function is called. Otherwise, each request opens a connection,
  * which takes as long as most requests.
  */
 export function keepConnections(port: number): () => void {
@@ -58,10 +56,10 @@ export function keepConnections(port: number): () => void {
   };
 }
 
-/** As `send`, without waiting for the end of the answer. */
+/** Like `send`, but does not wait for the end of the response. */
 export function begin(port: number, path: string, call: Call = {}): Exchange {
   const { method = 'GET', headers = {}, body, agent = agents.get(port) ?? false } = call;
-  // Node does not announce the bodies of all methods by itself.
+  // Node.js sets no `Content-Length` for the bodies of some methods.
   const isChunked = headers['transfer-encoding'] !== undefined;
   const framing = body === undefined || isChunked ? {} : { 'content-length': String(Buffer.byteLength(body)) };
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
@@ -71,14 +69,14 @@ export function begin(port: number, path: string, call: Call = {}): Exchange {
   );
   request.on('error', reject);
   request.end(body);
-  // Who leaves does not look at the answer.
+  // A caller that disconnects does not await the response.
   promise.catch(() => {});
   return { answer: promise, leave: () => request.destroy() };
 }
 
 /**
- * Sends bytes as they are on a connection of its own, and gives all that comes back until the service ends it. With
- * `ends`, the client says that nothing more will come.
+ * Sends raw bytes on a new connection. Returns all received bytes when the service closes it. With `ends`, the client
+ * closes its side after the bytes.
  */
 export async function sendBytes(port: number, bytes: Buffer | string, { ends = false } = {}): Promise<string> {
   const socket = connect(port, '127.0.0.1');
@@ -89,7 +87,7 @@ export async function sendBytes(port: number, bytes: Buffer | string, { ends = f
     .finally(() => socket.destroy());
 }
 
-/** The answer that `sendBytes` gave: exactly one, of announced length. */
+/** Parses the result of `sendBytes`: exactly one response with a `Content-Length`. */
 export function responseOf(bytes: string): HttpResponse {
   const end = bytes.indexOf('\r\n\r\n');
   const [statusLine = '', ...lines] = bytes.slice(0, end).split('\r\n');
@@ -102,7 +100,7 @@ export function responseOf(bytes: string): HttpResponse {
   return { status: Number(statusLine.split(' ')[1]), headers, body };
 }
 
-/** The promise, failing when it takes too long: for what would else hang. */
+/** Returns the promise with a timeout, for what could otherwise never settle. */
 export async function within<Value>(what: string, promise: Promise<Value>): Promise<Value> {
   const timer = new AbortController();
   const late = delay(TIMEOUT_MS, undefined, { signal: timer.signal }).then(
@@ -116,10 +114,10 @@ export async function within<Value>(what: string, promise: Promise<Value>): Prom
   }
 }
 
-/** Milliseconds: long enough for a busy machine, since only what fails waits so long. */
+/** In milliseconds. Long enough for a busy machine, because only failures wait for it. */
 const TIMEOUT_MS = 20_000;
 
-/** Asks for the `Location` that the answer to `path` gave: one of the service's own, or one of another server. */
+/** Requests the `Location` in the response to `path`, at the service or at another server. */
 export function followLocation(
   port: number,
   path: string,
@@ -130,12 +128,12 @@ export function followLocation(
   return send(Number(url.port), url.pathname + url.search, { headers: { ...headers, host: url.host } });
 }
 
-/** A path as it stands in a URL: each segment escaped, the slashes kept. */
+/** Escapes each segment of a path for a URL, and keeps the slashes. */
 export function escapePath(path: string): string {
   return path.split('/').map(encodeURIComponent).join('/');
 }
 
-/** A POST with a JSON body. */
+/** Sends a POST with a JSON body. */
 export function postJson(
   port: number,
   path: string,
@@ -149,7 +147,7 @@ export function postJson(
   });
 }
 
-/** One part of a form, written as browsers and curl do (HTML standard, "multipart form data"). */
+/** One part of a form, encoded like browsers and curl do (HTML standard, "multipart form data"). */
 export interface FormPart {
   readonly name: string;
   readonly filename?: string;
@@ -182,7 +180,7 @@ export function postForm(
   return postBytes(port, formOf(parts), headers);
 }
 
-/** A POST to `/upload` of bytes that `formOf` did not make. */
+/** Sends a POST to `/upload` with bytes that are not from `formOf`. */
 export function postBytes(
   port: number,
   body: Buffer | string,
@@ -193,17 +191,17 @@ export function postBytes(
 
 const FORM = { 'content-type': `multipart/form-data; boundary=${BOUNDARY}` };
 
-/** An upload whose body goes out piece by piece, as the test says. */
+/** An upload whose body the test sends in chunks. */
 export interface Sending {
-  /** Settles when the system has taken the piece. */
+  /** Resolves when the system has accepted the chunk. */
   write(piece: Buffer): Promise<void>;
-  /** Ends the body, and gives the answer. */
+  /** Ends the body, and returns the response. */
   finish(): Promise<HttpResponse>;
-  /** Closes the connection in the middle of the body. */
+  /** Closes the connection before the end of the body. */
   leave(): void;
 }
 
-/** Begins an upload, sent in chunks where the headers have no `content-length`. */
+/** Begins an upload. It uses chunked encoding unless the headers have a `content-length`. */
 export function beginUpload(
   port: number,
   headers: Record<string, string> = {},
@@ -216,7 +214,7 @@ export function beginUpload(
   );
   request.setNoDelay();
   request.on('error', reject);
-  // Who leaves does not look at the answer.
+  // A caller that disconnects does not await the response.
   promise.catch(() => {});
   return {
     write: (piece) =>
@@ -230,7 +228,7 @@ export function beginUpload(
   };
 }
 
-/** Uploads a file at a path and expects that to succeed. */
+/** Uploads a file to a path. Asserts that the upload succeeds. */
 export async function upload(port: number, path: string, value: Buffer | string): Promise<HttpResponse> {
   const slash = path.lastIndexOf('/') + 1;
   const answer = await postForm(port, [
@@ -241,13 +239,15 @@ export async function upload(port: number, path: string, value: Buffer | string)
   return answer;
 }
 
-/** The JSON of an answer. */
+/** Parses the JSON of a response. */
 export function jsonOf(answer: HttpResponse): Record<string, unknown> {
   assert.match(answer.headers['content-type'] ?? '', /^application\/json/);
   return JSON.parse(answer.body.toString());
 }
 
-/** Expects the failure envelope with this status and an error that says this; and the headers of every answer. */
+/**
+ * Asserts that the response is an error envelope with this status and message, and has the headers of every response.
+ */
 export function assertFailure(answer: HttpResponse, status: number, error: RegExp | string): void {
   const json = jsonOf(answer);
   assert.equal(answer.status, status, answer.body.toString());
@@ -260,7 +260,7 @@ export function assertFailure(answer: HttpResponse, status: number, error: RegEx
   assert.match(String(answer.headers['x-request-id'] ?? ''), /^[\w.:-]+$/);
 }
 
-/** Expects the success envelope with exactly these fields. */
+/** Asserts that the response is a success envelope with exactly these fields. */
 export function assertSuccess(answer: HttpResponse, fields: Record<string, unknown>): void {
   assert.equal(answer.status, 200, answer.body.toString());
   const { change, ...rest } = jsonOf(answer);
@@ -269,7 +269,7 @@ export function assertSuccess(answer: HttpResponse, fields: Record<string, unkno
   assert.deepEqual(rest, { success: true, ...fields });
 }
 
-/** A file as a listing shows it. */
+/** A file in a listing. */
 export interface ListedFile {
   readonly type: 'file';
   readonly name: string;
@@ -280,7 +280,7 @@ export interface ListedFile {
   readonly etag: string;
 }
 
-/** The file of this path in the listing of its folder. */
+/** Returns the file with this path from the listing of its folder. */
 export async function listed(port: number, path: string): Promise<ListedFile> {
   const folder = path.slice(0, path.lastIndexOf('/') + 1);
   const answer = await send(port, `/?prefix=${encodeURIComponent(folder)}`);
@@ -288,7 +288,7 @@ export async function listed(port: number, path: string): Promise<ListedFile> {
   return entries.find((entry) => entry.path === path) ?? assert.fail(`${path} is not listed.`);
 }
 
-/** Every path below a folder, by listings alone. */
+/** Returns all paths below a folder, using only listings. */
 export async function pathsBelow(port: number, folder = ''): Promise<string[]> {
   const answer = await send(port, `/?prefix=${encodeURIComponent(folder)}`);
   const { entries } = jsonOf(answer) as { entries: { type: string; path: string }[] };
@@ -298,7 +298,10 @@ export async function pathsBelow(port: number, folder = ''): Promise<string[]> {
   return (await Promise.all(below)).flat();
 }
 
-/** Everything below a folder by listings and fetches alone: the text of each file, null for each folder. */
+/**
+ * Returns everything below a folder, using only listings and downloads: the text of each file, and null for each
+ * folder.
+ */
 export async function treeOf(port: number, folder = ''): Promise<Record<string, string | null>> {
   const entries = (await pathsBelow(port, folder)).map(async (path) => {
     if (path.endsWith('/')) return [path, null] as const;
@@ -309,7 +312,7 @@ export async function treeOf(port: number, folder = ''): Promise<Record<string, 
   return Object.fromEntries(await Promise.all(entries));
 }
 
-/** Stores a tree as `treeOf` returns it, all files and folders at the same time. */
+/** Stores a tree in the form of `treeOf`, all files and folders at the same time. */
 export async function plant(port: number, tree: Readonly<Record<string, string | null>>): Promise<void> {
   const create = async ([path, value]: [string, string | null]) => {
     if (value !== null) await upload(port, path, value);
@@ -318,7 +321,7 @@ export async function plant(port: number, tree: Readonly<Record<string, string |
   await Promise.all(Object.entries(tree).map(create));
 }
 
-/** Returns the names in a folder as the listing has them; those of folders end with a slash. */
+/** Returns the names in the listing of a folder. Names of folders end with a slash. */
 export async function namesIn(port: number, folder: string): Promise<string[]> {
   const { entries } = jsonOf(await send(port, `/${escapePath(folder)}`)) as { entries: { path: string }[] };
   return entries.map(({ path }) => path.slice(folder.length + 1));

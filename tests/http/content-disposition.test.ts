@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { parseFormDisposition } from '../../src/http/form-fields.ts';
 import { NAMES } from '../contract/names.ts';
 
-/** A header as it comes from the network: its bytes as Latin-1. */
+/** Returns a header as received from the network: its bytes as Latin-1. */
 const received = (header: string) => Buffer.from(header).toString('latin1');
 const parse = (header: string) => parseFormDisposition(received(header));
 

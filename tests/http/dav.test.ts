@@ -584,7 +584,7 @@ describe('WebDAV', () => {
       assertRefused(await sendBegin('/file/notes/a.txt', { headers: draft }, 'PUT'));
       assert.deepEqual(jsonOf(await service.asAnn('/-/uploads'))['uploads'], []);
 
-      // A lock that is set later refuses the next part, and what has arrived remains.
+      // A lock that is set later refuses the next part, and the received bytes remain.
       assert.equal(await statusOf('UNLOCK', 'notes/a.txt', { 'lock-token': token }), 204);
       const begun = await service.asAnn('/-/uploads', { method: 'POST', headers: beginning });
       const url = String(begun.headers.location);
@@ -807,7 +807,7 @@ describe('WebDAV settings', () => {
 
 describe('A MOVE to a path that another client uses meanwhile', () => {
   let service: TestService;
-  /** What another client writes before the store moves a file. */
+  /** Another client's content, written before the store moves a file. */
   let meanwhile: string | undefined;
   before(async () => {
     const openMemory = async () => {

@@ -4,10 +4,10 @@ import type { Backend } from '../contract/backend.ts';
 import { escapePath, jsonOf, send } from './client.ts';
 import { startService, type TestService } from './service.ts';
 
-/** The stores that are emptied sooner than another service is started. */
+/** The stores that take less time to empty than to start another service. */
 const EMPTIED: ReadonlySet<string> = new Set(['memory', 'bare memory', 'disk']);
 
-/** Gives each test of a `describe` a service on an empty store. */
+/** Returns a service on an empty store for each test of a `describe`. */
 export function serveEmptyStore(backend: Backend): { readonly port: number } {
   let service: TestService | undefined;
   beforeEach(async () => {

@@ -1,6 +1,6 @@
 import type { Store } from '../../src/model/store.ts';
 
-/** A store of which every member throws what `error` gives. */
+/** Returns a store whose members all throw the result of `error`. */
 export function failing(error: () => unknown): (store: Store) => Store {
   return (store) => {
     const members = Object.keys(store).map((name) => [
@@ -10,8 +10,7 @@ export function failing(error: () => unknown): (store: Store) => Store {
         throw error();
       },
     ]);
-    // It looks at a path alone and never fails.
-    // These return at once, and never throw.
+    // This member only checks a path and never fails. The others return immediately and never throw.
     const { isPrivileged, isSizeCertain } = store;
     return {
       ...Object.fromEntries(members),

@@ -7,7 +7,7 @@ import { startService, type TestService } from './service.ts';
 
 export type Tree = Record<string, string | null>;
 
-/** An operation on the folder `a`: on all of it, and with `b` as its destination where it has one. */
+/** An operation on the folder `a`: on the whole folder, and with `b` as its destination if it has one. */
 export interface Operation {
   readonly name: string;
   readonly method: string;
@@ -47,13 +47,13 @@ export const DELETE: Operation = {
 };
 const DELETE_BY_POST: Operation = { ...DELETE, name: 'delete by POST', method: 'POST' };
 
-/** Those that have a destination. */
+/** The operations with a destination. */
 export const TRANSFERS = [COPY, MOVE, RENAME];
 export const ALL = [...TRANSFERS, DELETE, DELETE_BY_POST];
 
 export const NDJSON = 'application/x-ndjson';
 
-/** A folder with files at several depths, one of them empty, and a folder that is empty. */
+/** A folder with files at several depths, one of them empty, and an empty folder. */
 export const source = (folder: string): Tree => ({
   [`${folder}/`]: null,
   [`${folder}/0`]: 'text of 0',
@@ -97,7 +97,7 @@ export interface ProgressLine {
   readonly bytes: number;
 }
 
-/** The lines of an response of NDJSON: progress and nothing else, and an envelope as the last one. */
+/** Parses an NDJSON response: progress lines, and an envelope as the last line. */
 export function linesOf(response: HttpResponse): { progress: ProgressLine[]; last: Record<string, unknown> } {
   assert.equal(response.status, 200, response.body.toString());
   assert.equal(response.headers['content-type'], NDJSON);

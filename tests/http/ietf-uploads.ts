@@ -263,7 +263,7 @@ interface Interim {
   readonly headers: NodeJS.Dict<string | string[]>;
 }
 
-/** Sends a PUT, and returns its interim responses and the head of its response. */
+/** Sends a PUT, and returns its interim responses and the headers of its response. */
 async function putWithInterim(
   port: number,
   path: string,

@@ -24,7 +24,7 @@ interface JobJson {
 }
 
 const ASYNC = { prefer: 'respond-async' };
-/** Has the service wait for the end of a job, at most as long as it ever does. */
+/** Makes the service wait for the end of a job, at most as long as it ever does. */
 const WAIT = { prefer: 'respond-async, wait=99' };
 const COPY = { source: 'a', destination: 'b', is_folder: true };
 

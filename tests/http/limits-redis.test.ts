@@ -97,7 +97,7 @@ async function start(t: TestContext): Promise<TestRedis> {
   return redis;
 }
 
-/** A service that takes so many requests a minute, as Redis counts them. */
+/** Starts a service with this rate limit per minute, counted in Redis. */
 async function serve(
   t: TestContext,
   { port }: Pick<TestRedis, 'port'>,

@@ -23,7 +23,7 @@ import {
 } from './client.ts';
 import { type ServiceOptions, startService } from './service.ts';
 
-/** What comes by way of a proxy is refused where only this machine may reach the service. */
+/** A request from a proxy is rejected if only this machine may access the service. */
 const OPEN: AccessControl = { mode: 'open', policy: () => OPEN_POLICY, authenticators: undefined };
 
 describe('Requests of one client', () => {
@@ -62,7 +62,7 @@ describe('Requests of one client', () => {
       '2001:db8:0:1::1',
       '2001:db8:0:1:ffff::2',
       '2001:db8:0:2::1',
-      // Azure and IIS append the port of the client, which each connection has anew.
+      // Azure and IIS append the port of the client, which is different for each connection.
       '203.0.113.1:50001',
       '203.0.113.3:50002',
       '203.0.113.3:50003',
@@ -158,7 +158,7 @@ describe('Concurrent folder listings', () => {
     });
     const exchanges = Array.from({ length: 32 + 256 }, () => begin(port, '/'));
     await until('all places are taken', () => now === 32);
-    // A request that was refused has gone by all that wait.
+    // A rejected request proves that the queue is full.
     const refusals: Response[] = [];
     await until('the queue is full', async () => {
       const another = begin(port, '/');
@@ -291,7 +291,7 @@ async function serve(
   return service;
 }
 
-/** A connection without a request, which the service has before those that are made later. */
+/** Opens a connection without a request. The service accepts it before later connections. */
 async function hold(t: TestContext, port: number): Promise<Socket> {
   const socket = connect(port, '127.0.0.1');
   t.after(() => socket.destroy());
@@ -300,7 +300,7 @@ async function hold(t: TestContext, port: number): Promise<Socket> {
   return socket;
 }
 
-/** One request after the other, each with an `X-Forwarded-For`. */
+/** Sends requests one after the other, each with an `X-Forwarded-For`. */
 async function fromEach(port: number, addresses: readonly string[]): Promise<Response[]> {
   const responses: Response[] = [];
   for (const address of addresses) responses.push(await send(port, '/', { headers: { 'x-forwarded-for': address } }));
@@ -319,7 +319,7 @@ function assertTooMany(answer: Response, limit: number): void {
   );
 }
 
-/** Gives undefined when whatever could be answered at once has been. */
+/** Resolves to undefined after enough turns of the event loop for all immediate responses. */
 async function settled(): Promise<undefined> {
   for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -10,7 +10,7 @@ import { startService, type TestService } from './service.ts';
 const refusals: AuditEvent[] = [];
 const audit = { write: (event: AuditEvent) => void refusals.push(event), reopen: () => {}, close: () => {} };
 
-/** A service in each of the modes without an access file; both with a file to read. */
+/** A service in each of the modes without an access file, with a file to read. */
 const services: Record<'local' | 'open' | 'known', TestService> = {} as never;
 
 before(async () => {
@@ -44,7 +44,7 @@ describe('The Host of a request', () => {
     for (const host of FOREIGN) {
       assertFailure(await request(services.local.port, host), 403, /^The host .* is not allowed\. .*ACCESS_FILE/);
     }
-    // HTTP/1.0 needs none.
+    // HTTP/1.0 requires no `Host`.
     const without = await sendBytes(services.local.port, 'GET /file/a.txt HTTP/1.0\r\n\r\n');
     assert.match(without, /^HTTP\/1\.1 403 /);
     const last = refusals.at(-1);
@@ -131,7 +131,7 @@ describe('A cross-site request from a browser', () => {
     { origin: 'http://localhost:1' },
     // A page of an app, such as Electron's.
     { origin: 'app://localhost:8080' },
-    // What the browser says of the request counts, not what a page could have put beside it.
+    // The headers that the browser sets count, not those that a page could add.
     { 'sec-fetch-site': 'cross-site', origin: 'http://localhost:8080' },
   ];
   const headersOf = (more: Record<string, string>) => ({ host: 'localhost:8080', ...more });
@@ -163,9 +163,9 @@ describe('A cross-site request from a browser', () => {
       { 'sec-fetch-site': 'same-origin', origin: 'http://localhost:8080' },
       { 'sec-fetch-site': 'none' },
       { origin: 'http://localhost:8080' },
-      // TLS ends at a proxy.
+      // TLS is terminated at a proxy.
       { origin: 'https://localhost:8080' },
-      // A proxy gives it another host; the browser knows better.
+      // A proxy can replace the `Host`, so `Sec-Fetch-Site` takes precedence.
       { 'sec-fetch-site': 'same-origin', origin: 'https://files.example.org' },
     ];
     for (const headers of own) assert.equal((await create(services.local.port, headers)).status, 200);

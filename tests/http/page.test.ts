@@ -15,7 +15,7 @@ import { startService, type TestService } from './service.ts';
 
 const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
 
-/** Names that would be something else than text, if anything took them for it. */
+/** Names that would have another meaning if software did not treat them as text. */
 const HOSTILE = [
   ...NAMES,
   '<!--',
@@ -220,7 +220,7 @@ describe('The web UI', () => {
       const url = `/${escapePath(folder)}`;
       const html = (await open(url)).body.toString();
       assert.deepEqual(embeddedIn(html).response, jsonOf(await get(url)));
-      // All that is markup is ours: the rest has neither tags nor comments, and no quote ends an attribute.
+      // All markup is Holdall's own: the rest has neither tags nor comments, and no quote ends an attribute.
       const elements = [...html.matchAll(/<[^>]*>?/g)].map(([tag]) => tag);
       for (const tag of elements) assert.match(tag, OUR_TAGS);
       assert.equal(elements.filter((tag) => tag === '</noscript>').length, 1);
@@ -515,7 +515,7 @@ describe('The build', () => {
     await assert.rejects(readWebPage(folder), /The web UI is not built/);
     await mkdir(join(folder, '.vite'), { mode: 0 });
     const readsAll = process.geteuid?.() === 0;
-    // Nobody, as nothing is closed to root.
+    // Runs as another user, because root can read every file.
     if (readsAll) process.seteuid?.(65534);
     try {
       await assert.rejects(readWebPage(folder), /The user of the service can't read the web UI \(.*\)\. Grant/);
@@ -525,7 +525,7 @@ describe('The build', () => {
   });
 });
 
-/** What the offline page and the icons add to a manifest. */
+/** The entries of the offline page and the icons in a manifest. */
 const OFFLINE_AND_ICONS = {
   'src/app/offline.ts': { file: 'assets/offline.js', imports: ['_deep.js'], css: ['assets/offline.css'] },
   ...Object.fromEntries(
@@ -555,7 +555,7 @@ const TYPES: Readonly<Record<string, RegExp>> = {
   '.png': /^image\/png$/,
 };
 
-/** Everything in angle brackets that the document may have. */
+/** All tags that the document may contain. */
 const OUR_TAGS =
   /^<(!doctype html|html lang="en"|meta [\w"=,;:()# -]+|link rel="[a-z-]+"( type="image\/svg\+xml")? href="[\w./-]+"( crossorigin="use-credentials")?|script( type="module"( async)?)? src="[\w./-]+"|div id="page"|script type="application\/json" id="embedded"|a href="[^"<>']*"|\/?(title|head|body|noscript|p|ul|li|bdi|a)|\/(html|div|script))>$/;
 
@@ -576,13 +576,13 @@ function embeddedIn(page: Response | string): EmbeddedResponse {
   return JSON.parse(jsonIn(typeof page === 'string' ? page : page.body.toString()));
 }
 
-/** The text that is embedded, found as a browser finds it: up to the first end of a script. */
+/** Returns the embedded text as a browser finds it: up to the first end of a script. */
 function jsonIn(html: string): string {
   const [, json = ''] = /<script type="application\/json" id="embedded">(.*?)<\/script/s.exec(html) ?? [];
   return json;
 }
 
-/** The links of the list for people without scripts. */
+/** Returns the links of the list for users without scripts. */
 function linksIn(page: Response): { url: string; text: string }[] {
   const [, list = ''] = /<noscript>(.*?)<\/noscript/s.exec(page.body.toString()) ?? [];
   return [...list.matchAll(/<a href="([^"]*)">(.*?)<\/a>/gs)].map(([, url = '', text = '']) => ({

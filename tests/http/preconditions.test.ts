@@ -15,7 +15,7 @@ const AT = 'Fri, 20 Nov 2026 09:30:00 GMT';
 const BEFORE = 'Fri, 20 Nov 2026 09:29:59 GMT';
 const AFTER = 'Fri, 20 Nov 2026 09:30:01 GMT';
 
-/** What is no date of HTTP, though a lenient reader finds one in it: to be ignored (RFC 9110, section 13.1.3). */
+/** Invalid HTTP dates that a lenient parser accepts. They must be ignored (RFC 9110, section 13.1.3). */
 const NO_DATES = [
   '',
   'yesterday',

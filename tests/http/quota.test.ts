@@ -9,7 +9,10 @@ import { disk, memory } from '../contract/backend.ts';
 import { assertFailure, jsonOf, responseOf, send, sendBytes } from './client.ts';
 import { startService } from './service.ts';
 
-/** The service on a store whose backend tells this quota, behind the layers; it has these members instead of its own. */
+/**
+ * Starts the service on a store whose backend reports this quota, behind the layers. `members` replace those of the
+ * store.
+ */
 async function start(
   t: TestContext,
   quota: () => Quota | undefined,
@@ -106,7 +109,7 @@ describe('The quota of a store', () => {
       told.push(/remaining=(\d+)/.exec(String(headers['x-store-quota']))?.[1]);
     }
     assert.deepEqual(told, ['8', '5', '4']);
-    // The check of the store is believed for two seconds, and costs nothing again.
+    // The service caches the result of the store's check for two seconds, so this costs no request.
     assert.partialDeepStrictEqual(jsonOf(await send(port, '/-/health/ready', READER)), { quota: { remaining: 4 } });
   });
 
@@ -194,11 +197,11 @@ const PREFERRING: readonly string[] = [
   'a=1;b="c",\tquota , d',
   'quota=""',
   'quota = ""',
-  // Commas, quotes and backslashes within strings end nothing.
+  // Commas, quotes and backslashes within quoted strings have no effect.
   'x="a, b", quota',
   'x="\\"", quota',
   'x="\\\\", quota',
-  // The first of two counts.
+  // The first of two headers applies.
   'quota, quota=1',
   ',,quota,,',
 ];

@@ -13,7 +13,7 @@ export const needs: readonly Need[] = ['rclone'];
 
 const run = promisify(execFile);
 
-/** The names that rclone itself passes on unchanged. */
+/** The names that rclone itself does not change. */
 const PORTABLE = NAMES.filter((name) => Buffer.byteLength(name) < 200);
 
 describe('The http backend of rclone', () => {

@@ -251,7 +251,7 @@ export function resumableUploadsSuite(backend: Backend): void {
       const url = await urlOf('destination/new', 3, absent);
       await plant(service.port, { 'destination/new': 'other' });
       assertFailure(await patch(url, 0, 'new'), 412, /new/);
-      // Clients would take the whole offset for success.
+      // Clients would take the complete offset for a success.
       assert.equal((await head(url)).status, 412);
       await send(service.port, '/delete/destination/new', { method: 'DELETE' });
       assertOffset(await patch(url, 3, ''), 204, 3);

@@ -34,16 +34,16 @@ import { createThumbnails } from '../../src/thumbnails/thumbnails.ts';
 import type { Backend } from '../contract/backend.ts';
 import { keepConnections } from './client.ts';
 
-/** The service on a new, empty store of a backend, listening on a port of its own. */
+/** A service on a new, empty store, with its own port. */
 export interface TestService {
   readonly port: number;
-  /** What it serves, for looking behind the interface. */
+  /** The served store, for direct access. */
   readonly store: Store;
   /** Whether the service has signed URLs of its own. */
   readonly signsUrls: boolean;
   /** Whether large files have download URLs, presigned by the store or signed by the service. */
   readonly hasDownloadUrls: boolean;
-  /** The lines of its log so far. */
+  /** The log lines so far. */
   readonly log: readonly Record<string, unknown>[];
   /** The change log; undefined without a database. */
   readonly changes: Service['changes'];
@@ -75,9 +75,9 @@ export interface ServiceOptions
         | 'security'
       >
   > {
-  /** Where they are not those of a service without settings. */
+  /** The limits that differ from those of a service without settings. */
   readonly limits?: Partial<Limits>;
-  /** Where it listens, if others have to know before; else on a free one. */
+  /** The port, if other servers must know it before the start. Default: a free one. */
   readonly port?: number;
   /**
    * Whether requests without an agent use kept connections. Default: if the service has the default limits, because a short
@@ -95,7 +95,7 @@ export interface ServiceOptions
   readonly webhookNetworks?: readonly string[];
   /** The kinds of jobs that the service itself starts. */
   readonly scheduled?: readonly JobKind[];
-  /** Puts something between the service and its store: a fault, a look. */
+  /** Wraps the store of the service, to inject faults or to observe calls. */
   readonly wrap?: (store: Store) => Store;
   /** Default: that of a service without settings. */
   readonly access?: AccessControl | ((appTokens: AppTokenLookup | undefined) => AccessControl);
@@ -103,7 +103,7 @@ export interface ServiceOptions
   readonly addRoutes?: (app: App) => void;
 }
 
-/** As it is without settings: for this machine alone. */
+/** The access control without settings: only this machine has access. */
 const LOCAL: AccessControl = { mode: 'local', policy: () => OPEN_POLICY, authenticators: undefined };
 
 const DAV: DavSettings = { DAV: true, DAV_CLUTTER: 'store', DAV_REDIRECTS: false };
@@ -117,7 +117,7 @@ const LIMITS: Limits = {
   headersTimeout: 20,
   idleTimeout: 60,
   bodyTimeout: 60,
-  // A test may have the only process of a busy machine wait.
+  // A test can block the only process of a busy machine.
   eventLoopDelay: 0,
   trustProxy: false,
 };
@@ -242,7 +242,7 @@ export async function startService(
   if (links && isVisited) {
     await store.createFolder(SHARED_FOLDER);
     const prefix = `${basePath}/-/s/${await createTestLink(links)}`;
-    // Before the listener of the application.
+    // Registered before the listener of the application.
     app.server.prependListener('request', (request) => {
       // A redirect already leads to the URL of the link.
       if (!request.url?.startsWith(`${prefix}/`)) request.url = `${prefix}${request.url}`;
@@ -275,7 +275,7 @@ export async function startService(
 /** The folder that the link of `visited` shares. */
 const SHARED_FOLDER = parseFolder('hidden/shared');
 
-/** What a visitor of a share link is refused. */
+/** The requests that a share link does not permit. */
 const VISITORS_LACK: Backend['lacks'] = {
   replacements: 'visitors of a share link replace nothing: a taken name gets a number',
   management: 'a share link gives no permission to rename, move or delete',

@@ -8,7 +8,7 @@ import { type ServiceOptions, startService, type TestService } from './service.t
 // The disk has no presigned URLs, so the service signs its own.
 describe('signed URLs', () => {
   let service: TestService;
-  /** Where the service redirects to for `LARGE`, as path and query. */
+  /** Returns the path and query of the URL to which the service redirects requests for `LARGE`. */
   let signed: URL;
 
   before(async () => {
@@ -226,7 +226,7 @@ const OTHER = 'other.bin';
 
 const urlOf = ({ pathname, search }: URL) => pathname + search;
 
-/** Where the service redirects to for a file; the root of the service where it does not. */
+/** Returns the URL to which the service redirects requests for a file; the root of the service if it does not. */
 async function signedBy({ port }: TestService, path: string, query = ''): Promise<URL> {
   const requested = `/file/${escapePath(path)}${query}`;
   const { status, headers } = await send(port, requested);

@@ -171,7 +171,7 @@ function honoursConditions(): void {
   const service = serve({ 'x.txt': DIGITS });
   const PATH = '/file/x.txt';
   /**
-   * Each row: the status that RFC 9110 asks for, the headers sent, and the rule. ETAG stands for the etag, NOW for
+   * Each row: the status that RFC 9110 requires, the request headers, and the rule. ETAG stands for the etag, NOW for
    * the time of the file, BEFORE and AFTER for an hour before and after.
    */
   type Row = readonly [status: 200 | 206 | 304 | 412, sent: readonly string[], rule: string];

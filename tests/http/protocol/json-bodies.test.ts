@@ -19,7 +19,7 @@ import {
 import { linesOf } from '../request-log.ts';
 import { startService, type TestService } from '../service.ts';
 
-/** JSON values that are not booleans, some of which careless clients send for one. */
+/** JSON values that are not booleans, some of which careless clients send as booleans. */
 const NO_BOOLEANS: readonly unknown[] = ['true', 'false', '', 0, 1, null, [], [true], {}];
 
 /** JSON values that are not strings. */

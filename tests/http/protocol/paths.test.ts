@@ -167,7 +167,7 @@ describe('paths of listings', () => {
   }
 });
 
-/** Every endpoint, asked with `path` in each place that a path may have. */
+/** Returns a request to every endpoint, with `path` in each place that can contain a path. */
 function endpointsWith(port: number, path: string): Record<string, () => Promise<HttpResponse>> {
   const escaped = escapePath(path);
   return {

@@ -43,7 +43,7 @@ describe('GET /-/preview/{path}', () => {
       assert.deepEqual([status, headers['content-type'], headers.vary], [200, `image/${type}`, 'Accept'], accept);
       assert.equal(headers['content-length'], String(body.length));
       assert.equal(headers['cache-control'], 'private, no-cache');
-      // The process of the service opens no AVIF.
+      // The service process does not open AVIF files.
       if (type === 'avif') assert.equal(body.toString('latin1', 4, 12), 'ftypavif');
       else assert.deepEqual(await sizeOf(body), [320, 213], accept);
     }

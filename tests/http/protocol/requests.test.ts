@@ -61,7 +61,7 @@ for (const backend of [memory, disk]) {
 
     it('returns 405 with Allow for every other method of every path', async () => {
       for (const [path, allowed] of Object.entries(paths())) {
-        // All methods are declared alike, so that in `npm test` one path is asked with all of them.
+        // All methods are declared in the same way, so `npm test` requests only one path with each of them.
         for (const method of isFullForm || path === '/upload' ? METHODS : COMMON_METHODS) {
           if (allowed.includes(method) || method === 'OPTIONS' || method === 'CONNECT') continue;
           const response = await send(port, path, { method });

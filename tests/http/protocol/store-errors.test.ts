@@ -77,7 +77,7 @@ async function startWith(wrap: (store: Store) => Store, test: TestContext): Prom
   return service;
 }
 
-/** One request to every endpoint that asks the store. */
+/** One request to every endpoint that uses the store. */
 async function requestEverything(port: number): Promise<HttpResponse[]> {
   return [
     await send(port, '/'),

@@ -19,7 +19,7 @@ import {
 import { assertFailure, escapePath, plant, send, upload } from '../client.ts';
 import { startService, type TestService } from '../service.ts';
 
-/** Where the colours of `quarters` are on a thumbnail. */
+/** The positions of the colours of `quarters` on a thumbnail. */
 const QUARTERS: [number, number, Colour][] = [
   [60, 60, RED],
   [260, 60, GREEN],
@@ -92,7 +92,7 @@ describe('thumbnails', () => {
 
     it('of files with every name', async () => {
       const image = await plain(RED, 32, 32).png().toBuffer();
-      // `/file/`, whose paths are read alike, has every name in `npm test`.
+      // `/file/`, whose paths have the same parser, is tested with every name in `npm test`.
       const names = isFullForm ? NAMES : NAMES.filter((name) => /[%#?\\]|文|^x/.test(name));
       for (const name of names) {
         await upload(service.port, `names/${name}`, image);

@@ -105,7 +105,7 @@ describe('A JSON Web Token', () => {
     ...more,
   });
 
-  /** Makes keys that are the only ones of the issuer from now on. */
+  /** Creates keys that replace all keys of the issuer. */
   async function newKeys(kid: string, algorithm = 'RS256') {
     const made = await generateKeyPair(algorithm, { extractable: true });
     issuer.answer('/jwks', { keys: [{ ...(await exportJWK(made.publicKey)), kid, alg: algorithm }] });
@@ -189,7 +189,7 @@ describe('A JSON Web Token', () => {
       `${encode({ alg: 'none' })}.${encode(claims())}.`,
       /algorithm of the token is not supported|valid/,
     );
-    // The public key, which everybody has, as a secret that both sides share.
+    // The public key, which everyone can read, as the secret of a symmetric signature.
     const secret = Buffer.from(await exportSPKI(keys.publicKey));
     await assertRefused(
       await sign(claims(), { alg: 'HS256', kid: 'k1' }, secret),
@@ -197,7 +197,7 @@ describe('A JSON Web Token', () => {
     );
     const anonymous = await generateKeyPair('RS256');
     await assertRefused(await sign(claims(), { alg: 'RS256', kid: 'k1' }, anonymous.privateKey), /signature/);
-    // A key that the token brings itself.
+    // A key that the token itself contains.
     const jwk = await exportJWK(anonymous.publicKey);
     await assertRefused(await sign(claims(), { alg: 'RS256', kid: 'k1', jwk }, anonymous.privateKey), /signature/);
     const [head = '', , signature = ''] = (await sign(claims())).split('.');
@@ -235,7 +235,7 @@ describe('A JSON Web Token', () => {
       const fresh = await sign(claims(), { alg: 'EdDSA', kid: 'k2' });
       assert.equal((await request(service, `Bearer ${fresh}`)).status, 200);
       await assertRefused(await sign(claims(), { alg: 'RS256', kid: 'k1' }, former.privateKey), /unknown key/);
-      // Tokens that are made up do not have the issuer asked each time.
+      // The issuer is not contacted for each forged token.
       const requested = issuer.requested.length;
       for (let kid = 0; kid < 5; kid++) {
         await assertRefused(await sign(claims(), { alg: 'EdDSA', kid: `made up ${kid}` }), /unknown key/);
@@ -266,7 +266,7 @@ describe('A JSON Web Token', () => {
         assertFailure(responded, 503, /keys of the token issuer/);
         assert.equal(responded.headers['retry-after'], '1');
       }
-      // What needs no issuer goes on.
+      // Requests that don't need the issuer succeed.
       assert.equal((await send(named.port, '/-/session')).status, 200);
       assertFailure(await request(named, 'Bearer holdall_x'), 401, /Invalid or revoked/);
     } finally {

@@ -1,11 +1,11 @@
 import { type Call, type Response, send } from '../client.ts';
 
-/** Keeps cookies as a browser does, and sends them back: those of each port by themselves. */
+/** Keeps cookies like a browser, and sends them back to the port that set them. */
 export interface Browser {
   send(port: number, path: string, call?: Call): Promise<Response>;
-  /** Goes to a URL and wherever it leads, through all redirects, and gives the last answer and its URL. */
+  /** Requests a URL and follows all redirects. Returns the last response and its URL. */
   visit(url: string): Promise<Response & { readonly url: URL }>;
-  /** The cookies of a port. */
+  /** Returns the cookies of a port. */
   cookies(port: number): Map<string, string>;
 }
 

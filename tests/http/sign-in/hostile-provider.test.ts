@@ -25,7 +25,7 @@ const json = (value: unknown, status = 200, headers: Record<string, string> = {}
 const TYPE = { 'content-type': 'application/json' };
 const MIB = 2 ** 20;
 
-/** What a broken or hostile server can respond to any request, with the `Retry-After` that clients are to be given. */
+/** Responses of a broken or hostile server to any request, with the `Retry-After` that clients must receive. */
 const BROKEN: readonly (readonly [string, Respond, retryAfter?: number])[] = [
   ['304 with a JSON type', reply(304, { ...TYPE, etag: '"a"' })],
   ['204 with a JSON type', reply(204, TYPE)],
@@ -59,12 +59,12 @@ const HANGING: typeof BROKEN = [
   ['no response', () => {}],
 ];
 
-/** Headers that name the moment so many seconds after the date of the same response. */
+/** Returns headers with a date that is this number of seconds after the date of the same response. */
 function dated(seconds: number) {
   return { date: new Date(0).toUTCString(), 'retry-after': new Date(seconds * 1000).toUTCString() };
 }
 
-/** A server whose responses are set by path. */
+/** A server with responses by path. */
 async function startHost() {
   const responses = new Map<string, Respond>();
   const server = createServer((request, response) => {
@@ -167,7 +167,7 @@ describe('A broken identity provider', () => {
     assert.equal((await provider.begin()).url.origin, host.issuer);
   });
 
-  /** Begins a sign-in at a provider that is all right so far. */
+  /** Begins a sign-in at a provider that works so far. */
   const signIn = async (change: (claims: JWTPayload) => JWTPayload = (claims) => claims) => {
     host.responses.set(DISCOVERY, json(metadata()));
     const provider = open();

@@ -16,7 +16,7 @@ before(async () => {
 });
 after(() => service.stop());
 
-/** Each test is at addresses of its own, so that the attempts of others do not count for it. */
+/** Each test uses its own addresses, so that the attempts of other tests do not count. */
 let addresses = 0;
 const elsewhere = () => ({ 'x-forwarded-for': `192.0.2.${++addresses}` });
 
@@ -42,7 +42,7 @@ describe('Sign-in with a password', () => {
     assert.match(cookieOf(plain), /^holdall=[\w.-]+; Max-Age=3600; Path=\/; HttpOnly; SameSite=Lax$/);
     const secure = await signIn('ann', 'correct horse', { ...elsewhere(), 'x-forwarded-proto': 'https' });
     assert.match(cookieOf(secure), /^__Host-holdall=[\w.-]+; Max-Age=3600; Path=\/; HttpOnly; Secure; SameSite=Lax$/);
-    // By HTTPS, a cookie that another host could have set counts for nothing.
+    // With HTTPS, a cookie that another host could have set is ignored.
     const tossed = cookieOf(plain).split(';')[0] ?? '';
     const response = await send(service.port, '/', { headers: { cookie: tossed, 'x-forwarded-proto': 'https' } });
     assertFailure(response, 401, /^Sign in/);
@@ -102,7 +102,7 @@ describe('Sign-in with a password', () => {
     assertFailure(refused, 429, /^Too many sign-in attempts/);
     const seconds = Number(refused.headers['retry-after']);
     assert.ok(seconds >= 1 && seconds <= 60, String(seconds));
-    // Others, and the same one elsewhere, go on.
+    // Other users, and the same user at another address, can still sign in.
     assert.equal((await signIn('ann', 'correct horse', from)).status, 200);
     assertFailure(await signIn('guessed', 'guess 11'), 401, WRONG);
   });
@@ -153,7 +153,7 @@ describe('Sign-in with a password', () => {
       const refused = await signIn('target', 'right');
       assertFailure(refused, 429, /^Too many sign-in attempts/);
       assert.equal(refused.headers['retry-after'], '900');
-      // What has proven itself before goes on.
+      // A client that is already authenticated is not affected.
       assert.equal((await send(service.port, '/', { headers: program })).status, 200);
       mock.timers.setTime(Date.now() + 900_000);
       assert.equal((await signIn('target', 'right')).status, 200);
@@ -176,7 +176,7 @@ describe('Sign-in with a password', () => {
     const from = elsewhere();
     const ofTheCrowd = hashForTest('right');
     let isThere = true;
-    // As many as are looked at at once and may wait, one behind the other for as long as it takes.
+    // As many as can be checked at the same time and wait in the queue, again and again.
     const crowd = Array.from({ length: 34 }, async () => {
       while (isThere) await verifyPassword('guess', ofTheCrowd);
     });
@@ -261,7 +261,7 @@ describe('Authorization: Basic', () => {
     service.change([ANN]);
     const headers = elsewhere();
     const known = service.events.length;
-    // Some proxies append the port of the client, which is another one for each connection.
+    // Some proxies append the port of the client, which is different for each connection.
     const fromPort = (port: number) => ({ 'x-forwarded-for': `${headers['x-forwarded-for']}:${port}` });
     const responses = await Promise.all(
       Array.from({ length: 50 }, (_, index) => request('ann:correct horse', fromPort(50_000 + index))),

@@ -9,7 +9,7 @@ import {
 import { type Browser, createBrowser } from './browser.ts';
 import { type SignedInOptions, type SignedInService, startSignedInService } from './signed-in-service.ts';
 
-/** What the provider tells of somebody. */
+/** The claims that the provider returns for a user. */
 export const ANN = {
   email: 'ann@example.org',
   email_verified: true,
@@ -17,7 +17,7 @@ export const ANN = {
   groups: ['family', 'ops'],
 };
 
-/** A service and its provider. The port of the service is known to the provider before. */
+/** A service and its provider. The port of the service is chosen before the provider starts. */
 export interface Pair {
   readonly service: SignedInService;
   readonly provider: IdentityProvider;
@@ -64,7 +64,7 @@ export async function startPair({
   };
 }
 
-/** Goes to the provider and back, but not beyond the callback: its URL. */
+/** Signs in at the provider, and returns the callback URL without requesting it. */
 export async function untilCallback({ publicUrl }: Pair, browser: Browser = createBrowser()): Promise<URL> {
   let url = new URL(`${publicUrl}/-/sign-in`);
   while (url.pathname !== '/-/sign-in/callback') {

@@ -149,7 +149,7 @@ describe('Sign-in with an identity provider', () => {
     const url = await untilCallback(pair, browser);
     const kept = new Map(browser.cookies(pair.service.port));
     assert.equal((await callBack(url, browser)).status, 302);
-    // Whoever recorded it all.
+    // An attacker who recorded the whole sign-in repeats the request.
     const replaying = createBrowser();
     for (const [name, value] of kept) replaying.cookies(pair.service.port).set(name, value);
     assertFailure(await callBack(url, replaying), 400, /expired or was already used/);

@@ -19,12 +19,12 @@ const ANN = person('ann', {
   password: PASSWORD,
   tokens: [{ name: 'laptop', hash: TOKEN.hash, expires: undefined }],
 });
-/** More than may guess from one address in a minute. */
+/** More attempts than one address may make in a minute. */
 const COLLEAGUES = Array.from({ length: 25 }, (_, index) => person(`colleague ${index}`, { password: PASSWORD }));
 
 const KEY = randomBytes(32);
 
-/** Two services on machines of their own: they share nothing but a Redis, and the key. */
+/** Starts two services, as if on different machines: they share only a Redis and the key. */
 describe('Two services with one Redis', () => {
   let redis: TestRedis;
   let connections: RedisConnection[];
@@ -113,11 +113,11 @@ describe('Two services with one Redis', () => {
     assert.match(response.headers['retry-after'] ?? '', /^\d+$/);
     const ending = await send(there.port, '/-/session', { method: 'DELETE', headers: left });
     assertFailure(ending, 503, /^The session could not be revoked everywhere: Redis does not respond/);
-    // This browser is signed out all the same.
+    // This browser is signed out nevertheless.
     assert.match(ending.headers['set-cookie']?.[0] ?? '', /^holdall=; Max-Age=0/);
     assert.equal(await statusAt(there, { authorization: `Bearer ${TOKEN.token}` }), 200);
     assert.equal(await statusAt(there, {}), 401);
-    // Attempts are counted by each for itself.
+    // Each service counts attempts separately.
     for (let attempt = 0; attempt < 10; attempt++) {
       assertFailure(await signIn(there, `guess ${attempt}`, '192.0.2.4'), 401, /^Wrong username/);
     }
@@ -125,7 +125,7 @@ describe('Two services with one Redis', () => {
     redis = await startRedis({ port: redis.port });
     await untilReached();
     assert.equal(await statusAt(there, headers), 200);
-    // Where somebody signed out, it is known that they did.
+    // The service that received the sign-out remembers it.
     assert.equal(await statusAt(there, left), 401);
   });
 });

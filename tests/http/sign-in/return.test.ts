@@ -34,7 +34,7 @@ describe('Sign-in with an identity provider', () => {
     }
     assertFailure(await send(pair.service.port, '/-/sign-in?return=a&return=b'), 400, /must be string/);
     const browser = createBrowser();
-    // To the letter, they are names in the service.
+    // Unchanged, these are names of files in the service.
     for (const place of ['notes:2026/x/', 'https://evil.example.org/', 'javascript:alert(1)', '@evil.example.org']) {
       const { url } = await browser.visit(`${pair.publicUrl}/-/sign-in?return=${encodeURIComponent(place)}`);
       assert.equal(url.href, `${pair.publicUrl}/${place}`);
@@ -65,7 +65,7 @@ describe('A service below a path of a proxy', () => {
       const response = await request('photos/');
       const location = new URL(response.headers.location ?? '');
       assert.equal(location.searchParams.get('redirect_uri'), `${publicUrl}/-/sign-in/callback`);
-      // The proxy is not trusted, but the address is one of HTTPS.
+      // The proxy is not trusted, but the public URL has HTTPS.
       assert.match(
         response.headers['set-cookie']?.[0] ?? '',
         /^__Host-holdall-sign-in=.*; Path=\/; HttpOnly; Secure; /,

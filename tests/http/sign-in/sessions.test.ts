@@ -26,18 +26,18 @@ after(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** The value of the cookie of a new session of Ann. */
+/** Returns the cookie value of a new session of Ann. */
 async function begin({ port } = service): Promise<string> {
   const response = await postJson(port, '/-/session', { name: 'ann', password: 'secret' });
   assertSuccess(response, { message: 'Signed in.', name: 'ann' });
   return /^holdall=([^;]+)/.exec(response.headers['set-cookie']?.[0] ?? '')?.[1] ?? assert.fail('There is no cookie.');
 }
 
-/** Asks for the root with a cookie, or the text of a `Cookie` header. */
+/** Requests the root with a cookie, or with a raw `Cookie` header. */
 const request = (cookie: string, { port } = service) =>
   send(port, '/', { headers: { cookie: cookie.includes('=') ? cookie : `holdall=${cookie}` } });
 
-/** Expects an answer for somebody who has not signed in, which takes the cookie away. */
+/** Asserts that the response is that for an anonymous user, and deletes the cookie. */
 function assertOver(response: Response, what = ''): void {
   assert.equal(response.status, 401, what);
   assertFailure(response, 401, 'Sign in to read the root.');
@@ -59,7 +59,7 @@ describe('A session', () => {
     const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
     for (let position = 0; position < cookie.length; position++) {
       const character = cookie[position] ?? '';
-      // The next one differs in the last bit: at the end of a part, that may be one without a meaning.
+      // The altered character differs in the last bit. At the end of a part, that bit can be unused.
       const index = alphabet.indexOf(character);
       const next = index === -1 ? 'A' : alphabet[index ^ 1];
       const altered = cookie.slice(0, position) + next + cookie.slice(position + 1);
@@ -125,7 +125,7 @@ describe('A session', () => {
     assertSuccess(await signOut(cookie), { message: 'Signed out.' });
     service.change([ANN]);
     assertOver(await request(cookie));
-    // The same entry is the same again.
+    // The session is valid again with the same entry.
     assert.equal((await request(other)).status, 200);
   });
 
@@ -178,7 +178,7 @@ describe('A session', () => {
       service.change(people);
       assertOver(await request(cookie), JSON.stringify(people));
     }
-    // What is not about signing in leaves it be.
+    // A change of other fields does not end the session.
     service.change([person('ann', { password: PASSWORD, groups: ['family'] })]);
     assert.equal((await request(cookie)).status, 200);
     service.change([ANN]);
@@ -247,7 +247,7 @@ describe('A session', () => {
 describe('The folder of revoked sessions', () => {
   it('makes signing out fail with 503 if it is not writable, because the session remains valid', async () => {
     const place = await mkdtemp(join(tmpdir(), 'holdall-test-ended-'));
-    // Nothing is there, and nothing can be made there.
+    // The folder does not exist and can't be created.
     const endedSessionsFolder = join(place, 'link');
     await symlink(join(place, 'missing', 'missing'), endedSessionsFolder);
     const unlucky = await startSignedInService({ people: [ANN], key: KEY, endedSessionsFolder });

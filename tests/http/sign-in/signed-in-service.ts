@@ -14,12 +14,12 @@ import { ROOT } from '../../../src/model/path.ts';
 import { memory } from '../../contract/backend.ts';
 import { type ServiceOptions, startService, type TestService } from '../service.ts';
 
-/** A service for people. */
+/** A service with users. */
 export interface SignedInService extends TestService {
   readonly authenticators: Authenticators;
-  /** What was written down so far. */
+  /** The audit events so far. */
   readonly events: readonly (AuditEvent & Actor)[];
-  /** Puts another access file in force. */
+  /** Replaces the access file. */
   change(people: readonly UserEntry[]): void;
 }
 
@@ -27,14 +27,14 @@ export interface SignedInOptions
   extends Partial<Omit<AuthenticatorsOptions, 'policy' | 'warn'>>,
     Pick<ServiceOptions, 'addRoutes' | 'corsOrigins' | 'hasJobs'> {
   readonly people?: readonly UserEntry[];
-  /** What they may do: everything, unless this is given, where they have signed in. */
+  /** The grants. Default: all permissions for every signed-in user. */
   readonly grants?: readonly Grant[];
   readonly port?: number;
 }
 
 /**
- * Proxies of this machine are trusted, so that a test can be at any address by `X-Forwarded-For`, and come by HTTPS by
- * `X-Forwarded-Proto`, unless `isProxied` is false.
+ * Whether proxies on this machine are trusted, so that a test can choose its address by `X-Forwarded-For`, and HTTPS by
+ * `X-Forwarded-Proto`. Default: true.
  */
 export async function startSignedInService({
   people = [],

@@ -17,7 +17,7 @@ const ANN = person('ann', {
 const AUDIENCE = 'https://files.example.org';
 const JWT_GROUP = 'ops';
 
-/** Each test is at addresses of its own, so that the attempts of others do not count for it. */
+/** Each test uses its own addresses, so that the attempts of other tests do not count. */
 let addresses = 0;
 const elsewhere = () => ({ 'x-forwarded-for': `192.0.2.${++addresses}`, 'x-forwarded-proto': 'https' });
 const invalidToken = () => createToken().token;

@@ -443,7 +443,7 @@ function createGate() {
     reached: reached.promise,
     open: () => opened.resolve(),
     passed: () => count,
-    /** Hooks that hold up the third file of an operation, and let the others through. */
+    /** Returns hooks that block the third file of an operation, and no others. */
     before: ({ path }: Operation): Hooks =>
       path.startsWith('/delete')
         ? { remove: async (file) => (file === 'a/2' ? pass() : undefined) }
@@ -451,7 +451,7 @@ function createGate() {
   };
 }
 
-/** Lets so many pass after it was armed, and fails for all others. */
+/** Lets this number of calls pass after `arm`, and fails all others. */
 function createBreaker(passes: number, error: () => Error) {
   let [isArmed, count] = [false, 0];
   return {
@@ -463,7 +463,10 @@ function createBreaker(passes: number, error: () => Error) {
   };
 }
 
-/** Starts the operation, waits until it stands before the gate, leaves, and opens the gate when that is noticed. */
+/**
+ * Starts the operation and waits until it reaches the gate. Then disconnects, waits until the service has noticed that,
+ * and opens the gate.
+ */
 async function leaveHalfWay(
   running: TestService,
   operation: Operation,
@@ -488,5 +491,5 @@ async function leaveHalfWay(
 const hasLeft = ({ log }: TestService, { path }: Operation) =>
   log.some((line) => line['path'] === path && line['status'] === 499);
 
-/** A tree as `treeOf` gives it below its one folder at the top. */
+/** Removes the folder at the top from a tree in the form of `treeOf`. */
 const withoutRoot = (tree: Tree): Tree => Object.fromEntries(Object.entries(tree).slice(1));

@@ -48,7 +48,7 @@ function serve(backend: Backend, tree: Record<string, string | null>, options?: 
   };
 }
 
-/** The headers that say something of the file or of the response, and not of the connection. */
+/** Returns the headers that describe the file or the response, and not the connection. */
 function ownHeaders(headers: IncomingHttpHeaders): IncomingHttpHeaders {
   const { date: _date, connection: _connection, 'keep-alive': _alive, 'x-request-id': _id, ...rest } = headers;
   return rest;
@@ -120,7 +120,10 @@ function givesFiles(backend: Backend): void {
   );
 }
 
-/** The file name in an attachment's header (RFC 6266, section 4.1; RFC 8187, section 3.2.1). Fails where it is none. */
+/**
+ * Parses the file name in an attachment's header (RFC 6266, section 4.1; RFC 8187, section 3.2.1). Fails if there is
+ * none.
+ */
 function nameIn(header: string | undefined): string {
   const match =
     /^attachment; filename="((?:[^"\\]|\\["\\])*)"; filename\*=UTF-8''((?:[\w!#$&+.^`|~-]|%[\dA-F]{2})+)$/.exec(

@@ -8,7 +8,7 @@ import { serveEmptyStore } from '../empty-service.ts';
 const DELETED = { message: 'File deleted successfully' };
 const RENAMED = { message: 'File renamed successfully' };
 
-/** The removal and the renaming of single files. */
+/** Tests deleting and renaming of single files. */
 export function filesSuite(backend: Backend): void {
   describe(`Files over HTTP: ${backend.name}`, () => {
     const service = serveEmptyStore(backend);

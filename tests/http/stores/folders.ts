@@ -8,7 +8,7 @@ const CREATED = { message: 'Folder created successfully' };
 const DELETED = { message: 'Folder deleted successfully' };
 const RENAMED = { message: 'Folder renamed successfully' };
 
-/** What is near a folder `a` by its name, and none of its business. */
+/** Names that are similar to a folder `a`, and that no operation on it may change. */
 export const NEIGHBOURS = {
   'a-b/': null,
   'a-b/x': '1',
@@ -20,7 +20,7 @@ export const NEIGHBOURS = {
   'ab/x': '4',
 };
 
-/** The making, removal and renaming of folders. */
+/** Tests creating, deleting and renaming of folders. */
 export function foldersSuite(backend: Backend): void {
   describe(`Folders over HTTP: ${backend.name}`, () => {
     const service = serveEmptyStore(backend);

@@ -8,7 +8,7 @@ import { startService, type TestService } from '../service.ts';
 
 /** `GET /` and `GET /{path}`, on any store. */
 export function listingSuite(backend: Backend): void {
-  // What does not depend on the store is tested once in `npm test`.
+  // The parts that do not depend on the store are tested once in `npm test`.
   const isFirst = isFullForm || backend.name === 'memory';
   describe(`Listing: ${backend.name}`, () => {
     let service: TestService;
@@ -221,7 +221,7 @@ const pathsOf = (response: HttpResponse) => listingOf(response).entries.map((ent
 
 const byBytes = (left: string, right: string) => Buffer.compare(Buffer.from(left), Buffer.from(right));
 
-/** Every path on the pages from the first to the last. */
+/** Returns all paths on the pages from the first to the last. */
 async function follow(
   get: (query: string) => Promise<HttpResponse>,
   limit: number,

@@ -17,7 +17,7 @@ import {
   TRANSFERS,
 } from '../folder-operations.ts';
 
-/** The operations on whole folders: their progress, their being cancelled, cut short and sent again. */
+/** Tests operations on whole folders: progress, cancellation, interruption and repetition. */
 export function progressSuite(backend: Backend): void {
   describe(`Progress of folder operations over HTTP: ${backend.name}`, () => {
     const service = serveEmptyStore(backend);

@@ -10,7 +10,7 @@ const MAX_UPLOAD_SIZE = 3_000_000;
 
 type Headers = Readonly<Record<string, string>>;
 
-/** A body with its length, and in chunks without it. */
+/** A body with its length, and one in chunks without it. */
 const FRAMINGS: readonly Headers[] = [{}, { 'transfer-encoding': 'chunked' }];
 
 /** `PUT /file/…` and `DELETE /file/…`, on any store. */

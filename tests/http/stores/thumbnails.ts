@@ -5,7 +5,7 @@ import { assertThumbnail, BLUE, type Colour, GREEN, plain, quarters, RED, YELLOW
 import { assertFailure, send, upload } from '../client.ts';
 import { startService, type TestService } from '../service.ts';
 
-/** `GET /thumb/{path}`, on any store. What pictures look like in each case is tested in `tests/thumbnails`. */
+/** Tests `GET /thumb/{path}` on any store. `tests/thumbnails` tests the images. */
 export function thumbnailsSuite(backend: Backend): void {
   describe(`Thumbnails: ${backend.name}`, () => {
     let service: TestService;
@@ -85,7 +85,7 @@ export function thumbnailsSuite(backend: Backend): void {
   });
 }
 
-/** Where the colours of `quarters` are on a thumbnail. */
+/** The positions of the colours of `quarters` on a thumbnail. */
 const QUARTERS: [number, number, Colour][] = [
   [60, 60, RED],
   [260, 60, GREEN],

@@ -24,9 +24,9 @@ const OPERATIONS = [
   { path: '/move', done: { message: 'Item moved successfully' }, keepsSource: false },
 ] as const;
 
-/** Copies and moves, of files and of folders. */
+/** Tests copies and moves of files and folders. */
 export function transferSuite(backend: Backend): void {
-  // What does not depend on the store is tested once in `npm test`.
+  // The parts that do not depend on the store are tested once in `npm test`.
   const isFirst = isFullForm || backend.name === 'memory';
   for (const { path, done, keepsSource } of OPERATIONS) {
     describe(`${path} over HTTP: ${backend.name}`, () => {
@@ -45,7 +45,7 @@ export function transferSuite(backend: Backend): void {
         destination: unknown,
         rest: Record<string, unknown> = {},
       ): Promise<HttpResponse> => postJson(port, path, { source, destination, is_folder: true, ...rest });
-      /** What is left of a source when the operation is done. */
+      /** The remaining files of a source after the operation. */
       const left = (tree: Record<string, string | null>) => (keepsSource ? tree : {});
 
       describe('with is_folder false', () => {

@@ -48,7 +48,7 @@ export function trashSuite(backend: Backend): void {
     });
     afterEach(() => service.stop());
 
-    /** A test that is skipped on stores without a trash. */
+    /** Defines a test that is skipped on stores without a trash. */
     const test = (title: string, run: () => Promise<void>) => {
       it(title, async (context: TestContext) => {
         if (service.store.moveToTrash) await run();
@@ -270,7 +270,7 @@ export function trashSuite(backend: Backend): void {
   });
 }
 
-/** A service whose trash is off, or whose store has none. */
+/** Tests a service whose trash is off, or whose store has none. */
 export function withoutTrashSuite(backend: Backend): void {
   describe(`Without a trash: ${backend.name}`, () => {
     it('deletes at once, and keeps what is in the trash already', async (context) => {

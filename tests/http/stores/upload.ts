@@ -38,7 +38,7 @@ export function uploadSuite(backend: Backend): void {
   });
 }
 
-/** One service for all tests of a `describe`, each of which keeps to paths of its own. */
+/** One service for all tests of a `describe`. Each test uses its own paths. */
 function serve(
   backend: Backend,
   options?: ServiceOptions,
@@ -62,7 +62,7 @@ const PREFIX_FIRST = 'prefix before file';
 const FILE_FIRST = 'file before prefix';
 const ORDERS = [PREFIX_FIRST, FILE_FIRST] as const;
 
-/** The parts of a form that stores `value` at `path`, in one of the two orders. */
+/** Returns the parts of a form that stores `value` at `path`, in one of the two orders. */
 function partsFor(order: (typeof ORDERS)[number], path: string, value: Buffer | string): FormPart[] {
   const slash = path.lastIndexOf('/') + 1;
   const prefix = { name: 'prefix', value: path.slice(0, slash) };

@@ -26,7 +26,7 @@ interface Version {
 
 const RESTORED = { message: 'Version restored successfully' };
 
-/** The earlier contents of files. */
+/** Tests the earlier contents of files. */
 export function versionsSuite(backend: Backend): void {
   describe(`Versions over HTTP: ${backend.name}`, () => {
     let service: TestService;
@@ -38,7 +38,7 @@ export function versionsSuite(backend: Backend): void {
     });
     afterEach(() => service.stop());
 
-    /** A test that is skipped on stores without versions. */
+    /** Defines a test that is skipped on stores without versions. */
     const test = (title: string, run: () => Promise<void>) => {
       it(title, async (context: TestContext) => {
         if (service.store.listVersions) await run();
