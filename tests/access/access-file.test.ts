@@ -12,7 +12,7 @@ const KEY = 'k'.repeat(43);
 const PASSWORD = `scrypt:N=32768,r=8,p=3:${'s'.repeat(22)}:${KEY}`;
 const HASH = `sha256:${KEY}`;
 
-/** The mistakes in a text, or in what becomes one. */
+/** Returns the mistakes in a text, or in a value as JSON. */
 function mistakesIn(file: unknown): readonly string[] {
   try {
     parseAccessFile(typeof file === 'string' ? file : JSON.stringify(file));
@@ -23,7 +23,7 @@ function mistakesIn(file: unknown): readonly string[] {
   return [];
 }
 
-/** What is wrong with the only person, or with the only grant, of a file that is right else. */
+/** Returns the mistakes in the only user, or in the only grant, of an otherwise valid file. */
 const mistakesInPerson = (person: unknown) => mistakesIn({ people: { ann: person }, grants: [] });
 const mistakesInGrant = (grant: object) =>
   mistakesIn({ people: { ann: {} }, grants: [{ folder: '/', to: 'everyone', rights: [], ...grant }] });

@@ -20,7 +20,7 @@ for (const backend of isFullForm ? [memory, bare, disk] : [bare, disk]) {
 
     const prefix = { name: 'prefix', value: 'inbox/' };
     const fileOf = (filename: string) => ({ name: 'file', filename, value: 'new' });
-    /** The form with its parts in both orders. */
+    /** Returns the form with its parts in both orders. */
     const formsOf = (filename: string, headers?: Record<string, string>) => [
       form([prefix, fileOf(filename)], headers),
       form([fileOf(filename), prefix], headers),
@@ -29,7 +29,7 @@ for (const backend of isFullForm ? [memory, bare, disk] : [bare, disk]) {
     it('accepts new files', async () => {
       const [first = {}, second = {}] = [...formsOf('1.txt').slice(0, 1), ...formsOf('2.txt').slice(1)];
       for (const call of [first, second]) assert.equal((await service.asAnonymous('/upload', call)).status, 200);
-      // Once more, it is no longer new.
+      // The second time, the file is not new.
       for (const call of [first, second]) assertFailure(await service.asAnonymous('/upload', call), 401, /replace/);
       assertSuccess(await service.asAnn('/create_folder', json({ path: 'inbox/below' })), {
         message: 'Folder created successfully',
@@ -111,13 +111,13 @@ for (const backend of isFullForm ? [memory, bare, disk] : [bare, disk]) {
       ]);
     });
 
-    /** What can be at `inbox/NAME`: what follows its path, in the store. */
+    /** The possible states of `inbox/NAME`: the files in the store, by what follows this path. */
     const STATES = { nothing: undefined, 'a file': '', 'a folder': '/x' };
     let names = 0;
 
     type Requests = (name: string) => readonly (readonly [path: string, call: Call])[];
 
-    /** The responses to each request, one for each state, all but their ids and dates. */
+    /** Returns the responses to each request in each state, without their IDs and dates. */
     const responsesOf = async (requests: Requests) => {
       const responses: { request: string; status: number; told: object; body: string }[][] = [];
       for (const index of requests('name').keys()) {

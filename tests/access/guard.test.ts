@@ -17,7 +17,7 @@ describe('A file without read permission', () => {
   });
   after(() => service.stop());
 
-  /** What was told of a file while it could be read. */
+  /** Metadata from when the file was readable. */
   async function etagOf(path: string): Promise<string> {
     service.grant(grant('a/', ['read']));
     const { status, headers } = await service.asAnn(path);
@@ -58,7 +58,7 @@ describe('A file without read permission', () => {
       assert.equal(refused.status, 403);
       assert.equal(refused.headers.location, undefined);
     }
-    // The URL itself is the permission, until it expires, and for nothing else.
+    // The URL itself is the permission for this file until it expires, and for nothing else.
     assert.equal((await service.asAnonymous(signed.pathname + signed.search)).status, 200);
     for (const path of ['/-/signed/a/large.bin', signed.pathname.replace('large.bin', 'x.txt') + signed.search]) {
       assertFailure(await service.asAnonymous(path), 403, /signature/);

@@ -15,7 +15,7 @@ import { type Backend, memory } from '../contract/backend.ts';
 import { BOUNDARY, type Call, type FormPart, formOf, type Response, send } from '../http/client.ts';
 import { type ServiceOptions, startService, type TestService } from '../http/service.ts';
 
-/** A service that Ann has a token for, with grants that can be changed from one request to the next. */
+/** A service with a token of the user Ann. A test can change the grants between requests. */
 export interface GuardedService {
   readonly store: Store;
   readonly port: number;
@@ -25,20 +25,20 @@ export interface GuardedService {
   readonly changes: TestService['changes'];
   /** The app tokens; undefined without jobs. */
   readonly appTokens: TestService['appTokens'];
-  /** What proves that a request is Ann's. */
+  /** The headers that authenticate a request as Ann. */
   readonly requested: Readonly<Record<string, string>>;
-  /** What was written down since the last call, without addresses and the ids of requests. */
+  /** Returns the audit events since the last call, without addresses and request IDs. */
   events(): readonly Record<string, unknown>[];
   grant(...grants: readonly Grant[]): void;
-  /** Leaves the grants, and nobody to have the token. */
+  /** Removes the user Ann, and keeps the grants. */
   dismissAnn(): void;
-  /** Puts files into the store by their paths, and takes all others out. */
+  /** Stores files by their paths, and removes all others. */
   plant(files: Readonly<Record<string, string | Buffer>>): Promise<void>;
-  /** The text of each file in the store. */
+  /** Returns the text of each file in the store. */
   contents(): Promise<Record<string, string>>;
   /** Sends a request as Ann. */
   asAnn(path: string, call?: Call): Promise<Response>;
-  /** Sends a request as nobody. */
+  /** Sends a request as an anonymous user. */
   asAnonymous(path: string, call?: Call): Promise<Response>;
   stop(): Promise<void>;
 }
@@ -123,7 +123,7 @@ export async function startGuardedService(
   };
 }
 
-/** A grant to Ann, or to somebody else. */
+/** Returns a grant, by default to Ann. */
 export function grant(
   folder: string,
   rights: readonly Permission[],
@@ -134,10 +134,10 @@ export function grant(
 
 export const EVERYONE: Subject = { kind: 'everyone' };
 
-/** Has a folder operation tell of its progress. */
+/** Requests progress lines for a folder operation. */
 export const NDJSON = { accept: 'application/x-ndjson' };
 
-/** A request with a JSON body. */
+/** Returns a request with a JSON body. */
 export function json(body: object, headers: Readonly<Record<string, string>> = {}): Call {
   return {
     method: 'POST',
@@ -146,7 +146,7 @@ export function json(body: object, headers: Readonly<Record<string, string>> = {
   };
 }
 
-/** A request with a form. */
+/** Returns a request with a form. */
 export function form(parts: readonly FormPart[], headers: Readonly<Record<string, string>> = {}): Call {
   return {
     method: 'POST',

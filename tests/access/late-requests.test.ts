@@ -7,7 +7,7 @@ import { disk, memory } from '../contract/backend.ts';
 import { assertFailure, BOUNDARY, type Call, formOf, type Response } from '../http/client.ts';
 import { form, type GuardedService, grant, json, startGuardedService } from './guarded-service.ts';
 
-/** A request that has arrived but for its last bytes. */
+/** A request of which all but the last bytes have arrived. */
 interface Late {
   finish(): Promise<Response>;
 }
@@ -38,7 +38,7 @@ for (const backend of [memory, disk]) {
       ['/rename_folder/a', json({ newName: 'b' })],
     ];
 
-    /** Sends everything but the end, and waits until the service has begun with it. */
+    /** Sends everything except the end, and waits until the service processes the request. */
     const begin = async ([path, { headers = {}, body = '' }]: (typeof REQUESTS)[number]): Promise<Late> => {
       const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
       const bytes = Buffer.from(body);
@@ -55,7 +55,7 @@ for (const backend of [memory, disk]) {
       );
       request.on('error', reject);
       await new Promise((sent) => request.write(bytes.subarray(0, -2), sent));
-      // Another request that comes after it is answered.
+      // A later request gets a response, so the service has begun to process this one.
       assert.equal((await service.asAnn('/a/')).status, 200);
       return {
         async finish() {
@@ -86,7 +86,7 @@ for (const backend of [memory, disk]) {
       }
     });
 
-    /** Lets a second and more pass, after which the service authenticates the users of requests again. */
+    /** Simulates the passage of more than a second, after which the service authenticates requests again. */
     const letTimePass = ({ mock }: TestContext) => {
       const now = performance.now.bind(performance);
       mock.method(performance, 'now', () => now() + 1100);

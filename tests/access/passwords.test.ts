@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { hashPassword, MAX_PASSWORD_BYTES, readPasswordHash, verifyPassword } from '../../src/access/credentials.ts';
 import { isStoreError } from '../../src/model/error.ts';
 
-/** A hash that costs little, made by Node alone. */
+/** A hash with a low cost, made by Node.js alone. */
 function cheapHash(password: string, { N = 1024, r = 1, p = 1 } = {}): string {
   const salt = Buffer.alloc(16, 7);
   const key = scryptSync(password, salt, 32, { N, r, p });

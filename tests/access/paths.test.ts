@@ -8,7 +8,7 @@ import { form, type GuardedService, grant, json, startGuardedService } from './g
 const NFC = 'caf\u00e9/';
 const NFD = 'cafe\u0301/';
 
-/** Ann may everything in `open/` and in the composed `NFC`. */
+/** Ann has all permissions in `open/` and in the composed (NFC) folder. */
 const TREE = {
   'Open/secret.txt': 'secret',
   'open /secret.txt': 'secret',
@@ -21,7 +21,7 @@ const TREE = {
   [`${NFD}secret.txt`]: 'secret',
 };
 
-/** Ways to write a path of `secret/secret.txt` that begins in `open/`, and others that are like it. */
+/** Spellings of the path `secret/secret.txt` that begin in `open/`, and similar ones. */
 const DISGUISES = [
   'open/../secret/secret.txt',
   'open/..%2fsecret/secret.txt',
@@ -55,7 +55,7 @@ const DISGUISES = [
 
 const folderOf = (path: string) => path.replace(/secret\.txt$/, '');
 
-/** The path that a URL has it for. */
+/** Returns the path as the service decodes it from a URL. */
 const decoded = (path: string) => {
   try {
     return decodeURIComponent(path);
@@ -73,7 +73,10 @@ describe('A path', () => {
   });
   after(() => service.stop());
 
-  /** Refused, not valid, or of nothing that is there: and nothing of what is closed. */
+  /**
+   * The request is rejected, invalid, or for something that does not exist. No response contains anything of a closed
+   * folder.
+   */
   const assertKeptOut = ({ status, body }: Response, what: string) => {
     assert.ok([400, 403, 404].includes(status), `${what}: ${status} ${body.toString()}`);
     assert.doesNotMatch(body.toString(), /"entries"|^secret$/, what);
@@ -93,7 +96,7 @@ describe('A path', () => {
         [`/delete/${path}`, 'POST'],
         [`/delete_folder/${folder}`, 'DELETE'],
       ] as const) {
-        // What is no more than the root of the service is another request.
+        // A path that only means the root of the service is another request.
         if (url === '/' || new URL(url, 'http://service').search === '?prefix=') continue;
         assertKeptOut(await service.asAnn(url, { method }), `${method} ${url}`);
       }
@@ -121,7 +124,7 @@ describe('A path', () => {
         ['/create_folder', json({ path: `${folder}new` })],
       ] as const) {
         const response = await service.asAnn(url, call);
-        // In a body nothing is decoded: what is no ".." there is a name like any other, if it is in the granted folder.
+        // Bodies are not URL-decoded: an encoded ".." is an ordinary name there, if it is in the granted folder.
         const isName =
           path.startsWith('open/') && !path.split('/').some((segment) => ['', '.', '..'].includes(segment));
         if (!isName) assertKeptOut(response, `${url} of ${path}`);
@@ -146,7 +149,7 @@ describe('A path', () => {
       assert.equal(status, 200, path);
       assert.equal(body.toString(), 'open', path);
     }
-    // A name that was escaped once more is a name like any other.
+    // A name that is encoded twice is an ordinary name.
     assert.equal((await service.asAnn('/file/open/%252e%252e/x.txt')).body.toString(), TREE['open/%2e%2e/x.txt']);
     for (const url of ['/open', '/open/', '/?prefix=open', '/?prefix=/open/', '/open/?prefix=open', '/%2Fopen%2F']) {
       assert.equal((await service.asAnn(url)).status, 200, url);

@@ -29,7 +29,7 @@ const ANN: UserEntry = { name: 'ann', password: undefined, groups: ['family'], t
 const pathOf = (text: string): FilePath | FolderPath =>
   text === '' || text.endsWith('/') ? parseFolder(text) : parseFile(text);
 
-/** What somebody may read: of the paths, those that are marked with a `+`, and of the others none. */
+/** A rule: the paths that a user may read, and paths that the user may not read. */
 interface Rule {
   readonly says: string;
   readonly grants: readonly Grant[];
@@ -261,7 +261,7 @@ describe('Any policy', () => {
         const segments = place.split('/').filter(Boolean);
         const isIn = (each: Grant) => {
           const above = each.folder.split('/').filter(Boolean);
-          // A file is in folders that have fewer segments than it.
+          // A file has more segments than the folders that contain it.
           const isLongEnough = segments.length > above.length || (place === each.folder && isFolderPath(place));
           return isLongEnough && above.every((part, index) => part === segments[index]);
         };
@@ -313,7 +313,7 @@ function isFolderPath(path: string): boolean {
   return path === '' || path.endsWith('/');
 }
 
-/** The rule of `Policy.decide`, written once more and by looking at every grant. */
+/** The rule of `Policy.decide`, implemented independently by checking every grant. */
 function holdingByRule(grants: readonly Grant[], who: Identity, own: readonly string[], path: string): Grant[] {
   const closeness = ({ to }: Grant) => ['everyone', 'signed-in', 'group', 'person'].indexOf(to.kind);
   const applying = grants.filter(({ folder, to }) => {

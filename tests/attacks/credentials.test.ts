@@ -16,16 +16,16 @@ const SECRET = 'what only Ann may read';
 const PASSWORD = 'correct horse 🔋 battery';
 const KEY = 'a key of the service that is long enough';
 
-/** The service, with Ann, who may do everything, and Bob, who may do nothing. */
+/** A service with Ann, who has all permissions, and Bob, who has none. */
 interface Guarded {
   readonly port: number;
   /** Tokens of Ann and of Bob. */
   readonly token: string;
   readonly bobs: string;
-  /** The answer to somebody who asks for Ann's file with these headers. */
+  /** Returns the response to a request for Ann's file with these headers. */
   request(headers: Readonly<Record<string, string>>, path?: string): Promise<Response>;
   signIn(): Promise<string>;
-  /** Puts another access file in the place of the first one. */
+  /** Replaces the access file. */
   change(people: Readonly<Record<string, object>>): Promise<void>;
 }
 
@@ -237,7 +237,7 @@ it('accepts each credential only in its own scheme, for its own user and resourc
     await change({ bob: { tokens: [{ name: 'bob', hash: hashToken(bobs) }] } });
     await untilRefused('the session of somebody who has gone', next);
     for (const [name, way] of Object.entries(ways)) assertAnonymous(await request(way), name);
-    // Back under the same name, with another password: nothing of what was before holds.
+    // The user is created again with another password. Nothing from before is valid.
     await change({ ann: { password: later } });
     const again = { authorization: basicOf('ann', 'another one'), 'x-forwarded-for': '127.0.2.1' };
     await until('Ann is back', async () => (await request(again)).status === 200);
@@ -261,14 +261,17 @@ it('computes a password hash for unknown usernames too, to prevent timing attack
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 const basicOf = (name: string, password: string) => `Basic ${base64(`${name}:${password}`)}`;
 
-/** The text with some of its characters altered (in tests/long each of them), and cut, extended and written in other ways. */
+/**
+ * Returns variants of a text: with some characters altered (in tests/long, each one), truncated, extended and encoded
+ * in other ways.
+ */
 function alterations(text: string): string[] {
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
   const isFlipped = (position: number) => isFullForm || position % 12 === 0 || position >= text.length - 2;
   const flipped = Array.from(text, (character, position) => {
     if (!isFlipped(position)) return text;
     const index = alphabet.indexOf(character);
-    // The next one differs in the last bit: at the end of a text, that may be one without a meaning.
+    // The altered character differs in the last bit. At the end of a text, that bit can be unused.
     return text.slice(0, position) + (index === -1 ? 'A' : alphabet[index ^ 1]) + text.slice(position + 1);
   });
   const half = text.length >> 1;
@@ -294,7 +297,7 @@ function alterations(text: string): string[] {
   ].filter((altered) => altered !== text);
 }
 
-/** Expects an answer for somebody who is nobody. */
+/** Asserts that the response is that for an anonymous user. */
 function assertAnonymous({ status, body }: Response, what: string): void {
   assert.ok(status === 401, `${what.slice(0, 300)}: ${status} ${body.toString()}`);
   assert.ok(!body.includes(SECRET), what);
@@ -306,7 +309,7 @@ function annWith(token: string) {
   return { password: annsHash, tokens: [{ name: 'laptop', hash: hashToken(token) }] };
 }
 
-/** The URL that the service gives for a large file, as path and query. */
+/** Returns the path and query of the signed URL of a large file. */
 async function signedUrl({ request, token }: Guarded): Promise<string> {
   const { status, headers } = await request({ authorization: `Bearer ${token}` }, '/file/large.bin');
   assert.equal(status, 302);

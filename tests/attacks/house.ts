@@ -9,42 +9,47 @@ import { atEnd, type Holdall, type Owner, startHoldall, temporaryFolder } from '
 import { photograph } from '../faults/trees.ts';
 import { type Call, type Response, send } from '../http/client.ts';
 
-/** Stands in every file that the client may not read, and in the name of one in each folder. */
+/** The content of every file that the client may not read. One file name in each folder also contains it. */
 export const SECRET = 'the-treasure-of-others';
 
-/** A request: its path as it stands, and the rest. */
+/** A request: its unescaped path and its options. */
 export type Attack = readonly [path: string, call?: Call];
 
-/** A service, somebody who may do everything in `mine/` and nothing elsewhere, and what lies all around. */
+/**
+ * A service with an attacker: a client with all permissions in `mine/`, and none elsewhere. Everything else is secret.
+ */
 export interface House {
   readonly holdall: Holdall;
   readonly port: number;
-  /** The folder that the served one lies in. */
+  /** The parent folder of the served folder. */
   readonly base: string;
   readonly root: string;
   readonly accessFile: string;
-  /** Sends a request of the client. Fails where the response gives away anything, or is a fault of the service. */
+  /** Sends a request of the client. Throws if the response contains a secret, or is a fault of the service. */
   attack(...attack: Attack): Promise<Response>;
-  /** Sends a request of somebody who may do everything. */
+  /** Sends a request of the owner, who has all permissions. */
   requestAsOwner(...attack: Attack): Promise<Response>;
-  /** Puts into `mine/` what was there at the beginning, and nothing else. */
+  /** Restores the initial files of `mine/`, and removes all others. */
   restore(): void;
-  /** Fails where anything but `mine/` is not as it was at the beginning. */
+  /** Throws if anything except `mine/` has changed. */
   assertUntouched(what: string): Promise<void>;
 }
 
 export interface HouseOptions {
-  /** Folders beside `mine/`, and in it, that are closed to the client; each holds the usual things. */
+  /** Folders next to `mine/` and in it that the client may not access. Each has the same files. */
   readonly closed?: readonly string[];
-  /** Grants to `client`, beside that for `mine/`. */
+  /** Additional grants for `client`. */
   readonly grants?: readonly { readonly folder: string; readonly rights: readonly string[] }[];
   readonly settings?: Readonly<Record<string, string>>;
 }
 
-/** Bytes above which a file is given by a signed URL. */
+/** Files above this size, in bytes, are downloaded by a signed URL. */
 const LARGE = 6 * 1024 * 1024;
 
-/** Starts it. In `mine/` are `image.png`, `large.bin`, `note.txt`, and the same again in the folder `folder/`. */
+/**
+ * Starts the service. `mine/` contains `image.png`, `large.bin` and `note.txt`, and its folder `folder/` contains the
+ * same.
+ */
 export async function startHouse(
   t: Owner,
   { closed = ['other/'], grants = [], settings = {} }: HouseOptions = {},
@@ -103,7 +108,7 @@ export async function startHouse(
   };
 }
 
-/** Everything that there is to find in a folder that is closed to the client. */
+/** Creates the files of a folder that the client may not access. */
 function hide(folder: string, image: Buffer): void {
   mkdirSync(join(folder, 'folder'), { recursive: true });
   for (const name of ['secret.txt', `${SECRET}.txt`, 'folder/secret.txt']) writeFileSync(join(folder, name), SECRET);
@@ -113,7 +118,7 @@ function hide(folder: string, image: Buffer): void {
 function furnish(mine: string, image: Buffer, closed: readonly string[]): void {
   mkdirSync(mine, { recursive: true });
   for (const name of readdirSync(mine)) {
-    // What has something closed in it is looked at, and not made anew.
+    // Folders with a closed folder in them are compared later, so they are not created again.
     if (!closed.some((path) => path.startsWith(`mine/${name}/`))) rmSync(join(mine, name), { recursive: true });
   }
   for (const folder of [mine, join(mine, 'folder')]) {
@@ -121,12 +126,12 @@ function furnish(mine: string, image: Buffer, closed: readonly string[]): void {
     writeFileSync(join(folder, 'image.png'), image);
     writeFileSync(join(folder, 'note.txt'), 'mine');
     writeFileSync(join(folder, 'large.bin'), '');
-    // That of the folder is not so large, because folders are copied many times.
+    // Smaller in the folder, because folders are copied many times.
     truncateSync(join(folder, 'large.bin'), folder === mine ? LARGE : 1);
   }
 }
 
-/** All but `mine/` and the service's own folder, with what is closed in `mine/`. */
+/** Describes everything except `mine/` and the service's own folder, including the closed folders in `mine/`. */
 async function surroundings(base: string, closed: readonly string[]): Promise<Record<string, unknown>> {
   const root = join(base, 'root');
   const names = (await readdir(root)).filter((name) => name !== 'mine' && name !== '.holdall');

@@ -189,7 +189,7 @@ it('rejects oversized input at low cost and stays available', async (t) => {
       [{ ...good, filename: 'x'.repeat(MEGABYTES) }, 400],
     ] as const;
     for (const [part, status] of endless) await assertCutOff(postForm(port, [part, good], bearer), status);
-    // Nobody has to be anybody to have a form read.
+    // The service parses forms of anonymous users, too.
     const spaces = ' '.repeat(15 * KIBIBYTE);
     for (const disposition of [
       `name="x"${spaces}x`,
@@ -220,7 +220,10 @@ it('rejects oversized input at low cost and stays available', async (t) => {
   });
 });
 
-/** Expects a refusal, or that the connection ends: who sends on and on may not get to read why. */
+/**
+ * Asserts that the request is rejected or the connection closed: a client that keeps sending may be unable to read the
+ * response.
+ */
 async function assertCutOff(sent: Promise<Response>, status: number): Promise<void> {
   try {
     assert.equal((await sent).status, status);
@@ -231,7 +234,7 @@ async function assertCutOff(sent: Promise<Response>, status: number): Promise<vo
   }
 }
 
-/** Sends a request as it stands. */
+/** Sends a request with these raw header lines. */
 async function headOf(
   port: number,
   lines: readonly string[],

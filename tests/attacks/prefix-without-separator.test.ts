@@ -7,11 +7,11 @@ import { isFullForm } from '../full-forms.ts';
 import { escapePath, jsonOf } from '../http/client.ts';
 import { type House, startHouse } from './house.ts';
 
-/** Names that begin as `mine` does, or that something might take for it. */
+/** Names that start with `mine`, or that software could mistake for it. */
 const SIBLINGS = ['mine2', 'Mine', 'mi', 'mine%2f'];
 const MORE_SIBLINGS = ['mine ', ' mine', 'mine.', 'MINE', 'mine\\', 'ｍｉｎｅ', 'mine\u200b', 'm\u0456ne'];
 
-/** The client's own is composed (NFC); this is the same to the eye. */
+/** The client's folder is composed (NFC). This name looks the same. */
 const COMPOSED = 'caf\u00e9';
 const DECOMPOSED = 'cafe\u0301';
 
@@ -63,7 +63,7 @@ it('does not copy, move or overwrite a denied folder inside a granted folder', a
     closed,
     grants: [...closed.map((folder) => ({ folder: `/${folder}`, rights: [] })), { folder: '/box/', rights: ['write'] }],
   });
-  // What would become the contents of a closed folder, if it were put over the one that has it.
+  // Entries that would replace the contents of a closed folder, if their folder replaced its parent.
   await mkdir(join(house.root, 'mine/look-alike/closed'), { recursive: true });
   await writeFile(join(house.root, 'mine/look-alike/closed/secret.txt'), 'planted');
   assert.equal((await house.requestAsOwner('/file/mine/closed/secret.txt')).status, 200);
@@ -118,7 +118,7 @@ it('does not copy, move or overwrite a denied folder inside a granted folder', a
   await house.assertUntouched('what is closed');
 });
 
-/** What one could do who may do everything in one folder, to put things into another, and to take them out. */
+/** Returns requests of a user with all permissions in one folder, which copy files into another one or out of it. */
 function carry(file: string, folder: string, closed: string): Entrance[] {
   return [false, true].flatMap((overwrite): Entrance[] => {
     const transfer = (source: string, destination: string, isFolder: boolean) =>
@@ -140,7 +140,7 @@ function carry(file: string, folder: string, closed: string): Entrance[] {
   });
 }
 
-/** Expects that each is refused, and not by chance: for somebody who may do everything, it would not be a 403. */
+/** Asserts that each request returns 403. A user with all permissions would get another status. */
 async function assertClosed({ attack }: House, entrances: readonly Entrance[]): Promise<void> {
   for (const [what, path, call] of entrances) {
     const { status, body } = await attack(path, call);

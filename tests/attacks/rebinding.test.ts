@@ -8,7 +8,7 @@ import { type Response, responseOf, sendBytes } from '../http/client.ts';
 
 const SECRET = 'what this machine has for itself';
 
-/** Names that somebody could have made to point at this machine, or that look as if they were its own. */
+/** Names that an attacker could resolve to this machine, or that look like names of this machine. */
 const FOREIGN = [
   'evil.test',
   'EVIL.test.',
@@ -89,12 +89,12 @@ describe('A web page that uses DNS rebinding', () => {
       'X-Original-Host: localhost',
     ];
     for (const claim of claims) assertRefused(await request(holdall, { host: 'evil.test', more: [claim] }), claim);
-    // What a proxy passes on is of nobody on this machine, whatever it says.
+    // A request from a proxy is not local, whatever its headers claim.
     for (const claim of ['X-Forwarded-Host: localhost', 'X-Forwarded-For: 127.0.0.1', 'Via: 1.1 localhost']) {
       assertRefused(await request(holdall, { host: 'localhost', more: [claim] }), claim);
     }
 
-    // RFC 9112, section 3.2: one that has several is refused, whichever of them is looked at.
+    // RFC 9112, section 3.2: a request with several `Host` headers is rejected, whatever their values.
     for (const hosts of [
       ['localhost', 'evil.test'],
       ['evil.test', 'localhost'],
@@ -105,7 +105,7 @@ describe('A web page that uses DNS rebinding', () => {
       assert.equal(response.status, 400, hosts.join());
       assert.ok(!response.body.includes(SECRET));
     }
-    // Section 3.2.2: a target may name the host as well, and it is the one that counts.
+    // Section 3.2.2: an absolute request target takes precedence over `Host`.
     for (const [target, host, expected] of [
       ['http://localhost/file/secret.txt', 'localhost', 200],
       ['http://evil.test/file/secret.txt', 'evil.test', 403],
@@ -136,12 +136,12 @@ interface Request {
   readonly host: string;
   readonly target?: string;
   readonly method?: string;
-  /** Further lines of the head. */
+  /** Additional header lines. */
   readonly more?: readonly string[];
   readonly body?: string;
 }
 
-/** Sends a request as it stands: clients would put another `Host` in the place of some. */
+/** Sends a raw request, because clients would replace some of the `Host` headers. */
 async function request(
   { port }: Holdall,
   { host, target = '/file/secret.txt', method = 'GET', more = [], body = '' }: Request,

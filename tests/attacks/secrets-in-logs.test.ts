@@ -182,7 +182,7 @@ it('prints no secret at any log level', async (t) => {
       const { host, port: at, pathname, search } = new URL(location, publicUrl);
       return browser.send(Number(at), pathname + search, { headers: { host } });
     };
-    /** Goes to the provider, and gives where it sends back to. */
+    /** Signs in at the provider, and returns the callback URL. */
     const depart = async (what: string): Promise<string> => {
       let response = await step('/-/sign-in?return=folder/');
       for (const name of ['state', 'nonce', 'code_challenge']) {
@@ -239,7 +239,7 @@ const JSON_TYPE = { 'content-type': 'application/json' } as const;
 
 const basicOf = (name: string, password: string) => `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}`;
 
-/** As it is, and as it could stand in a URL, in JSON, in a header or in a dump of bytes. */
+/** Returns the text unchanged, and encoded for URLs, JSON, headers and hex dumps. */
 function formsOf(secret: string): string[] {
   const bytes = Buffer.from(secret);
   return [
@@ -250,13 +250,13 @@ function formsOf(secret: string): string[] {
     JSON.stringify(secret).slice(1, -1),
     bytes.toString('hex'),
     [...bytes].join(),
-    // Behind a name and a colon it may begin at each of three places of a group of Base64; the edges differ.
+    // In Base64, a text can start at three offsets of a group. The characters at its edges then differ.
     ...[0, 1, 2].map((offset) =>
       Buffer.concat([Buffer.alloc(offset), bytes])
         .toString('base64')
         .slice(4, -4),
     ),
-    // Of what is long, a half is too much already.
+    // Half of a long secret is also a leak.
     ...(secret.length > 40 ? [secret.slice(0, secret.length >> 1), secret.slice(secret.length >> 1)] : []),
   ];
 }
@@ -270,7 +270,7 @@ async function endOf(holdall: Holdall): Promise<void> {
   await holdall.ended;
 }
 
-/** A folder with a file, and one that is large enough for a signed URL. */
+/** Creates a folder with a file, and one file that is large enough for a signed URL. */
 async function plantedRoot(t: TestContext): Promise<string> {
   const root = join(await temporaryFolder(t), 'root');
   await mkdir(join(root, 'folder'), { recursive: true });
@@ -286,7 +286,7 @@ async function accessFile(t: TestContext, people: object): Promise<string> {
   return file;
 }
 
-/** A Redis that wants a password. */
+/** A Redis that requires a password. */
 async function protectedRedis(t: TestContext) {
   const { port, url, stop } = await startRedis();
   atEnd(t, stop);
@@ -295,7 +295,7 @@ async function protectedRedis(t: TestContext) {
   await owner.config('SET', 'requirepass', REDIS_PASSWORD);
   return {
     url: `redis://default:${encodeURIComponent(REDIS_PASSWORD)}@127.0.0.1:${port}/0`,
-    /** Wants another one from now on, of all who are connected too. */
+    /** Changes the password, also for connected clients. */
     async change() {
       await owner.config('SET', 'requirepass', 'another password');
       await owner.call('CLIENT', 'KILL', 'SKIPME', 'yes');
@@ -303,7 +303,7 @@ async function protectedRedis(t: TestContext) {
   };
 }
 
-/** Somebody who issues JSON Web Tokens, and tells nobody the keys of them as yet. */
+/** An issuer of JSON Web Tokens that does not publish its keys yet. */
 async function startIssuer(t: TestContext) {
   const keys = await startKeyServer();
   atEnd(t, () => keys.stop());
@@ -318,7 +318,7 @@ async function startIssuer(t: TestContext) {
       .sign(key.privateKey);
   return {
     url: keys.issuer,
-    /** Has it tell its keys, from now on. */
+    /** Publishes the keys. */
     start: () => keys.answer('/jwks', known),
     issue: (claims: Record<string, string>) => sign(claims, own, 'own'),
     issueByOther: (claims: Record<string, string>) => sign(claims, other, 'other'),

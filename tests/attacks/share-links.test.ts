@@ -21,7 +21,7 @@ import { representativesOf, spellingsOf, textsOf } from './spellings.ts';
 interface Target {
   readonly token: string;
   readonly id: string;
-  /** Sends a request without credentials. Fails if the response gives away anything, or is a fault of the service. */
+  /** Sends a request without credentials. Fails if the response contains a secret, or is a fault of the service. */
   attack(path: string, call?: Call): Promise<Response>;
 }
 

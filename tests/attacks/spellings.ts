@@ -1,4 +1,4 @@
-/** One level up, as somebody might write it so that it is not seen as such. */
+/** Spellings of the parent folder that a filter could fail to recognise. */
 const UPS: readonly string[] = [
   '../',
   '%2e%2e/',
@@ -47,12 +47,12 @@ const UPS: readonly string[] = [
   '..%e2%81%84',
   '..%ef%bc%8f',
   '..%ef%bc%bc',
-  // A mark that is not seen, and a byte that turns the writing around.
+  // An invisible mark, and a byte sequence that reverses the direction of text.
   '.%e2%80%8b./',
   '%e2%80%ae../',
 ];
 
-/** Ways to write `goal` other than as it is, or to reach it from `mine/`, as they stand in a URL. */
+/** Returns other spellings of `goal` in a URL, or paths to it from `mine/`. */
 export function spellingsOf(goal: string, base: string): readonly string[] {
   const climbing = UPS.flatMap((up) => [`mine/${up}${goal}`, `mine/folder/${up}${up}${up}${goal}`]);
   const last = goal.slice(goal.lastIndexOf('/') + 1);
@@ -113,8 +113,8 @@ export function spellingsOf(goal: string, base: string): readonly string[] {
 }
 
 /**
- * A spelling of each kind: one level up in plain and in encoded forms, an absolute path, and the service's own folder. For
- * routes whose paths are read by the same parser as those of a route that gets all spellings.
+ * Returns one spelling of each kind: the parent folder in plain and encoded forms, an absolute path, and the service's
+ * own folder. For routes whose paths have the same parser as a route that gets all spellings.
  */
 export function representativesOf(goal: string, base: string): readonly string[] {
   const ups = ['../', '%2e%2e%2f', '%252e%252e/', '..\\', '..%5c', '%c0%ae%c0%ae/', '..%00/', '..;/', '..%ef%bc%8f'];
@@ -135,7 +135,7 @@ export function representativesOf(goal: string, base: string): readonly string[]
   ];
 }
 
-/** The same as texts: as they stand, and as they are once they are decoded, if they can be. */
+/** Returns the spellings as texts: unchanged and, where possible, decoded. */
 export function textsOf(spellings: readonly string[]): readonly string[] {
   return [...new Set(spellings.flatMap((spelling) => [spelling, decoded(spelling)]))];
 }
@@ -144,7 +144,7 @@ function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    // Each byte as a character of its own, as it would stand for UTF-8 that nobody has checked.
+    // Returns each byte as a character, like UTF-8 that was decoded without validation.
     return unescape(text);
   }
 }

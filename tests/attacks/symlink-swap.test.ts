@@ -26,7 +26,7 @@ it('does not follow a symbolic link from a granted folder to another folder', as
       ];
       for (const [what, path, call] of entrances) {
         const { status, body } = await house.attack(path, call);
-        // 403: the entrances of others put what they take into the root.
+        // The status is 403 for requests that would write to the root.
         assert.ok([403, 404, 409].includes(status), `${what} ${path}: ${status} ${body.toString()}`);
       }
     }
@@ -51,7 +51,7 @@ it('does not follow a symbolic link from a granted folder to another folder', as
   }
 });
 
-/** What is asked at once; what it copies and moves ends in `mine/` again. */
+/** The concurrent requests. Their copies and moves end in `mine/` again. */
 function requests(round: number): Entrance[] {
   const transfer = (source: string, destination: string, isFolder: boolean) =>
     json({ source, destination, is_folder: isFolder, overwrite: true });

@@ -67,7 +67,7 @@ it('rejects path traversal out of a granted folder in every encoding', async (t)
   await house.assertUntouched('all of it');
 });
 
-/** A parameter for each way that a path is decoded: from a URL, a query, JSON and a form. They get all spellings. */
+/** One parameter for each decoder of paths: URL, query, JSON and form. These get all spellings. */
 const OF_EACH_PARSER: ReadonlySet<string> = new Set([
   'GET /file/',
   'prefix of a query',
@@ -75,20 +75,20 @@ const OF_EACH_PARSER: ReadonlySet<string> = new Set([
   'file name of an upload, prefix first',
 ]);
 
-/** Somewhere that a path or a name goes into the interface. */
+/** A parameter of the API that takes a path or a name. */
 interface Parameter {
   readonly name: string;
   readonly request: (form: string) => Attack;
-  /** What may be named here. */
+  /** A permitted value. */
   readonly works: string;
-  /** What the client is after. */
+  /** The target of the attack. */
   readonly goal: string;
-  /** The statuses of what the client is after, named as it is: those of a refusal, unless these are given. */
+  /** The statuses for the target in its plain spelling. Default: those of a refusal. */
   readonly plainly?: readonly number[];
-  /** It takes a text, that is not of a URL. */
+  /** Whether the value is a text without URL encoding. */
   readonly isText?: true;
   readonly changes?: true;
-  /** What must be so of every answer. */
+  /** Checks every response. */
   readonly check?: (response: Response, form: string) => void;
 }
 
@@ -102,7 +102,7 @@ const reads = {
     assert.ok(status >= 400, `${form}: ${status} ${body.toString()}`),
 } as const;
 
-/** A listing may be that of the client's own folder, by another name, and never one of others. */
+/** A listing can be that of the client's own folder by another name, but never one of another folder. */
 const lists = {
   check: (response: Response, form: string) => {
     if (response.status >= 400) return;
@@ -158,7 +158,7 @@ const PARAMETERS: readonly Parameter[] = [
     request: (form) => [`/?cursor=${encodeCursor({ last: form })}`],
     works: 'mine/',
     goal: '../',
-    // It is a place in a list that has nothing but what the client may see.
+    // The cursor is a position in a list of visible entries only.
     plainly: [200],
     isText: true,
     ...lists,
