@@ -13,7 +13,7 @@ const SIZE = 3 * 1024 * 1024;
 const UPLOADS = isFullForm ? 50 : 16;
 const READERS = isFullForm ? 4 : 2;
 
-/** The bytes of the upload of this number: its size tells which one it is, and every part of it does so too. */
+/** Returns the bytes of upload `number`. Its size, and every part of it, identifies the upload. */
 const versionOf = (number: number) => Buffer.alloc(SIZE + number, `version ${number};`);
 
 it(`stores one of ${UPLOADS} concurrent uploads to a path, and readers only see complete files`, async (t) => {
@@ -180,7 +180,7 @@ it('resolves concurrent requests to two services on one root consistently', asyn
     for (const name of ['one', 'new']) await writeFile(join(root, name), name);
     await link(join(root, 'one'), join(root, 'other'));
     const moved = postJson(first.port, '/rename/one', { newName: 'other', overwrite: true });
-    // By then it waits to see whether somebody else is moving it.
+    // The service then waits to find out whether another process is moving the file.
     for (let responses = 0; responses < 10; responses++) await send(first.port, '/file/one');
     await rename(join(root, 'new'), join(root, 'other'));
     const { status, body } = await moved;
@@ -209,12 +209,12 @@ it('resolves concurrent requests to two services on one root consistently', asyn
 const RUNNERS = Array.from({ length: 8 }, (_, index) => index);
 const ROUNDS = isFullForm ? 15 : 3;
 
-/** Each can undo one attempt to make a folder, of which there are more. */
+/** Each removal can fail one attempt to create a folder. The service makes more attempts. */
 const REMOVALS = 4;
 
 type SendAll = (requestOf: (runner: number) => [path: string, body: object]) => Promise<Response>[];
 
-/** Runs rounds of requests that are sent at once, to the one service and the other by turns. */
+/** Runs rounds of concurrent requests, alternately to both services. */
 function racing(services: readonly Holdall[]) {
   const portOf = (runner: number) => services[runner % services.length]?.port ?? Number.NaN;
   const sendAll: SendAll = (requestOf) => RUNNERS.map((runner) => postJson(portOf(runner), ...requestOf(runner)));
@@ -223,7 +223,7 @@ function racing(services: readonly Holdall[]) {
   };
 }
 
-/** Expects that one request succeeds and all others are refused with this status; gives the number of the one. */
+/** Asserts that one request succeeds and all others return this status. Returns the number of the successful one. */
 async function onlyWinner(responses: readonly Promise<Response>[], refusal: number): Promise<number> {
   const statuses = (await Promise.all(responses)).map(({ status }) => status);
   const winner = statuses.indexOf(200);

@@ -68,7 +68,7 @@ it('handles a client that disconnects', async (t) => {
     async () => {
       await plantTree(join(root, 'from'), TREE);
       let attempts = 0;
-      // On a busy machine, a copy may end before this process looks at it.
+      // On a busy machine, a copy may end before this process checks it.
       await until('a copy is cancelled', async () => {
         const destination = `cancelled ${++attempts}`;
         const leave = copyWithoutEnd(port, { destination, accept: 'application/x-ndjson' });
@@ -98,14 +98,14 @@ const withoutProc = existsSync('/proc/self/fd')
   ? false
   : 'the open files of a process are found by /proc, which is of Linux';
 
-/** The files below the root that a process has open, folders too, except the database, which is always open. */
+/** Returns the files and folders below the root that a process has open, except the database, which is always open. */
 function openFilesOf({ pid, root }: Holdall): string[] {
   return readdirSync(`/proc/${pid}/fd`).flatMap((fd) => {
     try {
       const path = readlinkSync(`/proc/${pid}/fd/${fd}`);
       return path.startsWith(root) && !path.startsWith(`${root}/.holdall/holdall.sqlite`) ? [path] : [];
     } catch {
-      // It was closed since.
+      // It was closed meanwhile.
       return [];
     }
   });
@@ -115,7 +115,7 @@ async function assertGoesOn({ port }: Holdall): Promise<void> {
   assertSuccess(await send(port, '/-/health/ready'), { message: 'The service is ready.', database: 'available' });
 }
 
-/** Sends a whole request and closes the connection at once. */
+/** Sends a whole request and closes the connection immediately. */
 function requestAndLeave(port: number, path: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1');
@@ -124,7 +124,9 @@ function requestAndLeave(port: number, path: string): Promise<void> {
   });
 }
 
-/** Asks for a copy of the folder `from`, and gives a function that closes the connection without waiting for an answer. */
+/**
+ * Requests a copy of the folder `from`. Returns a function that closes the connection without waiting for a response.
+ */
 function copyWithoutEnd(port: number, { destination, accept }: { destination: string; accept: string }): () => void {
   const headers = { 'content-type': 'application/json', accept };
   const request = httpRequest({ host: '127.0.0.1', port, path: '/copy', method: 'POST', headers, agent: false });

@@ -1,10 +1,10 @@
 import type { Call } from '../http/client.ts';
 import { BOUNDARY, escapePath, formOf } from '../http/client.ts';
 
-/** One way to reach something through the interface: what it does, and the request. */
+/** A request of the API for a path, with its name. */
 export type Entrance = readonly [name: string, path: string, call: Call];
 
-/** Every request that names `path` as a file, whether to read it, to take it away or to put something there. */
+/** Returns every request that uses `path` as a file: those that read, delete or write it. */
 export function fileEntrances(path: string): Entrance[] {
   const url = escapePath(path);
   return [
@@ -27,7 +27,7 @@ export function fileEntrances(path: string): Entrance[] {
   ];
 }
 
-/** Every request that names `path` as a folder. */
+/** Returns every request that uses `path` as a folder. */
 export function folderEntrances(path: string): Entrance[] {
   const url = escapePath(path);
   return [
@@ -55,7 +55,7 @@ export function json(body: object): Call {
   return { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
 }
 
-/** An upload that says where it came from, so that it is recognised wherever it ends up. */
+/** Returns an upload with a known content, so that a test can find it at any path. */
 export function uploadTo(path: string, order: 'prefix first' | 'file first'): Entrance {
   const slash = path.lastIndexOf('/') + 1;
   const prefix = { name: 'prefix', value: path.slice(0, slash) };

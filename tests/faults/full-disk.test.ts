@@ -107,12 +107,12 @@ function assertFull(response: Response): void {
 
 async function uploadIn(port: number, path: string, order: (typeof ORDERS)[number], bytes: Buffer): Promise<Response> {
   const opened = await openUpload(port, path, order);
-  // Refused while it is being sent; what counts is the answer.
+  // The request is rejected before its end. Only the response matters.
   opened.send(bytes).catch(() => {});
   return opened.finish();
 }
 
-/** Writes a file until nothing fits any more. */
+/** Writes a file until the disk is full. */
 async function fill(path: string): Promise<void> {
   await using file = await open(path, 'w');
   for (const size of [MIB, 4096]) {

@@ -21,7 +21,7 @@ it('recovers from a folder operation that kill -9 interrupts', async (t) => {
   const { root } = holdall;
   const at = (path: string) => join(root, path);
 
-  /** Starts the service again, which is to find nothing of what was under way. */
+  /** Starts the service again, which must not find temporary files of interrupted operations. */
   const restart = async () => {
     holdall = await startHoldall(t, { root });
     assert.deepEqual(await temporaryFilesOf(root), { owners: [holdall.pid], files: [] });
@@ -102,7 +102,7 @@ it('completes a retried file move that was interrupted while both hard links exi
     await writeFile(join(root, source), 'the bytes');
     await link(join(root, source), join(root, destination));
   }
-  // Each waits for a while until nobody else can be at work between the names.
+  // Each waits until no other process can be between the two steps of a move.
   const responses = await Promise.all(moves.map((move) => postJson(port, '/move', move)));
   for (const response of responses) assertSuccess(response, { message: 'Item moved successfully' });
   assert.deepEqual(
@@ -116,7 +116,7 @@ it('completes a retried file move that was interrupted while both hard links exi
   assert.deepEqual((await temporaryFilesOf(root)).files, []);
 });
 
-/** Sends the request and kills the service when the moment has come, or when the answer has. */
+/** Sends the request and kills the service when the condition holds, or when the response has arrived. */
 async function killWhen(holdall: Holdall, path: string, body: object, hasCome: Moment): Promise<void> {
   let isResponded = false;
   const ended = Promise.allSettled([postJson(holdall.port, path, body)]).finally(() => {

@@ -42,7 +42,8 @@ describe('kill -9 during uploads', () => {
 
       const second = await startHoldall(t, { root, settings: { WORKERS } });
       const servingNow = await untilAllServe(second);
-      // A process that starts tries for a moment whether it can write; one that was killed may take a moment to be gone.
+      // At its start, a process repeatedly checks for a moment whether it can write, because a killed process can take
+      // a moment to end.
       await until('there is nothing but the folders of those that serve, each empty', async () => {
         const left = await temporaryFilesOf(root);
         return left.files.length === 0 && new Set(left.owners).symmetricDifference(new Set(servingNow)).size === 0;
@@ -79,7 +80,7 @@ describe('Two services on one root', () => {
   });
 
   it('keep uploads in progress of the other service when both have the same process ID', async (t) => {
-    // As containers do that share a volume and the name of their machine: both services have the id 1.
+    // Like containers that share a volume and a host name: both services have the process ID 1.
     const command = ['unshare', '--pid', '--fork', '--mount-proc', '--kill-child', process.execPath] as const;
     const reason = whyNot(command);
     if (reason) return t.skip(`processes can't have ids of their own here: ${reason}`);
@@ -105,7 +106,7 @@ describe('Two services on one root', () => {
   });
 });
 
-/** Why a command that changes what a process sees of the machine can't run here, if it can't. */
+/** Returns why this machine can't run a command that changes what a process sees of it; undefined if it can. */
 function whyNot([program, ...args]: readonly [string, ...string[]]): string | undefined {
   const ran = spawnSync(program, [...args, '--version'], { encoding: 'utf8' });
   if (ran.status === 0) return undefined;

@@ -78,7 +78,7 @@ it('does not follow a link outside the root that is repeatedly swapped with a fo
   assert.equal((await postJson(holdall.port, '/create_folder', { path: 'afterwards' })).status, 200);
 });
 
-/** A folder outside of every root, with names that are inside as well and names that are not. */
+/** A folder outside of every root, with names that also exist inside, and with other names. */
 async function makeOutside(t: TestContext) {
   const folder = await temporaryFolder(t);
   await mkdir(join(folder, 'sub'));
@@ -137,7 +137,7 @@ function folderRequests(round: number): Entrance[] {
   ];
 }
 
-/** Sends a request whose answer must hold nothing from outside and be no fault of the service. */
+/** Sends a request. Throws if the response contains content from outside, or is a fault of the service. */
 async function sendGuarded({ port }: Holdall, [what, path, call]: Entrance): Promise<[what: string, status: number]> {
   const { status, body } = await send(port, path, call);
   const told = `${what} ${path} ${call.body?.toString() ?? ''}: ${status} ${body.toString()}`;

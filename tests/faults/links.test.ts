@@ -110,7 +110,7 @@ it('treats a symbolic link under the root as neither a file nor a folder at ever
   });
 });
 
-/** Every request, to the link and to what it could lead to. */
+/** Every request for the link and for paths below it. */
 function allEntrances(link: string): Entrance[] {
   return [
     ...fileEntrances(link),
@@ -144,7 +144,7 @@ function shortEntrances(link: string): Entrance[] {
   return [...itself, ...below.slice(0, 1)].filter(([what]) => ONE_OF_EACH_KIND.has(what));
 }
 
-/** The root and what is outside of it, but for what the service keeps for itself. */
+/** Describes the root and its surroundings, except for the service's own folder. */
 async function photographOf(base: string): Promise<Record<string, string>> {
   const all = await photograph(base);
   return Object.fromEntries(Object.entries(all).filter(([path]) => !path.startsWith('root/.holdall')));

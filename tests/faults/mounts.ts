@@ -6,8 +6,8 @@ import { atEnd, type Owner } from '../../testing/holdall.ts';
 const run = promisify(execFile);
 
 /**
- * Mounts a file system in memory at `folder`, with these options of mount(8), until its owner ends. Where the
- * machine refuses, returns the reason.
+ * Mounts a file system in memory at `folder`, with these options of mount(8), until its owner ends. Returns the reason
+ * if the machine does not permit that.
  */
 export async function mountTmpfs(t: Owner, folder: string, options: string): Promise<string | undefined> {
   if (process.platform !== 'linux') return `tmpfs is of Linux, and this is ${process.platform}`;
@@ -39,8 +39,8 @@ const OF_WINDOWS = {
 export type FileSystemOfWindows = keyof typeof OF_WINDOWS;
 
 /**
- * Mounts a new file system of Windows at `folder` until its owner ends. `image` is the path of the file that it is
- * in. Where the machine refuses, returns the reason.
+ * Mounts a new file system of Windows at `folder` until its owner ends. `image` is the path of the file that it is in.
+ * Returns the reason if the machine does not permit that.
  */
 export async function mountFileSystemOfWindows(
   t: Owner,
@@ -64,7 +64,9 @@ export async function mountFileSystemOfWindows(
   return undefined;
 }
 
-/** Mounts a folder at another place too, until its owner ends. Where the machine refuses, returns the reason. */
+/**
+ * Mounts a folder at another place too, until its owner ends. Returns the reason if the machine does not permit that.
+ */
 export async function mountBind(t: Owner, source: string, folder: string): Promise<string | undefined> {
   await mkdir(folder, { recursive: true });
   try {
@@ -76,5 +78,5 @@ export async function mountBind(t: Owner, source: string, folder: string): Promi
   return undefined;
 }
 
-/** The last line says why; those before it, what was tried. */
+/** The last line has the reason. Earlier lines describe the attempts. */
 const lastLineOf = (error: unknown) => String(error).trim().split('\n').at(-1);

@@ -6,13 +6,13 @@ export const MIB = 1024 * 1024;
 
 const BLOCK = randomBytes(MIB);
 
-/** The bytes of one block of the file: no two blocks are the same. It is overwritten by the next call. */
+/** Returns one block of the file. All blocks are different. The next call overwrites it. */
 export function block(index: number): Buffer {
   BLOCK.writeUInt32BE(index);
   return BLOCK;
 }
 
-/** Expects exactly `length` bytes of the file, from `start` on. */
+/** Asserts that a stream has exactly `length` bytes of the file, from `start`. */
 export async function assertPattern(bytes: Readable, start: number, length: number): Promise<void> {
   let position = start;
   for await (const chunk of bytes as AsyncIterable<Buffer>) {

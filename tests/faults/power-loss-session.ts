@@ -46,7 +46,7 @@ export interface Outcome {
 export interface Session {
   /** By the title of the step. */
   readonly outcomes: ReadonlyMap<string, Outcome>;
-  /** What the simulated disk and the real one have at the end: the paths with their contents. */
+  /** The final contents of the simulated and the real disk, by path. */
   readonly simulated: Tree;
   readonly real: Tree;
 }

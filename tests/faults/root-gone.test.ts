@@ -8,14 +8,14 @@ import { assertFailure, assertSuccess, postForm, postJson, send, upload } from '
 it('returns 503 while the root is unmounted and stores nothing at the mount point', async (t) => {
   const { port, root } = await startHoldall(t);
   await upload(port, 'a/kept', 'kept');
-  // As the empty folder that a file system was mounted on.
+  // Like the empty folder on which a file system was mounted.
   const away = `${root}-away`;
   await rename(root, away);
   atEnd(t, () => rm(away, { recursive: true, force: true }));
   await mkdir(root);
 
   const json = { source: 'a/kept', destination: 'copy', is_folder: false };
-  // All at once, because the service tries some again for a moment.
+  // Concurrent, because the service retries some for a moment.
   const responses = await Promise.all([
     send(port, '/-/health/ready'),
     send(port, '/'),

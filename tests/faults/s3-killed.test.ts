@@ -59,7 +59,7 @@ describe('A folder operation in a bucket, interrupted by kill -9', () => {
     assert.deepEqual(await textsIn(bucket, 'from/'), new Map());
   });
 
-  // The copies of a move are those of a copy.
+  // A move copies files like a copy does.
   if (isFullForm) {
     it('completes a retried copy after a kill', async (t) => {
       const tree = treeOf(OBJECTS);

@@ -22,7 +22,7 @@ it('handles a full temporary folder with an S3 store', async (t) => {
 
   const upload = async (path: string, order: (typeof ORDERS)[number], bytes: Buffer) => {
     const opened = await openUpload(port, path, order);
-    // Refused while it is being sent; what counts is the answer.
+    // The request is rejected before its end. Only the response matters.
     opened.send(bytes).catch(() => {});
     return opened.finish();
   };

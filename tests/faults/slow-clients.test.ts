@@ -299,7 +299,7 @@ function linksOf(pid: number): string[] {
     try {
       return [readlinkSync(`/proc/${pid}/fd/${fd}`)];
     } catch {
-      // It was closed since.
+      // It was closed meanwhile.
       return [];
     }
   });

@@ -13,7 +13,9 @@ import { temporaryFilesOf, untilNoTemporaryFiles } from '../process/temporary-fi
 import { fileEntrances, folderEntrances } from './entrances.ts';
 import { photograph } from './trees.ts';
 
-/** What is no file and no folder, and how to make it; gives the reason where this machine can't. */
+/**
+ * Entries that are neither files nor folders. Each function creates one, or returns the reason why this machine can't.
+ */
 const KINDS: Readonly<Record<string, (t: TestContext, path: string) => Promise<string | undefined>>> = {
   'a FIFO': async (_t, path) => make('mkfifo', path),
   'a device': async (_t, path) => make('mknod', path, 'c', '1', '3'),
@@ -21,7 +23,7 @@ const KINDS: Readonly<Record<string, (t: TestContext, path: string) => Promise<s
   'a socket': makeSocket,
 };
 
-// What waits for the other end of a FIFO waits for ever.
+// Opening a FIFO blocks until the other end is opened.
 it('returns 404 or 409 without blocking for entries that are neither a file nor a folder', {
   timeout: 60_000,
 }, async (t) => {
@@ -35,7 +37,7 @@ it('returns 404 or 409 without blocking for entries that are neither a file nor 
   for (const [kind, plant] of Object.entries(KINDS)) {
     await t.test(`rejects requests for ${kind} under the root`, async (test) => {
       for (const path of [kind, `my folder/${kind}`]) {
-        // Each stays until the whole test ends.
+        // Each entry remains until the end of the outer test.
         const reason = await plant(t, join(root, path));
         if (reason) return test.skip(reason);
       }
@@ -131,7 +133,7 @@ function make(command: string, path: string, ...args: string[]): string | undefi
   return `${command} can't be used here: ${ran.error?.message ?? ran.stderr.trim()}`;
 }
 
-/** A socket that is listened on. Its path may have 107 bytes, so that it is made elsewhere. */
+/** Creates a socket with a listener. The path of a socket is limited to 107 bytes, so it is created elsewhere. */
 async function makeSocket(t: TestContext, path: string): Promise<string | undefined> {
   if (process.platform === 'win32') return 'Windows has no sockets in its file system';
   const folder = await mkdtemp(join(tmpdir(), 's-'));
@@ -152,7 +154,7 @@ async function pathsListed({ port }: Holdall, folder: string): Promise<string[]>
   return entries.map(({ path }) => path);
 }
 
-/** All that is under the root and not the service's own. */
+/** Describes everything in the root except the service's own folder. */
 async function photographOf(root: string): Promise<Record<string, string>> {
   const all = await photograph(root);
   return Object.fromEntries(Object.entries(all).filter(([path]) => !path.startsWith('.holdall')));

@@ -2,9 +2,9 @@ import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:
 import { setImmediate } from 'node:timers/promises';
 
 /*
- * A process of its own that gives names in its working directory to real folders and to links in turn, as fast as it
- * can, until it is killed or its parent has gone. Its argument is JSON: the names, what the links lead to, and the
- * names of the files that a real folder holds when it is made. The service does as it likes with them meanwhile.
+ * A separate process that repeatedly replaces names in its working directory by real folders and by links, until it is
+ * killed or its parent has ended. Its argument is JSON: the names, the target of the links, and the names of the files
+ * in a new real folder. The service can change these entries meanwhile.
  */
 const [names, target, files]: [string[], string, string[]] = JSON.parse(process.argv[2] ?? '[]');
 
@@ -19,11 +19,11 @@ while (process.connected) {
       isDone(() => renameSync(`${name}.folder`, name));
     }
   }
-  // The signal, and that the parent has gone, are noticed here.
+  // Allows the process to handle signals and the end of its parent.
   await setImmediate();
 }
 
-/** Makes a real folder anew. A second one, which was made by the service while the name was free, goes. */
+/** Creates a real folder again. Removes a second one, which the service created while the name was free. */
 function makeFolder(name: string): void {
   isDone(() => rmSync(`${name}.folder`, { recursive: true }));
   if (isDone(() => mkdirSync(name))) for (const file of files) isDone(() => writeFileSync(`${name}/${file}`, 'inside'));

@@ -7,15 +7,15 @@ import { atEnd } from '../../testing/holdall.ts';
 import { until } from '../../testing/until.ts';
 
 export interface Swapping {
-  /** The names in the folder that are swapped. */
+  /** The swapped names in the folder. */
   readonly names: readonly string[];
-  /** What the links lead to. */
+  /** The target of the links. */
   readonly target: string;
-  /** The files that the real folders hold, each with the text `inside`. */
+  /** The names of the files in the real folders. Each has the text `inside`. */
   readonly files: readonly string[];
 }
 
-/** Lets names in a folder be real folders and links in turn, until it is stopped or the test ends. */
+/** Replaces names in a folder repeatedly by real folders and links, until it is stopped or the test ends. */
 export async function startSwapping(
   t: TestContext,
   folder: string,

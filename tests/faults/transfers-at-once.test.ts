@@ -12,7 +12,7 @@ import { ORDERS, openDownload, openUpload } from '../process/transfers.ts';
 
 const KIB = 1024;
 
-/** Around the lengths of the pieces that bytes are read and written in, and many of them. */
+/** Sizes around the lengths of chunks, and of many chunks. */
 const SIZES = [
   64 * KIB - 1,
   64 * KIB,
@@ -82,7 +82,7 @@ it('stores the correct bytes for each concurrent upload despite slow and aborted
   assert.deepEqual(await contentsOf(root), ['in/', ...names.map((name) => `in/${name}`)].toSorted());
 });
 
-/** Random bytes with beginnings of the boundary all over them, of which none is the whole. */
+/** Returns random bytes that often contain the beginning of the boundary, but never all of it. */
 function withLookAlikes(size: number): Buffer {
   const bytes = randomBytes(size);
   const boundary = Buffer.from(`\r\n--${BOUNDARY}`);

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { lstat, mkdir, readdir, readFile, readlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
-/** Some files in folders below one another, by their paths below one folder. Each holds its own path. */
+/** Returns the paths of files in nested folders. The content of each is its path. */
 export function treeOf(count: number): string[] {
   return Array.from({ length: count }, (_, index) => `${index % 7}/${index % 3}/file ${index}`);
 }
@@ -12,7 +12,7 @@ export async function plantTree(folder: string, paths: readonly string[]): Promi
   for (const path of paths) await writeFile(join(folder, path), path);
 }
 
-/** Whether the folder holds exactly these files, each whole. A folder that is not there does not. */
+/** Returns whether the folder contains exactly these complete files. False for a missing folder. */
 export async function isWhole(folder: string, paths: readonly string[]): Promise<boolean> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
   if (entries.filter((entry) => !entry.isDirectory()).length !== paths.length) return false;
@@ -20,7 +20,7 @@ export async function isWhole(folder: string, paths: readonly string[]): Promise
   return texts.every((text, index) => text === paths[index]);
 }
 
-/** All that can be seen of a folder and everything in it, to be compared with what is there later. */
+/** Describes a folder with everything in it, for comparisons. */
 export async function photograph(folder: string): Promise<Record<string, string>> {
   const seen: Record<string, string> = {};
   const take = async (path: string): Promise<void> => {

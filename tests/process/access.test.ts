@@ -14,7 +14,7 @@ const PASSWORD = 'correct horse';
 const hash = hashForTest(PASSWORD);
 const laptop = createToken();
 
-/** Ann may everything, and everybody may look at what is public. */
+/** Ann has all permissions. Everyone may read the public folder. */
 const ACCESS = {
   people: { ann: { password: hash, tokens: [{ name: 'laptop', hash: laptop.hash }] } },
   grants: [
@@ -29,7 +29,7 @@ async function accessFile(t: TestContext, access: object | string = ACCESS): Pro
   return file;
 }
 
-/** Puts a new file in the place of an access file, as editors do. */
+/** Replaces an access file as editors do. */
 async function replace(file: string, access: object | string): Promise<void> {
   await writeFile(`${file}.new`, typeof access === 'string' ? access : JSON.stringify(access));
   await rename(`${file}.new`, file);
@@ -37,14 +37,14 @@ async function replace(file: string, access: object | string): Promise<void> {
 
 const byToken = (token: string) => ({ authorization: `Bearer ${token}` });
 
-/** Signs in, and gives the cookie. */
+/** Signs in and returns the cookie. */
 async function signIn({ port }: Holdall): Promise<string> {
   const response = await postJson(port, '/-/session', { name: 'ann', password: PASSWORD });
   assert.equal(response.status, 200, response.body.toString());
   return response.headers['set-cookie']?.[0]?.split(';')[0] ?? assert.fail('No cookie came.');
 }
 
-/** Asks until every process has answered so, and none otherwise in between. */
+/** Sends requests until every process has responded as expected, without another response in between. */
 async function untilAllResponse(holdall: Holdall, headers: Record<string, string>, status: number): Promise<void> {
   const pids = holdall.serving();
   await until(`all processes answer ${status}`, async () => {
@@ -118,7 +118,7 @@ describe('A service with an access file', () => {
       assert.match(JSON.stringify(told()[0]), /line 1, column \d+ \(grants\[0\]\.to\)/);
       await untilAllResponse(holdall, byToken(laptop.token), 200);
 
-      // Another password ends the sessions, and not the tokens.
+      // A new password ends the sessions, but not the tokens.
       await replace(file, { ...ACCESS, people: { ann: { ...ann, password: hashForTest('another') } } });
       await untilAllResponse(holdall, byToken(laptop.token), 200);
       await until('the session is over', async () => !(await signedIn(holdall, cookie)));

@@ -68,7 +68,7 @@ describe('The audit log', () => {
       const log = join(folder, 'audit.log');
       const first = join(folder, 'pid');
       const signalled = Promise.withResolvers<void>();
-      // A store that is asked when the service starts, and answers once the signal was sent.
+      // A store that gets a request when the service starts, and responds after the signal.
       const store = createServer((_request, response) => {
         void readFile(first, 'utf8')
           .then((pid) => process.kill(Number(pid), 'SIGHUP'))
@@ -104,7 +104,7 @@ describe('The audit log', () => {
     const { status } = await send(holdall.port, '/private/', { headers: { 'x-request-id': 'r1' } });
     assert.equal(status, 401);
     const find = () => holdall.log.filter(({ msg }) => String(msg).startsWith('Audit log write failed'));
-    // The log comes by a way of its own.
+    // The log arrives asynchronously.
     const told = await until('it is told', () => (find().length > 0 ? find() : undefined));
     assert.equal(told.length, 1);
     assert.match(String(told[0]?.['reason']), /ENOSPC/);
@@ -161,7 +161,7 @@ describe('The audit log', () => {
   });
 });
 
-/** Nobody may anything but look at what is public, and so list the root. */
+/** Everyone may read only the public folder, and therefore list the root. */
 async function accessFile(t: TestContext): Promise<string> {
   const file = join(await temporaryFolder(t), 'access.json');
   await writeFile(file, '{ "people": {}, "grants": [{ "folder": "/public/", "to": "everyone", "rights": ["read"] }] }');
@@ -172,7 +172,7 @@ async function linesOf(file: string): Promise<number> {
   return (await readFile(file, 'utf8').catch(() => '')).split('\n').length - 1;
 }
 
-/** Whether the process that a file names, or one that it started, has a SIGHUP that it has not taken yet. */
+/** Returns whether the process in a file, or a child of it, has a pending SIGHUP. */
 async function hasPending(file: string): Promise<boolean> {
   const pid = (await readFile(file, 'utf8')).trim();
   const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '');

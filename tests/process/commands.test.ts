@@ -85,7 +85,7 @@ describe('holdall password', () => {
     });
   }
 
-  /** Runs it on a terminal of its own, on which answers are typed one after the other. */
+  /** Runs the command on a pseudo-terminal, on which the answers are typed one after the other. */
   const runOnTerminal = async (t: TestContext, responses: readonly string[]) => {
     const command = `'${process.execPath}' '${SCRIPT}' password`;
     const child = spawn('script', ['-qec', command, '/dev/null'], { stdio: ['pipe', 'pipe', 'inherit'] });
@@ -165,7 +165,7 @@ describe('holdall access explain', () => {
       { folder: '/heads/a', to: { group: 'heads' }, rights: ['read', 'manage'] },
     ],
   };
-  /** The numbers of the lines on which the grants of the file begin, once it is written with an indent of two. */
+  /** Returns the line numbers at which the grants of the file begin, once it is written with an indent of two. */
   const lines = JSON.stringify(FILE, null, 2)
     .split('\n')
     .flatMap((line, index) => (line === '    {' ? [index + 1] : []));
@@ -328,7 +328,7 @@ describe('The holdall commands', () => {
   });
 
   it('exit without an error when stdout is closed', async (t) => {
-    // A pipe whose reader has gone before anything is printed.
+    // A pipe whose reader is closed before anything is printed.
     const child = spawn(process.execPath, [SCRIPT, 'token', 'new'], { stdio: ['ignore', 'pipe', 'pipe'] });
     atEnd(t, () => child.kill('SIGKILL'));
     child.stdout.destroy();

@@ -52,7 +52,7 @@ it('a client can open a quarter of the connections, rounded up; with TRUST_PROXY
       socket.on('error', () => {}).once('close', () => closed++);
       socket.resume();
     }
-    // It has its turn behind them.
+    // The new request is processed after them.
     const isServed = await send(port, '/-/health/live', { agent: new Agent({ localAddress }) }).then(
       ({ status }) => status === 200,
       () => false,

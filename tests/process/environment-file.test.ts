@@ -10,7 +10,7 @@ import { send } from '../http/client.ts';
 /** A command that starts Node.js in a folder. */
 const inFolder = (folder: string): [string, ...string[]] => ['env', '-C', folder, process.execPath];
 
-/** Writes an `.env` into a folder that, if NODE_OPTIONS were taken from it, would make a file `ran` there. */
+/** Writes an `.env` into a folder. If the command applied its NODE_OPTIONS, they would create a file `ran` there. */
 async function plantEnvironment(folder: string, lines: readonly string[] = []): Promise<void> {
   await writeFile(
     join(folder, 'preload.cjs'),
@@ -77,7 +77,7 @@ describe('The .env file', () => {
   });
 });
 
-/** A folder with a served folder in it, which has an `.env` in it, and links to both. */
+/** Creates a folder that contains a served folder with an `.env`, and links to both. */
 async function servedFolder(t: Owner): Promise<string> {
   const folder = await temporaryFolder(t);
   const root = join(folder, 'files');

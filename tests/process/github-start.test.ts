@@ -128,7 +128,7 @@ interface Refusal {
   readonly told: RegExp;
 }
 
-/** Opens the store as a start does, and returns the reason for which that is refused. */
+/** Opens the store like the service at its start. Returns the reason for a rejection. */
 async function refusalOf(settings: Readonly<Record<string, string>>): Promise<string> {
   const log = { info() {}, warn() {}, error() {}, onRetry() {}, onCommit() {} };
   const { store } = await openStore(readConfig(settings), log);

@@ -12,7 +12,7 @@ import { untilStaged } from './temporary-files.ts';
 const ASYNC = { prefer: 'respond-async' };
 const COPY = { source: 'many', destination: 'copy', is_folder: true };
 
-/** More than the files that are copied in the time that it takes to kill a process. */
+/** More files than are copied in the time that it takes to kill a process. */
 const FILES = 2000;
 
 async function folderOfMany(root: string): Promise<void> {

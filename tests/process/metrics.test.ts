@@ -11,7 +11,7 @@ import { untilAllServe } from './serving.ts';
 
 const TOKEN = 'a-token-of-32-characters-or-more';
 
-/** The sum of all series of that name, over all processes, whose labels contain those given. */
+/** Returns the sum of all series with this name, over all processes, whose labels contain the given ones. */
 async function read({ port }: Holdall, name: string, labels: Readonly<Record<string, string>> = {}): Promise<number> {
   const { status, body } = await send(port, '/-/metrics', { headers: { authorization: `Bearer ${TOKEN}` } });
   assert.equal(status, 200);
@@ -75,14 +75,14 @@ describe('Metrics', () => {
     assert.ok(received > 100_000 && received < 101_000, `${received} bytes`);
     assert.equal(await read(holdall, 'store_calls_total', { operation: 'write', outcome: 'ok' }), 1);
     assert.ok((await read(holdall, 'store_calls_total', { outcome: 'not-found' })) >= 3);
-    // The request that asks for them.
+    // The request for the metrics.
     assert.equal(await read(holdall, 'http_requests_in_flight'), 1);
     assert.equal(await read(holdall, 'store_unreachable'), 0);
 
     const [stuck = 0] = holdall.serving();
     process.kill(stuck, 'SIGSTOP');
     atEnd(t, () => isRunning(stuck) && process.kill(stuck, 'SIGCONT'));
-    // One of two connections goes to the process that is stuck.
+    // One of two connections is accepted by the blocked process.
     const headers = { authorization: `Bearer ${TOKEN}` };
     const response = await Promise.any([1, 2, 3].map(() => send(holdall.port, '/-/metrics', { headers })));
     process.kill(stuck, 'SIGCONT');

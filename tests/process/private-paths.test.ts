@@ -36,7 +36,7 @@ describe('A private path of the service', () => {
         'root/x',
         'outside/in',
         'outside/in/x',
-        // Whoever may write can put something else in the place of the link.
+        // A user with write access can replace the link.
         'files/a/out/x',
         'through/x',
         'files/.holdallx/x',

@@ -47,7 +47,7 @@ describe('A start', () => {
 
   for (const WORKERS of isFullForm ? ['1', '2'] : ['1']) {
     it(`fails with a one-line error when the address is not local (WORKERS=${WORKERS})`, async (t) => {
-      // Of the addresses for documentation, which no machine has (RFC 5737).
+      // An address reserved for documentation, which no machine has (RFC 5737).
       const ran = await runHoldall(t, { settings: { WORKERS, HOST: '192.0.2.1', PORT: '18080', ACCESS: 'open' } });
       assertRefused(
         ran,
@@ -102,7 +102,7 @@ describe('A start', () => {
     const root = join(await temporaryFolder(t), 'root');
     const reason = await mountTmpfs(t, root, 'size=64k');
     if (reason) return t.skip(reason);
-    // What fits is kept by the system even where the last byte does not.
+    // The kernel keeps the bytes that fit, even if the last one does not.
     await writeFile(join(root, 'large'), Buffer.alloc(1024 * 1024)).catch(() => {});
     const ran = await runHoldall(t, { settings: { DISK_ROOT: root } });
     assertRefused(ran, /full/);
@@ -189,7 +189,7 @@ describe('An unsupported Node.js version', () => {
   });
 });
 
-/** Expects the one line on stderr that says this and nothing else, and an exit code that says that it failed. */
+/** Asserts that stderr has exactly this line, and that the exit code is not 0. */
 function assertRefused(ran: Ran, reason: string | RegExp): void {
   assertOneLine(ran, /^holdall: /);
   if (typeof reason === 'string') assert.equal(ran.stderr, `holdall: ${reason}\n`);
@@ -203,7 +203,7 @@ function assertOneLine({ stdout, stderr }: Ran, line: RegExp): void {
   assert.match(stderr, /^[^\n]+\n$/);
 }
 
-/** The script of the command in a copy that has only so much of this checkout. */
+/** Returns the script of the command in a copy of only these files of the checkout. */
 async function copyOf(t: TestContext, parts: readonly string[]): Promise<string> {
   const checkout = await temporaryFolder(t);
   const ours = fileURLToPath(new URL('../../', import.meta.url));
@@ -212,7 +212,7 @@ async function copyOf(t: TestContext, parts: readonly string[]): Promise<string>
   return join(checkout, 'bin/holdall.js');
 }
 
-/** A folder that this user may not write to, or the reason why there is none. */
+/** Returns a folder that this user may not write to, or the reason why there is none. */
 async function unwritableFolder(t: TestContext): Promise<string | { reason: string }> {
   const folder = join(await temporaryFolder(t), 'read-only');
   if (process.getuid?.() === 0) {

@@ -13,7 +13,7 @@ import { untilAllServe } from './serving.ts';
 import { contentsOf, temporaryFilesOf, untilStaged } from './temporary-files.ts';
 import { openDownload, openUpload, signedPath } from './transfers.ts';
 
-/** More bytes than the system keeps for a connection whose other end does not read. */
+/** More bytes than the kernel buffers for a connection whose peer does not read. */
 const LARGE = 32 * 1024 * 1024;
 
 const HALF = Buffer.alloc(256 * 1024, 'half');
@@ -115,13 +115,13 @@ describe('SIGTERM', () => {
   });
 });
 
-/** How the service ends, which it must soon. */
+/** Returns how the service ends. It must end soon. */
 async function ends(holdall: Holdall) {
   await until('the service has ended', () => !isRunning(holdall.pid));
   return holdall.ended;
 }
 
-/** Whether nothing listens on the port. */
+/** Returns whether the port has no listener. */
 function isRefused(port: number): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1');
@@ -130,7 +130,7 @@ function isRefused(port: number): Promise<boolean> {
       resolve(false);
     });
     socket.once('error', (error: NodeJS.ErrnoException) => {
-      // A connection that was taken by the system just before the port was closed is reset.
+      // The kernel resets a connection that it accepted just before the port was closed.
       if (error.code === 'ECONNREFUSED' || error.code === 'ECONNRESET') resolve(error.code === 'ECONNREFUSED');
       else reject(error);
     });

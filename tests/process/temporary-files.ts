@@ -52,7 +52,7 @@ function ownerOf(name: string): number {
   );
 }
 
-/** What vanishes while it is read is not there. */
+/** An entry that disappears while it is read is ignored. */
 async function pathsBelow(folder: string): Promise<string[]> {
   const children: Dirent[] = await readdir(folder, { withFileTypes: true }).catch(() => []);
   const paths = children.map(async (child) => {

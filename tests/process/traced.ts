@@ -8,11 +8,11 @@ import type { CollectedSpan } from '../../testing/servers/otlp.ts';
 export interface Traced {
   readonly collector: Collector;
   readonly holdall: Holdall;
-  /** Stops the service, which sends what it has, and gives all spans. */
+  /** Stops the service, which then sends its remaining spans. Returns all spans. */
   stop(): Promise<readonly CollectedSpan[]>;
 }
 
-/** Requests of this machine come by a trusted proxy, so that their ids and traces count. */
+/** Requests from this machine count as requests of a trusted proxy, so that their IDs and traces are accepted. */
 const TRUSTING = { ACCESS: 'open', TRUST_PROXY: 'loopback' };
 
 export async function startTraced(
@@ -35,14 +35,14 @@ export async function startTraced(
   };
 }
 
-/** The span of the request that was given this id. */
+/** Returns the span of the request with this ID. */
 export function requestIn(spans: readonly CollectedSpan[], requestId: string): CollectedSpan {
   const [found, ...others] = spans.filter(({ attributes }) => attributes['holdall.request_id'] === requestId);
   assert.ok(found && others.length === 0, `${others.length} more spans have the request ${requestId}.`);
   return found;
 }
 
-/** What was done within a span. */
+/** Returns the child spans of a span. */
 export function partsOf(spans: readonly CollectedSpan[], { traceId, spanId }: CollectedSpan): CollectedSpan[] {
   return spans.filter((span) => span.traceId === traceId && span.parentSpanId === spanId);
 }

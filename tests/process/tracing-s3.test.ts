@@ -31,7 +31,7 @@ describe('Traces of a service with a bucket', () => {
         assert.ok(end - start < 20_000_000_000n && start <= end);
         assert.match(String(attributes['url.full']), /^http:\/\/127\.0\.0\.1:\d+\/test-[\w-]+(\/[^?]*)?$/);
       }
-      // Each of them has its line in the log, under the id of the request and with that of the store.
+      // Each response has a log line with the ID of the request and that of the store.
       const lines = traced.holdall.log.filter(({ msg, requestId }) => msg === 'backend' && requestId === id);
       const inLog = lines.map(({ backendId, status, url }) => [backendId, status, url].join(' '));
       const inTrace = requests.map(({ attributes }) =>

@@ -119,7 +119,7 @@ describe('Traces', () => {
     const uploads = spans.filter(({ name }) => name === 'POST /upload');
     assert.equal(uploads.length, COUNT);
     for (const each of uploads) assert.ok(partsOf(spans, each).some(({ name }) => name === 'store write'));
-    // None without its request.
+    // Each has a request.
     const known = new Set(spans.map(({ spanId }) => spanId));
     assert.deepEqual(
       spans.filter(({ kind, parentSpanId = '' }) => kind === 'internal' && !known.has(parentSpanId)),
@@ -186,7 +186,7 @@ describe('Traces', () => {
       const { collector, holdall } = await startTraced(t, {
         behaviour: isGone ? 'takes' : behaviour,
         settings: {
-          // The library reads this one by itself.
+          // The OpenTelemetry library reads this variable itself.
           OTEL_EXPORTER_OTLP_TRACES_TIMEOUT: '300',
           ...(isGone && { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${await findFreePort()}` }),
         },
@@ -194,7 +194,7 @@ describe('Traces', () => {
       const linesOf = (message: RegExp) => holdall.log.filter(({ msg }) => message.test(String(msg)));
       const agent = new Agent({ keepAlive: true, maxSockets: 8 });
       atEnd(t, () => agent.destroy());
-      // Of two spans each: more than go out together, so that nobody waits for the time to send them.
+      // Two spans for each request: more than one batch, so that no test waits for the export interval.
       const request = async () => {
         const responses = await Promise.all(Array.from({ length: 260 }, () => send(holdall.port, '/', { agent })));
         for (const { status } of responses) assert.equal(status, 200);

@@ -2,21 +2,21 @@ import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { beginUpload, escapePath, formOf, type Response, send } from '../http/client.ts';
 
-/** The two orders in which the parts of an upload may come. */
+/** The two orders of the parts of an upload. */
 export const ORDERS = ['prefix first', 'file first'] as const;
 export type Order = (typeof ORDERS)[number];
 
-/** An upload of which the form stands, and whose bytes go out when the test sends them. */
+/** An upload whose form has begun. The test sends the bytes of the file. */
 export interface OpenUpload {
-  /** Settles when the system has taken the bytes; rejects when the connection is broken. */
+  /** Resolves when the system has accepted the bytes. Rejects if the connection is broken. */
   send(bytes: Buffer): Promise<void>;
-  /** Ends the form. Rejects when the connection ends without an answer. */
+  /** Ends the form. Rejects if the connection ends without a response. */
   finish(): Promise<Response>;
-  /** Closes the connection as it stands. */
+  /** Closes the connection in its current state. */
   cut(): void;
 }
 
-/** Begins to upload a file at `path`: all that stands before its bytes is sent. */
+/** Begins to upload a file to `path`: sends everything that precedes its bytes. */
 export async function openUpload(port: number, path: string, order: Order = 'prefix first'): Promise<OpenUpload> {
   const [head, tail] = frameOf(path, order);
   const { write, finish, leave } = beginUpload(port);
@@ -25,14 +25,14 @@ export async function openUpload(port: number, path: string, order: Order = 'pre
     send: write,
     cut: leave,
     async finish() {
-      // Who was refused before the end has an answer all the same.
+      // A request that was rejected before the end still gets a response.
       await write(tail).catch(() => {});
       return finish();
     },
   };
 }
 
-/** The bytes of a form before and behind those of its file. */
+/** Returns the bytes of a form before and after those of its file. */
 function frameOf(path: string, order: Order): [head: Buffer, tail: Buffer] {
   const slash = path.lastIndexOf('/') + 1;
   const prefix = { name: 'prefix', value: path.slice(0, slash) };
@@ -44,7 +44,7 @@ function frameOf(path: string, order: Order): [head: Buffer, tail: Buffer] {
 
 const MARK = '\0the bytes of the file\0';
 
-/** Asks for `path` and gives the answer before its body is read: nothing of that is, until the test does. */
+/** Requests `path` and returns the response. Its body is not read until the test does. */
 export async function openDownload(
   port: number,
   path: string,
@@ -55,7 +55,7 @@ export async function openDownload(
   return response;
 }
 
-/** Where `/file/` redirects to for a large file, as a path. */
+/** Returns the path and query of the URL to which `/file/` redirects requests for a large file. */
 export async function signedPath(port: number, path: string): Promise<string> {
   const requested = `/file/${escapePath(path)}`;
   const { status, headers } = await send(port, requested);

@@ -36,7 +36,7 @@ describe('Two workers', { skip }, () => {
       await until('the loss is in the log', () =>
         holdall.log.some(({ msg, worker }) => msg === 'Worker died; starting a replacement' && worker === killed),
       );
-      // One process is left, so that it is this one that answers.
+      // One process is left, so this one responds.
       assertSuccess(await send(holdall.port, '/-/health/ready'), {
         message: 'The service is ready.',
         database: 'available',
@@ -51,7 +51,7 @@ describe('Two workers', { skip }, () => {
 
     await t.test('both workers exit when the parent process is killed, and the port is free', async () => {
       const workers = holdall.serving();
-      // If they should not end, nobody else would end them.
+      // Without their parent process, only the test can end workers that still run.
       for (const worker of workers) atEnd(t, () => isRunning(worker) && process.kill(worker, 'SIGKILL'));
       holdall.signal('SIGKILL');
       await until('the workers have ended', () => !workers.some(isRunning));
