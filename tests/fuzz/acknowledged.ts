@@ -1,13 +1,13 @@
-/** All that is stored: the text of each file, as Latin-1, and null for each folder, by their paths. */
+/** The stored files and folders by path: the text of each file, as Latin-1, and null for each folder. */
 export type Tree = Readonly<Record<string, string | null>>;
 
-/** What a request did that was answered with success. A path of a folder ends with `/`. */
+/** The effect of a successful request. The path of a folder ends with `/`. */
 export type Deed =
   | { readonly does: 'store'; readonly path: string; readonly text: string | null }
   | { readonly does: 'remove'; readonly path: string }
   | { readonly does: 'copy' | 'move'; readonly path: string; readonly to: string };
 
-/** The tree as it has to be when that was done, and nothing else. */
+/** Returns the expected tree after this effect. */
 export function after(tree: Tree, deed: Deed): Tree {
   const { path } = deed;
   const taken = Object.entries(tree).filter(([each]) => isWithin(each, path));
@@ -16,7 +16,7 @@ export function after(tree: Tree, deed: Deed): Tree {
     case 'remove':
       return Object.fromEntries(left);
     case 'store':
-      // A folder that is there already stays as it is.
+      // An existing folder remains unchanged.
       if (deed.text === null && taken.length > 0) return tree;
       return Object.fromEntries([...left, ...foldersAbove(path), [path, deed.text]]);
     case 'copy':
@@ -29,7 +29,7 @@ export function after(tree: Tree, deed: Deed): Tree {
   }
 }
 
-/** Whether a path is this one, or below it where that is a folder. */
+/** Returns whether a path is `place`, or below it if that is a folder. */
 const isWithin = (path: string, place: string) => path === place || (place.endsWith('/') && path.startsWith(place));
 
 function foldersAbove(path: string): [string, null][] {

@@ -3,7 +3,7 @@ import type { ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { jsonOf, type Response, send } from '../http/client.ts';
 
-/** A JSON schema, as far as inputs are made of it. */
+/** The part of a JSON schema from which inputs are generated. */
 export interface Schema {
   readonly type?: string;
   readonly required?: readonly string[];
@@ -12,22 +12,25 @@ export interface Schema {
 
 type Content = Readonly<Record<string, { readonly schema: Schema }>>;
 
-/** What the document says of one method of one path. */
+/** The description of one method of one path. */
 export interface Operation {
   readonly parameters?: readonly { readonly name: string; readonly in: string; readonly schema: Schema }[];
   readonly requestBody?: { readonly content: Content };
   readonly responses: Readonly<Record<string, { readonly content?: Content }>>;
 }
 
-/** The service's description of itself, and whether it keeps to that. */
+/** The OpenAPI document of a service. It checks responses against that. */
 export interface ApiDocument {
-  /** By path, and within that by method. */
+  /** By path, then by method. */
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
-  /** Which of the paths a URL has, as it was sent; undefined for what is not described, or can't be read. */
+  /**
+   * Returns the path of the document that matches a request target; undefined if there is none, or if the target is
+   * malformed.
+   */
   pathOf(target: string): string | undefined;
   /**
-   * Fails where an answer is none that the document announces: by its status, its type, or its body. A method that a
-   * path does not have is answered with 405 and those that it has.
+   * Throws unless the document declares the response: its status, its type and its body. A method that a path does not
+   * have must return 405 with the methods that it has.
    */
   assertDeclared(method: string, target: string, answer: Response): void;
 }
@@ -41,7 +44,7 @@ export async function readDocument(port: number, headers: Record<string, string>
     if (Object.hasOwn(paths, path)) return path;
     const fitting = Object.keys(paths).filter((each) => each.endsWith('{path}') && path.startsWith(each.slice(0, -6)));
     const longest = fitting.toSorted((a, b) => b.length - a.length)[0];
-    // Below it, all is the service's own.
+    // The service reserves all paths below `/-/`.
     return longest === '/{path}' && path.startsWith('/-/') ? undefined : longest;
   };
   return {
@@ -51,7 +54,7 @@ export async function readDocument(port: number, headers: Record<string, string>
       const path = pathOf(target);
       const operations = path === undefined ? undefined : paths[path];
       if (!operations) return assertKnownFailure(answer);
-      // HEAD is wherever GET is (RFC 9110, section 9.3.2).
+      // HEAD exists for every GET (RFC 9110, section 9.3.2).
       const operation = operations[method.toLowerCase()] ?? (method === 'HEAD' ? operations['get'] : undefined);
       if (operation) return assertDescribed(operation, method, answer, validators);
       const allowed = Object.keys(operations).map((each) => each.toUpperCase());
@@ -96,7 +99,7 @@ function assertDescribed(operation: Operation, method: string, answer: Response,
   return status >= 400 && type === 'application/json' ? assertEnvelope(answer) : undefined;
 }
 
-/** What schemas are about: JSON, or each line of it. Other bodies are what they are. */
+/** Returns the values to which schemas apply: the JSON, or each line of it. Other bodies are not parsed. */
 function valuesOf(type: string, body: Buffer): unknown[] {
   if (type === 'application/json') return [JSON.parse(body.toString())];
   if (type === 'application/x-ndjson')
@@ -108,14 +111,14 @@ function valuesOf(type: string, body: Buffer): unknown[] {
   return type === 'text/html' ? [body.toString()] : [];
 }
 
-/** A failure that comes before it is known which operation is asked for, or where none is. */
+/** Asserts that the response is a client error, such as one that precedes routing. */
 function assertKnownFailure(answer: Response): void {
   assert.ok(answer.status >= 400 && answer.status < 500, `The status is ${answer.status}.`);
   if (String(answer.headers['content-type']).startsWith('application/json')) assertEnvelope(answer);
   else assert.match(String(answer.headers['content-type']), /^text\/html/);
 }
 
-/** Expects the envelope of a failure: of an answer to HEAD, as much as its headers tell. */
+/** Asserts that the response is an error envelope. For HEAD, only the headers can be checked. */
 export function assertEnvelope(answer: Response): void {
   if (answer.body.length === 0 && answer.headers['content-length'] !== '0') return;
   const json = jsonOf(answer);
@@ -124,7 +127,7 @@ export function assertEnvelope(answer: Response): void {
   assert.ok(typeof json['error'] === 'string' && json['error'].isWellFormed() && json['error'] !== '');
 }
 
-/** What every answer has. */
+/** Asserts the headers of every response. */
 export function assertGeneral({ status, headers }: Response): void {
   assert.match(String(headers['x-request-id'] ?? ''), /^[\w.:-]{1,128}$/);
   assert.equal(headers['x-content-type-options'], 'nosniff');

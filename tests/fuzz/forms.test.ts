@@ -19,7 +19,7 @@ test('rejects a request truncated at any position and stores nothing', async (t)
   const form = { parameters: '; boundary=b', body };
   const inChunks = headOf(form, 'Transfer-Encoding: chunked') + chunked(body, 9);
   for (const whole of [headOf(form) + body, inChunks]) {
-    // Each end of a body of announced length and, in `npm test`, some of one in chunks.
+    // Every end of a body with a `Content-Length` and, in `npm test`, some ends of a chunked one.
     const step = whole === inChunks && !isFullForm ? 3 : 1;
     for (let end = 0; end < whole.length; end += 20 * step) {
       const all = Array.from({ length: 20 }, (_, index) => end + index * step);

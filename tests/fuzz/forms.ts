@@ -1,9 +1,9 @@
 import * as fc from 'fast-check';
 import { mutated } from './mutations.ts';
 
-/** A form, and how it is announced. All of it is bytes, written as Latin-1. */
+/** A form and its `Content-Type`. Strings contain bytes as Latin-1. */
 export interface Form {
-  /** The `Content-Type` behind `multipart/form-data`. */
+  /** The parameters of `Content-Type`, after `multipart/form-data`. */
   readonly parameters: string;
   readonly body: string;
 }
@@ -11,11 +11,11 @@ export interface Form {
 export const FILE = 'Content-Disposition: form-data; name="file"; filename="new.txt"';
 export const PREFIX = 'Content-Disposition: form-data; name="prefix"';
 
-/** The head of a request that uploads a form. */
+/** Returns the headers of a request that uploads a form. */
 export const headOf = ({ parameters, body }: Form, headers = `Content-Length: ${body.length}`) =>
   `POST /upload HTTP/1.1\r\nHost: localhost\r\nContent-Type: multipart/form-data${parameters}\r\n${headers}\r\n\r\n`;
 
-/** A body in chunks of so many bytes, each with an extension. */
+/** Returns a body in chunks of this size, each with an extension. */
 export const chunked = (body: string, size: number) => {
   const chunks = Array.from({ length: Math.ceil(body.length / size) }, (_, index) =>
     body.slice(index * size, (index + 1) * size),
@@ -23,7 +23,7 @@ export const chunked = (body: string, size: number) => {
   return [...chunks, ''].map((chunk) => `${chunk.length.toString(16)};x="y"\r\n${chunk}\r\n`).join('');
 };
 
-/** Boundaries of all characters that one may have: RFC 2046, section 5.1.1. */
+/** Boundaries with all permitted characters: RFC 2046, section 5.1.1. */
 const boundary = fc.oneof(
   fc.constantFrom(
     'b',
@@ -56,7 +56,7 @@ const content = fc.oneof(
   fc.string({ unit: fc.constantFrom('\r', '\n', '-', 'b', '\0', '\xff'), maxLength: 60 }),
 );
 
-/** Headers that mean nothing here. */
+/** Headers without an effect. */
 const otherHeaders = fc.array(
   fc.constantFrom(
     'Content-Type: text/plain',
@@ -71,7 +71,7 @@ const otherHeaders = fc.array(
   { maxLength: 3 },
 );
 
-/** Forms that are right, however oddly they are written. */
+/** Valid forms with unusual syntax. */
 export const rightForm = fc
   .record({
     boundary,
@@ -102,14 +102,14 @@ export const rightForm = fc
     const folder = drawn.prefix === undefined || drawn.prefix === '' ? '' : `${drawn.prefix.replace(/\/$/, '')}/`;
     return { ...drawn, body, parameters: `; boundary="${drawn.boundary}"`, path: `${folder}new.txt` };
   })
-  // What has the delimiter in it is another form.
+  // A text that contains the delimiter would make it another form.
   .filter(({ boundary: chosen, content: text, others, preamble, epilogue }) =>
     [text, ...others.map(([, other]) => other), preamble, epilogue].every(
       (each) => !`\r\n${each}\r\n`.includes(`\r\n--${chosen}`),
     ),
   );
 
-/** What is put in the place of something in a form. */
+/** Replacements in a form. */
 const TOKENS = [
   '\r\n',
   '\n',
@@ -197,5 +197,5 @@ const plainForm = fc
     return `${parts.map((part) => `--b\r\n${part}\r\n`).join('')}--b--\r\n`.replaceAll('\r\n', lineEnd);
   });
 
-/** Forms that are almost right. */
+/** Almost valid forms. */
 export const almostForm: fc.Arbitrary<Form> = fc.record({ parameters, body: mutated(plainForm, TOKENS) });

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 
-/** What may stand in a header, byte by byte. */
+/** The bytes that a header can contain. */
 const hostileValue: fc.Arbitrary<string> = fc.oneof(
   fc.constantFrom(
     '',
@@ -64,7 +64,7 @@ const RANGES = [
   '0-,'.repeat(200),
 ];
 
-/** Headers that are looked at somewhere, with values that some of them should not have. */
+/** Headers that the service reads, with values that are invalid for some of them. */
 const KNOWN: Readonly<Record<string, readonly string[]>> = {
   Accept: [
     'text/html',
@@ -148,7 +148,7 @@ const unknownHeader = fc.tuple(fc.constantFrom('X-A', 'Proxy', '__proto__', 'con
 /** The name and the value of a header. */
 export type Header = readonly [string, string];
 
-/** Headers to add to a request; now and then, one comes twice. */
+/** Headers to add to a request. Some occur twice. */
 export const hostileHeaders: fc.Arbitrary<Header[]> = fc.array(
   fc.oneof({ weight: 8, arbitrary: knownHeader }, { weight: 1, arbitrary: unknownHeader }),
   { maxLength: 4 },

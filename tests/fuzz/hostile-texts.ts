@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { anyCodePoint } from '../code-points.ts';
 
-/** Texts that mean something to somebody: to a path, a shell, a browser, JavaScript, a file system, a log. */
+/** Texts with a special meaning in a path, a shell, a browser, JavaScript, a file system or a log. */
 const WORDS = [
   '',
   ' ',
@@ -93,7 +93,7 @@ const WORDS = [
   'x'.repeat(5000),
 ];
 
-/** Any text, and of those that do harm somewhere rather more. */
+/** Any text, and more often a hostile one. */
 export const hostileText: fc.Arbitrary<string> = fc.oneof(
   { weight: 6, arbitrary: fc.constantFrom(...WORDS) },
   {
@@ -104,7 +104,7 @@ export const hostileText: fc.Arbitrary<string> = fc.oneof(
   { weight: 1, arbitrary: fc.string({ unit: anyCodePoint }) },
 );
 
-/** Numbers as texts: of the kinds that are taken for others. */
+/** Numbers as texts, in forms that software converts to other numbers. */
 export const hostileNumber = fc.oneof(
   fc.constantFrom(
     '0',
@@ -126,7 +126,7 @@ export const hostileNumber = fc.oneof(
   fc.constantFrom('NaN', 'Infinity', 'true', 'null', '', ' 1', '1 ', '9'.repeat(400), '9007199254740993', '2147483648'),
 );
 
-/** JSON as text: of values of all kinds, and of those that only a text can have. */
+/** JSON texts: of values of all kinds, and of values that only a text can express. */
 export const hostileJson: fc.Arbitrary<string> = fc.oneof(
   hostileText.map((text) => JSON.stringify(text)),
   fc.json({ maxDepth: 4 }),

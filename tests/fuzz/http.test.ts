@@ -14,15 +14,15 @@ const THERE: Tree = { 'a.txt': 'a', 'f/': null, 'f/b.txt': 'b' };
 const BODY = '{"path":"made"}';
 const MAKING = `POST /create_folder HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${BODY.length}\r\n\r\n${BODY}`;
 
-/** A body that is right in itself, of five bytes, and as a chunk. */
+/** A valid body of five bytes, and the same body as a chunk. */
 const PLAIN = '{   }';
 const CHUNKED = `5\r\n${PLAIN}\r\n0\r\n\r\n`;
 
-/** A request of this framing, with another behind it, which is to be seen by nobody. */
+/** Returns a request with this framing, followed by another request that the service must not process. */
 const hiding = (headers: string, body = /chunked/.test(headers) ? CHUNKED : PLAIN, version = 'HTTP/1.1') =>
   `POST /create_folder ${version}\r\nHost: localhost\r\nContent-Type: application/json\r\n${headers}\r\n\r\n${body}${MAKING}`;
 
-/** Framing that two readers could understand in two ways: RFC 9112, sections 5, 6 and 7. */
+/** Ambiguous framing: RFC 9112, sections 5, 6 and 7. */
 const AMBIGUOUS: Readonly<Record<string, string>> = {
   'a length and chunks': hiding('Content-Length: 5\r\nTransfer-Encoding: chunked'),
   'chunks and a length': hiding('Transfer-Encoding: chunked\r\nContent-Length: 5'),
@@ -88,7 +88,7 @@ const upload = (name: string, text: string) => {
   return `POST /upload HTTP/1.1\r\nHost: localhost\r\nContent-Type: multipart/form-data; boundary=${BOUNDARY}\r\nContent-Length: ${form.length}\r\n\r\n${form}`;
 };
 
-/** Requests by which something is stored, and by which nothing is; and what ends a connection. */
+/** Requests that store a file, and requests that change nothing. `ending` has what closes a connection. */
 const chunk = fc.oneof(
   {
     weight: 3,
@@ -145,7 +145,7 @@ test('returns pipelined responses in order, also when a later request closes the
   await target.assertWell();
 });
 
-/** Requests that are right, to be made wrong. */
+/** Valid requests, which are then changed. */
 const RIGHT: readonly string[] = [
   MAKING,
   upload('up', 'the text of a file'),
@@ -156,7 +156,7 @@ const RIGHT: readonly string[] = [
   'POST /delete_folder/f HTTP/1.0\r\nHost: localhost\r\nConnection: keep-alive\r\nAccept: application/x-ndjson\r\n\r\n',
 ];
 
-/** What is put in the place of something. */
+/** Replacements in a request. */
 const TOKENS = [
   '\r\n',
   '\n',
@@ -193,7 +193,7 @@ const TOKENS = [
 
 const almost = mutated(fc.constantFrom(...RIGHT), TOKENS);
 
-/** Connections at once: many of them only wait until they are given up. */
+/** Concurrent connections. Many of them only wait for a timeout. */
 const AT_ONCE = 120;
 
 test('almost valid requests return a standard error or do only what they acknowledge: on disk', async (t) => {
@@ -217,7 +217,7 @@ async function fuzzBytes(t: TestContext, target: Target, runs: number): Promise<
   await target.assertWell();
 }
 
-/** What is stored, or is gone, without an answer that says so; or holds what nobody sent. */
+/** Returns a description of a change without a response that acknowledges it, or of content that no client has sent. */
 function unacknowledged(tree: Tree, responses: readonly Response[], sent: readonly string[]): string | undefined {
   const told = responses.filter(({ status }) => status === 200).map(({ body }) => body.toString());
   const isTold = (message: string) => told.some((body) => body.includes(message));

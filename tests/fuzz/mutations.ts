@@ -1,13 +1,15 @@
 import * as fc from 'fast-check';
 
-/** Something that takes the place of so many characters. */
+/** A replacement of this number of characters. */
 interface Change {
   readonly at: number;
   readonly length: number;
   readonly by: string;
 }
 
-/** What `original` gives, with one to three changes: single bytes, or `tokens` that mean something where they stand. */
+/**
+ * Returns the values of `original` with one to three changes: single bytes, or `tokens` with a meaning in this syntax.
+ */
 export function mutated(original: fc.Arbitrary<string>, tokens: readonly string[]): fc.Arbitrary<string> {
   const change: fc.Arbitrary<Change> = fc.record({
     at: fc.nat({ max: 2000 }),

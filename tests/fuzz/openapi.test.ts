@@ -78,7 +78,7 @@ async function fuzz(t: TestContext, target: Target, runs: number, proof: Record<
   };
   const options = tries(t, runs);
   await fc.assert(fc.asyncProperty(sequence, sendAll), options);
-  // By chance, a short run can leave out an operation.
+  // By chance, a short run can omit an operation.
   const unseen = () => operationsOf(document).filter((operation) => !seen.has(operation));
   for (const operation of unseen()) {
     const [method = '', path = ''] = operation.split(' ');
@@ -91,7 +91,7 @@ async function fuzz(t: TestContext, target: Target, runs: number, proof: Record<
   assert.deepEqual(unseen(), [], 'Every operation is tried.');
 }
 
-/** Requests to an operation that was left out. Some have another method. */
+/** Requests to each omitted operation. Some have another method. */
 const SAMPLES = 5;
 
 function operationsOf({ paths }: Pick<ApiDocument, 'paths'>): string[] {
@@ -106,13 +106,13 @@ const withHeaders = (request: FuzzedRequest, headers: Record<string, string>): F
 
 interface Requested {
   readonly response: Response;
-  /** That of the document which was asked for. */
+  /** The requested path of the document. */
   readonly path: string | undefined;
-  /** What was done. */
+  /** The effect of the request. */
   readonly deed: Deed | undefined;
 }
 
-/** Sends a request, holds the answer to the document, and tells what was done by it. */
+/** Sends a request, checks the response against the document, and returns the effect. */
 async function ask({ port }: Target, document: ApiDocument, request: FuzzedRequest): Promise<Requested> {
   const responses = await exchange(port, bytesOf(request));
   assert.equal(responses.length, 1, `${responses.length} answers to ${told(request)}`);
@@ -133,14 +133,14 @@ async function ask({ port }: Target, document: ApiDocument, request: FuzzedReque
   return { response, path, deed };
 }
 
-/** Expects an answer that anybody may have: a failure, or what the service tells of itself and of a path's methods. */
+/** Asserts that the response contains no data: a failure, the methods of a path, or the service's own endpoints. */
 function assertNothingGiven({ status }: Response, path: string | undefined): void {
   assert.ok(status >= 400 || status === 204 || path?.startsWith('/-/'), `${status} of ${path} for nobody`);
 }
 
 function deedOf(path: string, request: FuzzedRequest, response: Response): Deed | undefined {
   if (request.method === 'GET' || request.method === 'HEAD') return undefined;
-  // The last line of progress, or the only one.
+  // The last progress line, or the only line.
   const result = JSON.parse(response.body.toString().trimEnd().split('\n').at(-1) ?? '');
   if (result.success !== true) return undefined;
   const named = decodeURIComponent(request.target.split(/[?#]/)[0] ?? '').slice(path.indexOf('{'));

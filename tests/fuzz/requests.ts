@@ -22,7 +22,7 @@ export interface PathSamples {
   readonly missing: readonly string[];
 }
 
-/** Requests of every method of every path of the document: as it has them, and with something wrong. */
+/** Requests of every method of every path of the document: valid ones, and ones with mistakes. */
 export function requestsOf({ paths }: Pick<ApiDocument, 'paths'>, places: PathSamples): fc.Arbitrary<FuzzedRequest> {
   const described = Object.entries(paths).flatMap(([path, operations]) =>
     Object.entries(operations).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
@@ -48,7 +48,7 @@ interface Chunks {
   readonly more: readonly Header[];
 }
 
-/** A request, of which the given headers take the place of those that it would have by itself. */
+/** Returns a request in which the given headers replace the default ones. */
 function requestOf({ method, target, sent: { type, body, file }, more }: Chunks): FuzzedRequest {
   const given = new Set(more.map(([name]) => name.toLowerCase()));
   const own: Header[] = [['Host', 'localhost']];
@@ -86,7 +86,7 @@ const placeIn = ({ files, folders, missing }: PathSamples) =>
     { weight: 4, arbitrary: hostileText },
   );
 
-/** The path and the query, escaped rightly, or not quite. */
+/** Returns the path and the query, with valid or invalid escapes. */
 function targetOf(path: string, { parameters = [] }: Operation, places: PathSamples): fc.Arbitrary<string> {
   const filled = escapedOf(placeIn(places)).map((place) => path.replace('{path}', () => place));
   const query = fc.tuple(
@@ -111,7 +111,7 @@ function queryOf(name: string, schema: Schema, places: PathSamples): fc.Arbitrar
     .map(([text, again]) => `${name}=${text}${again}`);
 }
 
-/** A text as it may stand in a URL: rightly escaped, or not. Half a pair of surrogates is, as if it were UTF-8. */
+/** Returns a text with the escapes of a URL, valid or not. A lone surrogate is encoded as if UTF-8 allowed that. */
 const escapedOf = (text: fc.Arbitrary<string>) => fc.tuple(text, writing).map(([plain, write]) => write(plain));
 
 const escape = (text: string) =>
@@ -127,7 +127,7 @@ const writing = fc.oneof(
     arbitrary: fc.constantFrom(
       (text: string) => escape(text).replaceAll('/', '%2F'),
       (text: string) => escape(text).replaceAll('%', '%25'),
-      // As it is, as far as a request line can have it.
+      // Not escaped, without the characters that a request line can't contain.
       (text: string) => text.replaceAll(/[^\x21-\x7e]/gu, ''),
     ),
   },
@@ -153,7 +153,7 @@ function bodyOf({ requestBody }: Operation, places: PathSamples): fc.Arbitrary<B
   return fc.oneof({ weight: 4, arbitrary: fc.constant({}) }, { weight: 1, arbitrary: stray });
 }
 
-/** Objects of the schema; and those that lack something, have more, or have anything in the place of anything. */
+/** Objects that match the schema, and objects with missing, additional or unexpected values. */
 function jsonFor({ properties = {} }: Schema, places: PathSamples): fc.Arbitrary<Body> {
   const fields = Object.entries(properties).map(([name, { type }]) => {
     const right =

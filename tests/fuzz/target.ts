@@ -14,26 +14,26 @@ import { anonymousMemory, MAX_MEMORY_GROWTH_BYTES } from '../process/memory.ts';
 import { untilNoTemporaryFiles } from '../process/temporary-files.ts';
 import type { Tree } from './acknowledged.ts';
 
-/** A running service, and how to look behind it. */
+/** A running service, with direct access to its store. */
 export interface Target {
   readonly port: number;
-  /** All that is stored, looked at where it lies. */
+  /** Reads the stored files and folders directly. */
   tree(): Promise<Tree>;
-  /** Puts back what is there at the beginning, and nothing else. */
+  /** Restores exactly these files and folders. */
   restore(tree: Tree): Promise<void>;
-  /** Fails where the service has come to harm, or keeps anything of requests that have ended. */
+  /** Throws if the service had a fault, or still has resources of completed requests. */
   assertWell(): Promise<void>;
 }
 
 export interface TargetOptions {
   readonly settings?: Readonly<Record<string, string>>;
-  /** What proves who asks, where that has to be proven. */
+  /** The headers that authenticate requests, if the service requires that. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Whether clients that do not go on are given up after a second: the least that can be set. */
+  /** Whether stalled clients time out after a second, the minimum of the setting. */
   readonly isImpatient?: boolean;
 }
 
-/** The service as it is built, on a folder of a disk. */
+/** Starts the built service on a folder of a disk. */
 export async function startOnDisk(
   t: TestContext,
   { settings, headers = {}, isImpatient = false }: TargetOptions = {},
@@ -70,7 +70,10 @@ export async function startOnDisk(
   };
 }
 
-/** The application in this process, on a store in memory, which composes what the disk does in one step. */
+/**
+ * Starts the application in this process, on a store in memory. `Files` composes operations that are one step on a
+ * disk.
+ */
 export async function startInMemory(t: TestContext, { isImpatient = false }: TargetOptions = {}): Promise<Target> {
   const warnings: Error[] = [];
   const warned = (warning: Error) => void warnings.push(warning);
@@ -104,7 +107,7 @@ export async function startInMemory(t: TestContext, { isImpatient = false }: Tar
   };
 }
 
-/** Levels of the log from which on a line is a fault of the service. */
+/** The minimum log level of a fault of the service. */
 const ERROR = 50;
 
 function assertQuiet(log: readonly Readonly<Record<string, unknown>>[]): void {
@@ -131,13 +134,13 @@ function openFiles(pid: number): number {
 
 const LARGEST_TEXT = 64 * 1024;
 
-/** What a file holds, to be compared; of a large one, how much. */
+/** Returns the content of a file for comparisons: its text, or the size of a large file. */
 const sizeOf = (size: number) => `${size} bytes`;
 
 const textOf = async (size: number, read: () => Promise<Buffer>) =>
   size > LARGEST_TEXT ? sizeOf(size) : (await read()).toString('latin1');
 
-/** Everything below a folder, but the service's own. Read at once, as nobody else has to be served. */
+/** Returns everything below a folder except the service's own. Synchronous, because this process serves no requests. */
 function entriesBelow(root: string, folder = ''): [string, string | null][] {
   return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((child): [string, string | null][] => {
     const path = folder + child.name;
@@ -154,7 +157,7 @@ interface Place {
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
-/** By requests, so that the service knows of it. */
+/** Sends requests, so that the service notices the changes. */
 async function restore({ port, tree, headers = {} }: Place, wanted: Tree): Promise<void> {
   const post = async (path: string, body?: Buffer, type = 'multipart/form-data') => {
     const about = { ...headers, 'content-type': `${type}; boundary=${BOUNDARY}` };
@@ -163,7 +166,7 @@ async function restore({ port, tree, headers = {} }: Place, wanted: Tree): Promi
   };
   const there = await tree();
   for (const path of Object.keys(there).filter((each) => !Object.hasOwn(wanted, each))) {
-    // Folders come before what is in them.
+    // Folders precede their entries.
     const isGone = Object.keys(there).some(
       (above) => above.endsWith('/') && !Object.hasOwn(wanted, above) && path !== above && path.startsWith(above),
     );

@@ -4,15 +4,15 @@ import { connect } from 'node:net';
 import { type Response, within } from '../http/client.ts';
 
 export interface Sent {
-  /** Whether the client says at once that nothing more will come, as the bytes are known not to be whole. */
+  /** Whether the client closes its side after the bytes, because they are an incomplete request. */
   readonly ends?: boolean;
-  /** How many answers there may be; the client ends its side when it has them. */
+  /** The maximum number of responses. After these, the client closes its side. */
   readonly responses?: number;
 }
 
 /**
- * Sends bytes as they are, and gives the answers that came until the connection was closed. Fails where anything that
- * comes back is not exactly one answer after the other, without a byte beside them.
+ * Sends raw bytes, and returns the responses until the connection is closed. Throws unless the received bytes are
+ * exactly a sequence of responses.
  */
 export async function exchange(
   port: number,
@@ -28,7 +28,7 @@ export async function exchange(
     received = Buffer.concat([received, chunk]);
     if (!ends && finalResponses(received, isHead).length >= responses) socket.end();
   });
-  // It may be closed while it is still sent to.
+  // The service can close the connection while the client still sends.
   socket.on('error', () => {});
   socket.on('close', () => resolve());
   if (ends) socket.end(sent);
@@ -51,13 +51,13 @@ const finalResponses = (received: Buffer, isHead: boolean) =>
   readResponses(received, { isHead, hasEnded: false }).found.filter(isFinal);
 
 interface Reading {
-  /** Whether the answers are to HEAD, and so have no bodies. */
+  /** Whether the responses are to HEAD, and therefore have no bodies. */
   readonly isHead: boolean;
-  /** Whether no more bytes will come. */
+  /** Whether the connection is closed. */
   readonly hasEnded: boolean;
 }
 
-/** The whole answers that bytes begin with, and what follows them. */
+/** Parses the complete responses at the start of the bytes. Returns them and the remaining bytes. */
 function readResponses(bytes: Buffer, reading: Reading): { found: Response[]; rest: Buffer } {
   const found: Response[] = [];
   let rest = bytes;
@@ -76,7 +76,7 @@ function readResponse(bytes: Buffer, { isHead, hasEnded }: Reading): { response:
   assert.ok(status >= 100, `This is no status line: ${JSON.stringify(statusLine)}`);
   const headers = readHeaders(lines);
   const rest = bytes.subarray(end + 4);
-  // What is no HTTP has no method either, and is answered with a body, whatever it may look like.
+  // If the service can't parse a request, it does not know the method HEAD, and responds with a body.
   const isBare = isHead && !rest.toString('latin1').startsWith('{');
   const body = hasNoBody(status, isBare)
     ? { bytes: rest.subarray(0, 0), length: 0 }
@@ -87,7 +87,7 @@ function readResponse(bytes: Buffer, { isHead, hasEnded }: Reading): { response:
 /** RFC 9112, section 6.3. */
 const hasNoBody = (status: number, isHead: boolean) => isHead || status < 200 || status === 204 || status === 304;
 
-/** Those that may come more than once are lists: the others must not. */
+/** Headers that occur more than once must be lists. */
 function readHeaders(lines: readonly string[]): IncomingHttpHeaders {
   const headers: IncomingHttpHeaders = {};
   for (const line of lines) {
@@ -116,7 +116,7 @@ function readBody(
   return bytes.length < size ? undefined : { bytes: bytes.subarray(0, size), length: size };
 }
 
-/** RFC 9112, section 7.1, as Node writes it: without extensions and trailers. */
+/** RFC 9112, section 7.1, as Node.js writes it: without extensions and trailers. */
 function readChunks(bytes: Buffer): { bytes: Buffer; length: number } | undefined {
   const chunks: Buffer[] = [];
   let position = 0;

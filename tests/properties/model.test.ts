@@ -9,7 +9,7 @@ import { type Backend, disk, memory } from '../contract/backend.ts';
 import { treeOf } from '../contract/bytes.ts';
 import { tries } from '../seeds.ts';
 
-/** A path, or the number of one among those that are there at the time. */
+/** A path, or the index of an existing path at that time. */
 type Where<Path> = Path | number;
 
 /** One call of `Files`. */
@@ -37,7 +37,8 @@ type Operation =
       readonly replace: boolean;
     };
 
-// Few names and few levels, so that paths meet: as the same one, as one within the other, as a file and a folder.
+// Few names and few levels, so that paths conflict: as the same path, as ancestor and descendant, or as a file and a
+// folder.
 const name = fc.constantFrom('a', 'b', 'c');
 const segments = fc.array(name, { minLength: 1, maxLength: 3 }).map((names) => names.join('/'));
 const anyFile = segments.map(parseFile);
@@ -107,7 +108,7 @@ async function open(backend: Backend): Promise<{ files: Files } & AsyncDisposabl
   return { files: createFiles(store, { presignExpires: 60 }), [Symbol.asyncDispose]: close };
 }
 
-/** What a caller learns: the result, or the kind of the error. Anything else that is thrown is a fault. */
+/** Returns the result for the caller, or the kind of the error. Any other error is a fault. */
 async function outcomeOf(files: Files, each: Operation, tree: Record<string, string | null>): Promise<string> {
   const paths = Object.keys(tree);
   const fileAt = (where: Where<FilePath>) =>
@@ -122,7 +123,7 @@ async function outcomeOf(files: Files, each: Operation, tree: Record<string, str
   }
 }
 
-/** The path meant; `a` where none is there. */
+/** Returns the chosen path; `none` if nothing exists. */
 function pick<Path extends FilePath | FolderPath>(where: Where<Path>, there: readonly Path[], none: Path): Path {
   if (typeof where !== 'number') return where;
   return there[where % there.length] ?? none;

@@ -51,7 +51,7 @@ const FRAGMENTS =
     ])
     .concat(['"; filename="x', '"; name="prefix', 'file', '-', 'prefix', 'COM1', 'a', 'A']);
 
-/** A fragment of each kind: what means something in a path, a URL or a form, and characters of each class. */
+/** One fragment of each kind: with a special meaning in a path, a URL or a form, and characters of each class. */
 const REPRESENTATIVES = '/ . .. ./ % %2F %2e %00 %zz %22 \\ \\" ? # + " ; * ~ $'
   .split(' ')
   .concat([' ', '\0', '\n', '\u007f', '\u0085', '\u00a0', '\u2028', '\ufeff', '\ufffd', '\u202e'])
@@ -112,7 +112,7 @@ describe('Any text as a path, on disk', () => {
 
   it('can have segments of 255 bytes and 1,024 bytes in total', async () => {
     for (const text of SEGMENTS) await check(port(), text);
-    // Where it is in the path is not a matter of the characters, of which the others are in tests/long.
+    // The position in the path does not depend on the characters. tests/long tests the other ones.
     const elsewhere = isFullForm ? SEGMENTS : SEGMENTS.filter((text) => text.startsWith('x'));
     for (const text of elsewhere) await check(port(), `${text}/x`);
     for (const text of elsewhere) await check(port(), `missing folder/${text}`);
@@ -136,7 +136,10 @@ describe('Special characters in a path, in memory', () => {
   });
 });
 
-/** Whether the interface refuses the path of a file, without its leading slash: the rules written once more. */
+/**
+ * Returns whether the API rejects the path of a file, without its leading slash: an independent implementation of the
+ * rules.
+ */
 function breaksRule(named: string): boolean {
   const isWrong = (name: string) =>
     name === '' || name === '.' || name === '..' || /\p{Cc}/u.test(name.replace(/[\u0080-\u009f]/g, ''));
@@ -147,7 +150,7 @@ function breaksRule(named: string): boolean {
   );
 }
 
-/** Every endpoint refuses the path, and nothing is listed for it. */
+/** Asserts that every endpoint rejects the path, and that nothing is listed for it. */
 async function assertRefused(port: number, text: string): Promise<void> {
   const transfers = ['/copy', '/move'].flatMap((url) => [
     () => postJson(port, url, { source: text, destination: 'y', is_folder: false }),
@@ -162,7 +165,7 @@ async function assertRefused(port: number, text: string): Promise<void> {
     () => postJson(port, `/rename/${escaped}`, { newName: 'y' }),
   ];
   assert.equal((await put(port, 'z')).status, 200);
-  // As the path of a folder, one that ends with a slash may be right.
+  // As the path of a folder, a path that ends with a slash can be valid.
   const calls = [...transfers, ...(text.endsWith('/') ? [] : [folders]), ...(escaped === undefined ? [] : byUrl)];
   for (const call of calls) {
     const response = await call();
@@ -234,7 +237,7 @@ async function roundTripOfFolder(port: number, text: string, named: string): Pro
   assert.deepEqual(await listedNames(port, parent), []);
 }
 
-/** Uploads a file that holds its own path without the leading slash. */
+/** Uploads a file whose content is its path without the leading slash. */
 async function put(port: number, text: string): Promise<Response> {
   const slash = text.lastIndexOf('/') + 1;
   const name = text.slice(slash);
@@ -243,7 +246,7 @@ async function put(port: number, text: string): Promise<Response> {
       { name: 'prefix', value: text.slice(0, slash) },
       { name: 'file', filename, value: text.startsWith('/') ? text.slice(1) : text },
     ]);
-  // No server can tell such a name from one with the character: see docs/decisions/multipart.md.
+  // No server can distinguish such a name from one with the character: see docs/decisions/multipart.md.
   if (!/%(22|0d|0a)/i.test(name)) return uploadAs(name);
   const uploaded = await uploadAs('to be renamed');
   if (uploaded.status !== 200) return uploaded;
@@ -259,7 +262,7 @@ async function put(port: number, text: string): Promise<Response> {
   return { ...renamed, body: Buffer.from(JSON.stringify(body)) };
 }
 
-/** Removes the folders that a path went through. */
+/** Removes the parent folders of a path. */
 async function removeFirstSegment(port: number, named: string): Promise<void> {
   const [first = '', ...rest] = named.split('/');
   if (rest.length > 0) await send(port, `/delete_folder/${escapePath(first)}`, { method: 'DELETE' });

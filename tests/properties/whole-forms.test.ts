@@ -10,7 +10,7 @@ import { tries } from '../seeds.ts';
 
 const BOUNDARY = 'b-1';
 
-/** What forms are made of, and what may be wrong with them. */
+/** The parts of forms, and possible mistakes in them. */
 const CHUNKS = [
   `--${BOUNDARY}`,
   `\r\n--${BOUNDARY}\r\n`,
@@ -62,7 +62,7 @@ test('a form as browsers and curl write it is parsed from the buffer, and an unu
   assert.equal(parseBufferedForm(Buffer.concat([Buffer.from('before\r\n'), formOf(disposition)]), BOUNDARY), undefined);
 });
 
-/** The parts of a form, or what is wrong with it. */
+/** Parses a form. Returns its parts, or the mistake in it. */
 async function read(bytes: Buffer, { isWhole }: { isWhole: boolean }): Promise<unknown> {
   const request = new IncomingMessage(new Socket());
   request.headers['content-type'] = `multipart/form-data; boundary=${BOUNDARY}`;
