@@ -23,7 +23,7 @@ it('returns the whole body when the response object is garbage-collected before 
   assert.ok((await buffer(body)).equals(bytes));
 });
 
-/** In a function of its own, so that nothing but the body is left of the answer. */
+/** In a function of its own, so that nothing except the body keeps the response alive. */
 async function bodyOf(url: string) {
   const { body } = await timedFetch({ timeout: 10_000, streamsBody: true })(url);
   return body;

@@ -48,7 +48,7 @@ describe('A closed store', () => {
 
 describe('An upload that waits for the write limit', () => {
   it('fails as soon as its body does, before the uploads that wait before it', async (t) => {
-    // Three at once, and then one each 7 seconds.
+    // Three at once, then one every seven seconds.
     const { store, host } = await openRepository(t, {}, { writesPerMinute: 12 });
     for (const byte of [0, 1, 2]) await having(store, 'stage')(bytesUpload(Buffer.from([0, byte])));
     const left = new AbortController();

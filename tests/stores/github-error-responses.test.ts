@@ -23,7 +23,7 @@ export const needs: readonly Need[] = ['git'];
 
 const replace = { replace: true };
 
-/** An error of a kind that says something. */
+/** Returns a check for an error of this kind whose message matches. */
 function saying(kind: 'denied' | 'unavailable', text: RegExp) {
   return (error: unknown) => {
     assert.ok(isStoreError(error, kind), String(error));

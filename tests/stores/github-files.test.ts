@@ -15,7 +15,7 @@ export const needs: readonly Need[] = ['git'];
 const BYTES = randomBytes(2 * MIB);
 const FILES = { 'f/bytes': BYTES, 'text.txt': 'the text', empty: '' };
 
-/** A branch that is trusted for the whole test, and was looked at. */
+/** Opens a branch that the store reads once, and then trusts for the whole test. */
 async function open(t: TestContext, files: Readonly<Record<string, Content>> = FILES): Promise<Opened> {
   const opened = await openRepository(t, { files }, { trust: 600 });
   await opened.store.list(folder(''));

@@ -242,7 +242,7 @@ describe('A response with surprising headers or body', () => {
     const { another, host } = await openRepository(t, { files: { a: 'a' } }, { trust: 0, retryAfter: 1 });
     const expected = unavailable(/127\.0\.0\.1|^GitHub /);
     for (const [name, response] of responses) {
-      // Another one has read nothing yet, so its first request is unconditional.
+      // Another store has read nothing yet, so its first request is unconditional.
       const store = another();
       host.intercept(() => response);
       await assert.rejects(store.list(folder('')), expected, name);
@@ -311,7 +311,7 @@ describe('A host that limits requests', () => {
         return { status: 403, headers: { 'retry-after': '60' }, body: { message: secondary } };
       }
       if (route !== POST_TREE) return undefined;
-      // Behind that, nothing may be sent; and then comes an answer after which the client would try again.
+      // From now on, the store must send nothing, although the client would retry after the next response.
       await assert.rejects(store.list(folder('')), within(60));
       return { status: 500, body: { message: 'Unicorn' } };
     });
@@ -334,7 +334,7 @@ describe('A branch that a force push reset to before our commit', () => {
     const before = await repository.git('rev-parse', 'main');
     await store.write(file('ours'), upload('ours'));
     await repository.git('update-ref', 'refs/heads/main', before);
-    // However often it was looked at meanwhile.
+    // Regardless of how often it was checked meanwhile.
     for (later of [0, 1000, 2000, 3000]) await store.list(folder(''));
     later = 5_100;
     assert.deepEqual(await pathsIn(store, ''), ['a']);

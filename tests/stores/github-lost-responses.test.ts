@@ -57,7 +57,7 @@ describe('A branch update whose response is lost', () => {
     ]);
     assert.equal(await countCommits(repository), 5);
     const expected = { 'g/': null, 'g/x': 'x', n: 'm', new: 'changed by them', theirs: '3' };
-    // What they did is seen at once, since it was asked for after that.
+    // Their effect is visible immediately, because the branch was requested afterwards.
     assert.deepEqual(await treeOf(store), expected);
     assert.deepEqual(await treeOf(store), expected);
   });
@@ -103,11 +103,13 @@ describe('A branch update whose response is lost', () => {
   });
 });
 
-// Concurrent, because these tests mostly wait to look at the branch again.
+// Concurrent, because these tests mostly wait to read the branch again.
 describe('A branch update whose response is lost while the host returns the old head', { concurrency: true }, () => {
   const move = (store: Store) => having(store, 'move')(file('m'), file('n'), { replace: false });
 
-  /** Loses the answer, has others go on from the branch, and tells of the old head so many times. */
+  /**
+   * Loses the response, lets other clients commit on the branch, and then returns the old head this number of times.
+   */
   async function arrange(t: TestContext, { foreign, lags }: { foreign: number; lags: number }) {
     const opened = await openRepository(t, { files: { m: 'm' } }, { trust: 0 });
     const { host, repository } = opened;

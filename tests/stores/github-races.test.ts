@@ -198,7 +198,7 @@ describe('A branch that another client moves during a commit', () => {
   });
 });
 
-/** Has something done before the first request of a route is served. */
+/** Runs a function before the first request of a route is served. */
 function beforeFirst(host: GitHubFake, route: string, act: () => unknown): void {
   let isFirst = true;
   host.intercept(async (request) => {

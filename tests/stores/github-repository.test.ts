@@ -172,7 +172,7 @@ describe('A repository that the settings do not match', () => {
   });
 });
 
-/** Something that is no interface of GitHub: it gives the same answer to everything. */
+/** A server that is not GitHub: it returns the same response to every request. */
 async function serve(t: TestContext, status: number, type: string, body: string): Promise<string> {
   const server = createServer((_request, response) => response.writeHead(status, { 'content-type': type }).end(body));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

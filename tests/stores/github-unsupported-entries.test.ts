@@ -121,7 +121,7 @@ describe('A name that is not UTF-8', () => {
   it('is not confused with an entry of the same content and a UTF-8 name', async (t) => {
     const { store } = await openRepository(t, {
       files: new Map<string | Buffer, Content>([
-        // The host tells these two by one name.
+        // The host returns the same name for both.
         [raw('\xc2(/one'), 'one'],
         [raw('\xc3(/two'), 'two'],
         ['ó/two', 'two'],

@@ -239,7 +239,7 @@ describe('A rejected upload', () => {
   });
 });
 
-/** Contents that get lost easily on their way through JSON, base64, or what people think of a text. */
+/** Contents that JSON, Base64 or text conversions often damage. */
 const ODD: Readonly<Record<string, string | Buffer>> = {
   'no byte': '',
   'one byte': 'x',
@@ -272,7 +272,7 @@ const ODD: Readonly<Record<string, string | Buffer>> = {
   'a null in words': 'null',
 };
 
-/** Gives so many bytes, and then an error. */
+/** Returns a stream of this number of bytes, followed by an error. */
 function* failing(before: number): Generator<Buffer> {
   for (let given = 0; given < before; given += 64 * 1024) yield randomBytes(Math.min(64 * 1024, before - given));
   throw new Error('cut off by the caller');

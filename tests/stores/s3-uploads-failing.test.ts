@@ -51,7 +51,7 @@ describe('A failed upload', () => {
         operation === 'UploadPart' && part === '2' ? refusal(507, 'QuotaExceeded') : undefined,
     },
   };
-  /** The failure of which the store gets the other parts. */
+  /** The failure in which the store accepts the other parts. */
   const STORED_PARTS = 'a part is denied';
   const PART_ACCEPTED: OwnResponse = { status: 200, headers: { etag: '"part"' } };
   const used = [
@@ -69,7 +69,7 @@ describe('A failed upload', () => {
         const accepted = operation === 'UploadPart' && !isInStore ? PART_ACCEPTED : undefined;
         return fail(operation, query.get('partNumber')) ?? accepted;
       });
-      // More parts than are sent at once, and all at once.
+      // More parts than are sent concurrently, all available at once.
       const sizes = [
         ['a', 34 * MIB],
         ['b', 18 * MIB],

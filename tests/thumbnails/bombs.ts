@@ -36,24 +36,26 @@ export const BOMBS: Readonly<Record<string, () => Promise<Buffer> | Buffer>> = {
   SVGZ: () => gzipSync(svg('<g/>'.repeat(30_000))),
 };
 
-/** The JPEG with a first scan that claims to hold one component of three. libjpeg then expects more scans. */
+/**
+ * Returns the JPEG with a first scan that claims to contain one of three components. libjpeg then expects more scans.
+ */
 export function withScanOfOneComponent(jpeg: Buffer): Buffer {
   const scan = jpeg.indexOf(Buffer.from([0xff, 0xda]));
   const header = Buffer.from([0xff, 0xda, 0, 8, 1, jpeg[scan + 5] ?? 1, jpeg[scan + 6] ?? 0, 0, 63, 0]);
   return Buffer.concat([jpeg.subarray(0, scan), header, jpeg.subarray(scan + 2 + jpeg.readUInt16BE(scan + 2))]);
 }
 
-/** The PNG with texts of 7.9 MB each, compressed to 8 kB. */
+/** Returns the PNG with texts of 7.9 MB each, compressed to 8 kB. */
 export function withTexts(png: Buffer, count: number): Buffer {
   const data = Buffer.concat([Buffer.from('Comment\0\0'), deflateSync(Buffer.alloc(7_900_000, 'a'))]);
   const chunk = Buffer.concat([Buffer.from([0, 0, 0, 0]), Buffer.from('zTXt'), data, Buffer.from([0, 0, 0, 0])]);
   chunk.writeUInt32BE(data.length);
   chunk.writeUInt32BE(crc32(chunk.subarray(4, -4)), chunk.length - 4);
-  // Behind the signature of 8 bytes and the header of 25.
+  // After the signature of 8 bytes and the header of 25.
   return Buffer.concat([png.subarray(0, 33), ...Array.from({ length: count }, () => chunk), png.subarray(33)]);
 }
 
-/** A compressed SVG of 50 kB that is 51 MB when it is unpacked. */
+/** Returns a compressed SVG of 50 kB whose size is 51 MB after decompression. */
 export function largePackedSvg(): Buffer {
   return gzipSync(svg(' '.repeat(51 * 1024 * 1024)));
 }

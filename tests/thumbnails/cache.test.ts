@@ -20,7 +20,10 @@ async function onDisk(t: TestContext, cacheSize = MEGABYTE) {
   return { cacheFolder, cacheSize, warn: quiet };
 }
 
-/** The names of what the cache keeps, without what is being written; none while its folder has not been made. */
+/**
+ * Returns the names of the cached files, without those that are still being written; none if the folder does not exist
+ * yet.
+ */
 async function keptIn(folder: string): Promise<string[]> {
   const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return [];
@@ -32,7 +35,7 @@ async function keptIn(folder: string): Promise<string[]> {
 async function bytesIn(folder: string): Promise<number> {
   let bytes = 0;
   for (const name of await readdir(folder)) {
-    // A file may have gone since the folder was read.
+    // A file can disappear after the folder was read.
     const { size } = await stat(join(folder, name)).catch(() => ({ size: 0 }));
     bytes += size;
   }
@@ -163,7 +166,7 @@ const damages: Record<string, (file: string, other: string) => Promise<void>> = 
 for (const [damage, inflict] of Object.entries(damages)) {
   test(`replaces a cache file that ${damage} and does not serve it`, async (t) => {
     const warnings: string[] = [];
-    // Larger than any damaged file, which the sweep at the start would remove otherwise before it is read.
+    // Larger than any damaged file that the sweep at the start removes before it is read.
     const options = { ...(await onDisk(t, 200 * MEGABYTE)), warn: (message: string) => void warnings.push(message) };
     const gallery = createGallery();
     const file = gallery.put('image', await plain(RED).png().toBuffer());

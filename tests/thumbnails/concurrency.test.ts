@@ -11,7 +11,7 @@ import { assertThumbnail, GREEN, noise, plain, RED } from './images.ts';
 
 const image = await plain(RED).png().toBuffer();
 
-/** How many may wait in a process that renders one at a time. */
+/** The maximum queue length of a process that renders one file at a time. */
 const WAITING = 64;
 
 const putMany = (gallery: Gallery, count: number) =>
@@ -82,7 +82,7 @@ test('removes a cancelled request from the queue', async (t) => {
   await settled();
   leaving.abort(new Error('left'));
   await assert.rejects(dropped, /left/);
-  // The queue was full; whoever left made room.
+  // The queue was full. The cancelled request freed a place.
   const late = others.slice(WAITING - 1).map((file) => thumbnails.get(file));
   open();
   await Promise.all([response, ...waiting, ...late]);

@@ -20,7 +20,7 @@ import {
   YELLOW,
 } from './images.ts';
 
-// As in a drawing process, so that images of all formats can be drawn and looked at here.
+// As in a drawing process, so that this process can draw and check images of all formats.
 allowAllFormats();
 
 /** Draws an image with the function that the service and its drawing processes use, without starting a process. */
@@ -103,7 +103,8 @@ for (const [orientation, [topLeft, topRight, bottomLeft, bottomRight]] of Object
       [260, 260, bottomRight],
     ];
     const oriented = () => quarters(900, 600).withMetadata({ orientation: Number(orientation) });
-    // AVIF is turned by its decoder. The others are turned alike, so that in `npm test` one of them has all orientations.
+    // The AVIF decoder applies the orientation itself. All other formats share one implementation, so `npm test` tests
+    // all orientations for one of them.
     const others = isFullForm || orientation === '6' ? (['webp', 'png', 'tiff', 'avif'] as const) : [];
     for (const format of ['jpeg', ...others] as const) {
       const options = format === 'avif' ? { effort: 0 } : {};
@@ -136,7 +137,7 @@ test('draws the first frame of an animation', async () => {
 });
 
 test('converts CMYK to sRGB', async () => {
-  // Ink can't show every colour; this one survives the way there and back.
+  // CMYK does not contain every colour. This one survives the conversion in both directions.
   const clay: Colour = [170, 140, 130];
   const cmyk = () => plain(clay).toColourspace('cmyk');
   const withProfile = () => plain(clay).withIccProfile('cmyk').toColourspace('cmyk');
@@ -196,7 +197,7 @@ test('fills the square for images of any aspect ratio', async () => {
 });
 
 test('crops to the centre', async () => {
-  // Five squares wide; the one in the middle is green. The second image takes the way of slivers.
+  // Five squares wide; the one in the middle is green. The second image is processed as a sliver.
   const stripes = (count: number) => {
     const squares = Array.from({ length: count }, (_, index) => (index === (count - 1) / 2 ? GREEN : RED));
     return sharp(Buffer.from(squares.flat()), { raw: { width: count, height: 1, channels: 3 } });
@@ -237,8 +238,8 @@ test('strips all metadata', async (t) => {
 });
 
 test('does not decode a large JPEG in full', async (t) => {
-  // Stripes around a mean. With larger factors for all but the mean, their ends are beyond black and white: decoded in
-  // full, they are cut off there and get another mean. Decoded at an eighth of the size, only the mean counts.
+  // Stripes around a mean. With larger factors for everything except the mean, their extremes exceed black and white: a
+  // full decoder clips them, which changes the mean. At an eighth of the size, only the mean counts.
   const side = 2800;
   const stripes = Buffer.alloc(side * side, Buffer.of(250, 190));
   const raw = { width: side, height: side, channels: 1 } as const;

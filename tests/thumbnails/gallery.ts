@@ -11,15 +11,15 @@ import type { FileEntry } from '../../src/model/store.ts';
 import { requireEtag } from '../../src/model/store-errors.ts';
 import { createThumbnails, type Thumbnails, type ThumbnailsOptions } from '../../src/thumbnails/thumbnails.ts';
 
-/** Files for tests, whose reads are counted and can be held back. */
+/** Files for tests. Reads are recorded and can be blocked. */
 export interface Gallery {
   readonly files: Pick<Files, 'read'>;
   /** The paths that were read, in order. */
   readonly reads: string[];
-  /** The bodies that were given out. */
+  /** The returned bodies. */
   readonly bodies: PassThrough[];
   put(path: string, bytes: Buffer): FileEntry;
-  /** From now on bodies give nothing, until the function that it gives is called. */
+  /** Blocks all further bodies until the returned function is called. */
   hold(): () => void;
 }
 
@@ -59,7 +59,7 @@ export function createGallery(): Gallery {
   };
 }
 
-/** Thumbnails of a gallery, closed when the test ends; without a cache on disk unless one is asked for. */
+/** Creates thumbnails of a gallery, which are closed at the end of the test. By default, without a cache on disk. */
 export function thumbnailsOf(
   test: TestContext,
   gallery: Gallery,
@@ -71,13 +71,13 @@ export function thumbnailsOf(
   return thumbnails;
 }
 
-/** The thumbnail of one image, whatever it is called. */
+/** Returns the thumbnail of one image. */
 export async function thumbnailOf(test: TestContext, image: Buffer, path = 'image'): Promise<Buffer> {
   const gallery = createGallery();
   return thumbnailsOf(test, gallery).get(gallery.put(path, image));
 }
 
-/** A folder that is gone when the test ends. */
+/** Creates a folder that is removed at the end of the test. */
 export async function temporaryFolder(test: TestContext): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'holdall-thumbnails-'));
   atEnd(test, () => rm(folder, { recursive: true, force: true }));
@@ -86,7 +86,9 @@ export async function temporaryFolder(test: TestContext): Promise<string> {
 
 const cleanUps = new WeakMap<TestContext, (() => Promise<void>)[]>();
 
-/** Cleans up when the test ends, the last thing first: a folder is still there while a cache in it is closed. */
+/**
+ * Cleans up at the end of the test in reverse order of registration: a cache is closed before its folder is removed.
+ */
 export function atEnd(test: TestContext, cleanUp: () => Promise<void>): void {
   const known = cleanUps.get(test);
   if (known) return void known.unshift(cleanUp);
@@ -97,7 +99,7 @@ export function atEnd(test: TestContext, cleanUp: () => Promise<void>): void {
   });
 }
 
-/** Lets everything happen that waits for nothing outside this process. */
+/** Waits for everything that depends only on this process. */
 export async function settled(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await setImmediate();
 }

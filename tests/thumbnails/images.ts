@@ -10,12 +10,12 @@ export const BLUE: Colour = [40, 60, 200];
 export const YELLOW: Colour = [220, 200, 40];
 export const WHITE: Colour = [255, 255, 255];
 
-/** An image of one colour. */
+/** Returns an image of one colour. */
 export function plain([r, g, b]: Colour, width = 600, height = 400): Sharp {
   return sharp({ create: { width, height, channels: 3, background: { r, g, b } } });
 }
 
-/** An image of even width and height with a colour in each quarter: red and green above blue and yellow. */
+/** Returns an image of even width and height with a colour in each quarter: red and green above blue and yellow. */
 export function quarters(width = 600, height = 400): Sharp {
   const row = (left: Colour, right: Colour) =>
     Buffer.concat([
@@ -26,7 +26,7 @@ export function quarters(width = 600, height = 400): Sharp {
   return sharp(Buffer.concat(rows), { raw: { width, height, channels: 3 } });
 }
 
-/** An image that compresses badly. Each `seed` gives another one. */
+/** Returns an image that compresses badly. Each `seed` results in another image. */
 export function noise(seed: number, side = 400): Sharp {
   const pixels = Buffer.alloc(side * side * 3);
   let state = seed + 1;
@@ -41,7 +41,7 @@ export function svg(body: string, attributes = 'width="600" height="400"'): Buff
   return Buffer.from(`<svg xmlns="http://www.w3.org/2000/svg" ${attributes}>${body}</svg>`);
 }
 
-/** A kilobyte that takes an hour to draw: a blurred square, used ten thousand times over. */
+/** Returns a kilobyte that takes an hour to draw: a blurred square that is used ten thousand times. */
 export function endlessSvg(): Buffer {
   const levels = [1, 2, 3, 4, 5].map((level) => `<g id="g${level}">${`<use href="#g${level - 1}"/>`.repeat(10)}</g>`);
   const square = '<rect id="g0" width="600" height="400" fill="red" filter="url(#blur)"/>';
@@ -49,7 +49,7 @@ export function endlessSvg(): Buffer {
   return svg(`${blur}<defs>${square}${levels.join('')}</defs><use href="#g5"/>`);
 }
 
-/** The PNG with another size in its header, whose checksum is right. */
+/** Returns the PNG with another size in its header, which has a valid checksum. */
 export function resizedPng(png: Buffer, width: number, height: number): Buffer {
   const changed = Buffer.from(png);
   changed.writeUInt32BE(width, 16);
@@ -58,7 +58,7 @@ export function resizedPng(png: Buffer, width: number, height: number): Buffer {
   return changed;
 }
 
-/** Checks that `image` is a thumbnail, and its colours at places given in pixels. */
+/** Asserts that `image` is a thumbnail with these colours at positions in pixels. */
 export async function assertThumbnail(image: Buffer, ...places: [x: number, y: number, Colour][]): Promise<void> {
   const { format, width, height, space, channels, hasProfile } = await sharp(image).metadata();
   assert.deepEqual([format, width, height, space, channels, hasProfile], ['jpeg', 320, 320, 'srgb', 3, false]);

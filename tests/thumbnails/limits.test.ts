@@ -8,7 +8,7 @@ import { isFullForm } from '../full-forms.ts';
 import { createGallery, thumbnailOf, thumbnailsOf } from './gallery.ts';
 import { assertThumbnail, GREEN, noise, plain, quarters, RED, resizedPng, svg } from './images.ts';
 
-// The tests look at their own images of all formats.
+// The tests decode their own images of all formats.
 allowAllFormats();
 
 async function refusal(t: TestContext, image: Buffer, path = 'image'): Promise<StoreError> {
@@ -83,7 +83,7 @@ const makers: Record<string, () => Promise<Buffer>> = {
   TIFF: () => quarters().tiff({ compression: 'none' }).toBuffer(),
 };
 
-/** Another process draws these, for which GIF stands in `npm test`. */
+/** Another process draws these formats. In `npm test`, GIF represents them. */
 const DRAWN_APART = ['AVIF', 'TIFF'];
 
 for (const [format, make] of Object.entries(makers).filter(([name]) => isFullForm || !DRAWN_APART.includes(name))) {

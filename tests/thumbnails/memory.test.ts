@@ -18,7 +18,7 @@ const MIB = 1024 * 1024;
 /** Memory limit of a drawing process here: less than most of the images need. */
 const MEMORY_LIMIT = 128 * MIB;
 
-/** Bytes that a process may take above its limit, since it looks at its memory only now and then. */
+/** The bytes by which a process can exceed its limit, because it checks its memory only at intervals. */
 const MARGIN = 24 * MIB;
 
 describe('An image that needs little memory', () => {
@@ -85,18 +85,18 @@ describe('An image that needs much memory', () => {
   });
 });
 
-/** In `npm test`, each way in which memory is estimated and limited: the others differ in the numbers of the estimate. */
+/** In `npm test`, each method of estimating and limiting memory: the others only use other numbers. */
 const MEASURED = Object.keys(BOMBS).filter(
   (name) =>
     isFullForm || ['AVIF', 'JPEG, progressive', 'PNG, interlaced', 'PNG with compressed texts', 'SVG'].includes(name),
 );
 
-// Only Linux tells the peak memory of another process.
+// Only Linux provides the peak memory of another process.
 describe('The memory use of a small file with many pixels', { skip: process.platform !== 'linux' }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'holdall-bombs-'));
   process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
 
-  // Another process makes the images, so that this one holds none of the memory that takes.
+  // Another process creates the images, so that this process does not use the memory that this takes.
   before(async () => {
     const script = `
       import { writeFile } from 'node:fs/promises';
@@ -117,7 +117,7 @@ describe('The memory use of a small file with many pixels', { skip: process.plat
 
   it('stays below its estimate for the largest previews that are drawn in the serving process', async (t) => {
     const rendition: Rendition = { kind: 'preview', width: 2560, format: 'webp' };
-    // All are turned, so that their rows are held.
+    // All are rotated, so that their rows stay in memory.
     const images = {
       JPEG: await noise(1, 700)
         .resize(2900, 1900, { kernel: 'cubic' })
@@ -167,7 +167,7 @@ async function peaks(t: TestContext, image: Buffer, rendition = THUMBNAIL): Prom
     for (const child of readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8').split(' ')) {
       if (child === '') continue;
       const command = commandOf(child);
-      // Until it executes its program, a child has the memory of this process, and for a moment no command line.
+      // Until it executes its program, a child has the memory of this process and, for a moment, no command line.
       if (command !== '' && command !== own) apart = Math.max(apart, statusOf(child).VmHWM);
     }
   }, 2);
@@ -183,7 +183,7 @@ async function peaks(t: TestContext, image: Buffer, rendition = THUMBNAIL): Prom
   return { here: statusOf('self').VmHWM - start, apart, outcome };
 }
 
-/** Returns the command line of a process; empty for one that has just ended, or that just executes its program. */
+/** Returns the command line of a process; empty if it has just ended, or is just executing its program. */
 function commandOf(process: string): string {
   try {
     return readFileSync(`/proc/${process}/cmdline`, 'utf8');
@@ -192,7 +192,7 @@ function commandOf(process: string): string {
   }
 }
 
-/** Bytes. A process that has just ended has none. */
+/** Returns memory in bytes; 0 for a process that has just ended. */
 function statusOf(process: string): { VmRSS: number; VmHWM: number } {
   try {
     const status = readFileSync(`/proc/${process}/status`, 'utf8');
@@ -203,7 +203,7 @@ function statusOf(process: string): { VmRSS: number; VmHWM: number } {
   }
 }
 
-/** The JPEG with another size in its header. */
+/** Returns the JPEG with another size in its header. */
 function resizedJpeg(jpeg: Buffer, width: number, height: number): Buffer {
   const changed = Buffer.from(jpeg);
   const frame = [0xc0, 0xc2]

@@ -16,7 +16,7 @@ import { renditionEtag } from '../../src/thumbnails/thumbnails.ts';
 import { createGallery, temporaryFolder, thumbnailsOf } from './gallery.ts';
 import { BLUE, type Colour, GREEN, noise, plain, quarters, RED, svg, YELLOW } from './images.ts';
 
-// As in a drawing process, so that images of all formats can be drawn and looked at here.
+// As in a drawing process, so that this process can draw and check images of all formats.
 allowAllFormats();
 
 const preview = (width: PreviewWidth, format: PreviewFormat = 'webp'): Rendition => ({

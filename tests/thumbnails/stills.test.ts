@@ -29,7 +29,7 @@ before(async () => {
 });
 after(() => rm(folder, { recursive: true, force: true }));
 
-/** Makes a video of one colour in a format that ffmpeg knows by the extension. */
+/** Creates a video of one colour. The extension determines the format. */
 async function video(name: string, options: readonly string[] = [], seconds = 3): Promise<Buffer> {
   const path = join(folder, name);
   const source = `color=c=0xC82828:s=320x180:r=10:d=${seconds}`;
@@ -45,7 +45,7 @@ const put = (gallery: Gallery, path: string, bytes: Buffer, type = 'video/mp4'):
 const STILLS = { stills: ['video', 'pdf'] } as const;
 const PREVIEW: Rendition = { kind: 'preview', width: 320, format: 'webp' };
 
-/** The input files of programs that are left. */
+/** Returns the remaining input files of programs. */
 const leftInputs = () => readdirSync(tmpdir()).filter((name) => name.startsWith('holdall-still-'));
 
 test('finds the programs and starts their sandbox', async () => {
@@ -76,7 +76,7 @@ test('draws short videos and other containers', async (t) => {
 test('reads only the head and the tail of a large video, whose index is at the end', async (t) => {
   const gallery = createGallery();
   const film = await video('index.mp4');
-  // The free space between the content and the index is what a long video has as content.
+  // The free space between the content and the index stands for the content of a long video.
   const index = film.lastIndexOf('moov') - 4;
   const free = Buffer.alloc(40 * 2 ** 20);
   free.writeUInt32BE(free.length, 0);

@@ -22,7 +22,7 @@ function document(body: string, prologue = ''): Buffer {
   return Buffer.concat([Buffer.from(prologue), svg(body, `${namespaces} width="600" height="400"`)]);
 }
 
-/** Checks that nothing red comes out. A refusal shows nothing either. */
+/** Asserts that the thumbnail contains no red. A rejected image has no colours either. */
 async function assertBlank(t: TestContext, source: Buffer): Promise<void> {
   try {
     await assertThumbnail(await thumbnailOf(t, source), [160, 160, WHITE]);
@@ -56,7 +56,8 @@ test('prevents an SVG from reading files', async (t) => {
     `<use href="${pathToFileURL(drawing).href}#red"/>`,
     `<xi:include href="${pathToFileURL(drawing).href}"/>`,
   ];
-  // All in one drawing, which a refusal of one of them would not show. In tests/long, each in a drawing of its own too.
+  // All in one drawing, which hides a rejection caused by one of them. In tests/long, each also has a drawing of its
+  // own.
   await assertThumbnail(await thumbnailOf(t, document(references.join(''))), [160, 160, WHITE]);
   if (isFullForm) for (const reference of references) await assertBlank(t, document(reference));
   const white = '<rect width="600" height="400" fill="white"/>';
@@ -111,7 +112,7 @@ test('rejects an SVG with exponential entity expansion', async (t) => {
 
 const hasProcess = () => process.getActiveResourcesInfo().includes('ProcessWrap');
 
-/** Node lets go of a process that has ended a moment later. */
+/** Node.js releases a process a moment after it has ended. */
 async function assertNoProcess(): Promise<void> {
   await settled();
   assert.equal(hasProcess(), false);
@@ -163,7 +164,7 @@ test('rejects an SVG that is compressed twice', async (t) => {
   await assert.rejects(thumbnailOf(t, packed), { kind: 'invalid-request', message: /is not a readable image/ });
 });
 
-/** The ids of the drawing processes of this process, which only Linux tells. */
+/** Returns the IDs of this process's drawing processes, which only Linux provides. */
 async function drawingProcesses(): Promise<string[]> {
   const children = (await readFile(`/proc/self/task/${process.pid}/children`, 'utf8')).trim().split(' ');
   const isDrawing = async (child: string) => {
@@ -222,7 +223,7 @@ test('ends a drawing process when its parent process exits', async () => {
 });
 
 test('passes no environment variables of the service to a drawing process', async (t) => {
-  // Nothing that it draws shows its environment, so this looks at the process from outside.
+  // A drawing can't show its environment, so this test reads that of the process.
   if (process.platform !== 'linux') return t.skip('reads /proc, which only Linux has');
   const gallery = createGallery();
   const thumbnails = thumbnailsOf(t, gallery, { cpuTimeMs: 600_000 });
