@@ -46,12 +46,12 @@ export const uploads: Benchmark = {
   },
 };
 
-/** The aim: the throughput of an upload in parts, compared with that of a form. */
+/** The target: the throughput of an upload in parts, compared with that of a form. */
 const AIM = 0.8;
 
 const SMALL = Buffer.alloc(4096, 'x');
 
-/** Measurements of each figure, of which the median counts, after one that warms up. */
+/** Measurements per figure, which is their median, after one warm-up. */
 const ROUNDS = 5;
 
 type Way = 'form' | 'put' | 'parts';
@@ -235,7 +235,7 @@ async function* inOrder(before: Buffer, content: Readable, after: Buffer): Async
 interface Sent {
   readonly method: string;
   readonly path: string;
-  /** The status to expect; any success if undefined. */
+  /** The expected status. Default: any success. */
   readonly status?: number;
   readonly bytes: number;
   readonly body?: Readable | Buffer;

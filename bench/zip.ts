@@ -38,7 +38,7 @@ export const zip: Benchmark = {
   },
 };
 
-/** The aim: the throughput of an archive, compared with that of single downloads. */
+/** The target: the throughput of an archive, compared with that of single downloads. */
 const AIM = 0.8;
 
 /** Bytes of a small file. */
@@ -47,7 +47,7 @@ const SMALL_BYTES = 10_000;
 /** The files in each folder of small files. */
 const FILES_PER_FOLDER = 1000;
 
-/** Measurements of each figure, of which the median counts, after one that warms up. */
+/** Measurements per figure, which is their median, after one warm-up. */
 const ROUNDS = 5;
 
 const KINDS = ['small', 'large'] as const;

@@ -1,7 +1,7 @@
 /*
- * The limit of thumbnails: sharp by itself, as many at once as there are cores, each from a file and into memory. Its
- * arguments are the folder, and how many of its files are only a warm-up; it says the seconds and the CPU seconds of
- * each of the others as JSON.
+ * The limit of thumbnails: sharp alone, with one concurrent image per core, from a file into memory. Its arguments are
+ * the folder, and the number of files for the warm-up. Prints the seconds and the CPU seconds of each other file as
+ * JSON.
  */
 import { readdir } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
@@ -10,7 +10,7 @@ import sharp from 'sharp';
 
 const [folder = '.', warmUp = '0'] = process.argv.slice(2);
 
-// As the service does: faster here than with the defaults, which are made for one image at a time.
+// Like the service: faster here than the defaults, which are meant for one image at a time.
 sharp.cache(false);
 sharp.concurrency(1);
 

@@ -14,7 +14,7 @@ import { describeContent, type ReplayedEntry, ReplayedFiles, sortEntries } from 
 
 type Operation = (files: Files) => Promise<unknown>;
 
-// Few names, so that operations meet at the same paths.
+// Few names, so that operations conflict at the same paths.
 const segments = fc
   .array(fc.constantFrom('a', 'b', 'c'), { minLength: 1, maxLength: 3 })
   .map((names) => names.join('/'));

@@ -9,7 +9,7 @@ export type ReplayedEntry = readonly [path: string, value: string];
 export class ReplayedFiles {
   readonly #entries = new Map<string, string>();
 
-  /** Fails for a change that does not tell its result. */
+  /** Throws if a change does not contain its result. */
   apply({ type, path, from, size, etag }: Pick<Change, 'type' | 'path' | 'from' | 'size' | 'etag'>): void {
     if (type === 'folder.changed' || type === 'folder.restored' || type === 'resync') return assert.fail(type);
     if (type === 'file.deleted' || type === 'folder.deleted') return this.#remove(path);

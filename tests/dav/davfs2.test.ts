@@ -14,7 +14,7 @@ import { treeIn } from './trees.ts';
 
 export const needs: readonly Need[] = ['davfs2', 'git', 'sqlite3', 'vim'];
 
-/** Files that are copied. */
+/** Files to copy. */
 const SOURCES = fileURLToPath(new URL('../../src/stores/disk', import.meta.url));
 
 /** Statements of several transactions. SQLite locks the database, and replaces a part of it each time. */

@@ -16,7 +16,7 @@ const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const COMPOSE = join(ROOT, 'deploy/compose');
 
-/** What docs/how-to/replicas.md tells users to put into `.env`. */
+/** The `.env` that docs/how-to/replicas.md describes. */
 const SECRETS = {
   S3_ACCESS_KEY_ID: 'GK0123456789abcdef0123456789abcdef',
   S3_SECRET_ACCESS_KEY: '0123456789abcdef'.repeat(4),
@@ -40,7 +40,7 @@ interface Service {
   readonly build?: { readonly context: string };
 }
 
-/** The services of a file as the program itself understands it: checked by its schema, with the variables put in. */
+/** Returns the services of a file as Docker Compose parses it: validated, with variables replaced. */
 async function servicesOf(file: string): Promise<Record<string, Service>> {
   const { stdout } = await run('docker-compose', ['--file', join(COMPOSE, file), 'config'], {
     env: { PATH: process.env['PATH'], ...SECRETS },
@@ -59,7 +59,7 @@ describe('The Compose files', () => {
     for (const { holdall } of [disk, replicas]) {
       assert.ok(holdall);
       assertSettings(Object.keys(holdall.environment ?? {}));
-      // As the image has it.
+      // The image sets the first two.
       readConfig({ HOST: '0.0.0.0', DISK_ROOT: '/data', ...holdall.environment });
     }
   });
@@ -77,7 +77,7 @@ describe('The Compose files', () => {
     for (const service of [...Object.values(disk), ...Object.values(replicas)]) {
       if (service.build) await access(join(service.build.context, 'Dockerfile'));
       const paths = (service.volumes ?? []).map((volume) => volume.replace(/:.*/, ''));
-      // The one with the access file is made by whom the service is for.
+      // Operators provide `/config`, which contains the access file.
       for (const path of paths) if (path.startsWith('/') && !path.endsWith('/config')) await access(path);
     }
   });

@@ -35,7 +35,7 @@ describe('The container image', () => {
   const all = (keyword: string) => file.getInstructions().filter((each) => each.getKeyword() === keyword);
   const contentOf = (instruction: Instruction | undefined) => instruction?.getRawArgumentsContent() ?? '';
 
-  /** What an instruction in the form of a list runs. */
+  /** Returns the command of an instruction in the form of a list. */
   const listOf = (instruction: Instruction | undefined): string[] =>
     JSON.parse(contentOf(instruction).replace(/^[^[]*/s, ''));
 
@@ -109,9 +109,7 @@ describe('The container image', () => {
   });
 });
 
-/**
- * What the image is made of, in a folder: the package, and beside it what `command`, of the Dockerfile, installs.
- */
+/** Creates a folder with the contents of the image: the package, and the result of `command` in the Dockerfile. */
 async function installAsImage(t: TestContext, command: string): Promise<string> {
   const folder = await temporaryFolder(t);
   for (const path of ['package', 'package-lock.json', 'scripts'])
@@ -128,7 +126,7 @@ async function installAsImage(t: TestContext, command: string): Promise<string> 
   return join(folder, 'package');
 }
 
-/** As `installAsImage`, with the installed packages of this checkout, which takes less time. */
+/** Like `installAsImage`, but with the installed packages of this checkout, which takes less time. */
 async function linkAsImage(t: TestContext): Promise<string> {
   const app = join(await temporaryFolder(t), 'package');
   await cp(join(ROOT, 'package'), app, { recursive: true });
@@ -137,9 +135,7 @@ async function linkAsImage(t: TestContext): Promise<string> {
   return app;
 }
 
-/**
- * Runs a command where nothing can be written but the folder that is served, with no capability and no way to get one.
- */
+/** Runs a command that can write only to the served folder, has no capabilities, and can't gain any. */
 const CONFINED = `
   mount --make-rprivate / &&
   mount --bind "$DISK_ROOT" "$DISK_ROOT" &&

@@ -23,7 +23,7 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
 type Manifest = IDeployment | IService | IPodDisruptionBudget | INetworkPolicy | IHTTPRoute | ISecret;
 
-/** Where the types of each kind are, and what checks one by the schema that Kubernetes publishes of it. */
+/** The types of each kind, and the validator for the schema that Kubernetes publishes. */
 const KINDS = {
   Deployment: ['kubernetes-models/apps/v1', Deployment],
   Service: ['kubernetes-models/v1', Service],
@@ -60,7 +60,7 @@ describe('The Kubernetes manifests', () => {
     }
   });
 
-  // The schemas let fields pass that nobody knows, as mistyped ones; types do not.
+  // The schemas allow unknown fields, such as mistyped ones. Types don't.
   it('contain no unknown fields', async (t) => {
     const cache = join(ROOT, 'node_modules/.cache');
     await mkdir(cache, { recursive: true });

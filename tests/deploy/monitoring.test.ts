@@ -15,7 +15,7 @@ const run = promisify(execFile);
 const DEPLOY = fileURLToPath(new URL('../../deploy/', import.meta.url));
 const ALERTS = join(DEPLOY, 'prometheus/alerts.yml');
 
-/** The queries of the dashboard, as Prometheus gets them. */
+/** The queries of the dashboard, as Grafana sends them to Prometheus. */
 async function queries(): Promise<string[]> {
   const { panels } = JSON.parse(await readFile(join(DEPLOY, 'grafana/holdall.json'), 'utf8')) as {
     panels: { targets: { expr: string }[] }[];

@@ -21,7 +21,7 @@ const read = (file: string) => readFile(join(DEPLOY, file), 'utf8');
 describe('The reverse proxy examples', () => {
   it('are valid for nginx', async (t) => {
     const folder = await temporaryFolder(t);
-    // Without certificates, which only who has the names has, and on sockets that nobody else has.
+    // Without certificates, which only the owner of the names has, and on sockets of this test.
     let sockets = 0;
     const site = (await read('nginx.conf'))
       .replaceAll(/^ *ssl_\w+ .*$/gm, '')
@@ -57,7 +57,7 @@ describe('The reverse proxy examples', () => {
   }
 
   it('match the published schemas of the Traefik files', async () => {
-    // Traefik itself is in no package: that it takes them is not tried.
+    // No package contains Traefik itself, so this does not test whether Traefik accepts the files.
     const schemas = JSON.parse(await readFile(new URL('traefik-schemas.json', import.meta.url), 'utf8'));
     const ajv = new Ajv({ allErrors: true });
     for (const [name, file] of [
@@ -91,7 +91,7 @@ describe('The reverse proxy examples', () => {
       assert.ok(service in services, service);
     }
     assert.ok(entryPoints.websecure.http.tls.certResolver in certificatesResolvers);
-    // As the time would be that of a whole upload.
+    // Such a timeout would limit a whole upload.
     assert.equal(entryPoints.websecure.transport.respondingTimeouts.readTimeout, '0s');
   });
 });

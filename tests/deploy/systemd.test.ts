@@ -25,19 +25,19 @@ describe('The systemd unit', () => {
 
   it('is valid for systemd and has a low exposure score', async (t) => {
     const file = join(await temporaryFolder(t), 'holdall.service');
-    // With a Node.js and a package that are there, which systemd looks for.
+    // With an existing Node.js and package, because systemd checks that they exist.
     const here = unit
       .replace('/usr/bin/node', process.execPath)
       .replace('/opt/holdall/node_modules/holdall/bin/holdall.js', join(ROOT, 'bin/holdall.js'));
     await writeFile(file, here);
     const { stdout, stderr } = await run('systemd-analyze', ['verify', '--man=no', file]);
     assert.equal(stdout + stderr, '');
-    // Of 100, where 0 is a service that can do nothing. It fails above the threshold.
+    // The threshold on a scale from 0 (no privileges) to 100. The check fails above it.
     await run('systemd-analyze', ['security', '--offline=true', '--threshold=15', '--no-pager', file]);
   });
 
   it('allows what V8 requires, and leaves time for a graceful shutdown', () => {
-    // In a unit, a later line or another form of it could take back an earlier one.
+    // In a unit, a later line or another form of the same setting could revert an earlier one.
     assert.deepEqual(values('MemoryDenyWriteExecute'), []);
     assert.ok(Number(values('TimeoutStopSec')) >= LONGEST_STOP);
     assert.deepEqual(values('KillMode'), ['mixed']);

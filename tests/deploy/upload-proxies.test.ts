@@ -39,7 +39,7 @@ async function bufferingNginx(t: TestContext, service: number): Promise<number> 
   return port;
 }
 
-/** The proxies, and whether the service receives the beginning of a part whose connection breaks. */
+/** The proxies, and whether the service receives the start of a part whose connection breaks. */
 const PROXIES: readonly (readonly [string, (t: TestContext, service: number) => Promise<number>, boolean])[] = [
   ['nginx', documentedNginx, true],
   ['nginx with request buffering and a body limit', bufferingNginx, false],
@@ -161,7 +161,7 @@ describe('Uploads through reverse proxies', () => {
       );
 
       const moved = 'a%252Fb+c%2520%3F%23%20%C3%A9';
-      // The proxy that terminates TLS sends plain HTTP, and the client names the URL that it knows.
+      // The proxy that terminates TLS sends plain HTTP, and the client names its own URL.
       const destination = `https://127.0.0.1:${port}${folder}/${moved}`;
       const elsewhere = `https://files.example.org${folder}/${moved}`;
       assert.deepEqual(

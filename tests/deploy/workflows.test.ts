@@ -11,12 +11,12 @@ import { parse } from 'yaml';
 import { type Release, releaseNotes } from '../../scripts/release/notes.ts';
 import type { Need } from '../runner/needs.ts';
 
-/** For bash. */
+/** For Bash, which runs the steps. */
 export const needs: readonly Need[] = ['curl'];
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
-// The parser is made for bundlers, which need no attribute to import JSON.
+// The parser is made for bundlers, which import JSON without an attribute.
 const hooks = registerHooks({
   load: (url, context, next) =>
     next(url, url.endsWith('.json') ? { ...context, importAttributes: { type: 'json' } } : context),

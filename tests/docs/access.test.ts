@@ -107,7 +107,7 @@ describe('The subcommands of the CLI', () => {
       const rightsOf = (title: string, end: Need['at']) => (title ? needsAt(title, end).map(({ right }) => right) : []);
       assert.deepEqual(file, rightsOf(ofFile, at), `${verb} a file`);
       assert.deepEqual(folder, rightsOf(ofFolder, at), `${verb} a folder`);
-      // Only a new name is at another place than the one that the command is asked of.
+      // Only a rename also affects another path than the one that the command checks.
       if (verb === 'rename') assert.deepEqual(inParent, rightsOf(ofFolder, 'destination'));
       else assert.deepEqual(inParent, [], verb);
       if (!ofFolder) continue;

@@ -83,7 +83,7 @@ function stepsOf(page: string): Step[] {
   );
 }
 
-/** Output without what differs from run to run: times and etags. */
+/** Returns the output without times and ETags, which differ in each run. */
 function settled(output: string): string {
   return output
     .replace(/"modified":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"/g, '"modified":"…"')

@@ -12,7 +12,7 @@ const rowsOf = (text: string) =>
 
 const codeIn = (text: string) => [...text.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code);
 
-/** All sources that match, with texts in one piece that are written in several. */
+/** Returns all matching sources, with split strings joined. */
 async function sourcesOf(pattern: string): Promise<string> {
   const sources: string[] = [];
   for await (const file of glob(pattern)) sources.push(await readFile(file, 'utf8'));

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { runCli } from '../../testing/cli.ts';
 
-/** One finding, as `holdall doctor --json` has it. */
+/** One finding, in the form of `holdall doctor --json`. */
 interface Told {
   readonly check: string;
   readonly status: string;
@@ -12,15 +12,15 @@ interface Told {
 export interface Diagnosis {
   readonly code: number;
   readonly findings: readonly Told[];
-  /** All that was printed. */
+  /** The complete output. */
   readonly printed: string;
-  /** The one finding of a check. */
+  /** Returns the only finding of a check. */
   of(check: string): Told;
-  /** The names of the checks with a status, but for those that depend on the machine that runs the tests. */
+  /** Returns the names of the checks with a status, except for those that depend on the machine that runs the tests. */
   with(status: string): string[];
 }
 
-/** What a machine has little of, or not, whatever is tested on it. */
+/** Checks whose result depends on the machine, for any store. */
 const OF_MACHINE = ['thumbnail-programs', 'open-files', 'disk-space', 'disk-kind', 'disk-copies'];
 
 /** Runs `holdall doctor` in this process. */
@@ -29,7 +29,7 @@ export async function diagnose(
   ...args: readonly string[]
 ): Promise<Diagnosis> {
   const { code, stdout, stderr } = await runCli(['doctor', '--json', ...args], {
-    // A part of the default size takes longer, and proves the same.
+    // Smaller than the default size, which takes longer and proves the same.
     environment: { WORKERS: '1', UPLOAD_CHUNK_SIZE: '8MiB', ...environment },
   });
   assert.equal(stderr, '');

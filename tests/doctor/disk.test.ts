@@ -11,7 +11,7 @@ import { mountTmpfs } from '../faults/mounts.ts';
 import { isFullForm } from '../full-forms.ts';
 import { diagnose } from './diagnosis.ts';
 
-/** What is in the folder beside what is the service's own. */
+/** Returns the entries of the folder, except the service's own. */
 const inFolder = async (folder: string) => (await readdir(folder)).filter((name) => name !== '.holdall');
 
 describe('holdall doctor on a disk', () => {

@@ -75,7 +75,7 @@ async function startGuarded(t: TestContext, settings: Readonly<Record<string, st
 
 describe('holdall doctor behind other documented proxies', () => {
   const proxies = [
-    // Apache reads no response before the end of an upload, although it passes on what comes.
+    // Apache reads no response before the end of an upload, although it forwards the request as it arrives.
     ['Apache', documentedApache, 'not tried'],
     ['HAProxy', documentedHaproxy, 'ok'],
   ] as const;

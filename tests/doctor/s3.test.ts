@@ -31,7 +31,7 @@ async function openBucket(t: TestContext): Promise<{ bucket: TestBucket; setting
   return { bucket, settings: settingsOf(bucket) };
 }
 
-/** The bucket behind a proxy that does to requests what `interceptor` says. */
+/** Starts a proxy in front of the bucket with this interceptor. */
 async function openProxied(
   t: TestContext,
   interceptor: Interceptor,
@@ -43,7 +43,7 @@ async function openProxied(
   return { bucket, proxy, settings: { ...settings, S3_ENDPOINT: proxy.url } };
 }
 
-/** What a store says that took an object. */
+/** The response of a store that accepted an object. */
 const TAKEN: OwnResponse = { status: 200, headers: { etag: '"1"' } };
 
 const WRONG_MD5 = 'AAAAAAAAAAAAAAAAAAAAAA==';

@@ -22,7 +22,7 @@ const share = (files: Files, path: string, only?: string) =>
     sign: ({ file: signed, download }) => `/signed/${signed}?download=${download}`,
   });
 
-/** Files whose every member fails with this error. */
+/** Returns files whose members all fail with this error. */
 const failing = (error: Error) =>
   new Proxy({} as Files, {
     get: () => async () => {

@@ -92,9 +92,9 @@ function removed(
 }
 
 /**
- * One file of a copy or move: reads the source and copies that content, again if the source has changed. A move then
- * compares both files and removes the source, whatever its content is at that moment. `isOne`: for a single file, which
- * must exist and, without `overwrite`, replaces no file.
+ * One file of a copy or move: reads the source and copies that content, and repeats that if the source has changed. A
+ * move then compares both files and removes the source, whatever its content is at that moment. `isOne`: for a single
+ * file, which must exist and, without `overwrite`, replaces no file.
  */
 const transferOf =
   (isProtected: (content: number) => boolean) =>

@@ -13,7 +13,7 @@ import type { Need } from '../runner/needs.ts';
 
 export const needs: readonly Need[] = ['git'];
 
-/** An answer, its body as JSON where it is that. */
+/** Returns a response with its body, parsed if it is JSON. */
 interface Reply {
   readonly status: number;
   readonly headers: Headers;
@@ -24,7 +24,7 @@ interface Reply {
 interface Opened {
   readonly github: GitHubFake;
   readonly repository: TestRepository;
-  /** Asks something of the repository, which is without a name in the path. */
+  /** Sends a request for the repository, whose name is omitted from the path. */
   ask(method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<Reply>;
 }
 
@@ -59,7 +59,7 @@ async function reply(response: Response): Promise<Reply> {
   return { status: response.status, headers: response.headers, text, json: isJson ? JSON.parse(text) : {} };
 }
 
-/** A member below others. */
+/** Returns a nested member. */
 function at(json: unknown, ...names: readonly string[]): unknown {
   let found = json;
   for (const name of names) {
@@ -69,7 +69,7 @@ function at(json: unknown, ...names: readonly string[]): unknown {
   return found;
 }
 
-/** Changes the tree of `main`, and returns what came of it. */
+/** Changes the tree of `main`, and returns the resulting tree. */
 async function change({ ask, repository }: Opened, ...tree: readonly object[]): Promise<Reply> {
   return await ask('POST', '/git/trees', { base_tree: await repository.git('rev-parse', 'main'), tree });
 }

@@ -8,7 +8,7 @@ import { type SiteOptions, startSite } from '../web/site.ts';
 
 export const needs: readonly Need[] = ['browser'];
 
-/** What a page has that a test could have left behind. */
+/** The state of a page that an earlier test could have left. */
 function storageOf(page: Page) {
   return page.evaluate(async () => {
     const database = await new Promise<IDBDatabase>((resolve, reject) => {
@@ -33,7 +33,7 @@ function storageOf(page: Page) {
   });
 }
 
-/** Leaves something in every kind of storage. */
+/** Writes to every kind of storage. */
 function fillStorage(page: Page): Promise<void> {
   return page.evaluate(async () => {
     document.cookie = 'left=1';

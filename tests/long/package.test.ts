@@ -15,7 +15,7 @@ export const needs: readonly Need[] = ['package'];
 
 const run = promisify(execFile);
 
-/** The Node.js that runs the tests first, whatever the machine has. */
+/** The Node.js of the tests takes precedence over that of the machine. */
 const env = { ...process.env, PATH: `${dirname(process.execPath)}${delimiter}${process.env['PATH']}` };
 
 it('The package is identical when it is built again in another folder', async (t) => {
@@ -65,7 +65,10 @@ it('The package runs with npx in a folder where only the package is installed', 
   assert.deepEqual(await holdall.ended, { code: 0, signal: null });
 });
 
-/** Packs the package, installs it into an empty folder, and gives that; what it needs comes from npm's cache where it is there. */
+/**
+ * Packs the package and installs it into an empty folder. Returns that folder. Dependencies come from npm's cache if
+ * they are there.
+ */
 async function installed(t: TestContext): Promise<string> {
   const folder = await temporaryFolder(t);
   const app = join(folder, 'app');

@@ -5,7 +5,7 @@ import { until } from '../../testing/until.ts';
 import { formOf, postBytes } from '../http/client.ts';
 import { anonymousMemory } from '../process/memory.ts';
 
-/** Requests, each of which would hold 0.1 MB if something of it stayed. */
+/** Requests that would each use 0.1 MB if a part of them stayed in memory. */
 const MANY = 1000;
 
 test('rejected forms leave nothing in memory', async (t) => {

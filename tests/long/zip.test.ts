@@ -37,7 +37,7 @@ it('keeps the memory flat while it sends 100,000 small files and a file of 6 GiB
   const file = await open(join(root, 'large/six'), 'w');
   await file.truncate(6 * 1024 * MIB);
   await file.close();
-  // The heap of a process grows with its first load, whatever that is.
+  // The heap of a process grows with its first load, of any kind.
   assert.ok((await download(port, '/-/zip/many/')) > 10 * MIB);
   for (const [path, bytes] of [
     ['/-/zip/many/', 10 * MIB],

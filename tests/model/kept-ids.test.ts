@@ -15,7 +15,7 @@ describe('newKeptId', () => {
   it('returns distinct ids for one time in several processes', () => {
     const ids = new Set<string>();
     for (let round = 0; round < 1000; round++) {
-      // Another time resets the counter, as another process has its own.
+      // Another time resets the counter. Each process has a counter of its own.
       newKeptId(1);
       ids.add(newKeptId(2));
     }

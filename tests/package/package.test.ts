@@ -14,7 +14,7 @@ export const needs: readonly Need[] = ['package'];
 
 const run = promisify(execFile);
 
-/** The Node.js that runs the tests first, whatever the machine has. */
+/** The Node.js of the tests takes precedence over that of the machine. */
 const env = { ...process.env, PATH: `${dirname(process.execPath)}${delimiter}${process.env['PATH']}` };
 
 describe('The package', () => {
@@ -46,7 +46,7 @@ describe('The package', () => {
     }
     const { src, web } = provenance.bundled;
     for (const { package: name, integrity } of [...src, ...web]) assert.ok(known.has(integrity), name);
-    // One that the service uses, one of the page, and one of the page's worker.
+    // One dependency of the service, one of the page, and one of the page's worker.
     for (const name of ['fastify', 'preact', 'highlight.js'])
       assert.ok(
         [...src, ...web].some((each) => each.package.startsWith(`${name}@`)),

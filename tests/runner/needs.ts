@@ -14,7 +14,7 @@ export type Need = keyof typeof NEEDS;
 
 /** A need and how to meet it. */
 interface Requirement {
-  /** What is needed, for people. */
+  /** A description for messages. */
   readonly description: string;
   /** The command-line programs, with their Debian packages (separated by spaces). */
   readonly commands?: Readonly<Record<string, string>>;

@@ -278,7 +278,7 @@ describe('An archive', () => {
       list: base.files.list,
       read: async (path, options) => {
         const content = await base.files.read(path, options);
-        // As a program does that writes to an open file: the reader gets the bytes of both versions.
+        // Like a program that writes to an open file: the reader receives the bytes of both versions.
         if (path === 'f/large') await write(base.store, path, Buffer.alloc(LARGE_BYTES, 2));
         return content;
       },
