@@ -23,7 +23,7 @@ export const photos: Benchmark = {
   options: [
     '--rounds N        how often each is measured (3)',
     '--photos N        JPEGs of 12 megapixels in the folder (300)',
-    '--steps N         photos that the viewer shows after the first one (40)',
+    '--steps N         photos that the viewer shows after the first (40)',
     '--before FILE     another build of the service, measured in turn with this one',
     ...subjectUsage,
     "The browser is Debian's Chromium, without a window.",

@@ -60,7 +60,7 @@ function isHelp(argument: string): boolean {
 
 function listBenchmarks(): string {
   const usage = [
-    'npm run bench -- all              every kind of work, held to its target in one table: the same as targets',
+    'npm run bench -- all              every kind of work with its target, in one table: the same as targets',
     'npm run bench -- NAME [options]   one of these',
   ];
   return [usage.join('\n'), ...benchmarks.map(describe)].join('\n\n');

@@ -23,8 +23,8 @@ export const scale: Benchmark = {
     '--smallest N      the smallest one (1000)',
     `--only LIST       of ${operationNames.join(',')} (all)`,
     '--stores LIST     of bucket,disk (all); on disk, 100,000 files at the most',
-    `--latency MS      what each request to the bucket takes (${usualLatency})`,
-    '--check           holds the synthetic store to what a Ceph answers, and measures nothing',
+    `--latency MS      the duration of each request to the bucket (${usualLatency})`,
+    '--check           compares the synthetic store with a Ceph, and measures nothing',
     ...subjectUsage,
   ],
   run: async (args, signal) => {
@@ -138,7 +138,7 @@ async function checkStore(signal: AbortSignal): Promise<void> {
   } finally {
     await ceph.stop();
   }
-  process.stdout.write('The synthetic store answers as Ceph does.\n');
+  process.stdout.write('The synthetic store responds like Ceph.\n');
 }
 
 /** The limits of the figures, for readers. */
@@ -146,13 +146,13 @@ function notes({ latency }: Options): string {
   return [
     `- The bucket: a synthetic store in a process of its own, ${latency} ms for each request, and for each first folder` +
       ` ${usualRates.writes.toLocaleString('en-US')} writes and ${usualRates.reads.toLocaleString('en-US')} reads a second, each removed` +
-      ' object one write; 503 beyond that. It is held to the answers of a real Ceph (`--check`).',
-    '- Each operation once, by one worker freshly started; page 1 is the median of five. Listed is a folder that holds' +
-      ' all files itself; copied, compared, deleted and moved is one with folders of 1,000.',
-    '- Compare: a copy to where its copy is already, which is answered 409 when both folders were read to their end; on a' +
-      ' disk it is refused at once, and not measured.',
-    '- Calls are what came in at the store, what was tried again among them. CPU is that of the service alone.',
-    '- Memory: the peak of the process tree, shared pages once, in MB of 1,000,000 bytes. What each operation should' +
-      ' have done is checked, object by object.',
+      ' object one write; 503 beyond that. `--check` compares it with a real Ceph.',
+    '- Each operation once, by a newly started worker; page 1 is the median of five. Listings are of a folder that contains' +
+      ' all files itself; all other operations are on a folder with subfolders of 1,000 files.',
+    '- Compare: a copy to an existing copy, which returns 409 after both folders were read completely; on a' +
+      ' disk it is rejected immediately, and not measured.',
+    '- Calls are the requests to the store, including retries. CPU is that of the service alone.',
+    '- Memory: the peak of the process tree, shared pages once, in MB of 1,000,000 bytes. The effect of each operation' +
+      ' is checked, object by object.',
   ].join('\n');
 }

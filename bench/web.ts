@@ -155,16 +155,16 @@ const figures: readonly Figure[] = [
 function notes({ rounds }: Options): string {
   return [
     `- Rounds: ${rounds}. Medians, the order reversed every round, a fresh process of the server and a fresh browser for` +
-      ' each visit; the server has answered one request for the page before.',
+      ' each visit; the server has already served the page once.',
     '- Times are since the navigation began. First row: the frame with the first entry was drawn. Interactive: all entries' +
       ' are in the page, and no frame took 50 ms in the half second after that moment.',
     `- Scrolling: from the top to the end in ${scrollSteps} steps, one a frame, by script. The last entry has to be shown` +
-      ' then. Frames are counted by the time between them; what the compositor draws by itself is not.',
+      ' then. Frames are counted by the time between them, without those that the compositor draws by itself.',
     "- Memory after scrolling: the JavaScript heap after garbage was collected; the renderer's process, shared pages in" +
       ' part, in MB of 1,000,000 bytes. Nodes are those that the browser keeps, in the document or not.',
     '- The entries are hard links to a few files of some bytes. Browser and server share the cores and this machine; the' +
       ' browser has no window and no GPU.',
-    "- nginx's page (autoindex) is one document with a line for each entry, and nothing to do with them but to open one: the" +
+    "- nginx's page (autoindex) is one document with a line for each entry, whose only function is to open one: the" +
       ' limit of a page that keeps all entries in the document.',
   ].join('\n');
 }

@@ -90,7 +90,7 @@ export async function startHoldall(t: Owner, { root, settings, ...start }: Start
 }
 
 /** The output of a command, and how it ended. */
-export interface Ran extends End {
+export interface CommandResult extends End {
   readonly stdout: string;
   readonly stderr: string;
 }
@@ -99,7 +99,7 @@ export interface Ran extends End {
 export async function runHoldall(
   t: Owner,
   { args = [], ...start }: Omit<Start, 'root'> & { args?: readonly string[] } = {},
-): Promise<Ran> {
+): Promise<CommandResult> {
   const { child, ended } = await launch(t, { ...start, args });
   const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
   return { ...(await ended), stdout, stderr };

@@ -24,7 +24,7 @@ export async function until<Found>(
   for (let interval = FIRST_INTERVAL_MS; ; interval = Math.min(interval * 1.5, MAX_INTERVAL_MS)) {
     const found = await condition();
     if (found !== undefined && found !== false) return found as Exclude<Found, undefined | false>;
-    assert.ok(performance.now() < deadline, `Waited ${timeoutSeconds} seconds in vain until ${what}.`);
+    assert.ok(performance.now() < deadline, `Timeout after ${timeoutSeconds} seconds: waited until ${what}.`);
     await delay(interval);
   }
 }

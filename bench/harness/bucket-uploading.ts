@@ -76,7 +76,7 @@ async function checkStored({ bucket, uploadFile }: BucketStage, signal: AbortSig
     digest(createReadStream(uploadFile)),
     digest(await bucket.read(key, signal)),
   ]);
-  if (!stored.equals(sent)) throw new Error(`${key} is not what was sent`);
+  if (!stored.equals(sent)) throw new Error(`${key} differs from the sent file`);
   await bucket.clear(incoming, signal);
 }
 

@@ -45,7 +45,7 @@ function planTargets({ duration, service }: Setting, stage: Stage): Target[] {
       return { work: `${comparison.title} from disk`, comparison, criteria: readCriteria[comparison.id] ?? [] };
     }),
     {
-      work: 'Other requests beside a disk of 200 ms',
+      work: 'Other requests during requests to a disk of 200 ms',
       comparison: slowDiskComparison(ours, stage, duration),
       criteria: [sampleFigure('most', 50, 'ms, p99', ({ latencyP99 }) => latencyP99)],
     },

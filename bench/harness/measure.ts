@@ -28,7 +28,7 @@ export async function measureTypical(measure: () => Promise<Cost>): Promise<Cost
   for (let repeat = 0; repeat < repeats; repeat++) costs.push(await measure());
   const seconds = median(costs.map((cost) => cost.seconds));
   const typical = costs.find((cost) => cost.seconds === seconds);
-  if (!typical) throw new Error('an even number of repeats has none in the middle');
+  if (!typical) throw new Error('an even number of repeats has no median measurement');
   return typical;
 }
 

@@ -27,7 +27,7 @@ export function describeChanges(earlier: readonly Measurement[], later: readonly
   const earlierOnly = parts.flatMap((part) => part.earlierOnly);
   const laterOnly = parts.flatMap((part) => part.laterOnly);
   const report = [
-    '### Beside an earlier run',
+    '### Compared with an earlier run',
     ...parts.map((part) => part.report),
     ...(earlierOnly.length > 0 ? [`In the earlier run only:\n${formatList(earlierOnly)}`] : []),
     ...(laterOnly.length > 0 ? [`In the later run only:\n${formatList(laterOnly)}`] : []),

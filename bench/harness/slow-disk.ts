@@ -79,7 +79,7 @@ async function fetchSlowly({ url }: RunningServer, seconds: number, signal: Abor
   const requests = ['cycle', '/file/slow/%d.bin', String(slowFiles)];
   const { latencyMedian } = await load({ url: url('/'), requests, seconds }, signal);
   if (latencyMedian < slowMilliseconds) {
-    throw new Error(`the disk was to take ${slowMilliseconds} ms, and half of the answers took ${latencyMedian} ms`);
+    throw new Error(`the disk must take ${slowMilliseconds} ms, but the median response took ${latencyMedian} ms`);
   }
 }
 

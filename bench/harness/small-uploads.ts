@@ -126,6 +126,6 @@ async function checkStored(incoming: string, { url }: RunningServer, responses: 
   const content = Buffer.alloc(4096, '0123456789abcdef');
   // Only the first ones: some servers keep a part of the requests in progress at the end.
   for (const name of names.filter((file) => /-[1-9]\.bin$/.test(file))) {
-    if (!content.equals(await readFile(join(incoming, name)))) throw new Error(`${name} is not what was sent`);
+    if (!content.equals(await readFile(join(incoming, name)))) throw new Error(`${name} differs from the sent file`);
   }
 }

@@ -102,7 +102,7 @@ async function requestAll(client: S3Client, Bucket: string): Promise<Record<stri
   await request('get a range', get({ Range: 'bytes=1-2' }));
   await request('get the end', get({ Range: 'bytes=-2' }));
   await request('get behind the end', get({ Range: 'bytes=100-' }));
-  await request('get what is missing', get({ Key: 'none' }));
+  await request('get a missing object', get({ Key: 'none' }));
   await request('get with another etag', get({ IfMatch: '"0"' }));
   await request('put where something is', () =>
     client.send(new PutObjectCommand({ Bucket, Key: 'a/1', Body: 'x', IfNoneMatch: '*' })),
@@ -112,7 +112,7 @@ async function requestAll(client: S3Client, Bucket: string): Promise<Record<stri
     // Ceph omits the quotes.
     return copied.CopyObjectResult?.ETag?.replaceAll('"', '');
   });
-  await request('copy what is missing', () =>
+  await request('copy a missing object', () =>
     client.send(new CopyObjectCommand({ Bucket, Key: 'c/2', CopySource: `${Bucket}/none` })),
   );
   await request('copy onto itself', () =>
@@ -125,7 +125,7 @@ async function requestAll(client: S3Client, Bucket: string): Promise<Record<stri
   await request('delete', async () => {
     return (await client.send(new DeleteObjectCommand({ Bucket, Key: 'c/1' }))).$metadata.httpStatusCode;
   });
-  await request('delete what is missing', async () => {
+  await request('delete a missing object', async () => {
     return (await client.send(new DeleteObjectCommand({ Bucket, Key: 'none' }))).$metadata.httpStatusCode;
   });
   await request('delete many', async () => {
@@ -133,7 +133,7 @@ async function requestAll(client: S3Client, Bucket: string): Promise<Record<stri
     const { Deleted = [] } = await client.send(new DeleteObjectsCommand({ Bucket, Delete: { Objects } }));
     return Deleted.map(({ Key = '' }) => Key).toSorted((left, right) => left.localeCompare(right));
   });
-  await request('list what is left', list({ Prefix: 'a/' }));
+  await request('list the remaining objects', list({ Prefix: 'a/' }));
   client.destroy();
   return said;
 }

@@ -39,7 +39,7 @@ export function createTargetBenchmark(benchmark: TargetBenchmark): Benchmark {
       '--seconds N       duration of each load (3), after --warm-up N seconds (6)',
       `--only LIST       some of these (all, which takes ${time}):`,
       ...groups.map(({ ids }) => `                  ${ids.join(',')}`),
-      '--against FILE    report what is slower than in the JSON of an earlier run',
+      '--against FILE    report figures that are slower than in the JSON of an earlier run',
       ...subjectUsage,
     ],
     run: (args, signal) => runTargets(benchmark, args, signal),

@@ -41,10 +41,10 @@ export async function load(requested: Load, signal: AbortSignal): Promise<LoadRe
     const failed = `${url.href}: ${summary[kind]} of ${summary.requests} requests failed (${kind})`;
     throw new Error(kind === 'status' ? `${failed}; ${await countStatuses(requested, signal)}` : failed);
   }
-  if (summary.requests === 0) throw new Error(`${url.href}: not one answer in ${seconds} s`);
+  if (summary.requests === 0) throw new Error(`${url.href}: no response in ${seconds} s`);
   if (summary.bytes < summary.requests * responseBytes) {
     const bytesEach = Math.floor(summary.bytes / summary.requests);
-    throw new Error(`${url.href}: answers of ${bytesEach} bytes under load, ${responseBytes} before`);
+    throw new Error(`${url.href}: responses of ${bytesEach} bytes under load, ${responseBytes} before`);
   }
   return {
     requests: summary.requests,
@@ -77,7 +77,7 @@ async function countStatuses(requested: Load, signal: AbortSignal): Promise<stri
     counts[status] = (counts[status] ?? 0) + Number(count);
   }
   const found = Object.entries(counts).map(([status, count]) => `${count} × ${status}`);
-  return `asked once more, for a second: ${found.join(', ') || 'no answer'}`;
+  return `a repetition for a second returned: ${found.join(', ') || 'no response'}`;
 }
 
 const script = join(import.meta.dirname, 'wrk.lua');

@@ -85,7 +85,7 @@ async function startMonitor(cluster: StoreProcesses, clusterId: string, port: nu
   await cluster.run('ceph-mon', '--id', 'a', '--mkfs', '--monmap', map);
   const monitor = cluster.startDaemon('ceph-mon', '-f', '--id', 'a');
   // A client that calls too early retries only after three seconds.
-  await cluster.until('the monitor takes connections', () => acceptsConnections(port));
+  await cluster.until('the monitor accepts connections', () => acceptsConnections(port));
   return monitor;
 }
 

@@ -56,7 +56,7 @@ export async function startDocumentedNginx(replicas: readonly string[]): Promise
       const before = childrenOf(server.pid);
       process.kill(server.pid, 'SIGHUP');
       // A worker that accepts no more connections may still have a request to forward.
-      await until('the workers of before have ended, and there are others', () => {
+      await until('all workers are new', () => {
         const workers = childrenOf(server.pid);
         return workers.length === WORKERS && !workers.some((pid) => before.includes(pid));
       });
@@ -91,7 +91,7 @@ function adapt(documented: string, { replicas, used, port, otherPort }: Adaptati
     ],
   ];
   return adaptations.reduce((configuration, [from, to]) => {
-    assert.match(configuration, from, 'deploy/nginx.conf has what is replaced.');
+    assert.match(configuration, from, 'deploy/nginx.conf contains the replaced text.');
     return configuration.replace(from, to);
   }, documented);
 }
@@ -116,7 +116,7 @@ http {
 async function untilItListens(server: OwnedProcess, port: number): Promise<void> {
   let ending: string | undefined;
   void server.ended.then(({ description }) => (ending = description));
-  await until('nginx takes connections', () => {
+  await until('nginx accepts connections', () => {
     if (ending !== undefined) throw new Error(`nginx ended: ${ending}\n${server.lastOutput()}`);
     return acceptsConnections(port);
   });

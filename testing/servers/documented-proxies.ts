@@ -109,7 +109,7 @@ export async function startProxy(t: TestContext, { file, args, port }: Documente
     child.kill('SIGTERM');
     await ended;
   });
-  await until(`${file} takes connections`, async () => {
+  await until(`${file} accepts connections`, async () => {
     if (child.exitCode !== null) assert.fail(`${file} ended: ${await errors}`);
     return acceptsConnections(port);
   });
@@ -123,7 +123,7 @@ const read = (file: string) => readFile(new URL(`../../deploy/${file}`, import.m
 
 function adapt(documented: string, adaptations: readonly (readonly [RegExp, string])[]): string {
   return adaptations.reduce((configuration, [from, to]) => {
-    assert.match(configuration, from, 'The file has what is replaced.');
+    assert.match(configuration, from, 'The file contains the replaced text.');
     return configuration.replace(from, to);
   }, documented);
 }

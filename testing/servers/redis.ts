@@ -45,7 +45,7 @@ async function untilReady(server: OwnedProcess, port: number): Promise<void> {
     ending = (await server.ended).description;
   };
   void watch();
-  await until('Redis takes connections', () => {
+  await until('Redis accepts connections', () => {
     if (ending !== undefined) throw new Error(`redis-server ended: ${ending}\n${server.lastOutput()}`);
     return acceptsConnections(port);
   });

@@ -38,7 +38,7 @@ export type Verdict =
   | undefined
   | 'cut'
   | 'cut when done'
-  | { readonly cutBehind: number }
+  | { readonly cutAfterBytes: number }
   | { readonly rewrite: (body: string) => string }
   | OwnResponse;
 
@@ -220,7 +220,7 @@ async function forward({ upstream, agent, incoming, response, verdict }: Forward
   } else {
     response.writeHead(responded.statusCode ?? 0, responded.rawHeaders);
     if (verdict === undefined) pipeline(responded, response, () => {});
-    else await cutBehind(verdict.cutBehind, responded, response);
+    else await cutBehind(verdict.cutAfterBytes, responded, response);
   }
 }
 

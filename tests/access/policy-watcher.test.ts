@@ -48,7 +48,7 @@ describe('A watched access file', () => {
   it('is checked periodically', async (t) => {
     const { path, watcher } = await watch(t, { interval: 5 });
     await writeFile(path, fileWith('write'));
-    await until('the new file is in force', () => rightsIn(watcher)[0] === 'write');
+    await until('the new file is active', () => rightsIn(watcher)[0] === 'write');
   });
 
   it('is reloaded when another file replaces it, even with the same size and timestamps', async (t) => {

@@ -79,7 +79,7 @@ it('accepts each credential only in its own scheme, for its own user and resourc
       port,
       `GET /file/secret.txt HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAuthorization: Bearer ${bobs}\r\nAuthorization: ${bearer}\r\n\r\n`,
     );
-    assert.ok(!twice.includes(SECRET), 'A second Authorization adds nothing to the first one.');
+    assert.ok(!twice.includes(SECRET), 'A second Authorization header is ignored.');
   });
 
   await t.test('rejects an altered session cookie and a session in the wrong header', async () => {
@@ -93,8 +93,8 @@ it('accepts each credential only in its own scheme, for its own user and resourc
     for (const other of others) assertAnonymous(await request({ cookie: other }), other);
     assertAnonymous(await request({ authorization: `Bearer ${session}` }), 'as a token');
     assertAnonymous(await request({}, `/file/secret.txt?holdall=${session}`), 'in the query');
-    assert.equal((await request({ cookie: `${cookie}; ${cookie}` })).status, 200, 'The same twice is the same.');
-    assert.equal((await request({ cookie })).status, 200, 'It was good all the time.');
+    assert.equal((await request({ cookie: `${cookie}; ${cookie}` })).status, 200, 'The same cookie twice is valid.');
+    assert.equal((await request({ cookie })).status, 200, 'The session remained valid.');
   });
 
   await t.test('uses the Authorization header when a session cookie of another user is also sent', async () => {
@@ -103,9 +103,9 @@ it('accepts each credential only in its own scheme, for its own user and resourc
     assert.equal(
       (await request({ authorization: `Bearer ${bobs}`, cookie })).status,
       403,
-      'What is said first counts.',
+      'The Authorization header takes precedence.',
     );
-    assertAnonymous(await request({ authorization: 'Bearer x', cookie }), 'One that is wrong counts too.');
+    assertAnonymous(await request({ authorization: 'Bearer x', cookie }), 'An invalid one also takes precedence.');
   });
 
   await t.test('rejects a signed URL for another file, expiry or method', async () => {
@@ -163,7 +163,7 @@ it('accepts each credential only in its own scheme, for its own user and resourc
       search.replace('=', '%3d'),
     ])
       assert.equal((await get(pathname, query)).status, 403, query);
-    assert.equal((await get(pathname)).status, 200, 'It was good all the time.');
+    assert.equal((await get(pathname)).status, 200, 'The session remained valid.');
   });
 
   await t.test('returns 403 for an expired signed URL', async () => {
@@ -190,7 +190,7 @@ it('accepts each credential only in its own scheme, for its own user and resourc
     assert.equal((await request({ cookie })).status, 200);
     assert.equal((await send(port, '/-/session', { method: 'DELETE', headers: { cookie } })).status, 200);
     for (let again = 0; again < 3; again++) assertAnonymous(await request({ cookie }), 'replayed');
-    assert.equal((await request({ cookie: kept })).status, 200, 'Another one goes on.');
+    assert.equal((await request({ cookie: kept })).status, 200, 'Another address is not throttled.');
   });
 
   await t.test('does not reveal whether a username exists when the password is wrong', async () => {
@@ -230,18 +230,18 @@ it('accepts each credential only in its own scheme, for its own user and resourc
 
     await change({ ann: { ...ann, tokens: [] } });
     await untilRefused('the token', ways.token);
-    assert.equal((await request(ways.password)).status, 200, 'The password is the first one again.');
+    assert.equal((await request(ways.password)).status, 200, 'The first password is valid again.');
     const next = { cookie: await signIn() };
     assert.equal((await request(next)).status, 200);
 
     await change({ bob: { tokens: [{ name: 'bob', hash: hashToken(bobs) }] } });
-    await untilRefused('the session of somebody who has gone', next);
+    await untilRefused('the session of a removed user', next);
     for (const [name, way] of Object.entries(ways)) assertAnonymous(await request(way), name);
     // The user is created again with another password. Nothing from before is valid.
     await change({ ann: { password: later } });
     const again = { authorization: basicOf('ann', 'another one'), 'x-forwarded-for': '127.0.2.1' };
-    await until('Ann is back', async () => (await request(again)).status === 200);
-    for (const old of [next, ...Object.values(ways)]) assertAnonymous(await request(old), 'of before');
+    await until('Ann can sign in again', async () => (await request(again)).status === 200);
+    for (const old of [next, ...Object.values(ways)]) assertAnonymous(await request(old), 'an earlier credential');
   });
 });
 

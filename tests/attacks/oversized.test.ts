@@ -85,7 +85,7 @@ it('rejects oversized input at low cost and stays available', async (t) => {
           [400, 404, 200].includes(response.status),
           `${path} ${body.slice(0, 60)}: ${response.status} ${response.body.toString().slice(0, 300)}`,
         );
-        assert.ok(response.body.length < 8 * KIBIBYTE, 'What was wrong is not sent back as a whole.');
+        assert.ok(response.body.length < 8 * KIBIBYTE, 'The response does not contain the whole invalid value.');
       }
     }
     for (const path of ['/create_folder', '/-/session']) {
@@ -215,7 +215,7 @@ it('rejects oversized input at low cost and stays available', async (t) => {
     assert.deepEqual(
       log.filter(({ level }) => Number(level) >= 50),
       [],
-      'Nothing of it was a fault of the service.',
+      'The service had no fault.',
     );
   });
 });

@@ -26,7 +26,7 @@ it('denies access to a folder whose name resembles or starts with that of a gran
   for (const sibling of siblings) {
     await t.test(JSON.stringify(sibling), async () => {
       const secret = await house.requestAsOwner(`/file/${escapePath(sibling)}/secret.txt`);
-      assert.equal(secret.status, 200, 'There is something to be had.');
+      assert.equal(secret.status, 200, 'The secret exists.');
       await assertClosed(house, fileEntrances(`${sibling}/secret.txt`));
       await assertClosed(house, folderEntrances(sibling));
       await assertClosed(house, folderEntrances(`${sibling}/folder`));
@@ -81,19 +81,19 @@ it('does not copy, move or overwrite a denied folder inside a granted folder', a
       json({ source, destination, is_folder: true, overwrite });
     const around: Entrance[] = [
       ['delete all', '/delete_folder/mine', { method: 'DELETE' }],
-      ['delete what is around', '/delete_folder/mine/deep', { method: 'DELETE' }],
+      ['delete its parent folder', '/delete_folder/mine/deep', { method: 'DELETE' }],
       ['rename all', '/rename_folder/mine', json({ newName: 'mine3' })],
-      ['rename what is around', '/rename_folder/mine/deep', json({ newName: 'shallow' })],
+      ['rename its parent folder', '/rename_folder/mine/deep', json({ newName: 'shallow' })],
       ['rename to its name', '/rename_folder/mine/folder', json({ newName: 'closed', overwrite: true })],
       ['move all', '/move', folder('mine', 'box/all')],
       ['copy all', '/copy', folder('mine', 'box/all')],
-      ['move what is around', '/move', folder('mine/deep', 'mine/folder/deep')],
-      ['copy what is around', '/copy', folder('mine/deep', 'mine/folder/deep')],
-      ['copy what is around, half-way', '/copy', folder('mine/deep/er', 'mine/er')],
-      ['put a look-alike over it', '/copy', folder('mine/look-alike', 'mine')],
-      ['move a look-alike over it', '/move', folder('mine/look-alike', 'mine')],
-      ['put one over what is around', '/copy', folder('mine/look-alike', 'mine/deep/er')],
-      ['put one over what is around, without replacing', '/copy', folder('mine/look-alike', 'mine/deep/er', false)],
+      ['move its parent folder', '/move', folder('mine/deep', 'mine/folder/deep')],
+      ['copy its parent folder', '/copy', folder('mine/deep', 'mine/folder/deep')],
+      ['copy a parent folder into another folder', '/copy', folder('mine/deep/er', 'mine/er')],
+      ['copy a look-alike over its parent folder', '/copy', folder('mine/look-alike', 'mine')],
+      ['move a look-alike over its parent folder', '/move', folder('mine/look-alike', 'mine')],
+      ['copy a look-alike over a nested parent folder', '/copy', folder('mine/look-alike', 'mine/deep/er')],
+      ['copy a look-alike over a nested parent folder, without overwrite', '/copy', folder('mine/look-alike', 'mine/deep/er', false)],
     ];
     await assertClosed(house, around);
   });
@@ -115,7 +115,7 @@ it('does not copy, move or overwrite a denied folder inside a granted folder', a
       cursor = `&cursor=${encodeURIComponent(page.cursor ?? '')}`;
     }
   });
-  await house.assertUntouched('what is closed');
+  await house.assertUntouched('the closed folders');
 });
 
 /** Returns requests of a user with all permissions in one folder, which copy files into another one or out of it. */
@@ -133,7 +133,7 @@ function carry(file: string, folder: string, closed: string): Entrance[] {
       ['move a file out of it', '/move', transfer(`${closed}/secret.txt`, `${folder}/taken.txt`, false)],
       ['copy it', '/copy', transfer(closed, `${folder}/taken`, true)],
       ['move it', '/move', transfer(closed, `${folder}/taken`, true)],
-      ['move what is in it', '/move', transfer(`${closed}/folder`, `${folder}/taken`, true)],
+      ['move a folder in it', '/move', transfer(`${closed}/folder`, `${folder}/taken`, true)],
       uploadTo(`${closed}/new.txt`, 'prefix first'),
       uploadTo(`${closed}/secret.txt`, 'file first'),
     ];

@@ -121,7 +121,7 @@ describe('A web page that uses DNS rebinding', () => {
       assert.equal(response.body.includes(SECRET), expected === 200);
     }
     const bare = responseOf(await sendBytes(holdall.port, 'GET /file/secret.txt HTTP/1.0\r\n\r\n'));
-    assert.ok(bare.status >= 400 && !bare.body.includes(SECRET), 'None at all, as HTTP/1.0 allows.');
+    assert.ok(bare.status >= 400 && !bare.body.includes(SECRET), 'HTTP/1.0 allows requests without Host.');
   });
 });
 

@@ -29,7 +29,7 @@ const IN_URL = 'password-in-a-url';
 it('prints no secret at any log level', async (t) => {
   const secrets = new Map<string, string>();
   const keep = (what: string, secret: string): string => {
-    assert.ok(secret.length >= 12, `${what} is there.`);
+    assert.ok(secret.length >= 12, `${what} exists.`);
     secrets.set(what, secret);
     return secret;
   };
@@ -138,11 +138,11 @@ it('prints no secret at any log level', async (t) => {
       request({ cookie: `${cookie}; ${cookie}x` }),
     );
     await expect('signing out', 200, send(port, '/-/session', { method: 'DELETE', headers: { cookie } }));
-    await expect('the session that is over', 401, request({ cookie }));
+    await expect('the revoked session', 401, request({ cookie }));
   });
 
   await t.test('prints no token', async () => {
-    await expect('a good one', 200, request({ authorization: `Bearer ${good.token}` }));
+    await expect('a valid one', 200, request({ authorization: `Bearer ${good.token}` }));
     for (const wrong of [expired.token, unknown.token, `${good.token}x`, good.token.toUpperCase(), good.hash]) {
       await expect(wrong, 401, request({ authorization: `Bearer ${wrong}` }));
     }
@@ -171,7 +171,7 @@ it('prints no secret at any log level', async (t) => {
     const { headers } = await request({ authorization: `Bearer ${good.token}` }, '/file/large.bin');
     const { pathname, search, searchParams } = new URL(headers.location ?? '', `${publicUrl}/file/`);
     keep('the signature of a URL', searchParams.get('signature') ?? '');
-    await expect('a good one', 200, request({}, pathname + search));
+    await expect('a valid one', 200, request({}, pathname + search));
     await expect('altered', 403, request({}, `${pathname}${search}x`), request({}, `/-/signed/note.txt${search}`));
     await expect('elsewhere', 401, request({}, `/file/note.txt${search}`));
   });
@@ -188,7 +188,7 @@ it('prints no secret at any log level', async (t) => {
       for (const name of ['state', 'nonce', 'code_challenge']) {
         keep(`the ${name} of ${what}`, new URL(response.headers.location ?? '').searchParams.get(name) ?? '');
       }
-      keep(`what is kept of ${what}`, browser.cookies(port).get('holdall-sign-in') ?? '');
+      keep(`the stored state of ${what}`, browser.cookies(port).get('holdall-sign-in') ?? '');
       while (!response.headers.location?.startsWith(`${publicUrl}/-/sign-in/callback`)) {
         response = await step(
           new URL(response.headers.location ?? assert.fail(`${response.status}`), provider.issuer).href,
@@ -197,23 +197,23 @@ it('prints no secret at any log level', async (t) => {
       keep(`the code of ${what}`, new URL(response.headers.location).searchParams.get('code') ?? '');
       return response.headers.location;
     };
-    await expect('back from it', 302, step(await depart('a good sign-in')));
+    await expect('the callback', 302, step(await depart('a good sign-in')));
     keep('the session of a provider', browser.cookies(port).get('holdall') ?? '');
 
-    const altered = (await depart('one with another code')).replace(/code=[^&]*/, 'code=code-of-somebody-else');
-    keep('a code of somebody else', 'code-of-somebody-else');
+    const altered = (await depart('one with another code')).replace(/code=[^&]*/, 'code=code-of-another-user');
+    keep('a code of another user', 'code-of-another-user');
     await expect('with another code', 400, step(altered));
-    const stateless = (await depart('one with another state')).replace(/state=[^&]*/, 'state=state-of-somebody-else');
+    const stateless = (await depart('one with another state')).replace(/state=[^&]*/, 'state=state-of-another-user');
     await expect('with another state', 400, step(stateless));
-    const late = await depart('one that comes late');
-    await expect('with nothing kept', 400, send(port, new URL(late).pathname + new URL(late).search));
+    const late = await depart('a late one');
+    await expect('without stored state', 400, send(port, new URL(late).pathname + new URL(late).search));
     provider.isUp = false;
     await expect('while it is down', 503, step(late));
   });
 
   await t.test('prints no Redis password when Redis rejects it', async () => {
     await redis.change();
-    await until('it is told', () => /Redis unreachable/.test(holdall.printed()));
+    await until('the failure is logged', () => /Redis unreachable/.test(holdall.printed()));
     const cookie =
       (await postJson(port, '/-/session', { name: 'ann', password: RIGHT })).headers['set-cookie']?.[0] ?? '';
     await expect('a session', 503, request({ cookie: /^[^;]*/.exec(cookie)?.[0] ?? '' }));

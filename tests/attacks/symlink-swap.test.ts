@@ -44,7 +44,7 @@ it('does not follow a symbolic link from a granted folder to another folder', as
         for (const { status } of await Promise.all(responses)) statuses.add(status);
       }
       await stopSwapping(swapper);
-      assert.ok(statuses.has(200) && statuses.has(404), `Both were met: ${[...statuses].join()}`);
+      assert.ok(statuses.has(200) && statuses.has(404), `Requests met both entries: ${[...statuses].join()}`);
       await house.assertUntouched(name);
       await assertNothingTaken(house);
     });
@@ -80,7 +80,7 @@ async function assertNothingTaken({ root }: House): Promise<void> {
   const mine = join(root, 'mine');
   for (const path of await contentsOf(mine)) {
     const isTaken = path.includes(SECRET) || (path.endsWith('.txt') && holdsSecret(join(mine, path)));
-    assert.ok(!isTaken, `${path} was taken from others.`);
+    assert.ok(!isTaken, `${path} contains a secret.`);
   }
 }
 

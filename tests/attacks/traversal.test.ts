@@ -10,13 +10,13 @@ import { representativesOf, spellingsOf, textsOf } from './spellings.ts';
 it('rejects path traversal out of a granted folder in every encoding', async (t) => {
   const house = await startHouse(t);
   const secret = await house.requestAsOwner('/file/other/secret.txt');
-  assert.equal(`${secret.status} ${secret.body.toString()}`, `200 ${SECRET}`, 'There is something to be had.');
+  assert.equal(`${secret.status} ${secret.body.toString()}`, `200 ${SECRET}`, 'The secret exists.');
 
   for (const parameter of PARAMETERS) {
     await t.test(parameter.name, async () => {
       house.restore();
       const good = await house.attack(...parameter.request(parameter.works));
-      assert.equal(good.status, 200, `In its place it works: ${good.body.toString()}`);
+      assert.equal(good.status, 200, `The permitted value works: ${good.body.toString()}`);
       house.restore();
       const plain = await house.attack(...parameter.request(parameter.goal));
       const expected = parameter.plainly ?? [400, 403, 404];
@@ -64,7 +64,7 @@ it('rejects path traversal out of a granted folder in every encoding', async (t)
       }
     }
   });
-  await house.assertUntouched('all of it');
+  await house.assertUntouched('after all attacks');
 });
 
 /** One parameter for each decoder of paths: URL, query, JSON and form. These get all spellings. */

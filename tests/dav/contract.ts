@@ -69,7 +69,7 @@ export function testDavTables(name: string, createEngine: () => Promise<Engine>)
       });
       const create = async (...parameters: Parameters<typeof wanted>) => {
         const outcome = await locks().create(wanted(...parameters));
-        return 'lock' in outcome ? outcome.lock : assert.fail(`${outcome.conflict.path} is in the way`);
+        return 'lock' in outcome ? outcome.lock : assert.fail(`${outcome.conflict.path} conflicts`);
       };
       const conflictOf = async (...parameters: Parameters<typeof wanted>) => {
         const outcome = await locks(1).create(wanted(...parameters));

@@ -216,7 +216,7 @@ describe('holdall doctor on a bucket', () => {
     atEnd(t, () => child.kill('SIGKILL'));
     const printed = text(child.stdout);
     const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
-    await until('a part is on its way', () => proxy.count('UploadPart') > 0);
+    await until('a part is being sent', () => proxy.count('UploadPart') > 0);
     assert.notDeepEqual(await bucket.keys(), []);
     child.kill('SIGINT');
     assert.equal(await ended, 130);

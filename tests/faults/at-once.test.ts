@@ -32,7 +32,7 @@ it(`stores one of ${UPLOADS} concurrent uploads to a path, and readers only see 
       assert.equal(status, 200);
       assertVersion(body);
       const [entry] = jsonOf(await send(port, '/folder'))['entries'] as { size: number }[];
-      assert.ok(entry && entry.size >= SIZE && entry.size <= SIZE + UPLOADS, 'A listing tells of one whole version.');
+      assert.ok(entry && entry.size >= SIZE && entry.size <= SIZE + UPLOADS, 'A listing describes one complete version.');
     }
   };
   const reading = Promise.all(Array.from({ length: READERS }, read));
@@ -44,7 +44,7 @@ it(`stores one of ${UPLOADS} concurrent uploads to a path, and readers only see 
   assert.ok(responses.every(({ status }) => status === 200));
   const last = await send(port, '/file/folder/file');
   const winner = responses.findIndex(({ headers }) => headers.etag === last.headers.etag) + 1;
-  assert.ok(last.body.equals(versionOf(winner)), 'The etag is the one that the winner was given.');
+  assert.ok(last.body.equals(versionOf(winner)), 'The last ETag is that of the stored upload.');
   assertSameBytes(await readFile(join(root, 'folder/file')), last.body);
   assert.deepEqual(await contentsOf(root), ['folder/', 'folder/file']);
   await untilNoTemporaryFiles(root);

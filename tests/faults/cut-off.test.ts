@@ -47,7 +47,7 @@ it('handles a client that disconnects', async (t) => {
     await truncate(join(root, 'large'), 1024 ** 3);
     const signed = await signedPath(port, 'large');
     const downloads = await Promise.all(Array.from({ length: 20 }, () => openDownload(port, signed)));
-    await until('all are being read', () => openFilesOf(holdall).length === downloads.length);
+    await until('all downloads have begun', () => openFilesOf(holdall).length === downloads.length);
     for (const download of downloads) download.destroy();
     await until('no file is open', () => openFilesOf(holdall).length === 0);
     await assertGoesOn(holdall);
@@ -86,7 +86,7 @@ it('handles a client that disconnects', async (t) => {
     const leave = copyWithoutEnd(port, { destination: 'copied', accept: 'application/json' });
     await untilCopying('copied');
     leave();
-    await until('the copy is there', () => existsSync(join(root, 'copied')));
+    await until('the copy exists', () => existsSync(join(root, 'copied')));
     assert.ok(await isWhole(join(root, 'copied'), TREE));
     await untilNoTemporaryFiles(root);
   });

@@ -83,7 +83,7 @@ describe('kill -9 of a service that stores files in a repository', () => {
       body: JSON.stringify(move),
     });
     exchange.answer.catch(() => {});
-    await until('the branch is to be moved', () => isReached);
+    await until('the branch update arrives', () => isReached);
     await kill();
     held.resolve();
     exchange.leave();

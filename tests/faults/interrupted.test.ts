@@ -37,7 +37,7 @@ it('recovers from a folder operation that kill -9 interrupts', async (t) => {
       const move = { source: 'from/', destination: `${moment}/to/`, is_folder: true };
       await killWhen(holdall, '/move', move, hasCome);
       const wasMoved = await isWhole(at(move.destination), TREE);
-      assert.ok(wasMoved !== (await isWhole(at('from'), TREE)), 'It is whole at one of the two places.');
+      assert.ok(wasMoved !== (await isWhole(at('from'), TREE)), 'The folder is complete at exactly one of the two paths.');
 
       await restart();
       const response = await postJson(holdall.port, '/move', move);
@@ -67,7 +67,7 @@ it('recovers from a folder operation that kill -9 interrupts', async (t) => {
     await plantTree(at('from'), TREE);
     const copy = { source: 'from', destination: 'copy', is_folder: true };
     await killWhen(holdall, '/copy', copy, manyAreCopied);
-    assert.ok(!existsSync(at('copy')), 'What is not whole has no name.');
+    assert.ok(!existsSync(at('copy')), 'An incomplete copy has no name.');
 
     await restart();
     assertSuccess(await postJson(holdall.port, '/copy', copy), { message: 'Item copied successfully' });
@@ -122,7 +122,7 @@ async function killWhen(holdall: Holdall, path: string, body: object, hasCome: M
   const ended = Promise.allSettled([postJson(holdall.port, path, body)]).finally(() => {
     isResponded = true;
   });
-  await until('the moment has come', async () => isResponded || (await hasCome(holdall.root)));
+  await until('the condition holds or the response has arrived', async () => isResponded || (await hasCome(holdall.root)));
   await holdall.kill();
   await ended;
 }

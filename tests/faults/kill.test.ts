@@ -37,14 +37,14 @@ describe('kill -9 during uploads', () => {
       for (const pid of serving)
         assert.ok(
           files.some((path) => path.includes(`~${pid}~`)),
-          'Each process took in some.',
+          'Each process received some uploads.',
         );
 
       const second = await startHoldall(t, { root, settings: { WORKERS } });
       const servingNow = await untilAllServe(second);
       // At its start, a process repeatedly checks for a moment whether it can write, because a killed process can take
       // a moment to end.
-      await until('there is nothing but the folders of those that serve, each empty', async () => {
+      await until('only empty folders of the running processes remain', async () => {
         const left = await temporaryFilesOf(root);
         return left.files.length === 0 && new Set(left.owners).symmetricDifference(new Set(servingNow)).size === 0;
       });
@@ -87,7 +87,7 @@ describe('Two services on one root', () => {
     const first = await startHoldall(t, { command });
     const uploads = await beginUploads(first);
     const second = await startHoldall(t, { root: first.root, command });
-    assert.equal(first.ready['pid'], second.ready['pid'], 'The two have one id.');
+    assert.equal(first.ready['pid'], second.ready['pid'], 'Both have the same process ID.');
     await finishUploads(first, uploads);
   });
 
@@ -101,8 +101,8 @@ describe('Two services on one root', () => {
     const daysAgo = new Date(Date.now() - 3 * 24 * 60 * 60 * 1000);
     await utimes(join(idle.root, '.holdall/temporary', own), daysAgo, daysAgo);
     await startHoldall(t, { root: idle.root, command });
-    await upload(idle.port, 'after the days', 'taken in');
-    assert.equal(await readFile(join(idle.root, 'after the days'), 'utf8'), 'taken in');
+    await upload(idle.port, 'after the days', 'received');
+    assert.equal(await readFile(join(idle.root, 'after the days'), 'utf8'), 'received');
   });
 });
 

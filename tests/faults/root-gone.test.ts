@@ -34,7 +34,7 @@ it('returns 503 while the root is unmounted and stores nothing at the mount poin
 
   await rm(root, { recursive: true });
   await rename(away, root);
-  await until('it is back', async () => (await send(port, '/-/health/ready')).status === 200);
+  await until('the root is available again', async () => (await send(port, '/-/health/ready')).status === 200);
   assert.equal((await send(port, '/file/a/kept')).body.toString(), 'kept');
   assertSuccess(await upload(port, 'b/new', 'new'), { message: 'File uploaded successfully', path: 'b/new' });
 });

@@ -118,7 +118,7 @@ describe('A client that stalls', { concurrency: CONCURRENT_TESTS }, () => {
     await truncate(join(root, 'large'), 1024 ** 3);
     const signed = await signedPath(port, 'large');
     const downloads = await Promise.all([1, 2, 3].map(() => openDownload(port, signed)));
-    await until('all are being read', () => openFiles(pid, root) === downloads.length);
+    await until('all downloads have begun', () => openFiles(pid, root) === downloads.length);
     const uploads = ORDERS.map((order) => stallUpload(t, port, order));
     await until('no file is open', () => openFiles(pid, root) === 0);
     for (const download of downloads) await assert.rejects(buffer(download), { code: 'ECONNRESET' });

@@ -88,7 +88,7 @@ it('handles file names that no path can express', async (t) => {
 
   await t.test('omits the names from the listing and logs their count', async () => {
     assert.deepEqual(await pathsListed(holdall, 'folder'), ['folder/file', 'folder/nameable/']);
-    const line = await until('a line of the log tells of them', () =>
+    const line = await until('a log line reports them', () =>
       holdall.log.find(({ folder }) => folder === 'folder/'),
     );
     assert.equal(line['omitted'], strange.length);

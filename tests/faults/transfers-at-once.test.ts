@@ -38,7 +38,7 @@ it('returns the correct bytes for each concurrent download despite slow and abor
     let position = start;
     for await (const chunk of response as AsyncIterable<Buffer>) {
       const expected = bytes.subarray(position, position + chunk.length);
-      assert.ok(chunk.equals(expected), `The bytes of ${name} at ${position} are others (${way}).`);
+      assert.ok(chunk.equals(expected), `The bytes of ${name} at ${position} differ (${way}).`);
       position += chunk.length;
       if (way === 'broken' && position > bytes.length / 2) return response.destroy();
       if (way === 'slow') for (let turn = 0; turn < 10; turn++) await setImmediate();

@@ -84,7 +84,7 @@ async function fuzzForms(t: TestContext, target: Target, runs: number): Promise<
       await target.restore(THERE);
       const responses = await exchange(target.port, headOf(sent) + sent.body);
       const [response] = responses;
-      assert.ok(response && responses.length === 1, `${responses.length} answers`);
+      assert.ok(response && responses.length === 1, `${responses.length} responses`);
       assertGeneral(response);
       const tree = await target.tree();
       if (response.status !== 200) {

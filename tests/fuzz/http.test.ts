@@ -66,7 +66,7 @@ test('rejects an ambiguous request, closes the connection and processes no secon
   for (const framing of ['Transfer-Encoding: chunked', 'Content-Length: 5']) {
     const two = await exchange(target.port, hiding(framing), { responses: 2 });
     const statuses = two.map(({ status }) => status);
-    assert.deepEqual(statuses, [400, 200], 'With nothing odd about the first, the second one is seen.');
+    assert.deepEqual(statuses, [400, 200], 'After a valid request, the second one is processed.');
     await target.restore(THERE);
   }
   for (const [what, bytes] of Object.entries(AMBIGUOUS)) {

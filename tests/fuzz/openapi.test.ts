@@ -73,7 +73,7 @@ async function fuzz(t: TestContext, target: Target, runs: number, proof: Record<
       seen.add(`${each.method.toLowerCase()} ${path}`);
       if (hasToProve && !isProven) assertNothingGiven(response, path);
       tree = deed ? after(tree, deed) : tree;
-      assert.deepEqual(await target.tree(), tree, `What is stored after ${told(each)}`);
+      assert.deepEqual(await target.tree(), tree, `The stored files after ${told(each)}`);
     }
   };
   const options = tries(t, runs);
@@ -88,7 +88,7 @@ async function fuzz(t: TestContext, target: Target, runs: number, proof: Record<
     await sendAll(requests.map((made) => ({ request: made, proves: true })));
   }
   await target.assertWell();
-  assert.deepEqual(unseen(), [], 'Every operation is tried.');
+  assert.deepEqual(unseen(), [], 'Every operation is tested.');
 }
 
 /** Requests to each omitted operation. Some have another method. */
@@ -115,7 +115,7 @@ interface Requested {
 /** Sends a request, checks the response against the document, and returns the effect. */
 async function ask({ port }: Target, document: ApiDocument, request: FuzzedRequest): Promise<Requested> {
   const responses = await exchange(port, bytesOf(request));
-  assert.equal(responses.length, 1, `${responses.length} answers to ${told(request)}`);
+  assert.equal(responses.length, 1, `${responses.length} responses to ${told(request)}`);
   const [response] = responses;
   assert.ok(response);
   try {
@@ -123,7 +123,7 @@ async function ask({ port }: Target, document: ApiDocument, request: FuzzedReque
     document.assertDeclared(request.method, request.target, response);
   } catch (error) {
     throw new Error(
-      `${told(request)} was answered ${response.status} ${JSON.stringify(response.headers)} ${response.body.toString().slice(0, 500)}`,
+      `${told(request)} returned ${response.status} ${JSON.stringify(response.headers)} ${response.body.toString().slice(0, 500)}`,
       { cause: error },
     );
   }
@@ -135,7 +135,7 @@ async function ask({ port }: Target, document: ApiDocument, request: FuzzedReque
 
 /** Asserts that the response contains no data: a failure, the methods of a path, or the service's own endpoints. */
 function assertNothingGiven({ status }: Response, path: string | undefined): void {
-  assert.ok(status >= 400 || status === 204 || path?.startsWith('/-/'), `${status} of ${path} for nobody`);
+  assert.ok(status >= 400 || status === 204 || path?.startsWith('/-/'), `${status} of ${path} for an anonymous user`);
 }
 
 function deedOf(path: string, request: FuzzedRequest, response: Response): Deed | undefined {

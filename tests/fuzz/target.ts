@@ -61,9 +61,9 @@ export async function startOnDisk(
         .filter((line) => line !== '' && !line.startsWith('{"level":'));
       assert.deepEqual(other, [], 'Nothing is printed but the log.');
       await untilNoTemporaryFiles(root);
-      await until('no file and no connection is open any more', () => openFiles(pid) <= open);
+      await until('all files and connections are closed', () => openFiles(pid) <= open);
       await until(
-        'the memory is given back',
+        'the memory is released',
         async () => (await anonymousMemory(pid)) < memoryBefore + MAX_MEMORY_GROWTH_BYTES,
       );
     },
@@ -112,7 +112,7 @@ const ERROR = 50;
 
 function assertQuiet(log: readonly Readonly<Record<string, unknown>>[]): void {
   const faults = log.filter(({ level }) => Number(level) >= ERROR);
-  assert.deepEqual(faults, [], 'Nothing of it was a fault of the service.');
+  assert.deepEqual(faults, [], 'The service had no fault.');
 }
 
 /**

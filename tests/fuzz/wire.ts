@@ -41,7 +41,7 @@ export async function exchange(
     socket.destroy();
   }
   const { found, rest } = readResponses(received, { isHead, hasEnded: true });
-  assert.equal(rest.toString('latin1'), '', 'Nothing comes beside whole answers.');
+  assert.equal(rest.toString('latin1'), '', 'Only complete responses arrive.');
   return found.filter(isFinal);
 }
 
@@ -73,7 +73,7 @@ function readResponse(bytes: Buffer, { isHead, hasEnded }: Reading): { response:
   if (end === -1) return undefined;
   const [statusLine = '', ...lines] = bytes.toString('latin1', 0, end).split('\r\n');
   const status = Number(/^HTTP\/1\.1 (\d{3}) [\x20-\x7e]*$/.exec(statusLine)?.[1]);
-  assert.ok(status >= 100, `This is no status line: ${JSON.stringify(statusLine)}`);
+  assert.ok(status >= 100, `Not a status line: ${JSON.stringify(statusLine)}`);
   const headers = readHeaders(lines);
   const rest = bytes.subarray(end + 4);
   // If the service can't parse a request, it does not know the method HEAD, and responds with a body.
@@ -92,12 +92,12 @@ function readHeaders(lines: readonly string[]): IncomingHttpHeaders {
   const headers: IncomingHttpHeaders = {};
   for (const line of lines) {
     const [, name = '', value = ''] = /^([\w!#$%&'*+.^`|~-]+): ?([\t\x20-\x7e\x80-\xff]*)$/.exec(line) ?? [];
-    assert.ok(name, `This is no header: ${JSON.stringify(line)}`);
+    assert.ok(name, `Not a header: ${JSON.stringify(line)}`);
     const key = name.toLowerCase();
     const before = headers[key];
     if (before === undefined) headers[key] = value;
     else {
-      assert.match(key, /^(?:set-cookie|www-authenticate)$/, `The header ${name} comes twice.`);
+      assert.match(key, /^(?:set-cookie|www-authenticate)$/, `The header ${name} occurs twice.`);
       headers[key] = [before, value].flat();
     }
   }

@@ -98,8 +98,8 @@ const VIOLATIONS: readonly Case[] = [
   ['a content that no operation wrote', ALL, stored('a', 1), stored('fx', 2), holds('fx', 1)],
   ['bytes of two contents', ALL, stored('a', 1), [fetch('a'), { is: 'wrong', why: 'bytes of no content' }]],
   ['a file that no operation uploaded', ALL, [list(''), listed({ 'a.tmp': 5 })]],
-  ['an upload that replaces what it must not', ALL, stored('a', 1), [uploadNew('a', 2), done]],
-  ['an upload that is refused for a file that is not there', ALL, [uploadNew('a', 2), refused(412)]],
+  ['an upload that must not replace a file and does', ALL, stored('a', 1), [uploadNew('a', 2), done]],
+  ['an upload that fails for a file that does not exist', ALL, [uploadNew('a', 2), refused(412)]],
   ['an upload to the root that is refused because its folder is missing', ALL, [upload('a', 1), withoutFolder]],
   [
     'an upload that is refused because a folder with files is missing',
@@ -108,17 +108,17 @@ const VIOLATIONS: readonly Case[] = [
     [upload('f/y', 2), withoutFolder],
   ],
   [
-    'two that may not replace each other',
+    'two uploads that must not replace each other and both succeed',
     CONDITIONAL,
     calls('p', uploadNew('a', 1)),
     calls('q', uploadNew('a', 2)),
     ends('p', done),
     ends('q', done),
   ],
-  ['an upload that was cut off and is there', ALL, stored('a', 1), [upload('a', 2), { is: 'left' }], holds('a', 2)],
-  ['an upload that was cut off and left nothing', ALL, stored('a', 1), [upload('a', 2), { is: 'left' }], holds('a', 0)],
+  ['an interrupted upload whose content exists', ALL, stored('a', 1), [upload('a', 2), { is: 'left' }], holds('a', 2)],
+  ['an interrupted upload that removed the file', ALL, stored('a', 1), [upload('a', 2), { is: 'left' }], holds('a', 0)],
   [
-    'the new, and then the old',
+    'a fetch of the new content, and then of the old one',
     ALL,
     stored('a', 1),
     calls('p', upload('a', 2)),
@@ -127,24 +127,24 @@ const VIOLATIONS: readonly Case[] = [
     ends('p', done),
   ],
   [
-    'a refusal that did it',
+    'a rejected operation that took effect',
     ALL,
     stored('a', 1),
     stored('f/x', 2),
     [transfer('copy', 'a', 'f/x'), refused(409)],
     holds('f/x', 1),
   ],
-  ['a conflict with nothing', ALL, stored('a', 1), [transfer('copy', 'a', 'f/x'), refused(409)]],
-  ['a file that is there and is not found', ALL, stored('a', 1), [remove('a'), refused(404)]],
-  ['a copy of nothing', ALL, [transfer('copy', 'a', 'f/x'), done]],
+  ['a conflict with a free path', ALL, stored('a', 1), [transfer('copy', 'a', 'f/x'), refused(409)]],
+  ['a 404 for an existing file', ALL, stored('a', 1), [remove('a'), refused(404)]],
+  ['a copy of a missing file', ALL, [transfer('copy', 'a', 'f/x'), done]],
   [
-    'a copy that replaces what it must not',
+    'a copy that must not replace a file and does',
     CONDITIONAL,
     stored('a', 1),
     stored('f/x', 2),
     [transfer('copy', 'a', 'f/x'), done],
   ],
-  ['a copy that is not there', ALL, stored('a', 1), [transfer('copy', 'a', 'f/x'), done], holds('f/x', 0)],
+  ['a copy that does not exist', ALL, stored('a', 1), [transfer('copy', 'a', 'f/x'), done], holds('f/x', 0)],
   ['a move that loses the file', ALL, stored('a', 1), [transfer('move', 'a', 'f/x'), done], holds('f/x', 0)],
   ['a move that leaves the file', ALL, stored('a', 1), [transfer('move', 'a', 'f/x'), done], holds('a', 1)],
   ['the removal of a neighbour', ALL, stored('f/x', 1), stored('fx', 2), [removeFolder('f/'), done], holds('fx', 0)],
@@ -173,7 +173,7 @@ const VIOLATIONS: readonly Case[] = [
     [list('g/'), listed({ 'g/x': 1 })],
   ],
   [
-    'a folder that is moved over another one and does not replace it',
+    'a folder that is moved over another folder without replacing it',
     EXCEPT_BUCKET,
     stored('f/x', 1),
     stored('g/y', 2),
@@ -181,7 +181,7 @@ const VIOLATIONS: readonly Case[] = [
     holds('g/y', 2),
   ],
   [
-    'half of a commit',
+    'a half of a commit',
     GITHUB,
     stored('f/x', 1),
     stored('f/y', 2),
@@ -208,9 +208,9 @@ const VIOLATIONS: readonly Case[] = [
     holds('g/x', 1),
     holds('g/y', 0),
   ],
-  ['a move that is refused and half done', EXCEPT_BUCKET, stored('a', 1), [transfer('move', 'a', 'f/x'), refused(404)]],
+  ['a rejected move that is half complete', EXCEPT_BUCKET, stored('a', 1), [transfer('move', 'a', 'f/x'), refused(404)]],
   [
-    'one file that two delete',
+    'one file that two requests delete',
     EXCEPT_BUCKET,
     stored('a', 1),
     calls('p', remove('a')),
@@ -219,7 +219,7 @@ const VIOLATIONS: readonly Case[] = [
     ends('q', done),
   ],
   [
-    'an upload that a move of the old file takes with it',
+    'an upload that is moved by a move of the old file',
     EXCEPT_BUCKET,
     stored('a', 1),
     calls('p', transfer('move', 'a', 'f/x')),
@@ -230,7 +230,7 @@ const VIOLATIONS: readonly Case[] = [
     holds('a', 0),
   ],
   [
-    'an upload that perhaps was, too late',
+    'an upload with an unknown outcome that takes effect too late',
     ALL,
     [upload('a', 1), unknown],
     'barrier',
@@ -239,7 +239,7 @@ const VIOLATIONS: readonly Case[] = [
     holds('a', 1),
   ],
   [
-    'what was perhaps done, done and undone and done',
+    'an operation with an unknown outcome that takes effect twice',
     ALL,
     [upload('a', 1), unknown],
     holds('a', 1),
@@ -256,7 +256,7 @@ const VIOLATIONS: readonly Case[] = [
     holds('a', 1),
     ends('p', done),
   ],
-  ['an answer that is none', ALL, [upload('a', 1), refused(404)]],
+  ['an invalid response', ALL, [upload('a', 1), refused(404)]],
   ['a deleted content that the store lost', ALL, stored('a', 1), [remove('a'), done], { kept: [] }],
   ['a replaced content that the store lost', ALL, stored('a', 1), stored('a', 2), { kept: [2] }],
   ['a content that the store lost at its path', ALL, stored('a', 1), { kept: [2] }],
@@ -316,7 +316,7 @@ const VIOLATIONS: readonly Case[] = [
   ['a restored file that is not there', ALL, [restore('a', 2), done], holds('a', 0)],
   ['a restored folder that lacks a file', ALL, [restoreFolder('f/', { 'f/x': 1, 'f/y': 2 }), done], holds('f/y', 0)],
   [
-    'a folder that is restored into another one',
+    'a folder that is restored into another folder',
     EXCEPT_BUCKET,
     stored('f/y', 1),
     [restoreFolder('f/', { 'f/x': 2 }), done],
@@ -354,7 +354,7 @@ const EXPLAINED: readonly Case[] = [
     { kept: [2] },
   ],
   [
-    'a content that was moved to where another one arrived',
+    'a content that was moved to the path of another upload',
     ['bucket'],
     stored('a', 1),
     calls('p', transfer('move', 'a', 'f/x')),
@@ -383,7 +383,7 @@ const EXPLAINED: readonly Case[] = [
     holds('f/x', 2),
   ],
   [
-    'an undo that perhaps was',
+    'an undo with an unknown outcome',
     ALL,
     stored('a', 1),
     [remove('a'), done],
@@ -428,7 +428,7 @@ const EXPLAINED: readonly Case[] = [
   ],
   ['a restore of an empty folder', ALL, [restoreFolder('f/', {}), done], stored('f/x', 1), { kept: [1] }],
   [
-    'a folder that is put aside twice, because a file came meanwhile',
+    'a folder that is renamed away twice, because a file was created meanwhile',
     DISK,
     stored('f/x', 1),
     stored('g/x', 2),
@@ -441,7 +441,7 @@ const EXPLAINED: readonly Case[] = [
     { kept: [1, 2, 3] },
   ],
   [
-    'uploads at once, in any order',
+    'concurrent uploads, in any order',
     ALL,
     calls('p', upload('a', 1)),
     calls('q', upload('a', 2)),
@@ -460,7 +460,7 @@ const EXPLAINED: readonly Case[] = [
   ],
   ['an upload that perhaps was not', ALL, [upload('a', 1), unknown], holds('a', 0), 'barrier', holds('a', 0)],
   [
-    'an upload that perhaps was, later',
+    'an upload with an unknown outcome that takes effect later',
     ALL,
     [upload('a', 1), unknown],
     holds('a', 0),
@@ -470,14 +470,14 @@ const EXPLAINED: readonly Case[] = [
     holds('a', 1),
   ],
   [
-    'a refusal for what is there for a moment',
+    'a rejection because of a file that exists for a moment',
     ALL,
     calls('p', upload('a', 1)),
     [uploadNew('a', 2), refused(412)],
     ends('p', done),
   ],
   [
-    'moves of one file at once, of which one comes late',
+    'concurrent moves of one file, one of which is late',
     ALL,
     stored('a', 1),
     calls('p', transfer('move', 'a', 'f/x')),
@@ -498,7 +498,7 @@ const EXPLAINED: readonly Case[] = [
     ends('p', done),
   ],
   [
-    'a copy of what was there before',
+    'a copy of the earlier content',
     EXCEPT_GITHUB,
     stored('a', 1),
     calls('p', transfer('copy', 'a', 'f/x')),
@@ -508,7 +508,7 @@ const EXPLAINED: readonly Case[] = [
     holds('f/x', 1),
   ],
   [
-    'a folder that is away for a moment',
+    'a folder that is missing for a moment',
     DISK,
     stored('f/x', 1),
     stored('g/x', 2),
@@ -540,7 +540,7 @@ const EXPLAINED: readonly Case[] = [
     holds('f/y', 2),
   ],
   [
-    'one object that two delete',
+    'one object that two requests delete',
     BUCKET,
     stored('a', 1),
     calls('p', remove('a')),
@@ -549,7 +549,7 @@ const EXPLAINED: readonly Case[] = [
     ends('q', done),
   ],
   [
-    'a request that is sent again',
+    'a repeated request',
     BUCKET,
     calls('p', upload('a', 1)),
     holds('a', 1),
@@ -568,7 +568,7 @@ describe('The checker of histories', () => {
         const history = historyOf(store, events);
         const verdict = check(history);
         assert.equal(verdict.is, 'violation');
-        assert.match(reportOf(history, verdict), /^Nothing explains what was told on the store/);
+        assert.match(reportOf(history, verdict), /^No explanation for line/);
       });
     }
   }
@@ -591,10 +591,10 @@ describe('The checker of histories', () => {
     const verdict = check(history);
     assert.equal(verdict.is, 'violation');
     assert.deepEqual(reportOf(history, verdict).split('\n'), [
-      'Nothing explains what was told on the store "disk" (seed 1), from line 9 of the history on: nothing that was promised explains this outcome.',
+      'No explanation for line 9 of the history on the store "disk" (seed 1): no guaranteed steps explain this outcome.',
       'It is operation 4, fetch a.',
-      'Before, a may have held nothing.',
-      'What was told of these paths in this round and the one before:',
+      'Before, a could contain nothing.',
+      'The events of these paths in this round and the previous one:',
       '       0.0 ms  client → 0        1  upload content 1 at a …',
       '       1.0 ms  client → 0        1  … upload content 1 at a: done',
       '       4.0 ms  client → 0        3  delete a …',

@@ -85,7 +85,7 @@ function follow(
     if (program === undefined || program.length === 0) continue;
     const after = ended(worlds, id, program, programs);
     if (after === undefined) return { worlds: new Map() };
-    if (after.size === 0) return { wrong: 'nothing that was promised explains this outcome' };
+    if (after.size === 0) return { wrong: 'no guaranteed steps explain this outcome' };
     worlds = after;
   }
   return { worlds };

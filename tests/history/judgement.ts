@@ -12,6 +12,6 @@ export function judgementOf(history: History): Judgement {
   const verdict = check(history);
   if (verdict.is === 'violation') return { isViolated: true, text: reportOf(history, verdict) };
   const { operations, most, skipped } = verdict;
-  const exceptions = skipped > 0 ? `, but for ${skipped} rounds with too many ways` : '';
-  return { isViolated: false, text: `${operations} operations explained, in ${most} ways at the most${exceptions}` };
+  const exceptions = skipped > 0 ? `, except ${skipped} rounds with too many possible worlds` : '';
+  return { isViolated: false, text: `${operations} operations explained, with at most ${most} possible worlds${exceptions}` };
 }

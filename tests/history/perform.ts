@@ -109,7 +109,7 @@ async function fetchFile(port: number, { path, range }: Of<'fetch'>): Promise<Ou
   if (response.status !== 200 && response.status !== 206) return changed(response);
   const total = Number(response.headers['content-range']?.split('/')[1] ?? response.body.length);
   const isPart = response.status === 206;
-  if (isPart !== (range !== undefined)) return { is: 'wrong', why: `a ${response.status} is no answer to this` };
+  if (isPart !== (range !== undefined)) return { is: 'wrong', why: `a ${response.status} is not a response to this request` };
   const length = range ? range[1] - range[0] + 1 : total;
   const content = response.body.length === length ? contentOf(response.body, range?.[0], total) : undefined;
   if (content === undefined) return { is: 'wrong', why: `bytes of no content, ${response.body.length} of ${total}` };

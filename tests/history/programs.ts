@@ -133,7 +133,7 @@ export function explainerOf({ store, paths }: Pick<History, 'store' | 'paths'>) 
         if (change.does === 'upload' && !change.replace) return { program: [present(change.from)] };
         break;
     }
-    return { wrong: `a ${status} is no answer to this` };
+    return { wrong: `a ${status} is not a response to this request` };
   };
 
   /** Checks that the folder of the new file had no files. */

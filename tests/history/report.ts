@@ -17,10 +17,10 @@ export function reportOf(history: History, { line: index, why, possible }: Viola
     return call !== undefined && concerns(call.operation);
   });
   return [
-    `Nothing explains what was told on the store "${store}" (seed ${seed}), from line ${index + 2} of the history on: ${why}.`,
+    `No explanation for line ${index + 2} of the history on the store "${store}" (seed ${seed}): ${why}.`,
     ...(failedCall ? [`It is operation ${failedCall.id}, ${describe(failedCall.operation)}.`] : []),
-    ...paths.map((path) => `Before, ${path} may have held ${(possible.get(path) ?? []).map(nameOf).join(' or ')}.`),
-    'What was told of these paths in this round and the one before:',
+    ...paths.map((path) => `Before, ${path} could contain ${(possible.get(path) ?? []).map(nameOf).join(' or ')}.`),
+    'The events of these paths in this round and the previous one:',
     ...told.map((line) => describeLine(line, calls)),
   ].join('\n');
 }
@@ -43,7 +43,7 @@ function pathsOf(operation: Operation, all: readonly string[]): readonly string[
 function describeLine(line: Line, calls: ReadonlyMap<number, Line & { is: 'call' }>): string {
   const time = `${line.at.toFixed(1).padStart(10)} ms`;
   if (line.is === 'barrier') return `${time}  ---- all clients have ended`;
-  if (line.is === 'looked') return `${time}  ---- all was looked at`;
+  if (line.is === 'looked') return `${time}  ---- every path was read`;
   if (line.is === 'kept') return `${time}  ---- the store has ${line.contents.length} contents`;
   if (line.is === 'fault') {
     const what = line.fault === 'kill' ? `service ${line.replica} is killed` : 'a connection to the store is cut';

@@ -27,7 +27,7 @@ export function* spoiled(history: History): Generator<[what: string, spoiled: Hi
     const other = contents.findLast((one) => one !== content);
     if (other === undefined) continue;
     const outcome = { is: 'found', content: other } as const;
-    const what = `The look ${line.id} at ${path} gave ${content}: that it gave ${other} is found.`;
+    const what = `The check must detect a changed read: ${line.id} read ${other} at ${path} instead of ${content}.`;
     yield [what, { ...history, lines: lines.with(index, { ...line, outcome }) }];
   }
 }

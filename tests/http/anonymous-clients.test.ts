@@ -34,7 +34,7 @@ async function talk(t: TestContext, port: number) {
     write: (text: string | Buffer) => socket.write(text),
     /** Returns all received bytes, up to the end of the first headers after `from`. */
     async headers(from = 0): Promise<string> {
-      await until('the headers are there', () => heard.indexOf('\r\n\r\n', from) !== -1);
+      await until('the headers have arrived', () => heard.indexOf('\r\n\r\n', from) !== -1);
       return heard.slice(from);
     },
   };
@@ -193,7 +193,7 @@ describe('/-/health/ready', () => {
     });
     const request = async () => (await send(port, '/-/health/ready')).status;
     const requested = Array.from({ length: 20 }, request);
-    await until('the first check is there', () => checks > 0);
+    await until('the first check has arrived', () => checks > 0);
     gate.resolve();
     assert.deepEqual(new Set(await within('all responses', Promise.all(requested))), new Set([200]));
     assert.equal(await request(), 200);
@@ -208,7 +208,7 @@ describe('The log', () => {
   it('has the path of a request up to 1,024 characters', async (t) => {
     const { port, log } = await serve(t);
     await send(port, `/file/${'x'.repeat(12_000)}`);
-    await until('it is logged', () => log.some(({ msg }) => msg === 'request'));
+    await until('the request is logged', () => log.some(({ msg }) => msg === 'request'));
     const path = String(log.find(({ msg }) => msg === 'request')?.['path']);
     assert.equal(path, `/file/${'x'.repeat(1018)}… (truncated from 12006 characters)`);
     assert.ok(JSON.stringify(log).length < 4000);

@@ -91,7 +91,7 @@ describe('A stream of changes', () => {
     });
     const running = stream.run();
     const lockEvents = () => text.split('event: locks').length - 1;
-    await until('the stream waits', () => text.includes(': heartbeat'));
+    await until('the stream sends a heartbeat', () => text.includes(': heartbeat'));
     const confirmed = confirmations();
     // Each `await` lets the stream run, but no timer.
     for (let count = 0; count < 50; count++) await database.notify(lockTopicOf(parseFile(`${count % 2}`)));

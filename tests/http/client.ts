@@ -104,7 +104,7 @@ export function responseOf(bytes: string): HttpResponse {
 export async function within<Value>(what: string, promise: Promise<Value>): Promise<Value> {
   const timer = new AbortController();
   const late = delay(TIMEOUT_MS, undefined, { signal: timer.signal }).then(
-    () => assert.fail(`Waited in vain for ${what}.`),
+    () => assert.fail(`Timeout: waited for ${what}.`),
     () => new Promise<never>(() => {}),
   );
   try {

@@ -59,7 +59,7 @@ describe('Requests of one client', () => {
     const { request, log, connection } = await serve(t, redis, 1);
     assert.deepEqual([await request(), await request()], [200, 429]);
     await connection.redis.call('CLIENT', 'PAUSE', '3600000');
-    for (let count = 0; count < 20; count++) assert.equal(await within('an answer', request()), 200);
+    for (let count = 0; count < 20; count++) assert.equal(await within('a response', request()), 200);
     await until('the loss is noticed', async () => (await request()) === 200 && log.at(-1)?.level === 'warn');
   });
 
@@ -79,7 +79,7 @@ describe('Requests of one client', () => {
   it('are accepted if Redis was never reachable', async (t) => {
     const { request, log } = await serve(t, { port: await findFreePort() }, 1, { isThere: false });
     for (let count = 0; count < 3; count++) assert.equal(await request(), 200);
-    await until('it is told', () => log.length > 0);
+    await until('the failure is logged', () => log.length > 0);
     assert.match(JSON.stringify(log), /ECONNREFUSED/);
     assert.ok(!JSON.stringify(log).includes(PASSWORD));
   });

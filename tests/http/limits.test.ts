@@ -157,7 +157,7 @@ describe('Concurrent folder listings', () => {
       }),
     });
     const exchanges = Array.from({ length: 32 + 256 }, () => begin(port, '/'));
-    await until('all places are taken', () => now === 32);
+    await until('32 listings are in progress', () => now === 32);
     // A rejected request proves that the queue is full.
     const refusals: Response[] = [];
     await until('the queue is full', async () => {
@@ -183,7 +183,7 @@ describe('Connections', () => {
     const { port, log } = await serve(t, { limits: { connections: 2 } });
     const held = [1, 2].map(() => sendBytes(port, ''));
     const dropped = () => log.filter(({ msg }) => String(msg).includes('MAX_CONNECTIONS'));
-    await until('one is closed', async () => {
+    await until('a connection is closed', async () => {
       await send(port, '/').catch(() => {});
       return dropped().length > 0;
     });
@@ -207,9 +207,9 @@ describe('Connections', () => {
     assert.equal(told().length, 1);
     assert.deepEqual([told()[0]?.['client'], told()[0]?.['connectionsPerClient']], ['127.0.0.1', 2]);
     held.destroy();
-    await until('its place is free again', () => send(port, '/').then(Boolean, () => false));
+    await until('the client can connect again', () => send(port, '/').then(Boolean, () => false));
     const further = await Promise.all([hold(t, port), hold(t, port), hold(t, port)]);
-    await until('it has no more than that one', () => further.filter(({ closed }) => closed).length >= 2);
+    await until('the further connections are closed', () => further.filter(({ closed }) => closed).length >= 2);
   });
 
   it('of a proxy are limited unless it is in TRUST_PROXY', async (t) => {

@@ -98,7 +98,7 @@ describe('The Host of a request', () => {
       const { 'x-request-id': id, 'x-content-type-options': sniffing, connection } = response.headers;
       assert.deepEqual([sniffing, connection], ['nosniff', 'close']);
       assert.equal(response.headers['cross-origin-resource-policy'], 'same-origin');
-      await until('it is logged', () => log.some(({ requestId, status }) => requestId === id && status === 400));
+      await until('the request is logged', () => log.some(({ requestId, status }) => requestId === id && status === 400));
     }
   });
 

@@ -506,7 +506,7 @@ describe('readWebPage', () => {
 describe('The build', () => {
   it('makes its folder as readable as the files in it', async () => {
     const [whole, assets] = await Promise.all([stat(BUILT_PAGE), stat(join(BUILT_PAGE, 'assets'))]);
-    assert.equal(whole.mode.toString(8), assets.mode.toString(8), 'Build it anew: npm run build');
+    assert.equal(whole.mode.toString(8), assets.mode.toString(8), 'Build it again: npm run build');
   });
 
   it('reports an unreadable build differently from a missing one', async (t) => {

@@ -109,7 +109,7 @@ describe('signed URLs', () => {
       'a path below': ({ pathname, search }) => `${pathname}/below${search}`,
       'the path without its first folder': ({ pathname, search }) => pathname.replace('large%20folder/', '') + search,
       'the path in capitals': ({ pathname, search }) => pathname.replace('txt', 'TXT') + search,
-      'the path escaped once more': ({ pathname, search }) => pathname.replaceAll('%', '%25') + search,
+      'the path escaped twice': ({ pathname, search }) => pathname.replaceAll('%', '%25') + search,
       'no query': ({ pathname }) => pathname,
       'an empty query': ({ pathname }) => `${pathname}?`,
       'no expiry': query((given) => given.delete('expires')),
@@ -132,7 +132,7 @@ describe('signed URLs', () => {
       'two signatures': query((given) => given.append('signature', given.get('signature') ?? '')),
       'a parameter more': query((given) => given.append('x', '1')),
       'a download that was not signed': query((given) => given.append('download', '1')),
-      'a download that was not signed, in its place': ({ pathname, search }) =>
+      'a download that was not signed, at the signed position': ({ pathname, search }) =>
         pathname + search.replace('&', '&download=1&'),
       'the parameters in another order': ({ pathname, search }) =>
         `${pathname}?${search.slice(1).split('&').toReversed().join('&')}`,

@@ -202,7 +202,7 @@ describe('ZIP archives', () => {
     assertFailure(refused, 503, /8 archives/);
     assert.ok(Number(refused.headers['retry-after']) > 0);
     for (const { leave } of downloads) leave();
-    await until('a place is free', async () => (await get('/-/zip/', {}, 'HEAD')).status === 200);
+    await until('another archive is accepted', async () => (await get('/-/zip/', {}, 'HEAD')).status === 200);
     await send(service.port, '/delete/large?permanent=true', { method: 'DELETE' });
   });
 });

@@ -321,7 +321,7 @@ describe('The fake GitHub API', () => {
     );
     await assert.rejects(update(), { message: 'fetch failed' });
     assert.equal(await repository.git('rev-parse', 'main'), sha);
-    github.intercept(() => ({ cutBehind: 10 }));
+    github.intercept(() => ({ cutAfterBytes: 10 }));
     await assert.rejects(ask('GET', ''), { message: 'terminated' });
     github.intercept(async () => ({ status: 502, headers: { 'retry-after': '1' }, body: '<h1>' }));
     const { status, text, headers } = await ask('GET', '');

@@ -17,5 +17,5 @@ test('rejected forms leave nothing in memory', async (t) => {
     for (const { status } of responses) assert.equal(status, 400);
   }
   const busy = await anonymousMemory(pid);
-  await until('half of what that took is given back', async () => (await anonymousMemory(pid)) < busy / 2);
+  await until('half of the used memory is released', async () => (await anonymousMemory(pid)) < busy / 2);
 });

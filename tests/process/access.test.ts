@@ -47,7 +47,7 @@ async function signIn({ port }: Holdall): Promise<string> {
 /** Sends requests until every process has responded as expected, without another response in between. */
 async function untilAllResponse(holdall: Holdall, headers: Record<string, string>, status: number): Promise<void> {
   const pids = holdall.serving();
-  await until(`all processes answer ${status}`, async () => {
+  await until(`all processes respond with ${status}`, async () => {
     const before = holdall.log.length;
     const responses: Response[] = [];
     for (let count = 0; count < 4 * pids.length; count++) responses.push(await send(holdall.port, '/', { headers }));
@@ -114,14 +114,14 @@ describe('A service with an access file', () => {
 
       await replace(file, '{ "people": {}, "grants": [{ "folder": "/", "to": "nobody", "rights": ["read"] }] }');
       const told = () => holdall.log.filter(({ msg }) => String(msg).startsWith('Access file unusable'));
-      await until('each process has told of it', () => told().length === 2);
+      await until('each process has logged it', () => told().length === 2);
       assert.match(JSON.stringify(told()[0]), /line 1, column \d+ \(grants\[0\]\.to\)/);
       await untilAllResponse(holdall, byToken(laptop.token), 200);
 
       // A new password ends the sessions, but not the tokens.
       await replace(file, { ...ACCESS, people: { ann: { ...ann, password: hashForTest('another') } } });
       await untilAllResponse(holdall, byToken(laptop.token), 200);
-      await until('the session is over', async () => !(await signedIn(holdall, cookie)));
+      await until('the session has ended', async () => !(await signedIn(holdall, cookie)));
       await replace(file, { ...ACCESS, people: { ann: { password: hash } } });
       await untilAllResponse(holdall, byToken(laptop.token), 401);
     });

@@ -51,7 +51,7 @@ describe('The audit log', () => {
     await writeFile(folder, 'no folder');
     holdall.signal('SIGHUP');
     const told = () => holdall.log.filter(({ msg }) => String(msg).startsWith('Audit log reopen failed'));
-    await until('each process has told of it', () => told().length === 2);
+    await until('each process has logged it', () => told().length === 2);
     assert.deepEqual(new Set(told().map(({ pid }) => pid)), new Set(pids));
     assert.equal(told()[0]?.['file'], log);
     const before = await linesOf(join(`${folder}.1`, 'audit.log'));
@@ -72,7 +72,7 @@ describe('The audit log', () => {
       const store = createServer((_request, response) => {
         void readFile(first, 'utf8')
           .then((pid) => process.kill(Number(pid), 'SIGHUP'))
-          .then(() => until('the signal has come', async () => !(await hasPending(first))))
+          .then(() => until('the signal has arrived', async () => !(await hasPending(first))))
           .then(() => signalled.resolve(), signalled.reject)
           .finally(() => response.writeHead(403).end());
       }).listen(0, '127.0.0.1');
@@ -105,7 +105,7 @@ describe('The audit log', () => {
     assert.equal(status, 401);
     const find = () => holdall.log.filter(({ msg }) => String(msg).startsWith('Audit log write failed'));
     // The log arrives asynchronously.
-    const told = await until('it is told', () => (find().length > 0 ? find() : undefined));
+    const told = await until('the failure is logged', () => (find().length > 0 ? find() : undefined));
     assert.equal(told.length, 1);
     assert.match(String(told[0]?.['reason']), /ENOSPC/);
     assert.match(JSON.stringify(told[0]?.['event']), /"audit":"refusal".*"path":"private\/".*"requestId":"r1"/);
@@ -142,7 +142,7 @@ describe('The audit log', () => {
     const settings = { ACCESS: 'open' };
     const printed = await startHoldall(t, { settings });
     await upload(printed.port, 'a.txt', 'a');
-    const change = await until('it is printed', () => printed.log.find((line) => line['audit'] === 'change'));
+    const change = await until('the change is printed', () => printed.log.find((line) => line['audit'] === 'change'));
     assert.equal(change['action'], 'upload');
     assert.equal(change['path'], 'a.txt');
     assert.equal(change['outcome'], 'done');

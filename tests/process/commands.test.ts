@@ -73,7 +73,7 @@ describe('holdall password', () => {
     ['what is not UTF-8', Buffer.from([0xff, 0xfe]), /UTF-8/],
     ['a zero byte', 'hunter22\0', /control character/],
     ['two lines', 'hunter22\nhunter22\n', /a line break .*Forms can't send those/],
-    ['one that is soon guessed', 'hunter2', /fewer than 8 characters/],
+    ['one that is easily guessed', 'hunter2', /fewer than 8 characters/],
     ['seven characters of four bytes each', '\u{1f600}'.repeat(7), /fewer than 8 characters/],
   ] as const) {
     it(`rejects ${what} with a one-line error that omits the password`, async () => {
@@ -94,7 +94,7 @@ describe('holdall password', () => {
     child.stdout.on('data', (chunk: Buffer) => void (shown += chunk.toString()));
     const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
     for (const [index, response] of responses.entries()) {
-      await until('it asks', () => shown.split(': ').length > index + 1);
+      await until('the command prompts', () => shown.split(': ').length > index + 1);
       child.stdin.write(response);
     }
     return { code: await ended, shown };

@@ -24,9 +24,9 @@ it('two workers at MAX_CONNECTIONS close new connections, and accept connections
     });
     socket.resume();
   }
-  await until('those beyond are closed', () => closed >= 8);
+  await until('the connections above the limit are closed', () => closed >= 8);
   assert.ok(held.size > 0 && held.size <= 4, `${held.size} are held.`);
-  await until('it is told', () =>
+  await until('the limit is logged', () =>
     holdall.log.some(({ msg, connections }) => String(msg).includes('MAX_CONNECTIONS') && connections === 2),
   );
   for (const socket of held) socket.destroy();
@@ -60,7 +60,7 @@ it('a client can open a quarter of the connections, rounded up; with TRUST_PROXY
     return { isServed, closed: () => closed, leave: () => sockets.forEach((socket) => socket.destroy()) };
   };
   const client = await served('127.0.0.1');
-  await until('those beyond are closed', () => client.closed() === 1);
+  await until('the connections above the limit are closed', () => client.closed() === 1);
   assert.equal(client.isServed, false);
   client.leave();
   const proxy = await served('127.0.0.2');

@@ -72,11 +72,11 @@ describe('A start with a GitHub repository', () => {
         prepare: ({ host: { quota } }) => void (quota.remaining = 0),
         told: /rate limit is exceeded until 20/,
       },
-      'the address is one that nobody may ask': {
+      'the port is blocked': {
         settings: { GITHUB_API_URL: 'http://127.0.0.1:1' },
         told: /could not be sent \(bad port[^\n]*\)\. Check GITHUB_API_URL/,
       },
-      'the name of the address is known to nobody': {
+      'the host name is unknown': {
         settings: { GITHUB_API_URL: 'https://nowhere.invalid/api/v3' },
         told: /has an unknown host name\. Check GITHUB_API_URL/,
       },

@@ -65,7 +65,7 @@ describe('Metrics', () => {
     for (let times = 0; times < 10; times++) await send(holdall.port, '/file/a%20file');
     for (let times = 0; times < 3; times++) await send(holdall.port, '/file/missing');
     const fetched = { route: '/file/*' };
-    await until('all are counted', async () => (await read(holdall, 'http_requests_total', fetched)) === 13);
+    await until('all requests are counted', async () => (await read(holdall, 'http_requests_total', fetched)) === 13);
     assert.equal(await read(holdall, 'http_requests_total', { ...fetched, method: 'GET', status: '200' }), 10);
     assert.equal(await read(holdall, 'http_requests_total', { ...fetched, status: '404' }), 3);
     assert.equal(await read(holdall, 'http_request_duration_seconds_count', fetched), 13);

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { version } from '../../src/system.ts';
-import { atEnd, type Ran, runHoldall, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
+import { atEnd, type CommandResult, runHoldall, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
 import { mountTmpfs } from '../faults/mounts.ts';
 import { isFullForm } from '../full-forms.ts';
 import { jsonOf, send } from '../http/client.ts';
@@ -172,7 +172,7 @@ describe('An unsupported Node.js version', () => {
     const script =
       "Object.defineProperty(process.versions, 'node', { value: '20.1.0' });" +
       `(await import(${JSON.stringify(new URL('../../bin/require-node.js', import.meta.url))})).requireNode();` +
-      "console.log('went on');";
+      "console.log('continued');";
     const ran = spawnSync(process.execPath, ['--input-type=module', '--eval', script], { encoding: 'utf8' });
     assert.match(ran.stderr, REFUSAL);
     assert.deepEqual([ran.status, ran.stdout], [1, '']);
@@ -190,14 +190,14 @@ describe('An unsupported Node.js version', () => {
 });
 
 /** Asserts that stderr has exactly this line, and that the exit code is not 0. */
-function assertRefused(ran: Ran, reason: string | RegExp): void {
+function assertRefused(ran: CommandResult, reason: string | RegExp): void {
   assertOneLine(ran, /^holdall: /);
   if (typeof reason === 'string') assert.equal(ran.stderr, `holdall: ${reason}\n`);
   else assert.match(ran.stderr, reason);
   assert.ok(ran.code !== null && ran.code > 0, `It ended with ${ran.code ?? ran.signal}.`);
 }
 
-function assertOneLine({ stdout, stderr }: Ran, line: RegExp): void {
+function assertOneLine({ stdout, stderr }: CommandResult, line: RegExp): void {
   assert.equal(stdout, '', 'A refusal has no line in the log, and least of all a stack.');
   assert.match(stderr, line);
   assert.match(stderr, /^[^\n]+\n$/);

@@ -48,7 +48,7 @@ describe('SIGTERM', () => {
       holdall.signal('SIGTERM');
       await until('new connections are refused', () => isRefused(port));
       assert.match(String(await buffer(idle)), /^HTTP\/1\.1 200 /);
-      assert.ok(isRunning(holdall.pid), 'It does not end before what is under way.');
+      assert.ok(isRunning(holdall.pid), 'The service does not stop before the request is complete.');
 
       for (const upload of uploads) {
         await upload.send(HALF);
@@ -75,7 +75,7 @@ describe('SIGTERM', () => {
       await untilStaged(root, HALF.length);
       holdall.signal('SIGTERM');
       assert.deepEqual(await ends(holdall), { code: 0, signal: null });
-      await assert.rejects(upload.finish(), 'The connection ends without an answer.');
+      await assert.rejects(upload.finish(), 'The connection ends without a response.');
       assert.equal(await readFile(join(root, 'old'), 'utf8'), 'the old bytes');
       assert.deepEqual(await contentsOf(root), ['old']);
       assert.deepEqual(await temporaryFilesOf(root), { owners: [], files: [] });

@@ -59,7 +59,7 @@ export async function openDownload(
 export async function signedPath(port: number, path: string): Promise<string> {
   const requested = `/file/${escapePath(path)}`;
   const { status, headers } = await send(port, requested);
-  if (status !== 302) throw new Error(`GET ${requested} answered ${status}, where a redirect was expected.`);
+  if (status !== 302) throw new Error(`GET ${requested} returned ${status} instead of a redirect.`);
   const { pathname, search } = new URL(headers.location ?? '', `http://127.0.0.1${requested}`);
   return pathname + search;
 }

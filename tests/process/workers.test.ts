@@ -23,7 +23,7 @@ describe('Two workers', { skip }, () => {
       const signed = new URL(headers.location ?? '', 'http://127.0.0.1/file/large');
       const range = { range: 'bytes=0-4' };
       const seen = holdall.log.length;
-      await until('each worker has answered the URL', async () => {
+      await until('each worker has accepted the URL', async () => {
         const response = await send(holdall.port, signed.pathname + signed.search, { headers: range });
         assert.deepEqual([response.status, response.body.toString()], [206, 'large']);
         return haveResponded(holdall.log.slice(seen), holdall.serving());
@@ -46,7 +46,7 @@ describe('Two workers', { skip }, () => {
       const workers = await untilAllServe(holdall);
       assert.ok(survivor !== undefined && workers.includes(survivor) && !workers.includes(killed));
       const { owners, files } = await temporaryFilesOf(holdall.root);
-      assert.deepEqual([new Set(owners), files], [new Set(workers), []], 'What the killed one had is swept.');
+      assert.deepEqual([new Set(owners), files], [new Set(workers), []], 'The files of the killed process are removed.');
     });
 
     await t.test('both workers exit when the parent process is killed, and the port is free', async () => {
@@ -104,7 +104,7 @@ describe('Two workers', { skip }, () => {
 
     const [killed = Number.NaN] = workers;
     process.kill(killed, 'SIGKILL');
-    await until('another one has begun', () => holdall.serving().length === 2 && !holdall.serving().includes(killed));
+    await until('another worker has started', () => holdall.serving().length === 2 && !holdall.serving().includes(killed));
     assert.deepEqual(await statusesOf([guess('right'), guess('right'), guess('right')]), [[429, 3]]);
   });
 });

@@ -172,9 +172,9 @@ describe('A failed change in a batch', () => {
     await requested.happened;
     const second = store.createFolder(folder('second'), { signal: waiting.signal });
     const third = store.write(file('third'), upload('3'));
-    waiting.abort(new Error('not wanted any more'));
+    waiting.abort(new Error('no longer wanted'));
     underWay.abort(new Error('too late'));
-    await assert.rejects(second, /not wanted any more/);
+    await assert.rejects(second, /no longer wanted/);
     responded.happen();
     await Promise.all([first, third]);
     assert.deepEqual(Object.keys(await filesIn(repository)), ['README.md', 'first', 'third']);

@@ -110,7 +110,7 @@ export function collect(readable: Readable) {
 
 /** Reads one chunk and then stops reading. */
 export async function firstBytes(readable: Readable): Promise<Buffer> {
-  return until('there are bytes', () => {
+  return until('a chunk has arrived', () => {
     const chunk: unknown = readable.read();
     return Buffer.isBuffer(chunk) && chunk;
   });

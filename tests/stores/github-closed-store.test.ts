@@ -56,12 +56,12 @@ describe('An upload that waits for the write limit', () => {
       having(store, 'stage')(bytesUpload(Buffer.from([0, byte])), { signal: left.signal }),
     );
     const looked = sent(host, GET_BRANCH).length;
-    await until('the branch was looked at for those before it', () => sent(host, GET_BRANCH).length > looked);
+    await until('the earlier uploads have read the branch', () => sent(host, GET_BRANCH).length > looked);
     const body = new Readable({ read() {} });
     body.push(randomBytes(100_000));
     const lookedForThem = sent(host, GET_BRANCH).length;
     const writing = store.write(file('a'), { body, type: 'x/y' });
-    await until('the branch was looked at for it', () => sent(host, GET_BRANCH).length > lookedForThem);
+    await until('the upload has read the branch', () => sent(host, GET_BRANCH).length > lookedForThem);
     body.destroy(new Error('The sender left.'));
     await assert.rejects(writing, { message: 'The sender left.' });
     // The uploads before it still wait.

@@ -139,7 +139,7 @@ describe('A file during host failures', () => {
   for (const bytes of [0, 1, MIB, BYTES.length - 1]) {
     it(`fails for the reader when the host stops after ${bytes} bytes, and is complete the next time`, async (t) => {
       const opened = await open(t);
-      opened.host.intercept(({ route }) => (route === GET_BLOB ? { cutBehind: bytes } : undefined));
+      opened.host.intercept(({ route }) => (route === GET_BLOB ? { cutAfterBytes: bytes } : undefined));
       const received: Buffer[] = [];
       const read = async () => {
         for await (const chunk of (await opened.store.read(file('f/bytes'))).body) received.push(chunk);

@@ -37,7 +37,7 @@ describe('A malformed GitHub response', () => {
   const shapes: readonly (readonly [string, OwnAnswer])[] = [
     ['an empty object', { status: 201, body: {} }],
     ['null', { status: 201, body: null }],
-    ['a sha that is none', { status: 201, body: { sha: '../../../user' } }],
+    ['an invalid sha', { status: 201, body: { sha: '../../../user' } }],
     ['a number', { status: 201, body: { sha: 7 } }],
     ['a web page', WEB_PAGE],
   ];
@@ -164,7 +164,7 @@ describe('A malformed GitHub response', () => {
   });
 
   for (const body of isFullForm ? [{}, null, { parents: [null] }] : [{ parents: [null] }]) {
-    const name = `to a look for a commit whose answer was lost is an error that may pass: ${JSON.stringify(body)}`;
+    const name = `to a search for a commit whose response was lost is a temporary error: ${JSON.stringify(body)}`;
     it(name, async (t) => {
       const { store, host, repository } = await openRepository(t);
       let patches = 0;
@@ -234,7 +234,7 @@ describe('A response with surprising headers or body', () => {
     ['JSON that breaks off', { status: 200, headers: json, body: '{"name":' }],
     ['a list of errors that holds null', { status: 200, headers: json, body: '{"errors":[null]}' }],
     ['an integer above 2^53 in a refusal', { status: 422, headers: json, body: '{"code":123456789012345678901}' }],
-    ['an integer above 2^53 in place of a message', { status: 400, headers: json, body: '123456789012345678901' }],
+    ['an integer above 2^53 instead of a message', { status: 400, headers: json, body: '123456789012345678901' }],
     ['a redirect to no URL', { status: 307, headers: { ...json, location: 'http://[' }, body: '{}' }],
     ['101 without an upgrade', { status: 101, headers: json }],
   ];

@@ -183,7 +183,7 @@ describe('A Git LFS pointer', () => {
     host.intercept(undefined);
     assert.equal((await store.stat(file('a.bin'))).size, OBJECT.length);
     for (const cutBehind of [0, 1000, OBJECT.length - 1]) {
-      host.intercept(({ route }) => (route === 'GET download' ? { cutBehind } : undefined));
+      host.intercept(({ route }) => (route === 'GET download' ? { cutAfterBytes: cutBehind } : undefined));
       const read = async () => buffer((await store.read(file('a.bin'))).body);
       await assert.rejects(read(), unavailable(/Git LFS server/));
     }

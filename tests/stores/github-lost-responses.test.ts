@@ -154,7 +154,7 @@ describe('Requests that create the objects of a commit', () => {
   const ways: Readonly<Record<string, readonly Verdict[]>> = {
     'whose response is lost': ['cut when done'],
     'whose connection is cut': ['cut', 'cut'],
-    'whose response is cut off': [{ cutBehind: 10 }],
+    'whose response is cut off': [{ cutAfterBytes: 10 }],
     'that fails temporarily': [broken, { status: 503, body: { message: 'Unicorn' } }],
   };
   for (const route of [POST_BLOB, POST_TREE, POST_COMMIT]) {
@@ -215,7 +215,7 @@ function commitMany({ folder: at, branch }: TestRepository, times: number): void
   const commits = Array.from({ length: times }, (_, index) => {
     const text = String(index + 1);
     const from = index === 0 ? `from refs/heads/${branch}^0\n` : '';
-    const head = `commit refs/heads/${branch}\ncommitter Somebody <somebody@example.com> 1700000000 +0000\ndata 1\nx\n`;
+    const head = `commit refs/heads/${branch}\ncommitter Another User <another@example.com> 1700000000 +0000\ndata 1\nx\n`;
     return `${head}${from}M 100644 inline theirs\ndata ${text.length}\n${text}\n`;
   });
   const { status, stderr } = spawnSync('git', ['--git-dir', at, 'fast-import', '--quiet'], {

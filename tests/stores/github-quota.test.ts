@@ -361,7 +361,7 @@ describe('The write limit', () => {
     earlier.catch(() => {});
     const body = Readable.from([randomBytes(100_000)]);
     const writing = store.write(file('a'), { body, type: 'x/y' }, { signal: left.signal });
-    await until('the branch was looked at for it', () => sent(host, GET_BRANCH).length > 1);
+    await until('the upload has read the branch', () => sent(host, GET_BRANCH).length > 1);
     left.abort(new Error('left'));
     await assert.rejects(writing, /left/);
     await assert.rejects(earlier, /left/);

@@ -80,11 +80,11 @@ describe('Two Holdall services on one branch', () => {
 describe('A branch that another client moves during a commit', () => {
   it('contains both changes afterwards', async (t) => {
     const { store, host, repository } = await openRepository(t, { files: { a: 'a', b: 'b' } });
-    beforeFirst(host, PATCH_REF, () => repository.commit({ b: 'of somebody else', 'f/c': 'c' }));
+    beforeFirst(host, PATCH_REF, () => repository.commit({ b: 'of another user', 'f/c': 'c' }));
     await store.write(file('f/a'), upload('ours'));
     assert.deepEqual(await filesIn(repository), {
       a: fileOf('a'),
-      b: fileOf('of somebody else'),
+      b: fileOf('of another user'),
       'f/a': fileOf('ours'),
       'f/c': fileOf('c'),
     });
@@ -128,14 +128,14 @@ describe('A branch that another client moves during a commit', () => {
     const { store, host, repository } = await openRepository(t);
     const aborted = new AbortController();
     beforeFirst(host, PATCH_REF, async () => {
-      aborted.abort(new Error('not wanted any more'));
+      aborted.abort(new Error('no longer wanted'));
       await repository.commit({ theirs: 'x' });
     });
     const [first, second] = await Promise.allSettled([
       store.createFolder(folder('first'), { signal: aborted.signal }),
       store.createFolder(folder('second')),
     ]);
-    assert.ok(first.status === 'rejected' && /not wanted any more/.test(String(first.reason)));
+    assert.ok(first.status === 'rejected' && /no longer wanted/.test(String(first.reason)));
     assert.equal(second.status, 'fulfilled');
     assert.deepEqual(Object.keys(await filesIn(repository)), ['README.md', 'second/.gitkeep', 'theirs']);
   });
@@ -143,13 +143,13 @@ describe('A branch that another client moves during a commit', () => {
   it('rejects changes that are aborted while they wait for a separate commit', async (t) => {
     const { store, host, repository } = await openRepository(t, { files: { x: 'file', z: 'z' } }, { gatherFor: 1 });
     const aborted = new AbortController();
-    beforeFirst(host, PATCH_REF, () => aborted.abort(new Error('not wanted any more')));
+    beforeFirst(host, PATCH_REF, () => aborted.abort(new Error('no longer wanted')));
     const [first, second] = await Promise.allSettled([
       store.remove(file('x')),
       store.createFolder(folder('x/y'), { signal: aborted.signal }),
     ]);
     assert.equal(first.status, 'fulfilled');
-    assert.ok(second.status === 'rejected' && /not wanted any more/.test(String(second.reason)));
+    assert.ok(second.status === 'rejected' && /no longer wanted/.test(String(second.reason)));
     assert.deepEqual(Object.keys(await filesIn(repository)), ['z']);
   });
 

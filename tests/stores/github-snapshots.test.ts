@@ -104,8 +104,8 @@ describe('Listing a branch of a repository', () => {
   });
 
   for (const [name, fault] of [
-    ['answers with an error', { status: 500, body: { message: 'Oops' } }],
-    ['breaks the connection off', 'cut'],
+    ['returns an error', { status: 500, body: { message: 'Oops' } }],
+    ['closes the connection', 'cut'],
   ] as const) {
     for (const route of [GET_BRANCH, GET_TREE]) {
       if (!isFullForm && (route === GET_TREE) !== (fault === 'cut')) continue;
@@ -183,8 +183,8 @@ describe('Changes to a branch by other clients become visible', () => {
 
 describe('A host response older than our own commit', () => {
   for (const [name, between] of [
-    ['to the head that we replaced', []],
-    ['to a head before the one that we replaced', ['theirs.txt']],
+    ['to the replaced head', []],
+    ['to a head before the replaced one', ['theirs.txt']],
   ] as const) {
     it(`does not hide the commit: it points ${name}`, async (t) => {
       const opened = await openRepository(t, { files: FILES }, { trust: 0 });
@@ -205,7 +205,7 @@ describe('A host response older than our own commit', () => {
   }
 
   for (const [name, response] of [
-    ['tells of a head that was never seen', 'old'],
+    ['returns a head that the service has never seen', 'old'],
     ['says that nothing changed', 'same'],
   ] as const) {
     it(`does not hide the commit: it was in progress during the commit, and ${name}`, async (t) => {

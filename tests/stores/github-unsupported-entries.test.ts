@@ -109,7 +109,7 @@ describe('A name that is not UTF-8', () => {
         [raw('a.txt'), 'a'],
         [raw('caf\xe9.txt'), 'latin 1'],
         [raw('\xff/file'), 'below'],
-        [raw('\xfe/file'), 'another, that the host tells by the same name'],
+        [raw('\xfe/file'), 'another one, for which the host returns the same name'],
       ]),
     });
     await assert.rejects(store.stat(file('caf\ufffd.txt')), ofKind('not-found'));

@@ -149,9 +149,9 @@ describe('A rejected upload', () => {
       return true;
     });
     assert.ok(body.destroyed);
-    assert.ok(given < 150, `${given} MiB were taken`);
+    assert.ok(given < 150, `${given} MiB were read`);
     assert.equal(await countCommits(repository), 1);
-    await until('the request is over', () => sent(host, POST_BLOB).every(({ status }) => status !== 201));
+    await until('the request has ended', () => sent(host, POST_BLOB).every(({ status }) => status !== 201));
   });
 
   for (const [how, limit] of [

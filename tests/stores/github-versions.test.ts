@@ -38,8 +38,8 @@ describe('The versions of a file of a branch', () => {
     assert.deepEqual(told, [
       { size: 1, message: 'Upload f/a', user: undefined, replacedBy: undefined },
       { size: 1, message: 'Upload f/a', user: 'ann', replacedBy: undefined },
-      { size: 1, message: 'Second text', user: 'Somebody Else', replacedBy: 'ann' },
-      { size: 1, message: 'Initial commit', user: 'Somebody Else', replacedBy: 'Somebody Else' },
+      { size: 1, message: 'Second text', user: 'Another User', replacedBy: 'ann' },
+      { size: 1, message: 'Initial commit', user: 'Another User', replacedBy: 'Another User' },
     ]);
     assert.deepEqual(await textsOf(store), ['4', '3', '2', '1']);
   });

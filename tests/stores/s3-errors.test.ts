@@ -82,9 +82,9 @@ describe('A request to a store that is busy or failing', { concurrency: true }, 
   it('is retried when a listing response is truncated', async (t) => {
     const { store, proxy } = await openProxied(t);
     await store.write(file('a'), upload('text'));
-    proxy.intercept(firstOf('ListObjectsV2', () => ({ cutBehind: 50 })));
+    proxy.intercept(firstOf('ListObjectsV2', () => ({ cutAfterBytes: 50 })));
     assert.equal((await store.list(folder(''))).entries.length, 1);
-    proxy.intercept(({ operation }) => (operation === 'ListObjectsV2' ? { cutBehind: 50 } : undefined));
+    proxy.intercept(({ operation }) => (operation === 'ListObjectsV2' ? { cutAfterBytes: 50 } : undefined));
     assert.equal((await failureOf(store.list(folder('')))).kind, 'unavailable');
   });
 

@@ -280,7 +280,7 @@ describe('A truncated GetObject response', () => {
     const { store, proxy } = await openProxied(t);
     await store.write(file('a'), upload('the text'));
     let cuts = 1;
-    proxy.intercept(({ operation }) => (operation === 'GetObject' && cuts-- > 0 ? { cutBehind: 3 } : undefined));
+    proxy.intercept(({ operation }) => (operation === 'GetObject' && cuts-- > 0 ? { cutAfterBytes: 3 } : undefined));
     assert.equal(await textOf(store, 'a'), 'the text');
     assert.equal(proxy.count('GetObject'), 2);
     cuts = 4;
@@ -291,7 +291,7 @@ describe('A truncated GetObject response', () => {
     const served = await serveProxied(t);
     await put(served, 'a', JUST_BELOW);
     for (const headers of [{ accept: '*/*' }, { range: 'bytes=10-' }] as Record<string, string>[]) {
-      served.proxy.intercept(({ operation }) => (operation === 'GetObject' ? { cutBehind: 100_000 } : undefined));
+      served.proxy.intercept(({ operation }) => (operation === 'GetObject' ? { cutAfterBytes: 100_000 } : undefined));
       const response = await begin(served.port, '/file/a', { headers }).answer;
       assert.ok(Number(response.headers['content-length']) > 100_000);
       await assert.rejects(within('the end of the response', buffer(response)), { code: 'ECONNRESET' });
@@ -301,7 +301,7 @@ describe('A truncated GetObject response', () => {
   it('returns 503 for a thumbnail, which succeeds later', async (t) => {
     const served = await serveProxied(t);
     await put(served, 'a.png', await plain(BLUE).png().toBuffer(), 'image/png');
-    served.proxy.intercept(({ operation }) => (operation === 'GetObject' ? { cutBehind: 10 } : undefined));
+    served.proxy.intercept(({ operation }) => (operation === 'GetObject' ? { cutAfterBytes: 10 } : undefined));
     const response = await send(served.port, '/thumb/a.png');
     assertFailure(response, 503, /./);
     assert.ok(response.headers['retry-after']);
@@ -313,7 +313,7 @@ describe('A truncated GetObject response', () => {
     const served = await serveProxied(t);
     const { proxy, store, bucket } = served;
     await put(served, 'a', 'the text');
-    proxy.intercept(({ operation }) => (operation === 'GetObject' ? { cutBehind: 3 } : undefined));
+    proxy.intercept(({ operation }) => (operation === 'GetObject' ? { cutAfterBytes: 3 } : undefined));
     await assert.rejects(async () => store.copy?.(file('a'), file('b'), { replace: false }), ofKind('unavailable'));
     assert.deepEqual(await bucket.keys(), ['a']);
   });

@@ -158,7 +158,7 @@ const damages: Record<string, (file: string, other: string) => Promise<void>> = 
     await writeFile(file, content);
   },
   'has more than was written': async (file) => writeFile(file, 'more', { flag: 'a' }),
-  'is a JPEG of somebody else': async (file) => writeFile(file, await plain(GREEN, 320, 320).jpeg().toBuffer()),
+  'is a JPEG of another program': async (file) => writeFile(file, await plain(GREEN, 320, 320).jpeg().toBuffer()),
   'is another thumbnail': (file, other) => copyFile(other, file),
   'is huge': (file) => truncate(file, 100 * MEGABYTE),
 };
@@ -221,7 +221,7 @@ test('stays within its size limit on disk', async (t) => {
   for (let index = 0; index < 12; index++) {
     given += (await thumbnails.get(gallery.put(`image ${index}`, await noise(index).png().toBuffer()))).length;
   }
-  assert.ok(given > 1.5 * size, `${given} bytes are more than fit`);
+  assert.ok(given > 1.5 * size, `${given} bytes exceed the limit`);
   await until('the cache is as expected', async () => {
     const bytes = await bytesIn(options.cacheFolder);
     return bytes <= size && bytes > 0.5 * size;

@@ -101,7 +101,7 @@ test('closes the source of a cancelled render and starts the next render', async
   leaving[0]?.abort(new Error('left first'));
   await assert.rejects(Promise.resolve(responses[0]), /left first/);
   await settled();
-  assert.equal(gallery.bodies[0]?.destroyed, false, 'the other one still waits');
+  assert.equal(gallery.bodies[0]?.destroyed, false, 'the other request still waits');
   leaving[1]?.abort(new Error('left last'));
   await assert.rejects(Promise.resolve(responses[1]), /left last/);
   await until('the body is closed', () => gallery.bodies[0]?.destroyed === true);

@@ -52,5 +52,5 @@ test('does not load libvips before the first drawing', async () => {
     return (await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script])).stdout;
   };
   assert.doesNotMatch(await libraries(service), /libvips/);
-  assert.match(await libraries(import.meta.resolve('sharp')), /libvips/, 'it can be told');
+  assert.match(await libraries(import.meta.resolve('sharp')), /libvips/, 'The report lists libraries.');
 });

@@ -51,13 +51,13 @@ export function converse({ folder, env }: Surroundings, ...args: readonly string
       for (const one of pending.splice(0)) one.reject(new Error(`git ${args.join(' ')}: ${reason}`));
     };
     child.once('error', (error) => finish(error.message));
-    child.once('close', () => finish(said.trim() || 'ended before it answered'));
+    child.once('close', () => finish(said.trim() || 'ended before it replied'));
     return started;
   };
 
   return {
     request(question, parse) {
-      if (isEnded) return Promise.reject(new Error(`git ${args.join(' ')} is needed no more.`));
+      if (isEnded) return Promise.reject(new Error(`git ${args.join(' ')} is already closed.`));
       running ??= start();
       const { child, pending } = running;
       return new Promise((resolve, reject) => {

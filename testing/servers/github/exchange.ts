@@ -40,7 +40,7 @@ export interface OwnResponse {
  * not process the request; or the connection is closed: before the request is processed, after that, or after this
  * number of bytes of the response body.
  */
-export type Verdict = undefined | 'cut' | 'cut when done' | { readonly cutBehind: number } | OwnResponse;
+export type Verdict = undefined | 'cut' | 'cut when done' | { readonly cutAfterBytes: number } | OwnResponse;
 
 /** Decides the outcome of a request before it is served. The request waits for the promise. */
 export type Interceptor = (request: GitHubRequest) => Verdict | Promise<Verdict>;

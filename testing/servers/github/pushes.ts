@@ -52,7 +52,7 @@ export async function pushCommit(
 }
 
 function sign(date: Date): string {
-  return `Somebody Else <somebody@example.com> ${Math.floor(date.getTime() / 1000)} +0000`;
+  return `Another User <another@example.com> ${Math.floor(date.getTime() / 1000)} +0000`;
 }
 
 /** Replaces a folder by a file and a file by a folder, as `git fast-import` does. */

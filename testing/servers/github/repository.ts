@@ -118,7 +118,7 @@ unpackLimit = 0
 
 function environment(folder: string): Readonly<Record<string, string>> {
   const { PATH = '/usr/bin:/bin' } = process.env;
-  const name = 'Somebody Else';
+  const name = 'Another User';
   const email = 'somebody@example.com';
   return {
     PATH,
@@ -172,7 +172,7 @@ function forTests(hosted: HostedRepository, branch: string): TestRepository {
     branch,
     folder: surroundings.folder,
     git: async (...args) => (await runGit(surroundings, args)).toString().trimEnd(),
-    async commit(changes, message = 'Changed by somebody else', { branch: other = branch, date = new Date() } = {}) {
+    async commit(changes, message = 'Changed by another user', { branch: other = branch, date = new Date() } = {}) {
       return await pushCommit(hosted, other, { changes, message, date });
     },
     async createBranch(name) {

@@ -28,7 +28,7 @@ const validators = new Map<string, ValidateFunction>();
 /** Returns how a request body violates the description; undefined if it does not. */
 export function requestProblem(route: string, body: unknown): string | undefined {
   const schema = open().description.operations[route]?.request;
-  if (!schema) return body === undefined ? undefined : `${route} takes no body`;
+  if (!schema) return body === undefined ? undefined : `${route} has no request body`;
   return problem(`${route} body`, () => closed(schema), body);
 }
 

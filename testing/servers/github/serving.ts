@@ -69,7 +69,7 @@ async function exchange(service: Service, incoming: IncomingMessage, response: S
     const answer = await service.serve(request, body);
     record(request, verdict === 'cut when done' ? 0 : answer.status);
     if (verdict === 'cut when done') response.destroy();
-    else await send(incoming, response, answer, verdict?.cutBehind ?? Number.POSITIVE_INFINITY);
+    else await send(incoming, response, answer, verdict?.cutAfterBytes ?? Number.POSITIVE_INFINITY);
   }
 }
 

@@ -37,7 +37,7 @@ describe('the request log', () => {
       const response = await send(port, url, { method });
       expected.push({ requestId: response.headers['x-request-id'], method, route, path, status });
     }
-    await until('all are logged', () => requestLines(service, before).length >= cases.length);
+    await until('all requests are logged', () => requestLines(service, before).length >= cases.length);
     const lines = requestLines(service, before);
     assert.deepEqual(
       lines.map(({ requestId, method, route, path, status }) => ({ requestId, method, route, path, status })),
@@ -88,7 +88,7 @@ describe('the request log', () => {
     await within('the request', arrived.promise);
     exchange.leave();
     try {
-      await until('it is logged', () => linesOf(slow, '/left').length === 1);
+      await until('the request is logged', () => linesOf(slow, '/left').length === 1);
       assert.equal(linesOf(slow, '/left')[0]?.['status'], 499);
     } finally {
       blocked.resolve();

@@ -240,7 +240,7 @@ describe('malformed HTTP', () => {
     for (const [index, end] of ['hello\r\n\r\n', 'CONNECT localhost:80 HTTP/1.1\r\n\r\n'].entries()) {
       const socket = connect(port, '127.0.0.1');
       socket.write(`GET /file/a HTTP/1.1\r\nHost: localhost\r\n\r\n${end}`);
-      await within('the beginning of the answer', once(socket, 'data'));
+      await within('the start of the response', once(socket, 'data'));
       socket.resetAndDestroy();
       await until('the request has ended', () => linesOf(service, '/file/a').length > index);
       assert.equal((await send(port, '/')).status, 200);

@@ -321,7 +321,7 @@ function refusesMistakes(): void {
   }
 
   for (const [what, parts, error] of [
-    ['two prefixes, one with a file name', [PREFIX, FILE, { ...PREFIX, filename: 'x' }], /two parts "prefix"/],
+    ['two prefixes, of which the second has a file name', [PREFIX, FILE, { ...PREFIX, filename: 'x' }], /two parts "prefix"/],
     [
       'a prefix with a file name that is wrong',
       [{ ...PREFIX, filename: 'x', value: '../old' }, FILE],
@@ -442,7 +442,7 @@ function survivesEarlyEnds(): void {
         const sending = beginUpload(service.port, { 'content-length': String(form.length) });
         await sending.write(form.subarray(0, end));
         sending.leave();
-        await until(`the log tells of the request that left after ${end} bytes`, () => ended() > endedBefore);
+        await until(`the log has the request that was aborted after ${end} bytes`, () => ended() > endedBefore);
       }
       assert.deepEqual(await treeOf(service.port), KEPT);
     });

@@ -36,7 +36,7 @@ export function createBrowser(): Browser {
         if (location === undefined) return { ...response, url };
         url = new URL(location, url);
       }
-      throw new Error(`${start} leads from one place to the next without end.`);
+      throw new Error(`${start} redirects endlessly.`);
     },
   };
   return browser;

@@ -106,7 +106,7 @@ describe('Two services with one Redis', () => {
   it('reject only requests with sessions while Redis is unreachable', async () => {
     const [headers, left] = [await begin(), await begin()];
     await redis.stop();
-    await until('it is away', () => connections.every((connection) => connection.redis.status !== 'ready'));
+    await until('Redis is unreachable', () => connections.every((connection) => connection.redis.status !== 'ready'));
     assert.match(told.join('\n'), /^(Redis unreachable; .*, sessions unavailable\n?){2}$/);
     const response = await send(there.port, '/', { headers });
     assertFailure(response, 503, /whether the session is revoked: Redis does not respond/);

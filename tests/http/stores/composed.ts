@@ -108,9 +108,9 @@ export function composedSuite(backend: Backend): void {
         const running = await start(test, gate.before(COPY), source('a'));
         await leaveHalfWay(running, COPY, gate, NDJSON, () => upload(running.port, 'b/other', 'of another'));
         const rest = { 'b/other': 'of another' };
-        await until('it is undone', async () => (await send(running.port, '/file/b/0')).status === 404);
-        await until('it is undone', async () => (await send(running.port, '/b/s')).status === 404);
-        await until('it is undone', async () => (await send(running.port, '/b/empty')).status === 404);
+        await until('the copy is removed', async () => (await send(running.port, '/file/b/0')).status === 404);
+        await until('the copy is removed', async () => (await send(running.port, '/b/s')).status === 404);
+        await until('the copy is removed', async () => (await send(running.port, '/b/empty')).status === 404);
         assert.deepEqual(await treeOf(running.port), { ...source('a'), 'b/': null, ...rest });
       });
 
@@ -132,7 +132,7 @@ export function composedSuite(backend: Backend): void {
         const exchange = begin(running.port, DELETE.path, callOf(DELETE, NDJSON));
         await within('the operation', gate.reached);
         exchange.leave();
-        await until('it is noticed', () => hasLeft(running, DELETE));
+        await until('the service has noticed the disconnect', () => hasLeft(running, DELETE));
         gate.open();
         await running.stop();
         // Removals in progress may have completed.
@@ -146,13 +146,13 @@ export function composedSuite(backend: Backend): void {
           const gate = createGate();
           const running = await start(test, gate.before(operation), source('a'));
           await leaveHalfWay(running, operation, gate, undefined);
-          await until('it is done', async () =>
+          await until('the operation is complete', async () =>
             operation.keepsSource
               ? (await send(running.port, '/file/b/2')).status === 200 &&
                 (await send(running.port, '/b/s/t')).status === 200
               : (await send(running.port, '/a')).status === 404,
           );
-          await until('the last file is there', async () => {
+          await until('the last file exists', async () => {
             const last = await send(running.port, operation.path.startsWith('/delete') ? '/' : '/file/b/s/t/3');
             return last.status === 200;
           });
@@ -482,7 +482,7 @@ async function leaveHalfWay(
     }
     await meanwhile();
     exchange.leave();
-    await until('it is noticed', () => hasLeft(running, operation));
+    await until('the service has noticed the disconnect', () => hasLeft(running, operation));
   } finally {
     gate.open();
   }

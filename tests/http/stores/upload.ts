@@ -130,7 +130,7 @@ function takesFiles(backend: Backend): void {
 
   for (const type of ['application/x-own', 'text/plain; charset=iso-8859-1', 'multipart/x; p="a b;c"']) {
     it(
-      `a part of type ${type} is kept as that, whatever its name`,
+      `a part of type ${type} keeps its type with any name`,
       unless(backend, 'stored-types', 'replacements'),
       async () => {
         for (const order of ORDERS) {
@@ -274,7 +274,7 @@ function survivesEarlyEnds(backend: Backend): void {
         const sending = beginUpload(service.port, { 'content-length': String(form.length) });
         await sending.write(form.subarray(0, end));
         sending.leave();
-        await until(`the log tells of the request that left after ${end} bytes`, () => ended() > endedBefore);
+        await until(`the log has the request that was aborted after ${end} bytes`, () => ended() > endedBefore);
       }
       assert.deepEqual(await treeOf(service.port), KEPT);
     });
